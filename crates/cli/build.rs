@@ -31,6 +31,33 @@ fn main() {
     let nvml = build(&root, "cutap-nvml", &[], &["-C", "link-arg=-Wl,-soname,libnvidia-ml.so.1"]);
     println!("cargo::rustc-env=CUTAP_NVML={}", nvml.display());
     println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml]));
+    println!("cargo::rustc-env=CUTAP_COMMIT={}", commit(&root));
+    println!("cargo::rustc-env=CUTAP_CUDA_RANGE={}", cuda_range(&root));
+}
+
+/// The commit that is checked out. A release build is made again after each commit.
+fn commit(root: &Path) -> String {
+    let git = |args: &[&str]| {
+        let done = Command::new("git").arg("-C").arg(root).args(args).output().ok()?;
+        let text = String::from_utf8(done.stdout).ok()?.trim().to_owned();
+        (done.status.success() && !text.is_empty()).then_some(text)
+    };
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).map(|log| root.join(log));
+    if let Some(log) = log.filter(|log| log.is_file() && var("PROFILE") == "release") {
+        println!("cargo::rerun-if-changed={}", log.display());
+    }
+    git(&["rev-parse", "--short=8", "HEAD"]).unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// `11.7 to 13.5`: the first and the last version of the driver's headers in `api/sources.toml`.
+fn cuda_range(root: &Path) -> String {
+    println!("cargo::rerun-if-changed=../../api/sources.toml");
+    let text = std::fs::read_to_string(root.join("api/sources.toml")).expect("api/sources.toml is in the repository");
+    let driver = text.split("\n[[family]]\n").nth(1).unwrap_or_default();
+    let versions: Vec<&str> =
+        driver.lines().filter_map(|l| l.trim().strip_prefix("{ version = \"")?.split('"').next()).collect();
+    let (first, last) = versions.first().zip(versions.last()).expect("the driver has versions in api/sources.toml");
+    format!("{first} to {last}")
 }
 
 /// FNV-1a over 8-byte words: it names the folder in which the libraries are unpacked; every byte of them is compared

@@ -99,6 +99,16 @@ pub enum Role {
     ReturnsNumber,
     /// Returns nothing.
     ReturnsNothing,
+    /// Starts the driver.
+    StartUp,
+    /// Reads something that changes rarely, and costs little.
+    Query,
+    /// Gives the device kernels to run.
+    Launch,
+    /// Copies memory.
+    Copy,
+    /// Copies memory, and may return before that is done.
+    AsyncCopy,
 }
 
 /// The roles of a function, each with the parameter that it is about. Roles of patterns are not among them.

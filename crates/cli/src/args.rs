@@ -1,16 +1,38 @@
 //! Flags that several subcommands share. Each flag is declared once and flattened into the subcommands that have it.
 
+use crate::strace_args::{StraceArgs, variable};
+use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
-use cutap_collect::{FlightRecorderSize, OutputFormat, OverflowPolicy, StackSize, Stacks, TraceOptions};
-use std::ffi::OsString;
+use cutap_collect::{
+    FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
+};
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which calls are recorded, shown or added up.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct FilterArgs {
-    /// Only these calls: names with *, layers (library, runtime, driver, kernel, lookup), libraries, ! for not
+    /// Only these calls: names with *, layers (library, runtime, driver, kernel, lookup), libraries, conditions (error,
+    /// '>=1ms'), ! for not. Repeated: all must hold. cutap help filters explains all terms
     #[arg(short = 'e', long, value_name = "FILTER")]
-    pub filter: Option<String>,
+    filter: Vec<String>,
+    /// Only calls that succeeded, as -e '!error'
+    #[arg(short = 'z')]
+    succeeded: bool,
+    /// Only calls that failed, as -e error
+    #[arg(short = 'Z', conflicts_with = "succeeded")]
+    failed: bool,
+}
+
+impl FilterArgs {
+    /// The filter's text; none wants all calls.
+    pub fn text(&self) -> Option<String> {
+        let ends = [("!error", self.succeeded), ("error", self.failed)];
+        let ends = ends.into_iter().filter(|(_, given)| *given).map(|(term, _)| term.to_owned());
+        let all: Vec<String> = self.filter.iter().cloned().chain(ends).collect();
+        (!all.is_empty()).then(|| all.join(" & "))
+    }
 }
 
 /// Lines of JSON instead of text.
@@ -32,11 +54,14 @@ pub struct OutputArgs {
     counts: bool,
     #[command(flatten)]
     json: JsonArgs,
+    #[command(flatten)]
+    text: TextArgs,
 }
 
 impl OutputArgs {
     pub fn format(&self) -> OutputFormat {
-        OutputFormat { json: self.json.json, summary: self.summary, quiet: false, counts: self.counts }
+        let text = self.text.options();
+        OutputFormat { json: self.json.json, summary: self.summary, quiet: false, counts: self.counts, text }
     }
 }
 
@@ -44,7 +69,7 @@ impl OutputArgs {
 #[derive(Debug, Args)]
 pub struct InputArgs {
     /// A recording, or a run directory
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", default_value = "run.cutap")]
     pub run: PathBuf,
 }
 
@@ -74,23 +99,35 @@ pub struct ProgramArgs {
     no_follow_children: bool,
     #[command(flatten)]
     hooks: HookArgs,
+    #[command(flatten)]
+    strace: StraceArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
 }
 
 impl ProgramArgs {
+    /// The name of the program.
+    pub fn program(&self) -> &OsStr {
+        self.program.first().map_or(OsStr::new(""), |word| word)
+    }
+
     /// The options of this program; everything else is as if no other flag was given.
-    pub fn options(self) -> TraceOptions {
+    pub fn options(self) -> Result<TraceOptions> {
+        self.strace.check()?;
+        let silent = self.strace.quiet;
+        let environment = self.strace.environment.into_iter().map(variable).collect();
         let mut words = self.program.into_iter();
-        TraceOptions {
+        Ok(TraceOptions {
             program: words.next().unwrap_or_default(),
             args: words.collect(),
             sim: self.sim.sim,
             no_follow: self.no_follow_children,
             hooks: self.hooks.hooks,
+            silent,
+            environment,
             ..TraceOptions::default()
-        }
+        })
     }
 }
 
@@ -138,12 +175,17 @@ pub struct StackArgs {
     /// How much of each stack is copied, 512 to 64K
     #[arg(long, value_name = "SIZE", requires = "stack", default_value = "8K")]
     stack_size: StackSize,
+    /// The same as --stack, as in strace
+    #[arg(short = 'k', conflicts_with = "stack")]
+    k: bool,
 }
 
 impl StackArgs {
     pub fn stacks(self) -> Option<Stacks> {
         let size = self.stack_size;
-        self.stack.map(|text| Stacks { filter: Some(text).filter(|t| t != OUTERMOST), size })
+        self.stack
+            .or(self.k.then(|| OUTERMOST.to_owned()))
+            .map(|text| Stacks { filter: Some(text).filter(|t| t != OUTERMOST), size })
     }
 }
 
@@ -154,6 +196,12 @@ pub struct CaptureArgs {
     /// runtime)
     #[arg(long, value_name = "RANGE")]
     capture_range: Option<CaptureRange>,
+    /// Begin to record SECONDS after the start; calls before that pass at next to no cost
+    #[arg(long, short = 'y', value_name = "SECONDS", value_parser = seconds)]
+    delay: Option<Duration>,
+    /// Stop recording after SECONDS; the program runs on
+    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = seconds)]
+    duration: Option<Duration>,
     #[command(flatten)]
     stack: StackArgs,
     /// Use this run directory and keep it (for cutap show)
@@ -165,8 +213,15 @@ impl CaptureArgs {
     /// Adds what was asked to the options of a program.
     pub fn add_to(self, options: TraceOptions) -> TraceOptions {
         let range = self.capture_range.is_some();
-        TraceOptions { range, stacks: self.stack.stacks(), run: self.run_dir, ..options }
+        let window = Window { delay: self.delay.unwrap_or_default(), duration: self.duration };
+        TraceOptions { range, window, stacks: self.stack.stacks(), run: self.run_dir, ..options }
     }
+}
+
+/// A number of seconds, such as 2 or 0.5.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let parsed = text.strip_suffix('s').unwrap_or(text).parse().ok();
+    parsed.and_then(|n| Duration::try_from_secs_f64(n).ok()).ok_or_else(|| "give seconds, such as 2 or 0.5".to_owned())
 }
 
 /// A part of the program's run, in the words of Nsight Systems.

@@ -1,18 +1,23 @@
 //! Parses the command line. Errors are clap's own. Two cases say more than clap does: a flag that has a new name, and
-//! `cutap ctl COMMAND PID` in the wrong order.
+//! `cutap ctl COMMAND PID` in the wrong order. Without a command, `trace` is meant.
 
-use crate::cmd::{Command, ctl};
+use crate::cmd::{Command, ctl, trace};
+use crate::shorthand::{Meaning, meaning, with_trace};
+use crate::version;
 use clap::builder::UnknownArgumentValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
 
-const EXIT_CODES: &str = "Exit code of trace, record and run: the program's own (or death by the same signal); \
+const AFTER_HELP: &str = "cutap PROG means cutap trace PROG; cutap -- PROG runs a program that is named like a command.\n\
+    cutap help COMMAND explains a command. cutap help TOPIC explains one of: filters, output, files, hooks, environment, strace.\n\n\
+    Exit code of trace, record and run: the program's own (or death by the same signal); \
     125 cutap itself failed or could not write the trace, 126 the program cannot be run, 127 there is no such program.";
 
 /// strace + ltrace for CUDA: every call of toolkit libraries, runtimes and driver of an unmodified program.
 #[derive(Debug, Parser)]
-#[command(name = "cutap", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+#[command(name = "cutap", version = version::LONG, disable_help_subcommand = true, after_help = AFTER_HELP)]
+#[command(override_usage = "cutap [TRACE FLAGS] [--] PROG [ARGS]...\n       cutap COMMAND ...")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -29,7 +34,35 @@ const RENAMED: [(&str, &str); 5] = [
 
 /// The subcommand that the words after `cutap` ask for.
 pub fn parse(words: &[OsString]) -> Result<Command, clap::Error> {
-    let mut command = command();
+    let command = command();
+    match meaning(words, |word| command.find_subcommand(word).is_some(), |word| is_similar(&command, word)) {
+        Meaning::Plain => parse_command(words, command),
+        Meaning::Trace => match parse_command(&with_trace(words), command.clone())? {
+            // `cutap --sim trace PROG`: clap says where the flag belongs.
+            Command::Trace(trace) if begins_with_flag(words) && names_command(&command, &trace) => {
+                parse_command(words, command).and(Ok(Command::Trace(trace)))
+            }
+            traced => Ok(traced),
+        },
+    }
+}
+
+/// The word is nearly a command.
+fn is_similar(command: &clap::Command, word: &str) -> bool {
+    command.get_subcommands().filter(|c| !c.is_hide_set()).any(|c| strsim::jaro(c.get_name(), word) > 0.8)
+}
+
+/// A flag precedes the first word; after `--` any program may follow.
+fn begins_with_flag(words: &[OsString]) -> bool {
+    words.iter().all(|word| word != "--") && words.first().is_some_and(|word| word.to_string_lossy().starts_with('-'))
+}
+
+/// The program is named like a command.
+fn names_command(command: &clap::Command, trace: &trace::Trace) -> bool {
+    trace.program().to_str().is_some_and(|name| command.find_subcommand(name).is_some())
+}
+
+fn parse_command(words: &[OsString], mut command: clap::Command) -> Result<Command, clap::Error> {
     let all = std::iter::once(OsString::from("cutap")).chain(words.iter().cloned());
     let parsed = command.try_get_matches_from_mut(all).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map(|cli| cli.command).map_err(|error| match ctl::reversed(words) {
@@ -48,7 +81,8 @@ fn subcommand(command: &mut clap::Command, name: &str, sentence: &str) -> clap::
     )
 }
 
-fn command() -> clap::Command {
+/// All commands and flags, as clap knows them.
+pub fn command() -> clap::Command {
     Cli::command().mut_subcommands(|mut subcommand| {
         for (old, new) in RENAMED {
             if subcommand.get_arguments().any(|arg| arg.get_long() == new.strip_prefix("--")) {

@@ -6,8 +6,16 @@ mod cmd;
 mod command_line;
 mod embedded;
 mod input;
+mod pager;
+mod progress;
 mod reader_thread;
+mod reading;
+mod shorthand;
 mod stdout;
+mod strace_args;
+mod text_args;
+mod topics;
+mod version;
 
 /// Reading allocates and frees small objects for each call, on two threads. With the C library's allocator that is a
 /// quarter of the time.

@@ -1,6 +1,8 @@
-//! The collector: a process in a session of its own that drains the rings while the program runs and prints what they
-//! hold, or puts it into a recording. It must never make the program wait longer than its heartbeat says, and never
-//! disturb it by dying: when its output breaks it switches recording off and ends in order.
+//! The collector: a process in a session of its own. It drains the rings while the program runs, and prints the calls
+//! or puts them into a recording.
+//!
+//! The program never waits longer than the heartbeat allows. When the output breaks, the collector switches recording
+//! off and ends in order.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};

@@ -1,6 +1,7 @@
-//! The control page from outside: written whole before the program starts, then only its words for
-//! the collector change. Plain file writes: the page cache is the same memory that the program maps.
-//! Whoever drains holds a lock on it, so that there are never two.
+//! The control page as the collector writes it: whole before the program starts, then word by word. Plain file writes
+//! are enough: the page cache is the memory that the program maps.
+//!
+//! A process that drains a run holds a lock on its page, so there is never a second one.
 
 use crate::error::{Result, cannot};
 use crate::overflow_policy::OverflowPolicy;
@@ -39,6 +40,8 @@ pub struct Wanted<'a> {
     pub summary: bool,
     /// Stacks that are kept.
     pub stacks: &'a StackCapture,
+    /// Begin with recording off; it is switched on later.
+    pub off: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -70,7 +73,7 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     put(offset_of!(Control, flags), &flags.to_le_bytes());
     put(offset_of!(Control, max_chunks), &max_chunks.to_le_bytes());
     put(offset_of!(Control, collector), &control::COLLECTOR_NEVER.to_le_bytes());
-    let recording = match (wanted.only_hooks, wanted.count) {
+    let recording = match (wanted.only_hooks || wanted.off, wanted.count) {
         (true, _) => control::RECORDING_OFF,
         (_, true) => control::RECORDING_COUNT,
         _ => control::RECORDING_ON,
@@ -324,9 +327,9 @@ impl Page {
         self.put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
         self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(2).to_le_bytes());
     }
-    /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of all
-    /// (0). The clock of who is meant is so far ahead of ours (see [`ahead`]): the moment stands among moments of its
-    /// calls.
+    /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of
+    /// all (0). The clock of who is meant is so far ahead of ours (see [`ahead`]): the moment stands among moments of
+    /// its calls.
     pub fn note(&self, what: u32, (pid, ahead): (u32, i64)) {
         let flags = self.flags() | control::SWITCHED;
         self.put(offset_of!(Control, flags), &flags.to_le_bytes());

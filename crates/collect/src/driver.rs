@@ -1,5 +1,5 @@
-//! Whether this machine has a CUDA driver library at all. Only looks for the file, as the dynamic
-//! loader would; never loads it: that would be a call of ours into the driver.
+//! Whether this machine has a CUDA driver library. It searches for the file as the dynamic loader does, and never loads
+//! it: loading would be a call into the driver.
 
 use crate::error::{Error, Result};
 use crate::program::Program;
@@ -37,6 +37,11 @@ pub fn check(program: &Program) -> Result<bool> {
         )));
     }
     Ok(false)
+}
+
+/// Whether a program started from here would find the driver's library.
+pub fn has_driver_library() -> bool {
+    present(std::env::var_os("LD_LIBRARY_PATH").as_deref(), &[])
 }
 
 /// True when a program started with this LD_LIBRARY_PATH, that itself names these folders, could find

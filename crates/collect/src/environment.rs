@@ -1,5 +1,5 @@
-//! The three variables through which a program meets us, and nothing else: everything that stands in
-//! the environment stays unchanged and where it is.
+//! The three environment variables that bring cutap into a program. All other variables keep their value and their
+//! place.
 
 use crate::error::{Error, Result};
 use cutap_wire::control::ENV_RUN;
@@ -35,11 +35,13 @@ impl Variables {
         Variables { set }
     }
 
-    /// The whole environment for exec: ours in place of what had the same name, others untouched.
-    pub fn whole(&self) -> Vec<OsString> {
+    /// The whole environment for exec: ours in place of what had the same name, then the changes of `-E`; others
+    /// untouched.
+    pub fn whole(&self, changes: &[(OsString, Option<OsString>)]) -> Vec<OsString> {
         let mut left: Vec<_> = self.set.iter().collect();
         let mut all = Vec::new();
-        for (name, value) in std::env::vars_os() {
+        let is_changed = |name: &OsStr| changes.iter().any(|(changed, _)| changed == name);
+        for (name, value) in std::env::vars_os().filter(|(name, _)| !is_changed(name)) {
             match self.set.iter().any(|s| name == s.0) {
                 false => all.push(line(&name, &value)),
                 true => left.retain(|s| {
@@ -51,7 +53,11 @@ impl Variables {
                 }),
             }
         }
-        all.extend(left.iter().map(|s| line(OsStr::new(s.0), &s.1)));
+        all.extend(left.iter().filter(|s| !is_changed(OsStr::new(s.0))).map(|s| line(OsStr::new(s.0), &s.1)));
+        for (n, (name, value)) in changes.iter().enumerate() {
+            let is_last = changes.iter().skip(n + 1).all(|(later, _)| later != name);
+            all.extend(value.as_ref().filter(|_| is_last).map(|value| line(name, value)));
+        }
         all
     }
 

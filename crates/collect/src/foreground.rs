@@ -1,10 +1,11 @@
-//! `cutap` in front of the program, for the shell: it belongs to the shell's group, stops when the
-//! program is stopped, hands on what was sent to it, and ends as the program ended. It reads no
-//! event and prints none; it must never end before the program, nor outlive it by more than the
-//! collector's last round.
+//! The process that the shell sees. It belongs to the shell's group, stops when the program is stopped, forwards
+//! signals, and ends as the program ended.
+//!
+//! It reads no event and prints none. It never ends before the program, and at most one round of the collector later.
 
 use crate::signals::{self, Change, Taken};
 use crate::supervisor::Collector;
+use crate::window::Schedule;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -32,19 +33,24 @@ const SAME_SIGNAL: Duration = Duration::from_millis(500);
 /// How often the collector is looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(500);
 
+/// The shortest wait for a switch of `--delay` or `--duration`.
+const SOON: Duration = Duration::from_millis(1);
+
 /// Stands in front of `child` until it has ended and the collector has printed all, or says that it
 /// stays: then true. `gone` is called when a collector ends by itself, and may give another; `glance`
-/// now and then while the program runs.
+/// now and then while the program runs; `schedule` has the switches by time.
 pub fn wait(
     child: i32,
     mut collector: Collector,
     mut gone: impl FnMut(ExitStatus) -> Option<Collector>,
     mut glance: impl FnMut(),
+    schedule: &mut Schedule,
 ) -> (ExitKind, bool) {
     let program = format!("p{child};");
     collector.tell(&program);
     let ended = loop {
-        let taken = signals::take(GLANCE);
+        let due = schedule.round();
+        let taken = signals::take(due.map_or(GLANCE, |due| due.clamp(SOON, GLANCE)));
         collector.supervise(&program, &mut gone);
         if taken.is_none() {
             glance();

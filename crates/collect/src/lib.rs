@@ -2,8 +2,8 @@
 //!
 //! [`trace()`] makes the run directory, unpacks the libraries, starts the collector in a session of its own and the
 //! program in the caller's session, waits in the foreground for the shell, and ends as the program ended.
-//! [`env`](fn@env) prepares the same for a program that is started without cutap. Nothing here knows a CUDA function or
-//! formats an event.
+//! [`env`](fn@env) prepares the same for a program that is started without cutap. Nothing here knows a CUDA function
+//! or formats an event.
 
 mod collector;
 mod collector_options;
@@ -33,6 +33,7 @@ mod previous;
 mod program;
 mod quota;
 pub mod record;
+mod recorded;
 mod replayable_pipe;
 mod retention;
 mod signals;
@@ -42,24 +43,31 @@ mod startup_state;
 mod stays;
 mod summary_checkpoint;
 mod supervisor;
+mod switching;
+mod text_options;
 mod trace;
 pub mod unpack;
 mod unseen;
+mod window;
 
 pub use collector::collect;
 pub use collector_options::CollectorOptions;
 pub use control::{Page, ahead, fits};
+pub use driver::has_driver_library;
 pub use env::{EnvOptions, env};
 pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, cannot, not_ours, reason, say};
 pub use filter::filter;
-pub use folder::own_uid;
+pub use folder::{fresh as fresh_run_directory, own_uid};
 pub use foreground::ExitKind;
 pub use lingering::{Outliving, started};
-pub use output::{OutputFormat, colour, output, scan_executables};
+pub use output::{OutputFormat, colour, keep_colours, output, scan_executables};
 pub use outside::{forward_signals, start_outside};
 pub use overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use pack::pack_file;
 pub use stacks::{StackSize, Stacks};
 pub use startup_state::{file_size_limit_is_an_error, raise_file_limit};
+pub use switching::{each_page, put_state, switch_flags};
+pub use text_options::{ColourChoice, TextOptions};
 pub use trace::{TraceOptions, trace};
 pub use unpack::Embedded;
+pub use window::Window;

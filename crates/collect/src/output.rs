@@ -1,13 +1,15 @@
-//! The output of a format, and whether it is coloured: on a terminal, if `NO_COLOR`, `CLICOLOR` and `TERM` allow it.
+//! The output for a format, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
+use crate::text_options::TextOptions;
 use anstream::{AutoStream, ColorChoice};
-use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
+use cutap_report::{Counts, Fold, Json, Output, Quiet, Summary, Text};
 use cutap_trace::{Diagnostic, End, printable};
 use cutap_wire::diagnostic::STATIC_TOOLKIT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to print.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,9 @@ pub struct OutputFormat {
     pub quiet: bool,
     /// Only how often each function was called; calls are counted and not recorded.
     pub counts: bool,
+    /// How lines of text are written.
+    #[serde(default)]
+    pub text: TextOptions,
 }
 
 impl OutputFormat {
@@ -36,7 +41,8 @@ pub fn output(form: OutputFormat, again: bool) -> Box<dyn Output> {
 
 /// The same, on its way to standard output.
 pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> Box<dyn Output> {
-    let colour = colour();
+    let colour = form.text.is_coloured();
+    let format = form.text.format();
     let out = BufWriter::with_capacity(1 << 16, to);
     if form.quiet {
         return Box::new(Quiet::new(out));
@@ -45,17 +51,26 @@ pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> 
         return Box::new(Counts::new(out, form.json, colour));
     }
     match (form.json, form.summary) {
-        (false, false) if again => Box::new(Text::new(out, colour).go_on()),
-        (false, false) => Box::new(Text::new(out, colour)),
+        (false, false) if again => Box::new(Text::new(out, colour).with_format(format).go_on()),
+        (false, false) if format.fold => Box::new(Fold::new(Text::new(out, colour).with_format(format))),
+        (false, false) => Box::new(Text::new(out, colour).with_format(format)),
         (true, false) => Box::new(Json::new(out)),
         (false, true) => Box::new(Summary::text(out, colour)),
         (true, true) => Box::new(Summary::json(out)),
     }
 }
 
+/// Standard output becomes a pager's pipe, and the pager shows colours.
+static FOR_PAGER: AtomicBool = AtomicBool::new(false);
+
+/// Colours go on as they are now, when standard output becomes the pipe of a pager.
+pub fn keep_colours() {
+    FOR_PAGER.store(colour(), Ordering::Relaxed);
+}
+
 /// Whether standard output takes colours.
 pub fn colour() -> bool {
-    AutoStream::choice(&stdout()) != ColorChoice::Never
+    FOR_PAGER.load(Ordering::Relaxed) || AutoStream::choice(&stdout()) != ColorChoice::Never
 }
 
 /// Adds what only the programs' files can tell: toolkit libraries that were linked into them.

@@ -1,5 +1,5 @@
-//! `cutap trace` and `cutap record`: the order of a start and of an end. All that can be refused is refused before the
-//! program runs; after that nothing of ours may keep it from running.
+//! `cutap trace` and `cutap record`: the order of start and end. Everything that can be refused is refused before the
+//! program runs; afterwards nothing of cutap keeps it from running.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{self, Wanted};
@@ -16,11 +16,14 @@ use crate::overflow_policy::OverflowPolicy;
 use crate::pack::pack_recorded;
 use crate::previous::{DEFAULT, Previous};
 use crate::program::Program;
+use crate::recorded::recorded;
 use crate::stacks::{StackCapture, Stacks};
 use crate::startup_state::Inherited;
 use crate::supervisor::{CollectorSupervisor, ready};
+use crate::text_options::TextOptions;
 use crate::unpack::{Embedded, unpack};
 use crate::unseen::{Outer, unseen};
+use crate::window::{Schedule, Window};
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_report::KernelStyle;
 use cutap_trace::Filter;
@@ -64,6 +67,12 @@ pub struct TraceOptions {
     pub hooks: Vec<PathBuf>,
     /// A run directory that stays.
     pub run: Option<PathBuf>,
+    /// The part of the run that is recorded.
+    pub window: Window,
+    /// Variables of the program, and their values; none removes one.
+    pub environment: Vec<(OsString, Option<OsString>)>,
+    /// Say nothing that is no failure.
+    pub silent: bool,
     /// The program.
     pub program: OsString,
     /// Its arguments.
@@ -113,13 +122,22 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
     let mut collector = ready(collector)?;
-    say_at_start(options, &program, driver);
+    let note = |line: &str| {
+        if !options.silent {
+            say(line)
+        }
+    };
+    if !options.silent {
+        say_at_start(options, &program, driver);
+    }
     let outer = Outer::here();
     let name = program.path.file_name().unwrap_or(program.path.as_os_str()).to_string_lossy();
-    outer.iter().for_each(|outer| outer.say(&name, !options.form.quiet));
-    hooks::around(&hooks).iter().for_each(|line| say(line));
+    outer.iter().for_each(|outer| outer.say(&name, !options.form.quiet && !options.silent));
+    hooks::around(&hooks).iter().for_each(|line| note(line));
     let mask = signals::block();
-    let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
+    let child = launch::launch(&program, variables.whole(&options.environment), &given, mask)
+        .inspect_err(|_| collector.discard())?;
+    let mut schedule = Schedule::new(&run.path, options.window);
     given.release();
     outer.iter().for_each(Outer::note);
     made.0 = None;
@@ -133,7 +151,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
         vain.extend(new);
     };
     let glance = || say_vain(hooks::unmatched_hooks(&run.path));
-    let (ended, stays) = foreground::wait(child, collector, |status| supervisor.ended(status), glance);
+    let (ended, stays) = foreground::wait(child, collector, |status| supervisor.ended(status), glance, &mut schedule);
     // A collector that stays removes the run directory itself.
     if supervisor.keep || stays {
         run.keep();
@@ -152,13 +170,13 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
             ));
         }
         let is_over = !stays && missing.is_none() && gone.is_none();
-        not_recorded(gone.unwrap_or(&run.path), is_over).iter().for_each(|line| say(line));
+        not_recorded(gone.unwrap_or(&run.path), is_over).iter().for_each(|line| note(line));
     }
-    // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how the
-    // program ended.
+    // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how
+    // the program ended.
     let elsewhere = named.is_some() || options.form.json || !hooks::began(&run.path);
     if elsewhere && !options.record && !options.form.quiet && !stays && missing.is_none() {
-        unseen(&run.path).iter().for_each(|line| say(line));
+        unseen(&run.path).iter().for_each(|line| note(line));
     }
     hooks::crash_notes(&run.path, Some((child, ended))).iter().for_each(|line| say(line));
     let mut unwritten = supervisor.unwritten;
@@ -169,6 +187,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let over = options.record && !unwritten && !supervisor.keep && !stays;
     if let Some(file) = named.filter(|_| over) {
         unwritten = !pack_recorded(file, supervisor.output());
+        if !unwritten {
+            note(&recorded(file));
+        }
     }
     Ok(match ended {
         ExitKind::Code(0) if unwritten => ExitKind::Code(OWN_FAILURE.into()),
@@ -197,6 +218,7 @@ impl Run {
             count: options.form.counts,
             summary: options.form.summary,
             stacks,
+            off: !options.window.delay.is_zero(),
         };
         let page = control::page(wanted)?;
         let run = match &options.run {
@@ -279,7 +301,7 @@ fn supervisor(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) 
     let options_of_collector = CollectorOptions {
         run: run.path.clone(),
         filter: options.filter.clone(),
-        form: options.form,
+        form: OutputFormat { text: TextOptions { silent: options.silent, ..options.form.text }, ..options.form },
         kernel: options.kernel.clone(),
         record: options.record,
         temporary: run.temporary,

@@ -22,7 +22,7 @@ pub struct CallStats {
 /// An output that shows columns of `CallStats`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// `trace -c`, `show -c`. It reads no nesting, so it has no self time.
+    /// `trace -c`, `show -c`.
     Summary,
     /// `report --by`.
     Table,
@@ -65,7 +65,8 @@ use View::{Blocking, Summary, Table, Tree};
 
 const ALL: &[View] = &[Summary, Table, Tree, Blocking];
 const COUNTED: &[View] = &[Summary, Table, Tree];
-const NESTED: &[View] = &[Table, Tree];
+const NESTED: &[View] = &[Summary, Table, Tree];
+const OWN: &[View] = &[Summary, Table];
 const WHOLE: &[View] = &[Tree, Blocking];
 const DISTRIBUTION: &[View] = &[Summary, Table];
 
@@ -77,7 +78,7 @@ const COLUMNS: &[Column] = &[
     Column { text: &[], ..Column::new("unfinished", "unfinished", Calls, ALL, |s| s.open) },
     Column::new("total_ns", "total", Time, ALL, |s| s.total_ns),
     Column::new("self_ns", "self", Time, NESTED, |s| s.self_ns),
-    Column::new("share", "share", Share, &[Table], |s| s.self_ns),
+    Column::new("share", "share", Share, OWN, |s| s.self_ns),
     Column::new("share", "share", Share, WHOLE, |s| s.total_ns),
     Column::new("mean_ns", "mean", Time, DISTRIBUTION, CallStats::mean_ns),
     Column::new("min_ns", "min", Time, DISTRIBUTION, |s| s.times.percentile(0)),

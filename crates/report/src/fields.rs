@@ -27,10 +27,13 @@ pub(crate) struct Field {
     /// The value in JSON.
     json: for<'a> fn(CallView<'a>) -> FieldValue<'a>,
     /// Where it is in a line of text, and how it is written there.
-    text: Option<(Part, fn(CallView<'_>, &Styles, &mut String))>,
+    text: Option<(Part, WriteText)>,
     /// Its text in exports, which is empty where there is none.
     annotation: Option<fn(CallView<'_>, &mut String)>,
 }
+
+/// Writes the text of a field, or nothing.
+type WriteText = fn(CallView<'_>, &Styles, &mut String);
 
 /// A place in a line of text: `name(arguments)HEAD = resultRESULT <time>TAIL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +124,7 @@ impl Field {
     const fn new(name: &'static str, json: for<'a> fn(CallView<'a>) -> FieldValue<'a>) -> Field {
         Field { name, json, text: None, annotation: None }
     }
-    const fn in_text(self, part: Part, write: fn(CallView<'_>, &Styles, &mut String)) -> Field {
+    const fn in_text(self, part: Part, write: WriteText) -> Field {
         Field { text: Some((part, write)), ..self }
     }
     const fn in_exports(self, write: fn(CallView<'_>, &mut String)) -> Field {

@@ -6,6 +6,7 @@ use crate::switched::switched_lines;
 use crate::undecoded::raw_lines;
 use crate::unseen::unseen_lines;
 use cutap_trace::{Absent, End, Filtered, Why, printable};
+use cutap_wire::diagnostic;
 use std::collections::BTreeMap;
 
 /// The largest number of names below a message.
@@ -38,8 +39,35 @@ pub fn end_lines(end: &End) -> Vec<String> {
     lines
 }
 
+/// The same lines with the rank of their note: 0 for lost calls, then what was not seen, then what is good to know.
+pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
+    let mut ranked = Vec::new();
+    let mut take = |rank: u8, lines: &mut Vec<String>| ranked.extend(lines.drain(..).map(|line| (rank, line)));
+    let mut lines = Vec::new();
+    losses(end, &mut lines);
+    take(0, &mut lines);
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    never_began(end, &mut lines);
+    take(1, &mut lines);
+    gaps(end, &mut lines);
+    take(2, &mut lines);
+    running(end, &mut lines);
+    take(3, &mut lines);
+    runtimes(end, &mut lines);
+    take(4, &mut lines);
+    lines.extend(raw_lines(end));
+    take(5, &mut lines);
+    ranked
+}
+
+/// Calls that cutap caused and does not show: nothing is missing because of them.
+const CAUSED: [usize; 2] = [diagnostic::FOOTPRINT, diagnostic::PARAMETERS_ASKED];
+
 /// The lines below a report: those about missing calls.
 pub fn end_notes(end: &End) -> Vec<String> {
+    let mut end = end.clone();
+    end.counts.retain(|count| !CAUSED.contains(&count.reason));
+    let end = &end;
     let mut lines = Vec::new();
     missing(end, &mut lines);
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
@@ -55,6 +83,12 @@ fn never_began(end: &End, lines: &mut Vec<String>) {
 
 /// What was not seen or not recorded, and why.
 fn missing(end: &End, lines: &mut Vec<String>) {
+    gaps(end, lines);
+    losses(end, lines);
+}
+
+/// What was not seen, for a reason that was counted or listed.
+fn gaps(end: &End, lines: &mut Vec<String>) {
     lines.extend(unseen_lines(end));
     lines.extend(switched_lines(end));
     let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
@@ -75,6 +109,10 @@ fn missing(end: &End, lines: &mut Vec<String>) {
         }
     }
     absent(end, lines);
+}
+
+/// Calls that were made and are not there.
+fn losses(end: &End, lines: &mut Vec<String>) {
     for (count, message) in [
         (if is_damaged(end) { 0 } else { end.nameless }, NAMELESS),
         (end.overwritten, OVERWRITTEN),

@@ -3,6 +3,7 @@
 
 use crate::call_stats::{CallStats, View};
 use crate::call_tree::{CallPaths, Chain};
+use crate::rows::Rows;
 use crate::style::Styles;
 use crate::table::Table;
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ pub struct PathTree {
     /// The time of all calls; if reversed, of all calls of the function.
     all_ns: u64,
     reversed: bool,
+    rows: Rows,
 }
 
 impl PathTree {
@@ -35,7 +37,7 @@ impl PathTree {
             root.at(way).sums.merge(&chain.sums);
         }
         let all_ns = chains.chains.iter().map(|c| c.sums.self_ns).sum();
-        PathTree { labels: texts(chains), root, all_ns, reversed: false }
+        PathTree { labels: texts(chains), root, all_ns, reversed: false, rows: Rows::default() }
     }
 
     /// The paths that end in a function whose name matches, from there up. `None` if there is no such call.
@@ -54,7 +56,18 @@ impl PathTree {
             }
         }
         let all_ns = root.below.values().map(|b| b.sums.total_ns).sum();
-        (!root.below.is_empty()).then(|| PathTree { labels: texts(chains), root, all_ns, reversed: true })
+        (!root.below.is_empty()).then(|| PathTree {
+            labels: texts(chains),
+            root,
+            all_ns,
+            reversed: true,
+            rows: Rows::default(),
+        })
+    }
+
+    /// Writes these rows only.
+    pub fn with_rows(self, rows: Rows) -> PathTree {
+        PathTree { rows, ..self }
     }
 
     /// Writes it for people.
@@ -93,11 +106,15 @@ impl PathTree {
         depth: usize,
         line: &mut dyn FnMut(usize, u32, &Branch) -> io::Result<()>,
     ) -> io::Result<()> {
+        if self.rows.depth.is_some_and(|deepest| depth >= deepest) {
+            return Ok(());
+        }
         let mut below: Vec<(&u32, &Branch)> = branch.below.iter().collect();
         below.sort_by(|a, b| {
             let key = |b: &Branch| (std::cmp::Reverse(b.sums.total_ns), std::cmp::Reverse(b.sums.calls));
             key(a.1).cmp(&key(b.1)).then_with(|| self.text(*a.0).cmp(self.text(*b.0)))
         });
+        self.rows.apply(&mut below, |(_, branch)| &branch.sums);
         for (label, branch) in below {
             line(depth, *label, branch)?;
             self.lines(branch, depth + 1, line)?;

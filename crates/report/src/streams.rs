@@ -36,6 +36,11 @@ impl Streams {
     }
 
     /// The table.
+    pub fn tables_mut(&mut self) -> &mut Tables {
+        &mut self.tables
+    }
+
+    /// The table.
     pub fn tables(&self) -> &Tables {
         &self.tables
     }

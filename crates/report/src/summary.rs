@@ -7,6 +7,7 @@ use crate::footer::end_lines;
 use crate::json::end_line;
 use crate::json_writer;
 use crate::label::tag;
+use crate::open_calls::OpenCalls;
 use crate::style::Styles;
 use crate::table::Table;
 use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
@@ -26,6 +27,8 @@ pub struct Summary<W> {
     functions: Vec<Option<Row>>,
     /// Sums that another collector saved.
     before: Vec<SavedRow>,
+    /// For the time that calls take without those inside them.
+    open: OpenCalls,
 }
 
 /// The saved sums of a function: layer, library, version of the runtime, name.
@@ -48,13 +51,13 @@ struct Line {
 }
 
 impl Line {
-    fn json(&self) -> Value {
+    fn json(&self, all_ns: u64) -> Value {
         let mut line = json!({
             "type": "summary", "layer": self.layer.name(), "library": self.library, "runtime": self.runtime,
             "name": self.name,
         });
         if let Value::Object(line) = &mut line {
-            line.extend(self.sums.json(View::Summary, 0));
+            line.extend(self.sums.json(View::Summary, all_ns));
         }
         line
     }
@@ -63,11 +66,25 @@ impl Line {
 impl<W: io::Write> Summary<W> {
     /// A table for people, coloured if `colour`.
     pub fn text(out: W, colour: bool) -> Summary<W> {
-        Summary { out, json: false, styles: Styles::new(colour), functions: Vec::new(), before: Vec::new() }
+        Summary {
+            out,
+            json: false,
+            styles: Styles::new(colour),
+            functions: Vec::new(),
+            before: Vec::new(),
+            open: OpenCalls::default(),
+        }
     }
     /// One JSON object for each function.
     pub fn json(out: W) -> Summary<W> {
-        Summary { out, json: true, styles: Styles::new(false), functions: Vec::new(), before: Vec::new() }
+        Summary {
+            out,
+            json: true,
+            styles: Styles::new(false),
+            functions: Vec::new(),
+            before: Vec::new(),
+            open: OpenCalls::default(),
+        }
     }
 
     fn sums(&mut self, call: &Call) -> &mut CallStats {
@@ -89,7 +106,8 @@ impl<W: io::Write> Summary<W> {
     fn exit(&mut self, exit: &Exit) {
         let error = exit.is_error();
         let took = exit.duration_ns.filter(|_| exit.state == State::Returned);
-        self.sums(&exit.call).add(took, 0, error, exit.late);
+        let inside = self.open.exit(exit);
+        self.sums(&exit.call).add(took, inside, error, exit.late);
     }
 
     /// Sums by name. A function of several processes, or of a library that was loaded twice, has one entry.
@@ -122,14 +140,25 @@ impl<W: io::Write> Summary<W> {
     }
 
     fn table(&mut self, lines: &[Line]) -> io::Result<()> {
+        let all_ns = all_ns(lines);
         let mut table = Table::new(CallStats::headings(View::Summary), self.styles, &mut self.out);
         table.head("function")?;
         for l in lines {
-            table.row(&l.sums.cells(View::Summary, 0), 0, &l.name, &tag(l.layer, &l.library, l.runtime.as_deref()))?;
+            table.row(
+                &l.sums.cells(View::Summary, all_ns),
+                0,
+                &l.name,
+                &tag(l.layer, &l.library, l.runtime.as_deref()),
+            )?;
             l.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
         }
         Ok(())
     }
+}
+
+/// Time in all calls, each moment of a thread once.
+fn all_ns(lines: &[Line]) -> u64 {
+    lines.iter().map(|line| line.sums.self_ns).sum()
 }
 
 impl<W> Summary<W> {
@@ -143,6 +172,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Enter(call) if call.function.entry_only => self.sums(call).calls += 1,
+            Event::Enter(call) => self.open.enter(call),
             Event::Exit(exit) => self.exit(exit),
             _ => {}
         }
@@ -175,7 +205,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
         let lines = self.lines();
         if self.json {
             for line in &lines {
-                json_writer::write_json(&mut self.out, &line.json())?;
+                json_writer::write_json(&mut self.out, &line.json(all_ns(&lines)))?;
                 self.out.write_all(b"\n")?;
             }
             return end_line(end, &mut self.out);

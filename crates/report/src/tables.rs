@@ -3,6 +3,7 @@
 
 use crate::call_stats::CallStats;
 use crate::label::Label;
+use crate::rows::Rows;
 use cutap_trace::{CallSink, Counted, FinishedCall, Function, Instance, KernelLaunch, Layer, Thread, printable};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,18 +23,21 @@ pub enum By {
     Kernel,
     /// Threads.
     Thread,
+    /// Processes.
+    Process,
     /// Streams.
     Stream,
 }
 
 /// The words of [`By`].
-pub const WORDS: [(&str, By); 7] = [
+pub const WORDS: [(&str, By); 8] = [
     ("function", By::Function),
     ("layer", By::Layer),
     ("library", By::Library),
     ("instance", By::Instance),
     ("kernel", By::Kernel),
     ("thread", By::Thread),
+    ("process", By::Process),
     ("stream", By::Stream),
 ];
 
@@ -52,6 +56,7 @@ pub struct Tables {
     kernels: HashMap<usize, (Arc<str>, CallStats)>,
     named: BTreeMap<String, CallStats>,
     all_self_ns: u64,
+    wanted: Rows,
 }
 
 /// A function, the instance that its calls went to, and its counts and times.
@@ -79,6 +84,7 @@ impl Tables {
             kernels: HashMap::new(),
             named: BTreeMap::new(),
             all_self_ns: 0,
+            wanted: Rows::default(),
         }
     }
 
@@ -112,7 +118,7 @@ impl Tables {
                 let sums = CallStats { calls: counted.calls, ..CallStats::default() };
                 self.functions[key] = Some((counted.function.clone(), counted.instance.clone(), sums));
             }
-            By::Instance | By::Kernel | By::Thread | By::Stream => {}
+            By::Instance | By::Kernel | By::Thread | By::Process | By::Stream => {}
         }
     }
 
@@ -121,13 +127,34 @@ impl Tables {
         let mut rows = match self.by {
             By::Function => self.by_label(),
             By::Thread => self.by_thread(),
+            By::Process => self.by_process(),
             _ => self.by_name(),
         };
         rows.sort_by(|a, b| {
             let key = |r: &Row| (std::cmp::Reverse(r.sums.self_ns), std::cmp::Reverse(r.sums.calls));
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.label).cmp(&(&b.name, &b.label)))
         });
+        self.wanted.apply(&mut rows, |row| &row.sums);
         rows
+    }
+
+    /// Writes these rows only.
+    pub fn want(&mut self, rows: Rows) {
+        self.wanted = rows;
+    }
+
+    fn by_process(&self) -> Vec<Row> {
+        let mut merged: BTreeMap<u32, (Arc<Thread>, CallStats)> = BTreeMap::new();
+        for (thread, sums) in self.threads.iter().flatten() {
+            let key = thread.process.key;
+            merged.entry(key).or_insert_with(|| (thread.clone(), CallStats::default())).1.merge(sums);
+        }
+        let row = |(thread, sums): (Arc<Thread>, CallStats)| {
+            let exe = printable(&thread.process.exe);
+            let program = exe.rsplit('/').next().unwrap_or(&exe);
+            Row { label: None, name: format!("{} ({program})", thread.process.pid), thread: None, sums }
+        };
+        merged.into_values().map(row).collect()
     }
 
     fn by_label(&self) -> Vec<Row> {
@@ -201,7 +228,7 @@ impl CallSink for Tables {
         let error = done.status().is_some_and(|s| s != 0);
         let sums = match self.by {
             By::Kernel => return,
-            By::Thread => {
+            By::Thread | By::Process => {
                 let key = done.thread.key as usize;
                 if key >= self.threads.len() {
                     self.threads.resize_with(key + 1, || None);

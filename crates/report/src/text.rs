@@ -5,10 +5,13 @@
 use crate::Output;
 use crate::arguments::{inputs, outputs, words};
 use crate::fields::{CallView, Part};
-use crate::footer::end_lines;
 use crate::kernel::kernel_line;
+use crate::notes::notes;
+use crate::shape::{abbreviate, cut};
 use crate::stacks;
 use crate::style::{Styles, push_styled};
+use crate::text_format::{TextFormat, TimeColumn, TimeState};
+use crate::text_parts::{asked, tag};
 use crate::units::{decimal, word, write_time};
 use crate::values::write_value;
 use anstyle::Style;
@@ -42,6 +45,10 @@ pub struct Text<W> {
     stacks: stacks::Lines,
     /// Reads calls of the layer `kernel`.
     decoder: Option<Decoder>,
+    format: TextFormat,
+    time: TimeState,
+    /// Where the result begins in `line`.
+    result_at: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -70,7 +77,15 @@ impl<W: io::Write> Text<W> {
             line: String::new(),
             stacks: stacks::Lines::default(),
             decoder: None,
+            format: TextFormat::default(),
+            time: TimeState::default(),
+            result_at: None,
         }
+    }
+
+    /// Writes lines of this form.
+    pub fn with_format(self, format: TextFormat) -> Text<W> {
+        Text { format, ..self }
     }
 
     /// Continues the output of another process. Its threads are unknown here, so each line has ids.
@@ -92,11 +107,17 @@ impl<W: io::Write> Text<W> {
         Ok(())
     }
 
+    /// More is known of a call: its opening line says it, if it is not written yet.
+    fn learned(&mut self, call: &Arc<Call>) {
+        let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is(call));
+        open.into_iter().for_each(|open| open.call = call.clone());
+    }
+
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         self.open_until(exit.end_ns)?;
         let call = &exit.call;
         let stack = self.stack(&call.thread);
-        let place = stack.iter().rposition(|o| Arc::ptr_eq(&o.call, call));
+        let place = stack.iter().rposition(|o| o.call.is(call));
         let (opened, told, stacked) = match place {
             Some(place) => {
                 let (opened, told, stacked) = (stack[place].opened, stack[place].told, stack[place].stacked);
@@ -113,7 +134,7 @@ impl<W: io::Write> Text<W> {
             return if stacked { Ok(()) } else { self.stack_of(call) };
         }
         if opened {
-            self.start(&call.thread, call.depth);
+            self.start(&call.thread, call.depth, exit.end_ns);
             self.line.push_str("} ");
             let name = self.styles.name;
             self.styled(name, call.function.shown());
@@ -130,7 +151,7 @@ impl<W: io::Write> Text<W> {
 
     /// A call of the layer `kernel`: its line has the result.
     fn kernel(&mut self, exit: &Exit, line: &str) -> io::Result<()> {
-        self.start(&exit.call.thread, exit.call.depth);
+        self.start(&exit.call.thread, exit.call.depth, exit.call.start_ns);
         self.styled(self.styles.tag, "[kernel]");
         self.line.push(' ');
         self.line.push_str(line);
@@ -149,7 +170,7 @@ impl<W: io::Write> Text<W> {
         self.open_until(lookup.ns)?;
         self.open_top(&lookup.thread)?;
         let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
-        self.start(&lookup.thread, depth);
+        self.start(&lookup.thread, depth, lookup.ns);
         let by = match &lookup.caller {
             Some(object) => object.to_string(),
             None => format!("{:#x}", lookup.caller_address),
@@ -233,7 +254,7 @@ impl<W: io::Write> Text<W> {
     fn stack_of(&mut self, call: &Call) -> io::Result<()> {
         let Some(lines) = call.stack().map(|stack| self.stacks.of(stack)) else { return Ok(()) };
         for frame in lines.iter() {
-            self.start(&call.thread, call.depth);
+            self.start(&call.thread, call.depth, call.start_ns);
             self.line.push_str("    ");
             self.styled(self.styles.ids, frame);
             self.flush_line()?;
@@ -241,10 +262,16 @@ impl<W: io::Write> Text<W> {
         Ok(())
     }
 
-    /// Ids and indentation.
-    fn start(&mut self, thread: &Thread, depth: u32) {
+    /// Time, ids and indentation of a line about something at `ns`.
+    fn start(&mut self, thread: &Thread, depth: u32, ns: u64) {
         self.calls_written = true;
         self.line.clear();
+        let TextFormat { time, utc_offset, .. } = self.format;
+        if time != TimeColumn::None {
+            let process = &thread.process;
+            let realtime = process.start_realtime_ns.saturating_add_signed(ns as i64 - process.start_ns as i64);
+            time.write(&mut self.time, ns, realtime, utc_offset, &mut self.line);
+        }
         if self.several {
             self.begin_style(self.styles.ids);
             decimal(thread.process.pid.into(), &mut self.line);
@@ -259,7 +286,7 @@ impl<W: io::Write> Text<W> {
     /// Writes a line up to the result. After the call, arguments have the values that it wrote.
     fn head(&mut self, view: CallView<'_>) {
         let CallView { call, exit } = view;
-        self.start(&call.thread, call.depth);
+        self.start(&call.thread, call.depth, call.start_ns);
         let styles = self.styles;
         if call.function.layer != Layer::DRIVER {
             self.begin_style(styles.tag);
@@ -279,6 +306,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn result(&mut self, exit: &Exit) {
+        self.result_at = Some(self.line.len());
         self.line.push_str(" = ");
         let styles = self.styles;
         match (exit.returned(), exit.duration_ns) {
@@ -331,8 +359,45 @@ impl<W: io::Write> Text<W> {
         if let Some(said) = self.to_say.take() {
             self.out.write_all(said.as_bytes())?;
         }
+        if self.format.abbreviate {
+            abbreviate(&mut self.line);
+        }
+        if let Some(width) = self.format.width {
+            cut(&mut self.line, width, self.result_at.take());
+        }
         self.line.push('\n');
         self.out.write_all(self.line.as_bytes())
+    }
+
+    /// Writes a line in the place of calls of a thread, from `ns` on.
+    pub(crate) fn folded(&mut self, thread: &Arc<Thread>, depth: u32, ns: u64, text: &str) -> io::Result<()> {
+        self.seen(thread);
+        self.open_until(ns)?;
+        self.open_top(thread)?;
+        self.start(thread, depth, ns);
+        self.styled(self.styles.ids, text);
+        self.flush_line()
+    }
+
+    /// Takes one event.
+    pub(crate) fn handle(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Process(_) => {
+                self.processes += 1;
+                if self.processes > 1 {
+                    self.more();
+                }
+                Ok(())
+            }
+            Event::Enter(call) => self.enter(call),
+            Event::Learned(call) => {
+                self.learned(call);
+                Ok(())
+            }
+            Event::Exit(exit) => self.exit(exit),
+            Event::Lookup(lookup) => self.lookup(lookup),
+            Event::Instance(..) | Event::Module(_) => Ok(()),
+        }
     }
 }
 
@@ -345,19 +410,7 @@ impl<W> Text<W> {
 
 impl<W: io::Write + Send> Output for Text<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Process(_) => {
-                self.processes += 1;
-                if self.processes > 1 {
-                    self.more();
-                }
-                Ok(())
-            }
-            Event::Enter(call) => self.enter(call),
-            Event::Exit(exit) => self.exit(exit),
-            Event::Lookup(lookup) => self.lookup(lookup),
-            Event::Instance(..) | Event::Module(_) => Ok(()),
-        }
+        self.handle(event)
     }
 
     fn tick(&mut self, now: u64) -> io::Result<()> {
@@ -370,40 +423,9 @@ impl<W: io::Write + Send> Output for Text<W> {
             self.exit(exit)?;
         }
         let own = self.styles.own;
-        for line in end_lines(end) {
+        for line in notes(end, self.format.notes) {
             writeln!(self.out, "{}cutap:{} {line}", own.render(), own.render_reset())?;
         }
         self.out.flush()
-    }
-}
-
-/// The library in brackets. Lines of the driver have none.
-fn tag(call: &Call, to: &mut String) {
-    to.push('[');
-    // All hidden functions are the driver's: whose calls they are tells more.
-    to.push_str(call.caller_library.as_ref().unwrap_or(&call.function.library));
-    if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
-        to.push_str(", runtime ");
-        to.push_str(version);
-    }
-    to.push(']');
-}
-
-/// The request of a look-up.
-fn asked(lookup: &Lookup) -> String {
-    use cutap_trace::LookupKind::*;
-    let (name, word) = (lookup.name.replace('"', "\\\""), lookup.kind.word());
-    match lookup.kind {
-        Dlsym | Dlvsym => {
-            let handle = match lookup.handle {
-                0 => "RTLD_DEFAULT".to_owned(),
-                u64::MAX => "RTLD_NEXT".to_owned(),
-                handle => format!("{handle:#x}"),
-            };
-            format!("{word}({handle}, \"{name}\")")
-        }
-        GetProcAddress | GetProcAddressV2 => format!("{word}(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
-        GetExportTable => format!("{word}({name})"),
-        Other(which) => format!("look-up {which}(\"{name}\")"),
     }
 }

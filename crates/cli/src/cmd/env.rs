@@ -30,7 +30,7 @@ impl Env {
     pub fn run(self) -> Result<()> {
         let options = EnvOptions {
             run: self.run,
-            filter: self.filter.filter,
+            filter: self.filter.text(),
             sim: self.sim.sim,
             full: self.overflow.policy(),
             stacks: self.stack.stacks(),

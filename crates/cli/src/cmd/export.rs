@@ -56,7 +56,7 @@ impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
         let ((format, path), run) = (self.target.choice(), &self.input.run);
-        let filter = filter(self.filter.filter.as_deref())?;
+        let filter = filter(self.filter.text().as_deref())?;
         readable(run)?;
         let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
         let advice = "give a file that you may write";

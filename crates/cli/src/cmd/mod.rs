@@ -2,20 +2,27 @@
 
 mod api;
 mod collector;
+mod completions;
 pub mod ctl;
+mod demo;
 mod devices;
+mod diff;
+mod doctor;
 mod env;
+mod explain;
 mod export;
+mod help;
 mod hook_header;
 mod inspect;
 mod kernel;
+mod man;
 mod pack;
 mod record;
 mod recover;
 mod report;
 mod run;
 mod show;
-mod trace;
+pub mod trace;
 
 use clap::Subcommand;
 use cutap_collect::Result;
@@ -35,6 +42,10 @@ pub enum Command {
     Show(show::Show),
     /// Add up the calls of a recording or a run directory: tables, the call tree, errors, leaks, waits
     Report(report::Report),
+    /// Look for likely problems in a recording or a run directory: the worst first, with evidence and advice
+    Explain(explain::ExplainArgs),
+    /// Compare the calls of two recordings or run directories
+    Diff(diff::DiffArgs),
     /// Write a recording or a run directory in the format of Perfetto, Chrome or other programs
     Export(export::Export),
     /// Add what a run directory still holds to a recording, when a collector was killed
@@ -54,6 +65,18 @@ pub enum Command {
     Kernel(kernel::Kernel),
     /// Print cutap_hook.h, with which a hook library is written in C
     HookHeader,
+    /// Trace a small program that cutap brings along; no GPU is needed
+    Demo(demo::Demo),
+    /// Say what works on this machine, what does not, and what to do
+    Doctor(doctor::Doctor),
+    /// Explain a command or a topic: filters, output, files, hooks, environment, strace
+    Help(help::Help),
+    /// Write man pages into a directory
+    Man(man::Man),
+    /// Print shell completions: source <(cutap completions bash)
+    Completions(completions::Completions),
+    #[command(name = "__demo-program", hide = true)]
+    DemoProgram,
     #[command(name = "__collect", hide = true)]
     Collector(collector::Collector),
 }
@@ -76,6 +99,14 @@ impl Command {
             Command::Devices(args) => args.run(),
             Command::Kernel(command) => command.run(),
             Command::HookHeader => hook_header::run(),
+            Command::Help(args) => args.run(),
+            Command::Explain(args) => args.run(),
+            Command::Diff(args) => args.run(),
+            Command::Demo(args) => args.run(),
+            Command::DemoProgram => demo::program(),
+            Command::Doctor(args) => args.run(),
+            Command::Man(args) => args.run(),
+            Command::Completions(args) => args.run(),
             Command::Collector(args) => args.run(),
         }
     }

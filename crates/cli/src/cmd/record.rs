@@ -28,11 +28,11 @@ impl Record {
     pub fn run(self) -> Result<()> {
         let options = TraceOptions {
             record: true,
-            filter: self.filter.filter,
+            filter: self.filter.text(),
             output: self.file,
             force: self.force,
             full: self.overflow.policy(),
-            ..self.capture.add_to(self.program.options())
+            ..self.capture.add_to(self.program.options()?)
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

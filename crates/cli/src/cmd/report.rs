@@ -3,11 +3,15 @@
 
 use crate::args::{FilterArgs, InputArgs, JsonArgs};
 use crate::input::{readable, say_counted, whole};
+use crate::pager::Pager;
+use crate::progress::Progress;
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, colour, filter, say, scan_executables};
-use cutap_report::{Input, Kind, REPORTS, Takes, end_line, end_notes};
+use cutap_report::{
+    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, end_notes, write_csv,
+};
 use cutap_trace::{Aggregator, End, Event, EventReader, Filter, ReaderOptions};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
@@ -19,6 +23,24 @@ pub struct Report {
     question: Question,
     #[command(flatten)]
     filter: FilterArgs,
+    /// Only calls of FUNCTION (* allowed) and those made inside it
+    #[arg(long, value_name = "FUNCTION", value_parser = NonEmptyStringValueParser::new())]
+    under: Option<String>,
+    /// Sort rows by this column, the largest first
+    #[arg(long, value_name = "COLUMN", value_parser = PossibleValuesParser::new(Rows::words()))]
+    sort: Option<String>,
+    /// Only the first N rows; in a tree the first N below each call
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Only N levels of a tree
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Comma-separated values instead of text
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// The notes on what the run lacks, all of them, instead of a table
+    #[arg(long, conflicts_with_all = ["csv", "json", GROUP])]
+    notes: bool,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -82,26 +104,63 @@ impl FromArgMatches for Question {
 impl Report {
     /// Answers on standard output.
     pub fn run(self) -> Result<()> {
-        let Report { question, filter: wanted, json, input } = self;
-        let (json, run, filter) = (json.json, input.run, filter(wanted.filter.as_deref())?);
+        let Report { question, filter: wanted, under, sort, top, depth, csv, notes, json, input } = self;
+        let (json, run, filter) = (json.json, input.run, filter(wanted.text().as_deref())?);
         readable(&run)?;
         let mut report = (question.report.new)(&question.value);
-        let end = read(&mut *report, &run, filter)?;
+        let rows = Rows { sort: sort.as_deref().and_then(Rows::column), top, depth };
+        if !rows.is_default() && !report.rows(rows) {
+            let flag = question.report.flag;
+            let sentence = match depth {
+                Some(_) => format!("--depth is for --tree and --callers; leave it out with --{flag}"),
+                None => format!("--sort and --top are for --by, --tree and --callers; leave them out with --{flag}"),
+            };
+            return Err(Error::own(sentence));
+        }
+        let progress = Progress::reading(&run);
+        let mut end = read(&mut *report, &run, filter, under.as_deref())?;
+        drop(progress);
+        let _pager = (!json && !csv).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-        written(write(&*report, &run, &end, json, &mut out).and_then(|()| out.flush()))?;
+        if notes {
+            scan_executables(&mut end);
+            let lines = end_lines(&end);
+            let none = lines.is_empty().then_some("nothing is known to be missing");
+            let mut lines = lines.iter().map(String::as_str).chain(none);
+            written(lines.try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()))?;
+        } else if csv {
+            let mut lines = Vec::new();
+            written(
+                report.write_json(&mut lines).and_then(|()| write_csv(&lines, &mut out)).and_then(|()| out.flush()),
+            )?;
+        } else {
+            written(write(&*report, &run, &end, json, &mut out).and_then(|()| out.flush()))?;
+        }
+        drop(out);
         whole(&run, end.recording.clone(), end.damage())
     }
 }
 
 /// Reads the run for a report that has an answer.
-fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter) -> Result<End> {
+fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under: Option<&str>) -> Result<End> {
     let refused = |report: &dyn cutap_report::Report| {
         report.refusal(&run.display().to_string()).map_or(Ok(()), |why| Err(Error::own(why)))
     };
     let needs_stacks = report.needs_stacks();
     let end = match report.input() {
-        Input::Calls(sink) => Aggregator::open(run, &filter)?.run(sink),
+        Input::Calls(sink) => match under {
+            Some(function) => Aggregator::open(run, &filter)?.run(&mut UnderCalls { sink, function }),
+            None => Aggregator::open(run, &filter)?.run(sink),
+        },
         Input::Events(sink) => {
+            let mut inside;
+            let sink: &mut dyn EventSink = match under {
+                Some(function) => {
+                    inside = UnderEvents::new(sink, function);
+                    &mut inside
+                }
+                None => sink,
+            };
             let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
             // Reading a long run only to refuse it takes a while.
             if needs_stacks && reader.opened().keeps_no_stacks() {
@@ -128,6 +187,9 @@ fn write(report: &dyn cutap_report::Report, run: &Path, end: &End, json: bool, o
         return end_line(&end, out);
     }
     report.write_text(end, colour(), out)?;
+    if report.has_times() {
+        writeln!(out, "times are host times: a launch returns before its kernel has run")?;
+    }
     out.flush()?;
     if report.has_notes() {
         end_notes(end).iter().for_each(|note| say(note));

@@ -14,7 +14,7 @@ pub struct Run {
 impl Run {
     pub fn run(self) -> Result<()> {
         let form = OutputFormat { quiet: true, ..OutputFormat::default() };
-        let options = TraceOptions { form, ..self.program.options() };
+        let options = TraceOptions { form, ..self.program.options()? };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }
 }

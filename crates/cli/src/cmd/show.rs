@@ -3,6 +3,7 @@
 
 use crate::args::{FilterArgs, InputArgs, OutputArgs};
 use crate::input::{readable, say_counted, whole};
+use crate::pager::Pager;
 use crate::reader_thread::write_all;
 use crate::stdout::written;
 use cutap_collect::hooks::{crash_notes, not_called};
@@ -22,11 +23,12 @@ pub struct Show {
 impl Show {
     pub fn run(self) -> Result<()> {
         let (run, form) = (&self.input.run, self.output.format());
-        let filter = filter(self.filter.filter.as_deref())?;
+        let filter = filter(self.filter.text().as_deref())?;
         readable(run)?;
         let decode = !(form.summary || form.counts);
         let options = ReaderOptions { consume: false, filter, decode, ..ReaderOptions::default() };
         let mut reader = EventReader::open(run, options)?;
+        let pager = (!form.json).then(Pager::start);
         let mut output = output(form, false);
         let lines = write_all(&mut reader, &mut *output)?;
         let mut end = None;
@@ -35,6 +37,7 @@ impl Show {
             scan_executables(end);
             output.end(end)
         });
+        drop((output, pager));
         let recording = end.as_ref().map_or_else(|| reader.opened().recording(), |end| end.recording.clone());
         let whole = whole(run, recording, end.as_ref().map(End::damage).unwrap_or_default());
         if let Some(end) = end.filter(|_| !form.counts && !form.json) {

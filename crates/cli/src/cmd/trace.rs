@@ -2,10 +2,13 @@
 
 use crate::args::{CaptureArgs, FilterArgs, LossyArgs, OutputArgs, ProgramArgs};
 use crate::embedded::LIBRARIES;
+use crate::topics::FILTERS_SHORT;
 use cutap_collect::{Result, TraceOptions};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = FILTERS_SHORT, after_help = "Filters: cutap trace --help, or cutap help filters")]
 pub struct Trace {
     #[command(flatten)]
     filter: FilterArgs,
@@ -26,14 +29,19 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// The name of the program.
+    pub fn program(&self) -> &OsStr {
+        self.program.program()
+    }
+
     pub fn run(self) -> Result<()> {
         let options = TraceOptions {
             form: self.output.format(),
-            filter: self.filter.filter,
+            filter: self.filter.text(),
             output: self.file,
             dump_modules: self.dump_modules,
             full: self.lossy.policy(),
-            ..self.capture.add_to(self.program.options())
+            ..self.capture.add_to(self.program.options()?)
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

@@ -2,6 +2,7 @@
 //! a shell on a terminal. Nothing here decides whether a test passes.
 #![allow(dead_code, missing_docs, reason = "each test file uses a part of it")]
 
+pub mod programs;
 pub mod terminal;
 
 use std::path::{Path, PathBuf};

@@ -52,6 +52,9 @@ impl Report for Waits {
     fn input(&mut self) -> Input<'_> {
         Input::Calls(&mut self.0)
     }
+    fn has_times(&self) -> bool {
+        true
+    }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let paths = self.0.chains();
@@ -63,6 +66,9 @@ impl Report for Waits {
         // The calls around it are below its name.
         let indent = headings.iter().map(|h| h.width + 1).sum::<usize>() + 4;
         let mut table = Table::new(headings, Styles::new(false), out);
+        if !groups.is_empty() {
+            table.head("call: why it waits, and the calls around it")?;
+        }
         for Group { path, why, chain } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
             let cells = chain.sums.cells(View::Blocking, all_ns(&paths));

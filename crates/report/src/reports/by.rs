@@ -2,6 +2,7 @@
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::by_table::{write_json, write_text};
+use crate::rows::Rows;
 use crate::streams::Streams;
 use crate::tables::{By, Tables, WORDS};
 use cutap_trace::{Counted, End, Event};
@@ -10,7 +11,7 @@ use std::io;
 pub(super) const KIND: Kind = Kind {
     flag: "by",
     help: "The table by one of these (default: function)",
-    value: Takes::OneOf("WORD", &["function", "layer", "library", "instance", "kernel", "thread", "stream"]),
+    value: Takes::OneOf("WORD", &["function", "layer", "library", "instance", "kernel", "thread", "process", "stream"]),
     new: |word| match WORDS.iter().find(|(known, _)| *known == word).map_or(By::Function, |(_, by)| *by) {
         By::Stream => Box::new(Streams::default()),
         by => Box::new(Tables::new(by)),
@@ -20,6 +21,13 @@ pub(super) const KIND: Kind = Kind {
 impl Report for Tables {
     fn input(&mut self) -> Input<'_> {
         Input::Calls(self)
+    }
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.want(rows);
+        rows.depth.is_none()
+    }
+    fn has_times(&self) -> bool {
+        true
     }
     fn counted(&mut self, counted: &Counted) {
         Tables::counted(self, counted);
@@ -38,6 +46,13 @@ impl Report for Tables {
 impl Report for Streams {
     fn input(&mut self) -> Input<'_> {
         Input::Events(self)
+    }
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.tables_mut().want(rows);
+        rows.depth.is_none()
+    }
+    fn has_times(&self) -> bool {
+        true
     }
     fn write_text(&self, _: &End, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         write_text(self.tables(), colour, out)

@@ -3,6 +3,8 @@
 use super::{Input, Kind, Report, Takes};
 use crate::call_tree::CallTree;
 use crate::path_tree::PathTree;
+use crate::rows::Rows;
+use crate::under::is_meant;
 use cutap_trace::End;
 use std::io;
 
@@ -10,33 +12,53 @@ pub(super) const KIND: Kind = Kind {
     flag: "callers",
     help: "Who calls FUNCTION (* allowed), and how much of its time each caller causes",
     value: Takes::Text("FUNCTION"),
-    new: |function| Box::new(Callers { function: function.to_owned(), calls: CallTree::default() }),
+    new: |function| Box::new(Callers {
+            function: function.to_owned(),
+            calls: CallTree::default(),
+            rows: Rows::default(),
+        }),
 };
 
 struct Callers {
     function: String,
     calls: CallTree,
+    rows: Rows,
 }
 
 impl Callers {
     fn tree(&self) -> Option<PathTree> {
-        PathTree::up(&self.calls.chains(), &|name| matches(&self.function, name))
+        PathTree::up(&self.calls.chains(), &|name| is_meant(&self.function, name)).map(|tree| tree.with_rows(self.rows))
     }
 }
 
-/// Whether `name` is the function: with * in it, or any versioned form of a plain name.
-fn matches(function: &str, name: &str) -> bool {
-    let versioned = |rest: &str| rest.is_empty() || rest.starts_with('_');
-    cutap_calls::glob(function.as_bytes(), name.as_bytes()) || name.strip_prefix(function).is_some_and(versioned)
+/// The functions of the run whose names are nearest to one that it does not have.
+fn nearest(function: &str, calls: &CallTree) -> Vec<String> {
+    let mut names: Vec<String> = calls.chains().labels.iter().map(|label| label.name.to_string()).collect();
+    names.sort();
+    names.dedup();
+    let mut near: Vec<(f64, String)> = names.into_iter().map(|name| (strsim::jaro(function, &name), name)).collect();
+    near.retain(|(likeness, _)| *likeness > 0.8);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
 impl Report for Callers {
     fn input(&mut self) -> Input<'_> {
         Input::Calls(&mut self.calls)
     }
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.rows = rows;
+        true
+    }
+    fn has_times(&self) -> bool {
+        true
+    }
     fn refusal(&self, run: &str) -> Option<String> {
-        let Callers { function, .. } = self;
-        let none = || format!("{run} has no call of {function}; cutap report {run} lists the functions that it has");
+        let Callers { function, calls, .. } = self;
+        let none = || match &nearest(function, calls)[..] {
+            [] => format!("{run} has no call of {function}; cutap report {run} lists the functions that it has"),
+            near => format!("{run} has no call of {function}; did you mean {}?", near.join(", ")),
+        };
         self.tree().is_none().then(none)
     }
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {

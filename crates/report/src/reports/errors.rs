@@ -44,6 +44,8 @@ impl Report for Errors {
         let groups = groups(&self.0.chains());
         if groups.is_empty() {
             writeln!(out, "no call failed")?;
+        } else {
+            writeln!(out, "    calls  call = error, and the calls around it")?;
         }
         for Group { path, status, calls } in &groups {
             let Some((last, around)) = path.split_last() else { continue };

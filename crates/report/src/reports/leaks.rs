@@ -31,6 +31,8 @@ impl Report for Leaks {
         let groups = self.groups();
         if groups.is_empty() {
             writeln!(out, "nothing was left: all that was made was freed")?;
+        } else {
+            writeln!(out, "    count  what was left, the call that made it, and the calls around it")?;
         }
         for group in &groups {
             let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };

@@ -1,6 +1,7 @@
 //! The questions that `cutap report` answers. A report is one file here and one line in `reports!` below: the command
 //! line, its help and the reading of the run follow from the list.
 
+use crate::rows::Rows;
 use cutap_trace::{CallSink, Counted, End, Event};
 use std::io;
 
@@ -21,6 +22,7 @@ reports! {
     blocking,
     slowest,
     leaks,
+    allocations,
     undecoded,
     folded,
 }
@@ -54,6 +56,14 @@ pub enum Takes {
 pub trait Report {
     /// How the run is read.
     fn input(&mut self) -> Input<'_>;
+    /// Takes the rows that are wanted. False: the report has no such rows.
+    fn rows(&mut self, _: Rows) -> bool {
+        false
+    }
+    /// Whether it writes times, which are those of the host.
+    fn has_times(&self) -> bool {
+        false
+    }
     /// Takes a function whose calls were only counted.
     fn counted(&mut self, _: &Counted) {}
     /// Whether the answer includes calls that were only counted. If not, the command prints their number.

@@ -3,6 +3,7 @@
 use super::{Input, Kind, Report, Takes};
 use crate::call_tree::CallTree;
 use crate::path_tree::PathTree;
+use crate::rows::Rows;
 use cutap_trace::End;
 use std::io;
 
@@ -10,19 +11,26 @@ pub(super) const KIND: Kind = Kind {
     flag: "tree",
     help: "The call tree, calls with the same path merged",
     value: Takes::Nothing,
-    new: |_| Box::new(Tree(CallTree::default())),
+    new: |_| Box::new(Tree(CallTree::default(), Rows::default())),
 };
 
-struct Tree(CallTree);
+struct Tree(CallTree, Rows);
 
 impl Report for Tree {
     fn input(&mut self) -> Input<'_> {
         Input::Calls(&mut self.0)
     }
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.1 = rows;
+        true
+    }
+    fn has_times(&self) -> bool {
+        true
+    }
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        PathTree::down(&self.0.chains()).write_text(out)
+        PathTree::down(&self.0.chains()).with_rows(self.1).write_text(out)
     }
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        PathTree::down(&self.0.chains()).write_json(out)
+        PathTree::down(&self.0.chains()).with_rows(self.1).write_json(out)
     }
 }

@@ -1,5 +1,5 @@
-//! Conditions on arguments: `[bytesize>1GiB, kind=*HostToDevice]` behind what picks functions. They are
-//! decided outside the target, on values: what the values do not tell yet is decided when the call ends.
+//! Conditions on arguments: `[bytesize>1GiB, kind=*HostToDevice]` after the part that selects functions. They are
+//! decided outside the target, on values; if a value is not known yet, at the end of the call.
 
 use super::error::FilterError;
 use crate::event::value::{Value, flags_of, name_of};
@@ -193,10 +193,20 @@ fn number(text: &str) -> Option<f64> {
     if let Some(hex) = text.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok().map(|n| n as f64);
     }
-    let units = [("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
-    for (unit, bits) in units {
+    const POWERS_OF_1024: [(&str, f64); 6] = [
+        ("EiB", (1u64 << 60) as f64),
+        ("PiB", (1u64 << 50) as f64),
+        ("TiB", (1u64 << 40) as f64),
+        ("GiB", (1u64 << 30) as f64),
+        ("MiB", (1u64 << 20) as f64),
+        ("KiB", (1u64 << 10) as f64),
+    ];
+    const POWERS_OF_1000: [(&str, f64); 7] =
+        [("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("KB", 1e3)];
+    // `B` is the end of all others.
+    for (unit, factor) in POWERS_OF_1024.into_iter().chain(POWERS_OF_1000).chain([("B", 1.0)]) {
         if let Some(digits) = text.strip_suffix(unit) {
-            return digits.trim().parse::<f64>().ok().map(|n| n * (1u64 << bits) as f64);
+            return digits.trim().parse::<f64>().ok().map(|n| n * factor);
         }
     }
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
@@ -216,6 +226,8 @@ mod tests {
             ("1.5GiB", Some(1.5 * 1073741824.0)),
             ("4 KiB", Some(4096.0)),
             ("12B", Some(12.0)),
+            ("2MB", Some(2e6)),
+            ("1.5kB", Some(1500.0)),
             ("1PiB", Some(1125899906842624.0)),
             ("NULL", None),
             ("inf", None),

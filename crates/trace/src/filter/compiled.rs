@@ -1,7 +1,8 @@
-//! Which conditions on arguments concern a function, and what they say of one of its calls.
+//! The conditions on arguments that concern a function, and their verdict on one of its calls.
 
 use super::comparison::{Comparison, KERNEL, Term};
 use super::parse::Filter;
+use super::who::Owners;
 use crate::event::Layer;
 use crate::event::value::Value;
 use cutap_calls::filter::wanted;
@@ -13,6 +14,10 @@ pub(crate) struct Tests {
     plain: bool,
     wanted: Vec<Vec<Comparison>>,
     unwanted: Vec<Vec<Comparison>>,
+    /// Whose calls are wanted; all of them must hold.
+    owners: Vec<Owners>,
+    /// What the other parts of `A & B` ask of the same function.
+    also: Vec<Tests>,
 }
 
 /// What is known of a call when it is judged.
@@ -23,6 +28,8 @@ pub(crate) struct CallUnderTest<'a> {
     pub kernel: Option<&'a str>,
     /// It may launch one whose name is told later.
     pub kernel_later: bool,
+    /// The process and the thread that make the call, as they see themselves.
+    pub owner: (u32, u32),
 }
 
 /// A value when a call is judged.
@@ -35,11 +42,11 @@ pub(crate) enum ArgumentValue {
 
 impl Filter {
     /// The conditions on calls of this function; `None` when there are none.
-    pub(crate) fn tests(&self, of: Layer, library: &str, name: &str) -> Option<Tests> {
-        if self.arguments.is_empty() {
+    pub(crate) fn tests(&self, layer: Layer, library: &str, name: &str) -> Option<Tests> {
+        if !self.asks_arguments() {
             return None;
         }
-        let of = of.number();
+        let of = layer.number();
         let matches = |rules: &str| wanted(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
         let pick = |is_wanted: bool| {
             let terms = self.arguments.iter().filter(|t| t.wanted == is_wanted && matches(&t.rules));
@@ -50,14 +57,38 @@ impl Filter {
                 || !self.plain.contains('+') && !self.arguments.iter().any(|t| t.wanted),
             wanted: pick(true),
             unwanted: pick(false),
+            owners: [&self.owners]
+                .into_iter()
+                .chain(&self.owners_of_others)
+                .filter(|o| !o.is_everybody())
+                .cloned()
+                .collect(),
+            also: self.also.iter().filter_map(|other| other.tests(layer, library, name)).collect(),
         };
-        (!tests.plain || !tests.unwanted.is_empty()).then_some(tests)
+        let asks = !tests.plain || !tests.unwanted.is_empty() || !tests.owners.is_empty() || !tests.also.is_empty();
+        asks.then_some(tests)
     }
 }
 
 impl Tests {
     /// Whether the call is wanted; `None` when that is not known yet.
     pub fn evaluate(&self, evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
+        let (pid, tid) = evaluated.owner;
+        if !self.owners.iter().all(|owners| owners.has(pid, tid)) {
+            return Some(false);
+        }
+        let mut all = self.evaluate_arguments(evaluated);
+        for other in &self.also {
+            all = match (all, other.evaluate(evaluated)) {
+                (Some(false), _) | (_, Some(false)) => return Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+        }
+        all
+    }
+
+    fn evaluate_arguments(&self, evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
         let mut any = |terms: &[Vec<Comparison>]| terms.iter().map(|t| all(t, evaluated)).fold(Some(false), or);
         let unwanted = any(&self.unwanted);
         let wanted = if self.plain { Some(true) } else { any(&self.wanted) };
@@ -70,12 +101,13 @@ impl Tests {
 
     /// Whether a call is wanted of which nobody will know the arguments.
     pub fn wants_unknown(&self) -> bool {
-        self.evaluate(&mut CallUnderTest { values: &mut |_| None, kernel: None, kernel_later: false }) == Some(true)
+        self.evaluate(&mut CallUnderTest { values: &mut |_| None, kernel: None, kernel_later: false, owner: (0, 0) })
+            == Some(true)
     }
 }
 
-/// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be known
-/// any more, nothing holds.
+/// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be
+/// known any more, nothing holds.
 fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
     let mut unknown = false;
     for comparison in comparisons {

@@ -1,4 +1,4 @@
-//! What can be asked of a call that has ended.
+//! Conditions on a call that has ended.
 
 use super::error::FilterError;
 
@@ -14,7 +14,9 @@ pub(super) struct Condition {
 pub(super) enum What {
     Error,
     Longer(u64),
+    AtLeast(u64),
     Shorter(u64),
+    AtMost(u64),
 }
 
 impl Condition {
@@ -23,21 +25,26 @@ impl Condition {
         let holds = match self.what {
             What::Error => error,
             What::Longer(ns) => took_ns.is_none_or(|took| took > ns),
+            What::AtLeast(ns) => took_ns.is_none_or(|took| took >= ns),
             What::Shorter(ns) => took_ns.is_some_and(|took| took < ns),
+            What::AtMost(ns) => took_ns.is_some_and(|took| took <= ns),
         };
         holds == self.wanted
     }
 }
 
-/// `>1ms` or `<10us`.
+/// `>1ms`, `>=1ms`, `<10us` or `<=10us`.
 pub(super) fn duration(word: &str) -> Result<What, FilterError> {
-    let refuse =
-        || FilterError(format!("{word} in the filter is no duration; write it as >1ms or <10us, in ns, us, ms or s"));
-    let (longer, rest) = match (word.strip_prefix('>'), word.strip_prefix('<')) {
-        (Some(rest), _) => (true, rest.trim()),
-        (_, Some(rest)) => (false, rest.trim()),
-        _ => return Err(refuse()),
+    let refuse = || {
+        FilterError(format!(
+            "{word} in the filter is no duration; write it as >1ms, >=1ms or <10us, in ns, us, ms or s"
+        ))
     };
+    type Make = fn(u64) -> What;
+    const SIGNS: [(&str, Make); 4] =
+        [(">=", What::AtLeast), ("<=", What::AtMost), (">", What::Longer), ("<", What::Shorter)];
+    let found = SIGNS.iter().find_map(|(sign, make)| Some((*make, word.strip_prefix(sign)?.trim())));
+    let (make, rest) = found.ok_or_else(refuse)?;
     let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     let (number, unit) = rest.split_at(digits);
     let factor = match unit.trim() {
@@ -49,5 +56,19 @@ pub(super) fn duration(word: &str) -> Result<What, FilterError> {
     };
     let number: f64 = number.parse().map_err(|_| refuse())?;
     let ns = (number * factor).round() as u64;
-    Ok(if longer { What::Longer(ns) } else { What::Shorter(ns) })
+    Ok(make(ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_with_and_without_the_limit() {
+        let holds = |word: &str, took| Condition { wanted: true, what: duration(word).unwrap() }.holds(false, took);
+        assert!(holds(">=1us", Some(1000)) && !holds(">1us", Some(1000)));
+        assert!(holds("<=1us", Some(1000)) && !holds("<1us", Some(1000)));
+        assert!(holds(">= 1us", None) && !holds("<=1us", None), "a call that did not return is longer than any time");
+        assert!(duration(">=1").is_err() && duration("=>1us").is_err());
+    }
 }

@@ -1,5 +1,6 @@
-//! The filter language of `-e`: it says which functions and calls are wanted, of functions and values alone.
+//! The filter language of `-e`. It selects functions and calls, by functions and values alone.
 
+pub mod all_of;
 pub mod arguments;
 pub mod check;
 pub mod comparison;
@@ -10,8 +11,10 @@ pub mod error;
 pub mod library;
 pub mod near;
 pub mod parse;
+pub mod parts;
 pub mod term;
 pub mod wanted;
+pub mod who;
 
 pub(crate) use compiled::{ArgumentValue, CallUnderTest, Tests};
 pub use error::FilterError;

@@ -1,17 +1,19 @@
-//! The language of `-e`, one everywhere: terms with commas between them.
+//! The language of `-e`: terms with commas between them.
 //!
-//! `name` or `na*me` of a function, a layer, a library (`cublas`, `libcublas*`), both (`saxpy:cudaMalloc`), `cxx`,
-//! `error`, a duration (`>1ms`, `<10us`), each with `!` in front for not. A slot of a hidden table is a function
-//! (`21318c60[51]`). Behind what picks functions may stand conditions on their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names,
-//! layers and libraries say which functions are wanted and become the rules of the control page, so that the target
-//! records nothing else. `error` and durations are known only when a call ends: each such call is shown alone, at its
-//! end.
+//! A term is the `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), or a library
+//! (`cublas`, `libcublas*`). It may combine both (`saxpy:cudaMalloc`), or be `cxx`, `error` or a duration (`>1ms`,
+//! `<10us`). A leading `!` negates it. Conditions on arguments may follow (`cuMemAlloc*[bytesize>1GiB]`).
+//!
+//! Names, layers and libraries become the rules of the control page, so the target records nothing else. `error` and
+//! durations are known only when a call ends: such a call is shown alone, at its end.
 
 use super::comparison::Term;
 use super::condition::Condition;
 use super::error::FilterError;
 use super::near;
+use super::parts::parts;
 use super::term::hidden_name;
+use super::who::Owners;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
 
@@ -32,6 +34,12 @@ pub struct Filter {
     pub(super) text: String,
     /// Plain names that were taken although nobody knows them.
     pub(super) unknown: Vec<String>,
+    /// Whose calls are wanted.
+    pub(super) owners: Owners,
+    /// The same of the other parts of `A & B`.
+    pub(super) owners_of_others: Vec<Owners>,
+    /// Other parts of `A & B` that pick functions.
+    pub(super) also: Vec<Filter>,
 }
 
 impl Filter {
@@ -39,6 +47,9 @@ impl Filter {
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         let mut filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
         filter.check_parameters(&cutap_calls::generated::known::TABLES)?;
+        for other in &filter.also {
+            other.check_parameters(&cutap_calls::generated::known::TABLES)?;
+        }
         filter.launches = filter.asks_of_launches(&cutap_calls::generated::known::TABLES);
         filter.allocates = filter.wants_allocations(&cutap_calls::generated::known::TABLES);
         Ok(filter)
@@ -47,6 +58,11 @@ impl Filter {
     /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
     /// it is empty, any name is taken that could be one of CUDA's.
     pub fn parse_with(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
+        Filter::parse_all(&parts(text), known)
+    }
+
+    /// Parses a text without `&`.
+    pub(super) fn parse_one(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
         let mut filter = Filter { text: text.trim().to_owned(), ..Filter::default() };
         let mut only_lookups = true;
         for term in split(text) {
@@ -55,7 +71,7 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
-            let conditions = word.split_once('[').filter(|_| !matches!(hidden_name(word), Ok(Some(_))));
+            let conditions = word.split_once('[').filter(|_| matches!(hidden_name(word), Ok(None)));
             if let Some((of, conditions)) = conditions {
                 filter.with_arguments(wanted, of.trim(), conditions, known)?;
                 only_lookups = false;
@@ -97,7 +113,8 @@ impl Filter {
         &self.rules
     }
     /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With
-    /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
+    /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend
+    /// on.
     pub fn recorded(&self, tracked: bool) -> String {
         let launches = if self.launches && self.rules.contains('+') { "+d * cuLaunch*\n" } else { "" };
         let tracked = if tracked && self.allocates { TRACKED } else { "" };
@@ -115,7 +132,10 @@ impl Filter {
     /// Whether calls of this function are wanted.
     pub(crate) fn shows(&self, of: Layer, library: &str, name: &str) -> bool {
         let of = of.number();
-        cutap_calls::filter::wanted(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+        let shows = |filter: &Filter| {
+            cutap_calls::filter::wanted(filter.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+        };
+        shows(self) && self.also.iter().all(shows)
     }
     /// Of the rules of a control page: whether calls of this function are recorded.
     pub(crate) fn records(&self, of: Layer, library: &str, name: &str) -> bool {
@@ -128,7 +148,11 @@ impl Filter {
     }
     /// Whether it has conditions on arguments.
     pub(crate) fn asks_arguments(&self) -> bool {
-        !self.arguments.is_empty()
+        !self.arguments.is_empty() || self.also.iter().any(Filter::asks_arguments) || self.asks_owner()
+    }
+    /// Whether calls of some threads only are wanted.
+    pub(super) fn asks_owner(&self) -> bool {
+        !self.owners.is_everybody() || !self.owners_of_others.is_empty()
     }
     /// Whether a call is wanted can be said only when it has ended.
     pub(crate) fn needs_end(&self) -> bool {
@@ -186,8 +210,12 @@ mod tests {
         assert_eq!(rules("lookup,driver"), "+d * *\n");
         assert_eq!(rules("hidden,!hidden:21318c60[*]"), "+h * *\n-h * 21318c60[*]\n");
         assert_eq!(rules("21318c60[51],hidden:6bd5fb6c[?],driver"), "+h * 21318c60[51]\n+h * 6bd5fb6c[?]\n+d * *\n");
-        for bad in ["hidden:cuInit", "hidden:", "hidden:21318c6[1]", "hidden:21318c60[x]", "hidden:21318c60[]"] {
+        for bad in ["hidden:cuInit", "hidden:", "hidden:21318c6[1]"] {
             assert!(refused(bad).contains("write it as hidden:21318c60[51]"), "{bad}: {}", refused(bad));
+        }
+        // What is no slot number is taken for a condition.
+        for bad in ["hidden:21318c60[x]", "hidden:21318c60[]"] {
+            assert!(refused(bad).contains("compares nothing"), "{bad}: {}", refused(bad));
         }
         assert!(Filter::parse_with("21318c60[a=1]", KNOWN).is_err());
     }

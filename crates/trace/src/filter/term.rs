@@ -1,11 +1,12 @@
-//! One term of a filter. A plain name that nobody knows is refused rather than taken, for a trace that
-//! stays empty because of a slip of the pen costs more than a question.
+//! One term of a filter. An unknown plain name is refused: a trace that stays empty because of a typing mistake costs
+//! more than a question.
 
 use super::condition::{Condition, What, duration};
 use super::error::FilterError;
 use super::library::{self, files};
 use super::near::nearest;
 use super::parse::Filter;
+use super::who::Who;
 use cutap_calls::Layer;
 use std::fmt::Write;
 
@@ -37,6 +38,7 @@ impl Filter {
             _ if word.starts_with(['>', '<']) => {
                 self.conditions.push(Condition { wanted, what: duration(word)? });
             }
+            _ if let Some(who) = Who::parse(word) => self.owners.add(wanted, who?),
             _ if word.bytes().any(|b| !b.is_ascii_alphanumeric() && !b"_*?.-+:".contains(&b)) => {
                 return Err(FilterError(format!(
                     "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
@@ -182,4 +184,17 @@ pub(super) fn of_cuda(word: &str) -> bool {
     let after =
         |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
     after("cu") || after("cuda")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_layer_is_a_term() {
+        for layer in Layer::all() {
+            let filter = Filter::parse(layer.name()).unwrap();
+            assert_eq!(filter.rules(), format!("+{} * *\n", layer.letter()));
+        }
+    }
 }

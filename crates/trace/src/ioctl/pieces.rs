@@ -1,4 +1,4 @@
-//! What MEMORY records say of one call, put together.
+//! The MEMORY records of one call, put together.
 
 use cutap_wire::memory::{MOST as PIECE, MemoryPiece, what};
 use std::sync::Arc;

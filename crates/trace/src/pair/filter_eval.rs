@@ -1,6 +1,5 @@
-//! Whether a call is wanted when its name alone does not tell: conditions on arguments. They are decided on the values
-//! that its own record has, and not on what other calls made known, so that the verdict does not depend on the order of
-//! threads.
+//! Whether a call is wanted, by conditions on its arguments. Only the call's own record decides, and no fact from other
+//! calls, so the verdict does not depend on the order of threads.
 
 use super::call_stack::CallStack;
 use super::open_call::Asked;
@@ -44,7 +43,9 @@ pub fn evaluate(asked: &Asked, call: &Call, exit: Option<&Exit>) -> Option<bool>
         // A driver's launch has the name when it begins, or never.
         None => (call.kernel(), launch_of(&call.function) == Launch::Reported && call.function.layer == Layer::RUNTIME),
     };
-    tests.evaluate(&mut CallUnderTest { values: &mut values, kernel: kernel.map(|k| &**k), kernel_later })
+    let owner = (call.thread.process.pid, call.thread.tid);
+    let kernel = kernel.map(|k| &**k);
+    tests.evaluate(&mut CallUnderTest { values: &mut values, kernel, kernel_later, owner })
 }
 
 /// A pointer to what the call writes, before that is known: whether it is NULL can be said, and no more.

@@ -1,6 +1,8 @@
-//! `cutap ctl PID ...`: switches what a running program records, or asks about it.
+//! `cutap ctl PID ...`: switches what a running program records, or asks about it. Without a process it lists those
+//! that run.
 
 mod dump;
+mod list;
 mod per_process_control;
 mod status;
 mod switch;
@@ -8,7 +10,7 @@ mod target;
 
 use crate::stdout::print;
 use clap::Subcommand;
-use cutap_collect::Result;
+use cutap_collect::{Error, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use switch::{Switch, switch};
@@ -16,14 +18,14 @@ use target::Target;
 
 #[derive(Debug, clap::Args)]
 pub struct Ctl {
-    /// The process to switch; or a run directory, for all its processes
+    /// The process to switch; or a run directory, for all its processes. Without it, running programs are listed
     #[arg(value_name = "PID")]
-    who: String,
+    who: Option<String>,
     /// Switch all processes of its run
     #[arg(long)]
     all: bool,
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -50,14 +52,23 @@ enum What {
 
 impl Ctl {
     pub fn run(self) -> Result<()> {
-        let change = match self.what {
-            What::Dump { output } => return dump::dump(&self.who, &output),
-            What::Status => return print(&status::status(&Target::find(&self.who, self.all)?)),
-            What::On => Switch::On,
-            What::Off => Switch::Off,
-            What::Filter { filter } => Switch::Filter(filter),
+        let who = match (self.who, &self.what) {
+            (Some(who), _) => who,
+            (None, None) => return print(&list::list()),
+            (None, Some(_)) => {
+                let sentence =
+                    "the process is missing; write cutap ctl PID on; a plain cutap ctl lists running programs";
+                return Err(Error::own(sentence));
+            }
         };
-        print(&switch(&Target::find(&self.who, self.all)?, &self.who, self.all, &change)?)
+        let change = match self.what {
+            Some(What::Dump { output }) => return dump::dump(&who, &output),
+            Some(What::Status) | None => return print(&status::status(&Target::find(&who, self.all)?)),
+            Some(What::On) => Switch::On,
+            Some(What::Off) => Switch::Off,
+            Some(What::Filter { filter }) => Switch::Filter(filter),
+        };
+        print(&switch(&Target::find(&who, self.all)?, &who, self.all, &change)?)
     }
 }
 

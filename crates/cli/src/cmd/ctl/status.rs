@@ -37,7 +37,7 @@ fn hides(pid: u32) -> bool {
     living(pid).is_some_and(|folder| std::fs::read(folder.join("maps")).is_err())
 }
 
-fn state_of(page: &Page) -> &'static str {
+pub fn state_of(page: &Page) -> &'static str {
     match page.recording() {
         RECORDING_OFF => "off: calls pass and are not seen",
         RECORDING_ON => "on: what was armed is recorded",

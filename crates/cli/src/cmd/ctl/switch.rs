@@ -5,13 +5,11 @@
 
 use super::per_process_control;
 use super::target::Target;
-use cutap_collect::{Error, Outliving, Page, Result, ahead, cannot, filter, fits};
+use cutap_collect::{Error, Outliving, Page, Result, ahead, each_page, filter, fits, put_state, switch_flags};
 use cutap_trace::Filter;
 use cutap_wire::control::{
     COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_CHANGED,
 };
-use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FIRST, FOLLOWS, INSTANCE_BYTES, NEVER};
-use std::os::unix::fs::FileExt;
 
 /// The new state.
 pub enum Switch {
@@ -56,9 +54,9 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
     let own = (own, pid.map_or(0, ahead));
     match (what, filtered) {
         (Switch::Filter(text), Some(filter)) => {
-            for one in each(pages, pid, page) {
+            for one in each_page(pages, pid, page) {
                 one.put_rules(filter.rules());
-                flags(&one, one.recording() != RECORDING_OFF, true)?;
+                switch_flags(&one, one.recording() != RECORDING_OFF, true)?;
             }
             page.note(if filter.rules().is_empty() { RULES_ALL } else { RULES_CHANGED }, own);
             Ok(format!(
@@ -75,7 +73,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
                     "{shown} cannot be switched on: what is recorded can no longer be written; start the program again"
                 )));
             }
-            put(each(pages, pid, page), state, page, own)?;
+            put_state(each_page(pages, pid, page), state, page, own)?;
             let range = match page.flags() & RANGE {
                 0 => "",
                 _ => " between cuProfilerStart and cuProfilerStop",
@@ -83,7 +81,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
             Ok(format!("on in {shown}: what was armed is {doing}{range}\n"))
         }
         _ => {
-            put(each(pages, pid, page), RECORDING_OFF, page, own)?;
+            put_state(each_page(pages, pid, page), RECORDING_OFF, page, own)?;
             Ok(format!("off in {shown}: calls pass and are not seen; {again} on switches them on again\n"))
         }
     }
@@ -99,53 +97,4 @@ fn refused(text: &str, of: &Filter) -> Result<()> {
         return Ok(());
     };
     Err(Error::own(format!("filter {text}: {why}")))
-}
-
-/// The pages one after the other; of a whole run also those that are made while the first ones are written.
-fn each<'a>(pages: Vec<Page>, pid: Option<u32>, run: &'a Page) -> impl Iterator<Item = Page> + 'a {
-    let there = pages.len();
-    let late = move || match pid {
-        None => run.own_pages().into_iter().skip(there.saturating_sub(1)).collect(),
-        Some(_) => Vec::new(),
-    };
-    pages.into_iter().chain(std::iter::once_with(late).flatten())
-}
-
-/// Switches these to a state; what is broken stays so.
-fn put(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own: (u32, i64)) -> Result<()> {
-    let mut noted = false;
-    for page in pages {
-        let before = page.recording();
-        if !matches!(before, RECORDING_OFF | RECORDING_ON | RECORDING_COUNT) {
-            continue;
-        }
-        if before != state && !noted {
-            run.note(state, own);
-            noted = true;
-        }
-        page.put_recording(state);
-        flags(&page, state != RECORDING_OFF, false)?;
-    }
-    Ok(())
-}
-
-/// Sets the flags that a process's runtimes look at themselves; with `again`, also of functions that a filter left out,
-/// so that they are looked at again.
-fn flags(own: &Page, on: bool, again: bool) -> Result<()> {
-    let file = own.file();
-    let mut armed = [0; CALLBACKS];
-    for at in (0..).map(|n: u64| FIRST as u64 + n * INSTANCE_BYTES as u64) {
-        if file.read_exact_at(&mut armed, at + ARMED as u64).is_err() {
-            break;
-        }
-        if again {
-            armed.iter_mut().filter(|a| **a == NEVER).for_each(|a| *a = FOLLOWS);
-            // An instance that is not there yet writes its own.
-            let _ = file.write_all_at(&armed, at + ARMED as u64);
-        }
-        let flag = |armed: &u8| u32::from(*armed == ALWAYS || *armed == FOLLOWS && on).to_le_bytes();
-        let words: Vec<u8> = armed.iter().flat_map(flag).collect();
-        file.write_all_at(&words, at).map_err(|e| cannot("switch runtimes in", own.path(), &e, "try again"))?;
-    }
-    Ok(())
 }

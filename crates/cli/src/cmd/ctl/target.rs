@@ -66,15 +66,28 @@ pub fn run_of(who: &str) -> Result<PathBuf> {
         }
         _ => cannot("look at process", Path::new(who), &e, "give the number of the program"),
     })?;
-    let prefix = [ENV_RUN.as_bytes(), b"="].concat();
-    let run = environment.split(|b| *b == 0).find_map(|line| line.strip_prefix(&prefix[..]));
-    // One that wrote over its environment (a title for ps) still has the run's pages.
-    let run = run.map(|run| PathBuf::from(OsStr::from_bytes(run))).or_else(|| mapped(&folder));
-    run.ok_or_else(|| {
+    run_in(&environment, &folder).ok_or_else(|| {
         Error::own(format!(
             "process {pid} was not started by cutap trace, record or env; give the number of the program, not that of cutap"
         ))
     })
+}
+
+/// The run directory that an environment names. A process that wrote over its environment (a title for ps) still has
+/// pages of the run.
+fn run_in(environment: &[u8], process: &Path) -> Option<PathBuf> {
+    let prefix = [ENV_RUN.as_bytes(), b"="].concat();
+    let run = environment.split(|b| *b == 0).find_map(|line| line.strip_prefix(&prefix[..]));
+    run.map(|run| PathBuf::from(OsStr::from_bytes(run))).or_else(|| mapped(process))
+}
+
+/// The processes of this user that have pages of a run mapped, each with its run directory.
+pub fn running() -> Vec<(u32, PathBuf)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|e| e.file_name().into_string().ok()?.parse::<u32>().ok());
+    let mut found: Vec<(u32, PathBuf)> = pids.filter_map(|pid| Some((pid, mapped(&living(pid)?)?))).collect();
+    found.sort_unstable();
+    found
 }
 
 /// The process that a number is of, which may be a thread's: /proc has those too, and lists them not.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// All kernel calls of a file or run directory.
 pub fn read_all(path: &Path) -> Result<Run> {
-    read(path, &FilterArgs { filter: None })
+    read(path, &FilterArgs::default())
 }
 
 /// The kernel calls of a file or run directory, in the order of their start.
@@ -20,7 +20,7 @@ pub fn read(path: &Path, wanted: &FilterArgs) -> Result<Run> {
     if !is_recording(path) {
         return formats::read_file(path).map_err(own);
     }
-    let filter = filter(wanted.filter.as_deref())?;
+    let filter = filter(wanted.text().as_deref())?;
     let mut reader = EventReader::open(path, ReaderOptions { filter, ..ReaderOptions::default() })?;
     let (mut run, mut begin, mut driver) = (Run::default(), None, None);
     reader.poll(true, &mut |event| {

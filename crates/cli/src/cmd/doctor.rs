@@ -1,0 +1,186 @@
+//! `cutap doctor`: what works on this machine, what does not, and what to do. It changes nothing but cutap's own cache.
+
+use crate::embedded::LIBRARIES;
+use crate::stdout::print;
+use cutap_collect::{Error, Result, has_driver_library};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Debug, clap::Args)]
+pub struct Doctor {}
+
+/// The state of one thing.
+struct Finding {
+    what: &'static str,
+    state: State,
+    /// What is there, or what is missing.
+    found: String,
+    /// What to do; empty if there is nothing to do.
+    advice: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Works,
+    /// Some things do not work without it.
+    Missing,
+    /// Nothing works without it.
+    Broken,
+}
+
+impl Doctor {
+    pub fn run(self) -> Result<()> {
+        let all = [driver(), gpu(), runtimes(), cupti(), ptrace(), files(), cache(), run_directory(), tracing()];
+        let mut text = String::new();
+        for Finding { what, state, found, advice } in &all {
+            let mark = match state {
+                State::Works => "ok     ",
+                State::Missing => "missing",
+                State::Broken => "BROKEN ",
+            };
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{mark}  {what:<14} {found}");
+            if !advice.is_empty() {
+                let _ = writeln!(text, "{:24} -> {advice}", "");
+            }
+        }
+        print(&text)?;
+        match all.iter().filter(|finding| finding.state == State::Broken).count() {
+            0 => Ok(()),
+            n => Err(Error::own(format!("{n} of {} checks failed; follow the advice above", all.len()))),
+        }
+    }
+}
+
+fn finding(what: &'static str, good: bool, found: String, advice: &'static str) -> Finding {
+    let state = if good { State::Works } else { State::Missing };
+    Finding { what, state, found, advice: if good { "" } else { advice } }
+}
+
+fn driver() -> Finding {
+    let kernel = std::fs::read_to_string("/proc/driver/nvidia/version").ok();
+    let version = kernel.as_deref().and_then(|text| text.lines().next()).map(|line| {
+        line.split_whitespace().find(|word| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    let library = has_driver_library();
+    let found = match (version.flatten(), library) {
+        (Some(version), true) => format!("kernel driver {version}, libcuda.so.1"),
+        (Some(version), false) => format!("kernel driver {version}, but no libcuda.so.1"),
+        (None, true) => "libcuda.so.1, but no kernel driver".to_owned(),
+        (None, false) => "no NVIDIA driver".to_owned(),
+    };
+    let good = version.flatten().is_some() && library;
+    finding("driver", good, found, "install the NVIDIA driver, or run programs on the simulated one: cutap --sim PROG")
+}
+
+fn gpu() -> Finding {
+    let folders = std::fs::read_dir("/proc/driver/nvidia/gpus").into_iter().flatten().flatten();
+    let model = |folder: PathBuf| {
+        let text = std::fs::read_to_string(folder.join("information")).ok()?;
+        Some(text.lines().find_map(|line| line.strip_prefix("Model:"))?.trim().to_owned())
+    };
+    let models: Vec<String> = folders.filter_map(|entry| model(entry.path())).collect();
+    let usable = std::fs::File::open("/dev/nvidiactl").is_ok();
+    let found = match (models.is_empty(), usable) {
+        (true, _) => "no GPU".to_owned(),
+        (false, true) => models.join(", "),
+        (false, false) => format!("{}, but /dev/nvidiactl cannot be opened", models.join(", ")),
+    };
+    finding(
+        "GPU",
+        !models.is_empty() && usable,
+        found,
+        "in a container pass the GPU on (docker run --gpus all); or use --sim",
+    )
+}
+
+/// File names of the loader's cache that begin like this.
+fn cached(prefix: &str) -> Vec<String> {
+    let cache = std::fs::read("/etc/ld.so.cache").unwrap_or_default();
+    let names = cache.split(|b| *b == 0).filter_map(|name| std::str::from_utf8(name).ok());
+    let mut names: Vec<String> = names.filter(|n| n.starts_with(prefix) && n.len() < 64).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn runtimes() -> Finding {
+    let mut names = cached("libcudart.so");
+    if Path::new("/usr/local/cuda/lib64/libcudart.so").exists() && names.is_empty() {
+        names.push("/usr/local/cuda/lib64/libcudart.so".to_owned());
+    }
+    let found = if names.is_empty() { "no shared runtime in the loader's paths".to_owned() } else { names.join(", ") };
+    finding("runtimes", !names.is_empty(), found, "nothing to do: programs and Python packages bring their own")
+}
+
+fn cupti() -> Finding {
+    let folder = "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so";
+    let mut names = cached("libcupti.so");
+    names.extend(Path::new(folder).exists().then(|| folder.to_owned()));
+    let found = names.first().cloned().unwrap_or_else(|| "no CUPTI".to_owned());
+    finding("CUPTI", !names.is_empty(), found, "cutap does not need it; times on the GPU need Nsight Systems")
+}
+
+fn ptrace() -> Finding {
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_else(|_| "0".to_owned());
+    let scope = scope.trim();
+    let good = matches!(scope, "0" | "1");
+    finding("ptrace", good, format!("yama scope {scope}"), "tracing does not need it; cutap kernel needs scope 0 or 1")
+}
+
+fn files() -> Finding {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let hard: u64 = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(u64::MAX);
+    finding("limits", hard >= 1024, format!("{hard} open files"), "raise the hard limit: ulimit -Hn 4096")
+}
+
+fn cache() -> Finding {
+    match cutap_collect::unpack::unpack(LIBRARIES, true) {
+        Ok(unpacked) => finding("cache", true, unpacked.preload.display().to_string(), ""),
+        Err(e) => Finding {
+            what: "cache",
+            state: State::Broken,
+            found: e.to_string(),
+            advice: "set CUTAP_CACHE_DIR to a folder that you may write, on a file system without noexec",
+        },
+    }
+}
+
+fn run_directory() -> Finding {
+    match cutap_collect::fresh_run_directory() {
+        Ok(run) => {
+            let found = run.parent().unwrap_or(&run).display().to_string();
+            let _ = std::fs::remove_dir_all(&run);
+            finding("run directory", true, found, "")
+        }
+        Err(e) => Finding {
+            what: "run directory",
+            state: State::Broken,
+            found: e.to_string(),
+            advice: "make room in /tmp, /var/tmp or /dev/shm, or give a folder with --run-dir",
+        },
+    }
+}
+
+/// Traces the program of `cutap demo`.
+fn tracing() -> Finding {
+    let run = || -> Option<u64> {
+        let cutap = std::env::current_exe().ok()?;
+        let mut command = Command::new(&cutap);
+        command.args(["trace", "--sim", "-C", "--json", "--"]).arg(&cutap).arg("__demo-program");
+        let done = command.env_remove("LD_PRELOAD").output().ok()?;
+        let text = String::from_utf8(done.stderr).ok()?;
+        Some(text.lines().filter(|line| line.contains("\"cuMemAlloc")).count() as u64)
+    };
+    match run() {
+        Some(1..) => finding("tracing", true, "a program on the simulated driver was traced".to_owned(), ""),
+        _ => Finding {
+            what: "tracing",
+            state: State::Broken,
+            found: "the program of cutap demo was not traced".to_owned(),
+            advice: "run cutap demo and read its messages",
+        },
+    }
+}

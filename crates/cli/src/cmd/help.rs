@@ -1,0 +1,43 @@
+//! `cutap help`: the help of a command, or a page about a topic.
+
+use crate::command_line;
+use crate::stdout::{print, written};
+use crate::topics::TOPICS;
+use cutap_collect::{Error, Result};
+use std::io::Write;
+
+#[derive(Debug, clap::Args)]
+pub struct Help {
+    /// A command, or a topic: filters, output, files, hooks, environment, strace
+    #[arg(value_name = "COMMAND|TOPIC")]
+    word: Option<String>,
+}
+
+impl Help {
+    pub fn run(self) -> Result<()> {
+        let mut command = command_line::command();
+        command.build();
+        let Some(word) = self.word else { return long_help(&mut command) };
+        if let Some((_, text)) = TOPICS.iter().find(|(topic, _)| *topic == word) {
+            return print(text);
+        }
+        match command.find_subcommand_mut(&word) {
+            Some(of) => long_help(of),
+            None => Err(unknown(&command, &word)),
+        }
+    }
+}
+
+fn long_help(of: &mut clap::Command) -> Result<()> {
+    written(of.print_long_help().and_then(|()| std::io::stdout().flush()))
+}
+
+/// Names the nearest command or topic.
+fn unknown(command: &clap::Command, word: &str) -> Error {
+    let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name);
+    let topics = TOPICS.iter().map(|(topic, _)| *topic);
+    let nearest = commands.chain(topics).map(|name| (strsim::jaro(name, word), name));
+    let nearest = nearest.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > 0.7);
+    let meant = nearest.map_or_else(String::new, |(_, name)| format!("did you mean {name}? "));
+    Error::own(format!("there is no command or topic {word}; {meant}cutap help lists all"))
+}

@@ -1,0 +1,51 @@
+//! Progress of what takes longer than a second, on standard error if that is a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, stderr};
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{JoinHandle, spawn};
+use std::time::Duration;
+
+/// Nothing is shown before.
+const SOON: Duration = Duration::from_secs(1);
+
+/// A spinner with the time that has passed, until it is dropped.
+pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Progress {
+    /// While a run is read.
+    pub fn reading(run: &Path) -> Progress {
+        Progress::new(format!("reading {}", run.display()))
+    }
+
+    /// While something with this name is done.
+    pub fn new(doing: String) -> Progress {
+        if !stderr().is_terminal() {
+            return Progress(None);
+        }
+        let (stop, stopped) = channel();
+        let show = move || {
+            if stopped.recv_timeout(SOON) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = ProgressBar::new_spinner().with_message(doing);
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(100));
+            let _ = stopped.recv();
+            bar.finish_and_clear();
+        };
+        Progress(Some((stop, spawn(show))))
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! How lines of text are written: times, colours, width, and how much is left out on a terminal.
+
+use clap::{ArgAction, Args, ValueEnum};
+use cutap_collect::{ColourChoice, TextOptions};
+use cutap_report::TimeColumn;
+
+/// Flags of trace and show for lines of text.
+#[derive(Debug, Args)]
+pub struct TextArgs {
+    /// On a terminal, print every call: do not fold start-up and repeated cheap calls
+    #[arg(short = 'a', long)]
+    all: bool,
+    /// Print everything: all calls, whole structs and lines, all notes at the end
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    /// Cut lines at N columns (0: never); default: the width of the terminal
+    #[arg(long, value_name = "N")]
+    width: Option<u16>,
+    /// Colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: When,
+    /// Begin each line with the time of day (-tt: with microseconds, -ttt: as seconds since 1970)
+    #[arg(short = 't', action = ArgAction::Count, conflicts_with = "relative")]
+    time: u8,
+    /// Begin each line with the time since the line before
+    #[arg(short = 'r')]
+    relative: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+impl TextArgs {
+    pub fn options(&self) -> TextOptions {
+        TextOptions {
+            all: self.all,
+            verbose: self.verbose,
+            silent: false,
+            width: self.width,
+            colour: match self.color {
+                When::Auto => ColourChoice::Auto,
+                When::Always => ColourChoice::Always,
+                When::Never => ColourChoice::Never,
+            },
+            time: match (self.relative, self.time) {
+                (true, _) => TimeColumn::Relative,
+                (_, 0) => TimeColumn::None,
+                (_, 1) => TimeColumn::Day,
+                (_, 2) => TimeColumn::DayMicros,
+                _ => TimeColumn::Epoch,
+            },
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a new user asks of a recording: what is wrong with it, how it differs from another one, tables in other
+//! forms. The programs run on the simulated driver.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use support::programs::problems;
+use support::terminal::Terminal;
+use support::{CUTAP, Folder, cutap, err, out, refused, usage_error};
+
+const RULES: [&str; 6] =
+    ["ignored_error", "sync_in_loop", "pageable_copies", "small_copies", "allocation_churn", "recreated_objects"];
+
+/// Records a mode of the program.
+fn record(folder: &Folder, program: &Path, mode: &str) -> PathBuf {
+    let file = folder.join(&format!("{mode}.cutap"));
+    let done = cutap(&["record", "--sim", "-o"]).arg(&file).arg(program).arg(mode).output().unwrap();
+    assert!(done.status.success() && out(&done) == "ok\n", "{done:?}");
+    let text = err(&done);
+    assert!(text.contains(" calls are in ") && text.contains("next: cutap report"), "{text}");
+    file
+}
+
+fn text(args: &[&str], file: &Path) -> String {
+    let done = cutap(args).arg(file).output().unwrap();
+    assert!(done.status.success(), "{args:?}: {done:?}");
+    out(&done)
+}
+
+/// Each rule finds its problem where it is, and only there.
+#[test]
+fn explain_finds_each_problem_and_no_other() {
+    let folder = Folder::new("explain");
+    let Some(program) = problems(&folder) else { return };
+    for rule in RULES {
+        for (mode, expected) in [(rule.to_owned(), vec![rule]), (format!("{rule}_ok"), vec![])] {
+            let file = record(&folder, &program, &mode);
+            let lines = text(&["explain", "--json"], &file);
+            let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+            let found: Vec<_> = lines.filter(|line| line["type"] == "finding").collect();
+            let names: Vec<&str> = found.iter().map(|line| line["rule"].as_str().unwrap()).collect();
+            assert_eq!(names, expected, "{mode}: {found:#?}");
+            let words = text(&["explain"], &file);
+            assert_eq!(words.starts_with("1. "), !expected.is_empty(), "{words}");
+            assert_eq!(words.contains("no problem found"), expected.is_empty(), "{words}");
+        }
+    }
+}
+
+#[test]
+fn diff_of_equal_and_of_different_runs() {
+    let folder = Folder::new("diff");
+    let Some(program) = problems(&folder) else { return };
+    let a = record(&folder, &program, "allocation_churn");
+    let again = folder.join("again.cutap");
+    std::fs::rename(&a, &again).unwrap();
+    let a = record(&folder, &program, "allocation_churn");
+    let b = record(&folder, &program, "ignored_error");
+    let diff = |a: &Path, b: &Path| cutap(&["diff"]).arg(a).arg(b).output().unwrap();
+    let same = diff(&a, &again);
+    assert_eq!(same.status.code(), Some(0), "{}", out(&same));
+    let other = diff(&a, &b);
+    let lines = out(&other);
+    assert_eq!(other.status.code(), Some(1), "{lines}");
+    assert!(lines.contains("~ cuMemAlloc_v2: calls 51 -> 2, errors 0 -> 1"), "{lines}");
+    assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1"), "{lines}");
+    refused(&diff(&a, &folder.join("nothing.cutap")), 2, &["nothing.cutap"]);
+}
+
+#[test]
+fn rows_of_a_report() {
+    let folder = Folder::new("rows");
+    let Some(program) = problems(&folder) else { return };
+    let file = record(&folder, &program, "small_copies");
+    let first = text(&["report", "--sort", "calls", "--top", "1"], &file);
+    assert!(first.lines().nth(1).unwrap().ends_with("cuMemcpyHtoD_v2") && first.lines().count() == 3, "{first}");
+    assert!(first.ends_with("times are host times: a launch returns before its kernel has run\n"), "{first}");
+    let under = text(&["report", "--tree", "--under", "cuMemAlloc"], &file);
+    assert!(under.contains("cuMemAlloc_v2") && !under.contains("cuMemcpyHtoD"), "{under}");
+    let csv = text(&["report", "--csv", "--by", "process"], &file);
+    assert!(csv.starts_with("by,name,calls,") && csv.contains("(problems)") && csv.lines().count() == 2, "{csv}");
+    let leaks = text(&["report", "--leaks"], &file);
+    assert!(leaks.starts_with("    count  what was left"), "{leaks}");
+    let allocations = text(&["report", "--allocations"], &file);
+    assert!(allocations.contains("device memory: cuMemAlloc_v2") && allocations.contains("128 KiB"), "{allocations}");
+    let slip = cutap(&["report", "--callers", "cuMemAloc"]).arg(&file).output().unwrap();
+    refused(&slip, 125, &["did you mean cuMemAlloc_v2"]);
+    let flags = cutap(&["report", "--errors", "--top", "3"]).arg(&file).output().unwrap();
+    refused(&flags, 125, &["--sort and --top are for --by", "--errors"]);
+    usage_error(&cutap(&["report", "--sort", "colour"]).arg(&file).output().unwrap(), &["'colour'", "p99"]);
+}
+
+#[test]
+fn run_cutap_is_the_default() {
+    let folder = Folder::new("default");
+    let Some(program) = problems(&folder) else { return };
+    let run = |args: &[&str]| cutap(args).current_dir(&folder.0).output().unwrap();
+    let done = run(&["record", "--sim", program.to_str().unwrap(), "queries"]);
+    assert!(err(&done).ends_with("none failed; next: cutap report\n"), "{done:?}");
+    for command in ["show", "report", "explain"] {
+        let done = run(&[command]);
+        assert!(done.status.success() && !out(&done).is_empty(), "{command}: {done:?}");
+    }
+}
+
+/// Repeated cheap calls are one line on a terminal, and only there.
+#[test]
+fn a_terminal_folds() {
+    let folder = Folder::new("folds");
+    let Some(program) = problems(&folder) else { return };
+    let program = program.display();
+    let whole = cutap(&["--sim", &program.to_string(), "queries"]).output().unwrap();
+    assert_eq!(err(&whole).matches("cuDeviceGetAttribute(").count(), 200);
+    let mut terminal = Terminal::new();
+    terminal.line(&format!("{CUTAP} --sim --color never {program} queries; echo do''ne"));
+    let shown = terminal.expect("\ndone");
+    assert!(shown.contains("cuDeviceGetAttribute ×200, ") && !shown.contains("cuDeviceGetAttribute("), "{shown}");
+    terminal.line(&format!("{CUTAP} --sim -a --color never --width 60 {program} queries; echo al''l"));
+    let shown = terminal.expect("\nall");
+    assert_eq!(shown.matches("cuDeviceGetAttribute(").count(), 200, "{shown}");
+    let longest = shown.lines().filter(|l| l.starts_with("cuDevice")).map(|l| l.trim_end().chars().count()).max();
+    assert_eq!(longest, Some(60), "{shown}");
+}
+
+/// Errors are never folded, and a call that lasts is shown.
+#[test]
+fn a_terminal_shows_errors() {
+    let folder = Folder::new("errors");
+    let Some(program) = problems(&folder) else { return };
+    let mut terminal = Terminal::new();
+    terminal.line(&format!("{CUTAP} --sim --color never {} ignored_error; echo do''ne", program.display()));
+    let shown = terminal.expect("\ndone");
+    assert!(shown.contains("= CUDA_ERROR_OUT_OF_MEMORY !"), "{shown}");
+}
+
+#[test]
+fn demo_and_doctor() {
+    let folder = Folder::new("demo");
+    let demo = cutap(&["demo"]).output().unwrap();
+    assert!(demo.status.success() && out(&demo).starts_with("demo: allocated"), "{demo:?}");
+    assert!(err(&demo).contains("CUDA_ERROR_OUT_OF_MEMORY !"), "{demo:?}");
+    let file = folder.join("demo.cutap");
+    assert!(cutap(&["demo", "--record"]).arg(&file).status().unwrap().success());
+    assert!(text(&["explain"], &file).contains("An ignored error: cuMemAlloc_v2"));
+    assert!(text(&["report", "--leaks"], &file).contains("1 MiB"));
+    let doctor = cutap(&["doctor"]).output().unwrap();
+    assert!(doctor.status.success(), "{doctor:?}");
+    assert!(out(&doctor).contains("ok       tracing "), "{doctor:?}");
+}
+
+/// Only the middle of the run is recorded.
+#[test]
+fn delay_and_duration() {
+    let folder = Folder::new("window");
+    let script = folder.program(
+        "calls.py",
+        b"#!/usr/bin/env python3
+import ctypes, time
+cuda = ctypes.CDLL('libcuda.so.1')
+cuda.cuInit(0)
+count = ctypes.c_int()
+end = time.monotonic() + 2
+calls = 0
+while time.monotonic() < end:
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+    calls += 1
+    time.sleep(0.01)
+print(calls)
+",
+    );
+    let file = folder.join("window.cutap");
+    let args = ["record", "--sim", "--delay", "0.5", "--duration", "0.5", "-o"];
+    let done = cutap(&args).arg(&file).arg(&script).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let made: usize = out(&done).trim().parse().unwrap();
+    let shown = text(&["show"], &file);
+    let seen = shown.matches("cuDeviceGetCount(").count();
+    // A quarter of the run; a loaded machine may be late by much.
+    assert!(seen > made / 20 && seen < made * 3 / 5, "{seen} of {made}");
+}

@@ -1,0 +1,104 @@
+//! The command line as a new user types it: no command, a slip, flags of strace, help, man pages, completions.
+
+mod support;
+
+use support::{Folder, cutap, err, out, refused, usage_error};
+
+#[test]
+fn a_program_without_a_command_is_traced() {
+    for args in [&["sh", "-c", "exit 7"][..], &["--", "sh", "-c", "exit 7"], &["-q", "-c", "sh", "-c", "exit 7"]] {
+        let done = cutap(args).output().unwrap();
+        assert_eq!(done.status.code(), Some(7), "{args:?}: {done:?}");
+    }
+    refused(&cutap(&["no-such-program-here"]).output().unwrap(), 127, &["no-such-program-here"]);
+}
+
+#[test]
+fn a_slip_is_refused_with_a_suggestion() {
+    let run = |args: &[&str]| cutap(args).output().unwrap();
+    usage_error(&run(&["recrod", "true"]), &["'recrod'", "'record'"]);
+    usage_error(&run(&["exprt", "true"]), &["'exprt'", "'export'"]);
+    refused(&run(&["help", "filtres"]), 125, &["filtres", "did you mean filters?"]);
+}
+
+/// Each flag of strace works, or is answered with one sentence.
+#[test]
+fn strace_flags() {
+    let run = |args: &[&str]| cutap(args).output().unwrap();
+    for (flags, said) in [
+        (&["-f"][..], "-f: children are followed by default"),
+        (&["-T"], "-T: times are printed by default"),
+        (&["-s", "99"], "-s: texts are kept up to a limit"),
+    ] {
+        let mut args = flags.to_vec();
+        args.extend(["sh", "-c", "exit 3"]);
+        let done = run(&args);
+        assert_eq!(done.status.code(), Some(3), "{done:?}");
+        assert_eq!(err(&done).matches(said).count(), 1, "{done:?}");
+    }
+    for flags in
+        [&["-q"][..], &["-t"], &["-tt"], &["-r"], &["-k"], &["-v"], &["-z"], &["-Z"], &["-e", "cuda*", "-e", "error"]]
+    {
+        let mut args = flags.to_vec();
+        args.extend(["sh", "-c", "exit 3"]);
+        assert_eq!(run(&args).status.code(), Some(3), "{flags:?}");
+    }
+    refused(&run(&["-p", "1", "true"]), 125, &["-p 1", "cannot be attached to", "cutap ctl"]);
+    refused(&run(&["-E", "LD_PRELOAD=x", "true"]), 125, &["LD_PRELOAD", "cutap sets this variable itself"]);
+    refused(&run(&["-E", "=x", "true"]), 125, &["names no variable"]);
+}
+
+#[test]
+fn variables_of_the_program() {
+    let script = "printf '%s|%s|%s' \"$CUTAP_A\" \"${CUTAP_B-unset}\" \"$CUTAP_C\"";
+    let args = ["-E", "CUTAP_A=new", "-E", "CUTAP_B", "-E", "CUTAP_C=1", "-E", "CUTAP_C=a=b", "sh", "-c", script];
+    let done = cutap(&args).env("CUTAP_A", "old").env("CUTAP_B", "there").output().unwrap();
+    assert_eq!(out(&done), "new|unset|a=b", "{done:?}");
+}
+
+#[test]
+fn help_and_version() {
+    let text = |args: &[&str]| {
+        let done = cutap(args).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        out(&done)
+    };
+    assert!(text(&["help"]).contains("cutap [TRACE FLAGS] [--] PROG"));
+    assert!(text(&["help", "record"]).contains("Usage: cutap record"));
+    for topic in ["filters", "output", "files", "hooks", "environment", "strace"] {
+        assert!(text(&["help", topic]).starts_with(&topic.to_uppercase()), "{topic}");
+    }
+    let filters = text(&["trace", "--help"]);
+    let ten = filters.split("Filters (-e)").nth(1).unwrap();
+    assert!((10..12).contains(&ten.trim().lines().count()), "{ten}");
+    let version = text(&["--version"]);
+    assert!(version.contains("(commit ") && version.contains("CUDA 11.7 to 13."), "{version}");
+}
+
+/// Each example of `cutap help filters` is a filter.
+#[test]
+fn examples_of_the_filter_page_parse() {
+    let folder = Folder::new("filter-page");
+    let page = out(&cutap(&["help", "filters"]).output().unwrap());
+    let mut seen = 0;
+    for line in page.lines().filter(|line| line.starts_with("    cutap -e ")) {
+        let filter = line.trim_start_matches("    cutap -e ").split(" ./app").next().unwrap().trim_matches('\'');
+        let done = cutap(&["env", "-e", filter, "-o"]).arg(folder.join(&format!("run{seen}"))).output().unwrap();
+        assert!(done.status.success(), "{filter}: {done:?}");
+        seen += 1;
+    }
+    assert!(seen >= 8, "{seen} examples in {page}");
+}
+
+#[test]
+fn man_pages_and_completions() {
+    let folder = Folder::new("man");
+    assert!(cutap(&["man"]).arg(&folder.0).status().unwrap().success());
+    let page = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert!(page("cutap-record.1").contains("cutap\\-record") && page("cutap.1").contains("which calls are recorded"));
+    for shell in ["bash", "zsh", "fish"] {
+        let done = cutap(&["completions", shell]).output().unwrap();
+        assert!(done.status.success() && out(&done).contains("hook-header"), "{shell}");
+    }
+    usage_error(&cutap(&["completions", "csh2"]).output().unwrap(), &["'csh2'", "bash"]);
+}

@@ -1,0 +1,80 @@
+//! A call that failed, after which the thread went on as if it had not: its next call asks neither for the error nor
+//! for its text.
+
+use super::seen::Seen;
+use super::site::{Key, Site, key};
+use super::{Finding, Rule};
+use cutap_calls::{Role, has_role};
+use std::collections::HashMap;
+
+pub(super) fn rule() -> Box<dyn Rule> {
+    Box::new(IgnoredError::default())
+}
+
+#[derive(Default)]
+struct IgnoredError {
+    /// The last call of each thread, if it failed.
+    failed: HashMap<u32, Failure>,
+    places: HashMap<(Key, String), (Site, Ignored)>,
+}
+
+struct Failure {
+    place: (Key, String),
+    site: Site,
+}
+
+#[derive(Default)]
+struct Ignored {
+    calls: u64,
+    /// The call that followed the first one.
+    next: String,
+}
+
+/// Results that say "not yet", and are no failure.
+fn is_answer(status: &str) -> bool {
+    status.ends_with("NotReady") || status.ends_with("NOT_READY")
+}
+
+impl Rule for IgnoredError {
+    fn name(&self) -> &'static str {
+        "ignored_error"
+    }
+
+    fn call(&mut self, seen: &Seen<'_>) {
+        // Errors inside a library or a runtime are theirs to handle, and start-up asks for what may be missing.
+        let asks = |role| has_role(seen.function().name.as_bytes(), role);
+        if !seen.around.is_empty() || asks(Role::ProcAddress) || asks(Role::ExportTable) {
+            return;
+        }
+        let thread = seen.call().thread.key;
+        let asks_error = asks(Role::AsksLastError) || seen.function().name.contains("Error");
+        if let Some(Failure { place, site }) = self.failed.remove(&thread)
+            && !asks_error
+        {
+            let next = || (site, Ignored { calls: 0, next: seen.function().shown().to_owned() });
+            self.places.entry(place).or_insert_with(next).1.calls += 1;
+        }
+        let status = seen.exit.status_name().unwrap_or("an error");
+        if seen.exit.is_error() && !is_answer(status) && !asks_error {
+            let place = (key(seen), status.to_owned());
+            self.failed.insert(thread, Failure { place, site: Site::of(seen) });
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.places.iter().map(|((_, status), (site, ignored))| finding(status, site, ignored)).collect()
+    }
+}
+
+fn finding(status: &str, site: &Site, ignored: &Ignored) -> Finding {
+    let name = site.path().last().cloned().unwrap_or_default();
+    let times = if ignored.calls == 1 { "once".to_owned() } else { format!("{} times", ignored.calls) };
+    Finding {
+        title: format!("An ignored error: {name} = {status}"),
+        cost_ns: 0,
+        is_wrong: true,
+        evidence: vec![format!("It failed {times}, and the thread went on with {}.", ignored.next)],
+        site: site.clone(),
+        advice: "Check the result of each call. Later results may be wrong, and later errors may come from this one.",
+    }
+}

@@ -1,0 +1,61 @@
+//! Asynchronous copies whose host memory is not page-locked: the driver copies through a staging buffer, and the call
+//! may wait for it.
+
+use super::seen::Seen;
+use super::site::{Key, Site, key};
+use super::{Finding, Rule};
+use crate::units::bytes;
+use cutap_calls::Role;
+use std::collections::HashMap;
+
+/// Copies of one place from which on they are worth a word.
+const FEWEST: u64 = 4;
+
+pub(super) fn rule() -> Box<dyn Rule> {
+    Box::new(PageableCopies::default())
+}
+
+#[derive(Default)]
+struct PageableCopies {
+    places: HashMap<Key, (Site, Copies)>,
+}
+
+#[derive(Default)]
+struct Copies {
+    calls: u64,
+    bytes: u64,
+    ns: u64,
+}
+
+impl Rule for PageableCopies {
+    fn name(&self) -> &'static str {
+        "pageable_copies"
+    }
+
+    fn call(&mut self, seen: &Seen<'_>) {
+        if !seen.is_outermost(&[Role::AsyncCopy]) || !seen.is_pageable() {
+            return;
+        }
+        let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Copies::default()));
+        sums.calls += 1;
+        sums.bytes += seen.bytes().unwrap_or(0);
+        sums.ns += seen.took_ns();
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let found = self.places.values().filter(|(_, copies)| copies.calls >= FEWEST);
+        found.map(|(site, copies)| finding(site, copies)).collect()
+    }
+}
+
+fn finding(site: &Site, copies: &Copies) -> Finding {
+    let name = site.path().last().cloned().unwrap_or_default();
+    Finding {
+        title: format!("Asynchronous copies of pageable memory: {name}"),
+        cost_ns: copies.ns,
+        is_wrong: false,
+        evidence: vec![format!("{} copies of {} in all", copies.calls, bytes(copies.bytes))],
+        site: site.clone(),
+        advice: "Allocate the host memory with cudaMallocHost, or register it with cudaHostRegister.",
+    }
+}

@@ -1,0 +1,109 @@
+//! Streams, events, modules and executable graphs that are made and destroyed again and again.
+
+use super::seen::Seen;
+use super::site::{Key, Site, key};
+use super::{Finding, Rule};
+use crate::resource_names::{handles, plural};
+use cutap_calls::hands_out;
+use cutap_calls::known::{Dir, Effect};
+use std::collections::HashMap;
+
+/// Objects of one place from which on they are many.
+const FEWEST: u64 = 20;
+/// Kinds that cost much to make.
+const KINDS: [&str; 5] = ["stream", "event", "module", "library", "graphExec"];
+
+pub(super) fn rule() -> Box<dyn Rule> {
+    Box::new(RecreatedObjects::default())
+}
+
+#[derive(Default)]
+struct RecreatedObjects {
+    places: HashMap<(Key, &'static str), (Site, Objects)>,
+    /// Process, kind and handle of what is there now, and where it was made.
+    alive: HashMap<(u32, &'static str, u64), (Key, &'static str)>,
+}
+
+#[derive(Default)]
+struct Objects {
+    made: u64,
+    destroyed: u64,
+    /// How many there were at a time.
+    most: u64,
+    ns: u64,
+}
+
+impl RecreatedObjects {
+    fn made(&mut self, seen: &Seen<'_>, kind: &'static str, handle: u64) {
+        let place = (key(seen), kind);
+        let process = seen.call().thread.process.key;
+        // The outermost call that hands it out counts.
+        if let Some(before) = self.alive.insert((process, kind, handle), place)
+            && let Some((_, objects)) = self.places.get_mut(&before)
+        {
+            objects.made -= 1;
+            objects.ns = objects.ns.saturating_sub(seen.took_ns());
+        }
+        let (_, objects) = self.places.entry(place).or_insert_with(|| (Site::of(seen), Objects::default()));
+        objects.made += 1;
+        objects.ns += seen.took_ns();
+        objects.most = objects.most.max(objects.made - objects.destroyed.min(objects.made));
+    }
+
+    fn destroyed(&mut self, seen: &Seen<'_>, kind: &'static str, handle: u64) {
+        let process = seen.call().thread.process.key;
+        let place = self.alive.remove(&(process, kind, handle));
+        if let Some((_, objects)) = place.and_then(|place| self.places.get_mut(&place)) {
+            objects.destroyed += 1;
+            objects.ns += seen.took_ns();
+        }
+    }
+}
+
+impl Rule for RecreatedObjects {
+    fn name(&self) -> &'static str {
+        "recreated_objects"
+    }
+
+    fn call(&mut self, seen: &Seen<'_>) {
+        let (exit, call) = (seen.exit, seen.call());
+        let Some(described) = call.function.described.filter(|_| exit.duration_ns.is_some() && !exit.is_error()) else {
+            return;
+        };
+        if !hands_out(&call.function.name) {
+            for (n, value) in exit.outputs.iter() {
+                if call.function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
+                    let of_kind = handles(value).into_iter().filter(|(kind, _)| KINDS.contains(kind));
+                    of_kind.for_each(|(kind, handle)| self.made(seen, kind, handle));
+                }
+            }
+        }
+        for effect in described.function.effects {
+            if let Effect::Destroys(n) = *effect {
+                let ended = call.effective_args().get(usize::from(n)).map(handles).unwrap_or_default();
+                ended.into_iter().for_each(|(kind, handle)| self.destroyed(seen, kind, handle));
+            }
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let is_habit = |o: &Objects| o.made >= FEWEST && o.destroyed * 5 >= o.made * 4 && o.most * 4 <= o.made;
+        let found = self.places.iter().filter(|(_, (_, objects))| is_habit(objects));
+        found.map(|(place, (site, objects))| finding(place.1, site, objects)).collect()
+    }
+}
+
+fn finding(kind: &str, site: &Site, objects: &Objects) -> Finding {
+    let name = site.path().last().cloned().unwrap_or_default();
+    Finding {
+        title: format!("{} made and destroyed repeatedly: {name}", plural(kind, 2)),
+        cost_ns: objects.ns,
+        is_wrong: false,
+        evidence: vec![format!(
+            "{} made, {} destroyed, at most {} at a time",
+            objects.made, objects.destroyed, objects.most
+        )],
+        site: site.clone(),
+        advice: "Make such objects once and reuse them.",
+    }
+}

@@ -1,0 +1,50 @@
+//! A finished call as rules see it, with what its arguments say of memory.
+
+use cutap_calls::known::Memory;
+use cutap_calls::{Role, has_role};
+use cutap_trace::decode::Value;
+use cutap_trace::{Call, Exit, Function};
+use std::sync::Arc;
+
+/// A finished call, and the calls around it.
+pub struct Seen<'a> {
+    pub exit: &'a Exit,
+    /// The outermost first.
+    pub around: &'a [&'a Arc<Call>],
+}
+
+impl Seen<'_> {
+    pub fn call(&self) -> &Call {
+        &self.exit.call
+    }
+
+    pub fn function(&self) -> &Function {
+        &self.exit.call.function
+    }
+
+    /// How long it took; 0 if that is not known.
+    pub fn took_ns(&self) -> u64 {
+        self.exit.duration_ns.unwrap_or(0)
+    }
+
+    /// It has one of these roles, and no call around it has: a runtime's call, and not the driver's inside it.
+    pub fn is_outermost(&self, roles: &[Role]) -> bool {
+        let has = |function: &Function| roles.iter().any(|role| has_role(function.name.as_bytes(), *role));
+        has(self.function()) && !self.around.iter().any(|call| has(&call.function))
+    }
+
+    /// Bytes that it moves, as far as its arguments tell.
+    pub fn bytes(&self) -> Option<u64> {
+        let bytes = |value: &Value| if let Value::Address(_, Some(place)) = value { place.bytes } else { None };
+        self.call().effective_args().iter().filter_map(bytes).max()
+    }
+
+    /// One side is memory of the host that is not page-locked.
+    pub fn is_pageable(&self) -> bool {
+        let pageable = |value: &Value| {
+            // Page-locked memory belongs to an allocation, whose size is known.
+            matches!(value, Value::Address(_, Some(place)) if place.memory == Memory::Host && place.size == 0)
+        };
+        self.call().effective_args().iter().any(pageable)
+    }
+}

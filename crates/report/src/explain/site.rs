@@ -1,0 +1,65 @@
+//! Where a problem is: the calls around the call, and its stack if that was recorded. Calls of one place in the program
+//! have one key.
+
+use super::seen::Seen;
+use crate::label::Label;
+use crate::stacks;
+use cutap_trace::Call;
+
+/// Frames of a stack that are printed.
+const FRAMES: usize = 6;
+
+/// A place in the program.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// From the outermost call to this one.
+    path: Vec<String>,
+    /// Frames, the innermost first.
+    stack: Vec<String>,
+}
+
+/// What distinguishes places: the process, the function, the return address, the function around it.
+pub type Key = (u32, u32, u64, u32);
+
+/// The key of the place of a call.
+pub fn key(seen: &Seen<'_>) -> Key {
+    let call = seen.call();
+    let around = seen.around.last().map_or(u32::MAX, |call| call.function.key);
+    (call.thread.process.key, call.function.key, call.caller, around)
+}
+
+impl Site {
+    /// The place of a call.
+    pub fn of(seen: &Seen<'_>) -> Site {
+        let label = |call: &Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
+        let around = seen.around.iter().map(|call| label(call));
+        let path = around.chain([label(seen.call())]).collect();
+        let with_stack = [seen.call()].into_iter().chain(seen.around.iter().rev().map(|call| &***call));
+        let stack = with_stack.filter_map(Call::stack).next().map(|stack| {
+            let frame = |frame| {
+                let mut text = String::new();
+                stacks::write_frame(frame, &mut text);
+                text
+            };
+            stack.frames.iter().take(FRAMES).map(frame).collect()
+        });
+        Site { path, stack: stack.unwrap_or_default() }
+    }
+
+    pub fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    pub fn stack(&self) -> &[String] {
+        &self.stack
+    }
+
+    /// Lines for people.
+    pub fn lines(&self) -> Vec<String> {
+        let around = self.path.iter().rev().skip(1).map(|call| format!("in {call}"));
+        let stack = self.stack.iter().cloned();
+        let none = (self.stack.is_empty() && self.path.len() < 2)
+            .then(|| "record with --stack to see the place in the program".to_owned());
+        around.chain(stack).chain(none).collect()
+    }
+}

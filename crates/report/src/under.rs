@@ -1,0 +1,85 @@
+//! `report --under FUNCTION`: only the calls of a function and those made inside it, for whatever a report adds up.
+
+use crate::reports::EventSink;
+use cutap_trace::{CallSink, Event, FinishedCall, Function, Instance, KernelLaunch};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Marks places inside the function; the other bits are the place of the sink behind.
+const INSIDE: u32 = 1 << 31;
+
+/// Hands calls of a function on to a sink.
+pub struct UnderCalls<'a> {
+    pub sink: &'a mut dyn CallSink,
+    pub function: &'a str,
+}
+
+/// Hands events of a function on to a sink.
+pub struct UnderEvents<'a> {
+    sink: &'a mut dyn EventSink,
+    function: &'a str,
+    /// By thread: how many calls are open inside the function, with itself.
+    open: HashMap<u32, u64>,
+}
+
+/// Whether a name is meant: with * in it, or any versioned form of a plain name.
+pub fn is_meant(function: &str, name: &str) -> bool {
+    let versioned = |rest: &str| rest.is_empty() || rest.starts_with('_');
+    cutap_calls::glob(function.as_bytes(), name.as_bytes()) || name.strip_prefix(function).is_some_and(versioned)
+}
+
+impl CallSink for UnderCalls<'_> {
+    fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
+        if place & INSIDE == 0 && !is_meant(self.function, function.shown()) {
+            return 0;
+        }
+        self.sink.enter(place & !INSIDE, function) | INSIDE
+    }
+
+    fn exit(&mut self, done: &FinishedCall<'_>) {
+        if done.place & INSIDE != 0 {
+            let FinishedCall { place, function, thread, took_ns, inside_ns, result, state, late } = *done;
+            let place = place & !INSIDE;
+            self.sink.exit(&FinishedCall { place, function, thread, took_ns, inside_ns, result, state, late });
+        }
+    }
+
+    fn wants_launches(&self) -> bool {
+        false
+    }
+
+    fn launched(&mut self, _launch: &KernelLaunch) {}
+
+    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
+        self.sink.belongs(function, instance);
+    }
+}
+
+impl<'a> UnderEvents<'a> {
+    /// In front of a sink.
+    pub fn new(sink: &'a mut dyn EventSink, function: &'a str) -> UnderEvents<'a> {
+        UnderEvents { sink, function, open: HashMap::new() }
+    }
+}
+
+impl EventSink for UnderEvents<'_> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Enter(call) => {
+                let open = self.open.entry(call.thread.key).or_default();
+                if *open > 0 || is_meant(self.function, call.function.shown()) {
+                    *open += u64::from(!call.function.entry_only);
+                    self.sink.event(event);
+                }
+            }
+            Event::Exit(exit) => {
+                let open = self.open.entry(exit.call.thread.key).or_default();
+                if *open > 0 {
+                    *open -= 1;
+                    self.sink.event(event);
+                }
+            }
+            other => self.sink.event(other),
+        }
+    }
+}

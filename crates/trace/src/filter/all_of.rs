@@ -1,0 +1,72 @@
+//! Several filters that must all hold: `A & B`, or two `-e`. The program records by the first one that picks
+//! functions; the others decide outside, where calls are read.
+
+use super::error::FilterError;
+use super::parse::Filter;
+
+impl Filter {
+    /// Parses parts that must all hold.
+    pub(super) fn parse_all(parts: &[&str], known: &[&str]) -> Result<Filter, FilterError> {
+        if parts.iter().any(|part| part.is_empty()) && parts.len() > 1 {
+            return Err(FilterError("one side of & in the filter is empty; write it as driver & error".into()));
+        }
+        let mut all = parts.iter().map(|part| Filter::parse_one(part, known)).collect::<Result<Vec<_>, _>>()?;
+        // The part that picks functions, for the program; the others have conditions, or leave functions out.
+        let picks = |filter: &Filter| filter.rules.contains('+');
+        let first = all.iter().position(picks).unwrap_or(0);
+        let mut filter = all.remove(first);
+        filter.text = parts.join(" & ");
+        for mut other in all {
+            filter.conditions.append(&mut other.conditions);
+            filter.unknown.append(&mut other.unknown);
+            filter.lookups |= other.lookups;
+            filter.cxx |= other.cxx;
+            if !other.owners.is_everybody() {
+                filter.owners_of_others.push(std::mem::take(&mut other.owners));
+            }
+            if picks(&other) || !other.arguments.is_empty() {
+                filter.also.push(other);
+            } else {
+                filter.rules.push_str(&other.rules);
+                filter.plain.push_str(&other.plain);
+            }
+        }
+        Ok(filter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Layer;
+
+    fn shows(text: &str, name: &str) -> bool {
+        let layer = if name.starts_with("cuda") { Layer::RUNTIME } else { Layer::DRIVER };
+        Filter::parse(text).unwrap().shows(layer, "libcuda.so.1", name)
+    }
+
+    #[test]
+    fn both_must_hold() {
+        assert!(shows("runtime & cuda*Async", "cudaMemcpyAsync"));
+        assert!(!shows("runtime & cuda*Async", "cudaMemcpy"));
+        assert!(!shows("cu*Async* & runtime", "cuMemcpyAsync"));
+        assert!(shows("!cuMem* & driver", "cuInit") && !shows("!cuMem* & driver", "cuMemAlloc_v2"));
+        assert!(!shows("driver & runtime", "cudaMalloc") && !shows("driver & runtime", "cuInit"));
+    }
+
+    #[test]
+    fn the_program_records_by_the_part_that_picks() {
+        let recorded = |text: &str| Filter::parse(text).unwrap().recorded(false);
+        assert_eq!(recorded("error & driver"), "+d * *\n");
+        assert_eq!(recorded("driver & !cuCtx*"), "+d * *\n-* * cuCtx*\n");
+        assert_eq!(recorded("error & >=1ms"), "");
+    }
+
+    #[test]
+    fn conditions_of_all_parts_hold() {
+        let filter = Filter::parse("error & >=1ms").unwrap();
+        assert!(filter.shows_end(true, Some(1_000_000)));
+        assert!(!filter.shows_end(false, Some(1_000_000)) && !filter.shows_end(true, Some(999_999)));
+        assert!(Filter::parse("driver & ").unwrap_err().to_string().contains("one side of &"));
+    }
+}

@@ -1,0 +1,63 @@
+// Each mode makes one problem that `cutap explain` knows, or nearly the same calls without it (`_ok`). A rule that finds
+// nothing, or finds its problem everywhere, would be useless. Uses the driver alone, by dlsym: no header, no library.
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *library;
+
+static int call(const char *name, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {
+    int (*f)(uintptr_t, uintptr_t, uintptr_t, uintptr_t) = dlsym(library, name);
+    if (!f) {
+        fprintf(stderr, "no %s\n", name);
+        exit(3);
+    }
+    return f(a, b, c, d);
+}
+
+enum { LARGE = 128 << 10, SMALL = 16 };
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "";
+    int is(const char *name) { return !strcmp(mode, name); }
+    library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!library) return 2;
+    uintptr_t device = 0, context = 0, memory = 0, pinned = 0, stream = 0, many[50];
+    char *pageable = calloc(1, LARGE);
+    call("cuInit", 0, 0, 0, 0);
+    call("cuDeviceGet", (uintptr_t)&device, 0, 0, 0);
+    call("cuCtxCreate_v2", (uintptr_t)&context, 0, device, 0);
+    call("cuMemAlloc_v2", (uintptr_t)&memory, LARGE, 0, 0);
+    call("cuMemAllocHost_v2", (uintptr_t)&pinned, LARGE, 0, 0);
+    call("cuStreamCreate", (uintptr_t)&stream, 0, 0, 0);
+    for (int n = 0; n < 50; n++) {
+        if (is("sync_in_loop") || is("sync_in_loop_ok")) call("cuMemcpyHtoDAsync_v2", memory, pinned, LARGE, stream);
+        if (is("sync_in_loop")) call("cuStreamSynchronize", stream, 0, 0, 0);
+        if (is("pageable_copies")) call("cuMemcpyHtoDAsync_v2", memory, (uintptr_t)pageable, LARGE, stream);
+        if (is("pageable_copies_ok")) call("cuMemcpyHtoDAsync_v2", memory, pinned, LARGE, stream);
+        for (int m = 0; m < 4; m++) {
+            if (is("small_copies")) call("cuMemcpyHtoD_v2", memory, (uintptr_t)pageable, SMALL, 0);
+            if (is("small_copies_ok")) call("cuMemcpyHtoD_v2", memory, (uintptr_t)pageable, LARGE, 0);
+            if (is("queries")) call("cuDeviceGetAttribute", (uintptr_t)&many[0], 16, device, 0);
+        }
+        if (is("allocation_churn") || is("allocation_churn_ok")) call("cuMemAlloc_v2", (uintptr_t)&many[n], LARGE, 0, 0);
+        if (is("allocation_churn")) call("cuMemFree_v2", many[n], 0, 0, 0);
+        if (is("recreated_objects") || is("recreated_objects_ok")) call("cuEventCreate", (uintptr_t)&many[n], 0, 0, 0);
+        if (is("recreated_objects")) call("cuEventDestroy_v2", many[n], 0, 0, 0);
+    }
+    for (int n = 0; n < 50; n++) {
+        if (is("allocation_churn_ok")) call("cuMemFree_v2", many[n], 0, 0, 0);
+        if (is("recreated_objects_ok")) call("cuEventDestroy_v2", many[n], 0, 0, 0);
+    }
+    if (is("ignored_error") || is("ignored_error_ok")) {
+        uintptr_t none = 0, text = 0;
+        int failed = call("cuMemAlloc_v2", (uintptr_t)&none, (uintptr_t)1 << 50, 0, 0);
+        if (is("ignored_error_ok")) call("cuGetErrorString", failed, (uintptr_t)&text, 0, 0);
+    }
+    call("cuStreamSynchronize", stream, 0, 0, 0);
+    call("cuMemFree_v2", memory, 0, 0, 0);
+    puts("ok");
+    return 0;
+}

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Which calls are recorded, shown or added up.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct FilterArgs {
     /// Only these calls: names with *, layers (library, runtime, driver, lookup, hidden, kernel), libraries, conditions
     /// (error, '>=1ms'), ! for not. Repeated: all must hold. cutap help filters explains all terms

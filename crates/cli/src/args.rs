@@ -13,8 +13,8 @@ use std::time::Duration;
 /// Which calls are recorded, shown or added up.
 #[derive(Debug, Args)]
 pub struct FilterArgs {
-    /// Only these calls: names with *, layers (library, runtime, driver, lookup), libraries, conditions (error,
-    /// '>=1ms'), ! for not. Repeated: all must hold. cutap help filters explains all terms
+    /// Only these calls: names with *, layers (library, runtime, driver, lookup, hidden, kernel), libraries, conditions
+    /// (error, '>=1ms'), ! for not. Repeated: all must hold. cutap help filters explains all terms
     #[arg(short = 'e', long, value_name = "FILTER")]
     filter: Vec<String>,
     /// Only calls that succeeded, as -e '!error'
@@ -27,10 +27,10 @@ pub struct FilterArgs {
 
 impl FilterArgs {
     /// The filter's text; none wants all calls.
-    pub fn text(self) -> Option<String> {
+    pub fn text(&self) -> Option<String> {
         let ends = [("!error", self.succeeded), ("error", self.failed)];
         let ends = ends.into_iter().filter(|(_, given)| *given).map(|(term, _)| term.to_owned());
-        let all: Vec<String> = self.filter.into_iter().chain(ends).collect();
+        let all: Vec<String> = self.filter.iter().cloned().chain(ends).collect();
         (!all.is_empty()).then(|| all.join(" & "))
     }
 }

@@ -1,9 +1,8 @@
-//! Reads a run to its end, and writes beside it: one thread reads and understands, another makes lines of the events,
-//! in their order. What a line says depends on the events before it alone, never on how far the other thread is
-//! (`cutap_trace::Delivered`).
+//! Reads a run to its end and writes at the same time: one thread reads and decodes, another formats the events in order.
+//! An event never changes, so a line depends only on the events before it, not on how far the other thread is.
 
 use cutap_report::Output;
-use cutap_trace::{Delivered, Error, EventReader};
+use cutap_trace::{Error, Event, EventReader};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
@@ -17,16 +16,16 @@ const WAITING: usize = 4;
 /// Hands all that is there to the output; what it said when it could write no more. A reader that leaves ends it soon.
 pub fn write_all(follow: &mut EventReader, output: &mut dyn Output) -> Result<io::Result<()>, Error> {
     thread::scope(|scope| {
-        let (sender, events) = sync_channel::<Vec<Delivered>>(WAITING);
+        let (sender, events) = sync_channel::<Vec<Event>>(WAITING);
         let writer = scope.spawn(move || -> io::Result<()> {
             for together in events {
-                together.into_iter().try_for_each(|handed| output.event(&handed.open()))?;
+                together.into_iter().try_for_each(|event| output.event(&event))?;
             }
             Ok(())
         });
         let mut together = Vec::with_capacity(TOGETHER);
-        let read = follow.poll_while(true, &mut |handed| {
-            together.push(handed);
+        let read = follow.poll_while(true, &mut |event| {
+            together.push(event);
             if together.len() < TOGETHER {
                 return ControlFlow::Continue(());
             }

@@ -1,6 +1,8 @@
-//! The collector: a process in a session of its own that drains the rings while the program runs and prints what they
-//! hold, or puts it into a recording. It must never make the program wait longer than its heartbeat says, and never
-//! disturb it by dying: when its output breaks it switches recording off and ends in order.
+//! The collector: a process in a session of its own. It drains the rings while the program runs, and prints the calls
+//! or puts them into a recording.
+//!
+//! The program never waits longer than the heartbeat allows. When the output breaks, the collector switches recording
+//! off and ends in order.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
@@ -15,12 +17,12 @@ use crate::retention::Trim;
 use crate::startup_state::open_descriptors;
 use crate::stays;
 use crate::summary_checkpoint::CallStats;
-use cutap_report::Output;
+use cutap_report::{KernelLines, Output};
 use cutap_trace::{Damage, Event, EventReader, Rate, ReaderOptions, short_of};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -242,7 +244,10 @@ impl LiveTrace {
             Some(spool) => Box::new(Lines(spool.clone())),
             None => Box::new(io::stdout()),
         };
-        let mut output = output_to(options.form, options.again, to);
+        let mut output: Box<dyn Output> = match &options.kernel {
+            Some(style) => Box::new(KernelLines::new(BufWriter::with_capacity(1 << 16, to), style.clone())),
+            None => output_to(options.form, options.again, to),
+        };
         let sums = options.form.summary.then(|| CallStats::new(&options.run));
         let kept = sums.as_ref().filter(|_| options.again).and_then(CallStats::read);
         if let Some((ticks, _)) = kept.filter(|(_, kept)| output.take_over(kept)) {

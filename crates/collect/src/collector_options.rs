@@ -1,6 +1,7 @@
 //! The options of the collector process. The process that starts it passes them as one argument, in JSON.
 
 use crate::output::OutputFormat;
+use cutap_report::KernelStyle;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -16,6 +17,9 @@ pub struct CollectorOptions {
     pub filter: Option<String>,
     /// How to print.
     pub form: OutputFormat,
+    /// Print calls to the kernel driver alone, in this style.
+    #[serde(default)]
+    pub kernel: Option<KernelStyle>,
     /// Do not print: put what the rings hold into a recording.
     pub record: bool,
     /// Remove the run directory if the foreground process is gone at the end.
@@ -85,6 +89,7 @@ mod tests {
             run: OsStr::from_bytes(run).into(),
             filter: filter.map(str::to_owned),
             form: OutputFormat { json: true, ..OutputFormat::default() },
+            kernel: Some(KernelStyle::default()),
             record: false,
             temporary: true,
             again: false,

@@ -1,6 +1,7 @@
-//! The control page from outside: written whole before the program starts, then only its words for
-//! the collector change. Plain file writes: the page cache is the same memory that the program maps.
-//! Whoever drains holds a lock on it, so that there are never two.
+//! The control page as the collector writes it: whole before the program starts, then word by word. Plain file writes
+//! are enough: the page cache is the memory that the program maps.
+//!
+//! A process that drains a run holds a lock on its page, so there is never a second one.
 
 use crate::error::{Result, cannot};
 use crate::overflow_policy::OverflowPolicy;
@@ -126,10 +127,18 @@ pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
 
 /// Writes what a run with hooks says of them.
 pub fn write_hooks(run: &Path, bytes: &[u8]) -> Result<()> {
-    let path = run.join(cutap_wire::hooks::FILE);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
+    write_new(&run.join(cutap_wire::hooks::FILE), bytes)
+}
+
+/// Writes which ioctls are answered.
+pub fn write_kernel_answers(run: &Path, bytes: &[u8]) -> Result<()> {
+    write_new(&run.join(control::KERNEL_ANSWERS), bytes)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path);
     file.and_then(|f| f.write_all_at(bytes, 0))
-        .map_err(|e| cannot("write", &path, &e, "choose another run directory with --run-dir or -o"))
+        .map_err(|e| cannot("write", path, &e, "choose another run directory with --run-dir or -o"))
 }
 
 /// Opens a page that is there; never what is no file, for a pipe would be waited for.

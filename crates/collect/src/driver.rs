@@ -1,5 +1,5 @@
-//! Whether this machine has a CUDA driver library at all. Only looks for the file, as the dynamic
-//! loader would; never loads it: that would be a call of ours into the driver.
+//! Whether this machine has a CUDA driver library. It searches for the file as the dynamic loader does, and never loads
+//! it: loading would be a call into the driver.
 
 use crate::error::{Error, Result};
 use crate::program::Program;

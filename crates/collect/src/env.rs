@@ -1,5 +1,5 @@
-//! `cutap env`: the same run directory and variables for a program that starts without us. What it
-//! returns goes through a shell's `eval`, so it holds assignments and nothing else.
+//! `cutap env`: a run directory and variables for a program that is started without cutap. The output goes through a
+//! shell's `eval`, so it holds assignments only.
 
 use crate::control::{self, Wanted};
 use crate::environment::Variables;

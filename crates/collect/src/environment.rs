@@ -1,5 +1,5 @@
-//! The three variables through which a program meets us, and nothing else: everything that stands in
-//! the environment stays unchanged and where it is.
+//! The three environment variables that bring cutap into a program. All other variables keep their value and their
+//! place.
 
 use crate::error::{Error, Result};
 use cutap_wire::control::ENV_RUN;

@@ -1,5 +1,5 @@
-//! Why we did not do what we were asked: one sentence (what, why, what to do) and an exit code.
-//! Nothing here may say "failed" without saying what to do next.
+//! Errors of cutap itself: one sentence (what, why, what to do) and an exit code. A sentence that does not say what to
+//! do next is a defect.
 
 use cutap_printable::printable;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The text of `-e` as a filter; no text wants every call.
+//! The text of `-e` as a filter; without a text every call is wanted.
 
 use crate::error::{Error, Result};
 use cutap_trace::Filter;

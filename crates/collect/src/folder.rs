@@ -1,6 +1,5 @@
-//! The run directory from outside: a new, private folder for each run. It never goes into a folder that
-//! already holds something, nor into one that another user owns or may write to, nor where there is no
-//! room for the beginning of a trace.
+//! Makes the run directory: a new, private folder for each run. Refused are folders with contents, folders that another
+//! user owns or may write to, and disks without room for the beginning of a trace.
 
 use crate::error::{Error, Result, cannot};
 use crate::quota;

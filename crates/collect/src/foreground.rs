@@ -1,7 +1,7 @@
-//! `cutap` in front of the program, for the shell: it belongs to the shell's group, stops when the
-//! program is stopped, hands on what was sent to it, and ends as the program ended. It reads no
-//! event and prints none; it must never end before the program, nor outlive it by more than the
-//! collector's last round.
+//! The process that the shell sees. It belongs to the shell's group, stops when the program is stopped, forwards
+//! signals, and ends as the program ended.
+//!
+//! It reads no event and prints none. It never ends before the program, and at most one round of the collector later.
 
 use crate::signals::{self, Change, Taken};
 use crate::supervisor::Collector;

@@ -1,5 +1,5 @@
-//! The collector's end of the line to the front process, which says when the program has started and
-//! when it has ended. A front that is gone says nothing, and then the program itself is looked at.
+//! The collector's side of the channel to the foreground process, which reports when the program has started and ended.
+//! If that process is gone, the collector checks the program itself.
 
 use cutap_trace::living;
 use std::io::{self, Read, Write};

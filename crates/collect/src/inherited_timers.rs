@@ -1,7 +1,7 @@
-//! What somebody had ordered from the kernel for the process that cutap became: signals when the timers of `alarm` and
-//! `setitimer` run out, and one when the parent dies. Exec leaves such orders standing and fork does not, so without
-//! this the program would never hear of them: they end here, and are given again in the child. Timers of `timer_create`
-//! had ended with our own exec.
+//! Re-arms in the child the timers of `alarm` and `setitimer` and the signal for the parent's death. Fork drops them
+//! and exec keeps them, so the program would lose what its parent had set up.
+//!
+//! Timers of `timer_create` ended with the exec of cutap.
 
 use std::mem::zeroed;
 use std::ptr::null_mut;

@@ -1,5 +1,5 @@
-//! Starts the program: fork and exec with the signal mask, dispositions, descriptors and arguments that it would have
-//! had without us, and the signals that it would get. Between fork and exec only system calls are made.
+//! Starts the program by fork and exec, with the signal mask, dispositions, descriptors and arguments that it would
+//! have without cutap. Only system calls are made between fork and exec.
 
 use crate::error::{Error, Result};
 use crate::program::Program;

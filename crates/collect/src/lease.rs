@@ -1,7 +1,8 @@
-//! Whether any process still has a page of the run mapped: the kernel gives a lease for reading a file only while
-//! nobody has it open for writing, and a mapping keeps it open. That holds for a process of which /proc tells nothing,
-//! in whatever name space and of whatever user; where files know no leases (NFS, overlayfs), nothing is known. Never
-//! waits, and keeps no lease.
+//! Whether any process still has a page of the run mapped. The kernel grants a read lease only while no process has the
+//! file open for writing, and a mapping keeps it open.
+//!
+//! This works for processes that /proc does not show. On file systems without leases (NFS, overlayfs) the answer is
+//! unknown. It never waits, and keeps no lease.
 
 use cutap_wire::control::ALIVE;
 use std::fs::File;

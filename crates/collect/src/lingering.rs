@@ -1,6 +1,8 @@
-//! Processes of a run that live longer than its program: daemons, workers. They are found by their environment, in
-//! which the run directory stands, or by the run directory in their memory; that there is one of which neither can be
-//! read is known by a page that it keeps mapped (`lease`). Nothing here waits for them, and nothing is sent to them.
+//! Processes of a run that outlive its program: daemons and workers. They are found by the run directory in their
+//! environment or their memory.
+//!
+//! If neither can be read, a mapped page shows that there is such a process (`lease`). Nothing here waits for them or
+//! sends them anything.
 
 use crate::lease;
 use cutap_trace::living;

@@ -1,4 +1,4 @@
-//! What `record` says at its end of what is not in its file, in the words of a trace. It reads no call.
+//! The last lines of `record`: what its file lacks, in the words of a trace. It reads no call.
 
 use crate::output::scan_executables;
 use cutap_report::end_notes;

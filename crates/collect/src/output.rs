@@ -1,4 +1,4 @@
-//! The output of a format, and whether it is coloured: on a terminal, if `NO_COLOR`, `CLICOLOR` and `TERM` allow it.
+//! The output for a format, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
 use crate::text_options::TextOptions;
 use anstream::{AutoStream, ColorChoice};

@@ -1,5 +1,5 @@
-//! The file that is named with `-o`: opened, and kept from everybody else who would write to it, before anything else
-//! is made. Never the program's own file, nor one that it is given, nor one that it prints to: those would be gone.
+//! The file that `-o` names. It is opened and locked before anything else is made. The program's own file, its
+//! arguments and its output are refused, because they would be overwritten.
 
 use crate::error::{Error, Result, cannot, say};
 use std::ffi::OsStr;

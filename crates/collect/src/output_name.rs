@@ -1,4 +1,4 @@
-//! The pattern that is given with `-o`, and the name that it stands for: several ranks of one job write to a file each.
+//! The pattern of `-o` and the file name that it becomes: each rank of a job writes to a file of its own.
 
 use crate::error::{Error, Result};
 use std::ffi::{CStr, OsString};

@@ -1,5 +1,5 @@
-//! A recording at rest: its blocks packed with Zstandard instead of LZ4. Written beside it under another
-//! name and then put in its place, so that at every moment one whole file is there.
+//! Packs a finished recording with Zstandard instead of LZ4. It writes a second file and renames it, so one whole file
+//! exists at every moment.
 
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file;

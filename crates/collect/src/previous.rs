@@ -1,5 +1,5 @@
-//! The recording that a record without `-o` finds in its place: it is kept as `run.cutap.old`. The new one is begun
-//! under another name, and both get their names when the program has started: a start that is refused changes neither.
+//! A recording without `-o` that finds an older one: the older one is kept as `run.cutap.old`. Both files get their
+//! names only when the program has started, so a refused start changes neither.
 
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file::{is_locked, is_recording, lock};

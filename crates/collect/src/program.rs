@@ -1,6 +1,5 @@
-//! From the word on the command line to what exec gets, and whether LD_PRELOAD can work with it. It
-//! finds the program as execvp would and changes nothing about how it starts; what cannot be traced
-//! is refused with a sentence, before anything runs.
+//! From the name on the command line to the arguments of exec, and whether LD_PRELOAD can work with the program. It
+//! searches as execvp does. A program that cannot be traced is refused before anything runs.
 
 use crate::error::{Error, Result, reason};
 use crate::nearest;

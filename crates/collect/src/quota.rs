@@ -1,7 +1,6 @@
-//! File systems on which memory that is written through a mapping may lose its room after it was allocated: there a
-//! program that is traced would die of SIGBUS when the room is used up. That is btrfs with a quota: whatever a file's
-//! attributes are, each write of a page that was written back asks the quota again (tried on Linux 6.18, with and
-//! without copy on write).
+//! File systems on which mapped memory may lose its room after it was allocated, so that a traced program would die of
+//! SIGBUS. That is btrfs with a quota: each write of a page that was written back asks the quota again (Linux 6.18,
+//! with and without copy on write).
 
 use std::ffi::CString;
 use std::fs::{File, read_dir, read_to_string};

@@ -1,9 +1,8 @@
-//! Lines on their way to a pipe or a terminal, so that a collector that goes on for one that was killed knows what was
-//! written, to the byte. They are put into memory that the front holds, up to where the control page says, and the
-//! kernel moves them from there to the output: how far it came is the position of that memory's descriptor, which is
-//! moved in the same system call and outlives the collector.
+//! Lines on their way to a pipe or a terminal, so that a collector that replaces a killed one knows what was written,
+//! to the byte. The lines are in memory that the foreground process holds.
 //!
-//! Never for a file: what the program prints to it meanwhile would be written over.
+//! The kernel moves them from there to the output. The descriptor's position moves in the same system call and outlives
+//! the collector. Not for files: output of the program would be overwritten.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};

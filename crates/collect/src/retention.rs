@@ -1,9 +1,9 @@
-//! Keeps a flight recorder small in a program that starts one process after the other: of those that have ended, the
-//! ones that called last are kept, up to a number of bytes, and never fewer than one. The calls of the others are a
-//! number in the control page, so that shown and older calls are still all that were made.
+//! Keeps a flight recorder small when a program starts many processes. Of processes that have ended, the most recent
+//! callers are kept, up to a number of bytes, and at least one. The calls of the others are a number in the control
+//! page.
 //!
-//! Nothing is taken from a process that may live, nor while somebody copies the rings; a collector that is killed in
-//! the middle counts nothing twice.
+//! Nothing is taken from a process that may live, or while the rings are copied. A collector that is killed halfway
+//! counts nothing twice.
 
 use crate::control::{Page, monotonic_ns};
 use crate::record::MOST_RINGS;

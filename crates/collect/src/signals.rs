@@ -1,5 +1,5 @@
-//! Signals of the front process. It blocks them all and takes them one by one, so that no handler
-//! ever runs and no disposition changes: what the program inherits is what we were given.
+//! Signals of the foreground process. It blocks all and takes them one by one, so no handler runs and the program
+//! inherits the dispositions that cutap got.
 
 use std::mem::zeroed;
 use std::ptr::null_mut;

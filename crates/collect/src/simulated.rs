@@ -1,5 +1,5 @@
-//! What the environment says about the simulated machine, looked at before a program is put on it: a word that
-//! is not understood is refused here. The driver itself, without cutap in front, says so and continues.
+//! Checks the environment variables of the simulated machine before a program starts on it: an unknown word is refused.
+//! The driver alone, without cutap, reports it and continues.
 
 use crate::error::{Error, Result};
 

@@ -1,6 +1,5 @@
-//! `--stack` and `--stack-size`: of which calls the caller's stack is kept, and how much of it. The filter is decided
-//! in the target when a function is first handed out, so it can have names, layers and libraries, and nothing that only
-//! a call itself tells.
+//! `--stack` and `--stack-size`: for which calls the caller's stack is kept, and how much. The target decides when a
+//! function is first handed out, so the filter takes names, layers and libraries only.
 
 use crate::error::{Error, Result};
 use crate::filter::filter;

@@ -1,7 +1,8 @@
-//! What we were given at our start and have to hand on to the program unchanged (timers: `orders`): the dispositions of
-//! SIGPIPE (Rust ignores it before `main`) and of SIGXFSZ (`main` ignores it), which of the descriptors 0 to 2 were
-//! closed (Rust opens `/dev/null` there), and which descriptors were open. It is noted before Rust's own start-up; only
-//! async-signal-safe calls may be made there.
+//! State that cutap inherits and passes on unchanged (timers: `inherited_timers`): the dispositions of SIGPIPE and
+//! SIGXFSZ, which of the descriptors 0 to 2 were closed, and the open descriptors.
+//!
+//! Rust and `main` change these, so they are read before Rust's start-up code. Only async-signal-safe calls are allowed
+//! there.
 
 use crate::inherited_timers::Orders;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! What a person is told when the collector goes on without the front, for processes that outlive the program; and what
-//! it leaves then, so that nobody waits for it.
+//! Messages of a collector that stays for processes that outlive the program, and the descriptors that it closes then
+//! so that no reader waits for it.
 
 use crate::error::say;
 use crate::foreground_channel::Line;

@@ -1,6 +1,5 @@
-//! What `trace -c` has added up, kept in the run directory for a collector that goes on when this one is killed: the
-//! sums, and up to which moment all calls are in them, in one file that is exchanged whole. What they were made of is
-//! given back only behind that.
+//! The sums of `trace -c` in the run directory, for a collector that replaces a killed one. The file has the sums and
+//! the moment up to which they hold, and is replaced as a whole. Chunks are given back only afterwards.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
-//! Keeps a collector at work: starts one, and another in its place when it was killed, or when it was
-//! stopped and its heartbeat shows it. The program never waits for any of this. There are never two:
-//! the next one is started when the one before has been waited for, and it locks the run.
+//! Keeps a collector running: starts one, and another if it was killed or its heartbeat stops. The program never waits
+//! for that. There is never a second collector: each is waited for, and locks the run.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};

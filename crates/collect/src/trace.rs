@@ -1,5 +1,5 @@
-//! `cutap trace` and `cutap record`: the order of a start and of an end. All that can be refused is refused before the
-//! program runs; after that nothing of ours may keep it from running.
+//! `cutap trace` and `cutap record`: the order of start and end. Everything that can be refused is refused before the
+//! program runs; afterwards nothing of cutap keeps it from running.
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{self, Wanted};
@@ -25,6 +25,7 @@ use crate::unpack::{Embedded, unpack};
 use crate::unseen::{Outer, unseen};
 use crate::window::{Schedule, Window};
 use crate::{driver, folder, launch, program, signals, simulated};
+use cutap_report::KernelStyle;
 use cutap_trace::Filter;
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
@@ -40,6 +41,10 @@ pub struct TraceOptions {
     pub filter: Option<String>,
     /// How to print.
     pub form: OutputFormat,
+    /// Print calls to the kernel driver alone, in this style.
+    pub kernel: Option<KernelStyle>,
+    /// What --deny and --fail ask for, as the target reads it.
+    pub kernel_answers: Vec<u8>,
     /// Do not print: put what the rings hold into a recording.
     pub record: bool,
     /// Where to print, if not on standard error; or where to record, if not to the default file. A pattern.
@@ -224,6 +229,9 @@ impl Run {
         if !hooks.0.is_empty() {
             control::write_hooks(&run.path, &hooks::file(hooks))?;
         }
+        if !options.kernel_answers.is_empty() {
+            control::write_kernel_answers(&run.path, &options.kernel_answers)?;
+        }
         if let Some(target) = modules {
             std::os::unix::fs::symlink(target, run.path.join("modules")).map_err(|e| {
                 cannot("link the modules into", &run.path, &e, "choose another folder with --run-dir DIR")
@@ -294,6 +302,7 @@ fn supervisor(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) 
         run: run.path.clone(),
         filter: options.filter.clone(),
         form: OutputFormat { text: TextOptions { silent: options.silent, ..options.form.text }, ..options.form },
+        kernel: options.kernel.clone(),
         record: options.record,
         temporary: run.temporary,
         again: false,

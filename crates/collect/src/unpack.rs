@@ -1,8 +1,8 @@
-//! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a folder named after their
-//! content, to which only its owner may write. Other users may read what root unpacks, as a program that root starts
-//! may become one of them. A start looks at every byte before it uses them, replaces what differs, and uses no folder
-//! that another user owns, may write to, or that LD_PRELOAD cannot carry. Many starts at once are fine: files appear
-//! whole, by rename, and all say the same.
+//! Puts the libraries inside `cutap` where the dynamic loader finds them: a folder named after their content, which
+//! only its owner may write to. Other users may read the folder of root, because a program may change its user.
+//!
+//! Each start compares every byte and replaces what differs. Folders of another user, and folders that LD_PRELOAD
+//! cannot name, are not used. Files appear by rename, so starts may overlap.
 
 use crate::environment::{PRELOAD, can_be_preloaded};
 use crate::error::{Error, Result, reason};

@@ -1,6 +1,5 @@
-//! Two things that a person must read on standard error. A run saw no call, and its output is a file. Or cutap runs
-//! inside another cutap: then the program uses the inner run's folder, and the outer run sees no call of it. Neither
-//! changes an exit code.
+//! Two warnings on standard error: a run saw no call and its output is a file; or cutap runs inside another cutap,
+//! whose run then sees no call. Neither changes an exit code.
 
 use crate::control::Page;
 use crate::error::say;

@@ -1,6 +1,8 @@
-//! A channel: a ring of pushbuffer pieces that the GPU's host engine fetches, and the doorbell that says there are more.
+//! A channel: a ring of pushbuffer pieces that the GPU's host engine fetches, and the doorbell
+//! that says there are more.
 
 use crate::allocation::Allocation;
+use crate::chip::Classes;
 use crate::client::Handle;
 use crate::error::{Error, Result};
 use crate::kernel::Node;
@@ -96,23 +98,6 @@ impl Group {
             share = client.create(handle, CONTEXT_SHARE, Some(&mut params), "a context share")?;
         }
         Ok(Self { handle, share, engine })
-    }
-}
-
-/// The classes of a chip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Classes {
-    pub channel: u32,
-    pub compute: u32,
-    pub copy: u32,
-    pub usermode: u32,
-}
-
-impl Classes {
-    /// Those to use, of the classes that a chip has. None for a chip without encoders here.
-    pub fn of(has: &[u32]) -> Option<Self> {
-        const HOPPER: Classes = Classes { channel: 0xc86f, compute: 0xcbc0, copy: 0xc8b5, usermode: 0xc661 };
-        [HOPPER.channel, HOPPER.compute, HOPPER.copy].iter().all(|class| has.contains(class)).then_some(HOPPER)
     }
 }
 

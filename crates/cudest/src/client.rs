@@ -1,5 +1,5 @@
-//! An RM client: objects, controls and mappings of the kernel driver, each one ioctl. Structs are filled by the names of
-//! their fields, in the layout of the running driver.
+//! An RM client: objects, controls and mappings of the kernel driver, each one ioctl. Structs are
+//! filled by the names of their fields, in the layout of the running driver.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Descriptor, Kernel, Node};

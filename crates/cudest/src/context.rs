@@ -1,7 +1,8 @@
 //! A context: an address space of a GPU, its lanes and timelines, and what is freed after them.
 
 use crate::allocation::{Allocation, Place, Request};
-use crate::channel::{Classes, Doorbell, Group};
+use crate::channel::{Doorbell, Group};
+use crate::chip::Chip;
 use crate::client::Handle;
 use crate::encode::bank;
 use crate::error::{Error, Loss, Result};
@@ -30,8 +31,8 @@ pub struct Options {
     pub boost: bool,
     /// Copies from this size on use an engine for copies alone.
     pub copy_engine_from: u64,
-    /// A channel that waits for a fence lets other channels run. Without it ordered launches are faster, but streams and
-    /// processes that wait for each other may stop for good.
+    /// A channel that waits for a fence lets other channels run. Without it ordered launches are
+    /// faster, but streams and processes that wait for each other may stop for good.
     pub yield_on_wait: bool,
 }
 
@@ -41,7 +42,7 @@ impl Default for Options {
     }
 }
 
-/// The direction of a copy, each with an engine of its own.
+/// The direction of a copy: each has its engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToGpu = 0,
@@ -60,10 +61,12 @@ pub(crate) struct Shared {
     doorbell: Doorbell,
     pub windows: Windows,
     pub space: Handle,
-    pub classes: Classes,
+    pub chip: &'static Chip,
     pub options: Options,
     code: AtomicU32,
     pub next_lane: AtomicU64,
+    /// Host fences that are not signalled.
+    pub gates: AtomicU32,
     lost: OnceLock<Loss>,
     /// Functions that end a kernel, of the loaded modules.
     pub traps: Mutex<Vec<String>>,
@@ -101,7 +104,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub fn new(link: Arc<Link>, classes: Classes, options: Options) -> Result<Self> {
+    pub fn new(link: Arc<Link>, chip: &'static Chip, options: Options) -> Result<Self> {
         fork::watch();
         if options.boost {
             // Boost to the highest clocks as long as the client lives; without it only slower.
@@ -109,7 +112,7 @@ impl Shared {
             let fields = [("flags", MAXIMUM), ("duration", u64::from(u32::MAX))];
             let _ = link.query(0x2080_200a, &fields);
         }
-        let doorbell = Doorbell::new(&link, classes.usermode)?;
+        let doorbell = Doorbell::new(&link, chip.classes.usermode)?;
         let mut params = link.client.filled("NV_VASPACE_ALLOCATION_PARAMETERS", &[])?;
         let space = link.client.create(link.device, 0x90f1, Some(&mut params), "an address space")?;
         let windows = Windows::new()?;
@@ -125,10 +128,11 @@ impl Shared {
             doorbell,
             windows,
             space,
-            classes,
+            chip,
             options,
             code: AtomicU32::new(1),
             next_lane: AtomicU64::new(0),
+            gates: AtomicU32::new(0),
             lost: OnceLock::new(),
             traps: Mutex::default(),
             born: fork::generation(),
@@ -253,7 +257,7 @@ impl Shared {
     }
 
     /// Calls `launch` with what its channel must have seen, and the bytes a thread of the pool of local memory. `bytes`
-    /// is what the kernel needs of it. The pool stays as it is until `launch` returns.
+    /// is what the kernel needs of it. The pool does not change until `launch` returns.
     pub fn with_generation<T>(&self, bytes: u32, launch: impl FnOnce(Generation, u32) -> Result<T>) -> Result<T> {
         let code = self.code.load(Ordering::Acquire);
         if bytes == 0 {

@@ -84,6 +84,16 @@ pub enum Error {
         /// Its classes.
         classes: String,
     },
+    /// There are encoders for the GPU's architecture, which have never run.
+    #[error("{name} is {chip}, sm_{sm}: cutap has encoders for it that have never run; sm_90 is supported")]
+    UntestedGpu {
+        /// The GPU.
+        name: String,
+        /// Its kind.
+        chip: &'static str,
+        /// Its compute capability.
+        sm: u32,
+    },
     /// A module is no ELF file.
     #[error("the module is not an ELF file: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
     NotElf,

@@ -10,31 +10,46 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SLOTS: u64 = 4096;
 const SLOT_BYTES: u64 = 16;
 
-/// Pinned memory with free slots for time stamps.
+/// Pinned memory with slots for time stamps.
 #[derive(Debug, Default)]
 pub(crate) struct Stamps {
-    pools: Mutex<Vec<(Arc<Memory>, Vec<u64>)>>,
+    pools: Mutex<Vec<Pool>>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    memory: Arc<Memory>,
+    free: Vec<u64>,
+    /// Slots of dropped events that the GPU has yet to write.
+    busy: Vec<(Fence, u64)>,
 }
 
 impl Stamps {
     fn take(&self, shared: &Arc<Shared>) -> Result<(Arc<Memory>, u64)> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        for (memory, free) in pools.iter_mut() {
-            if let Some(slot) = free.pop() {
-                return Ok((Arc::clone(memory), slot));
+        for pool in pools.iter_mut() {
+            if pool.free.is_empty() {
+                let written = |(fence, _): &mut (Fence, u64)| shared.reached(*fence).unwrap_or(false);
+                pool.free.extend(pool.busy.extract_if(.., written).map(|(_, slot)| slot));
+            }
+            if let Some(slot) = pool.free.pop() {
+                return Ok((Arc::clone(&pool.memory), slot));
             }
         }
         let memory = Arc::new(Memory::pinned(shared, SLOTS * SLOT_BYTES)?);
         let mut free: Vec<u64> = (0..SLOTS).rev().collect();
         let slot = free.pop().unwrap_or_default();
-        pools.push((Arc::clone(&memory), free));
+        pools.push(Pool { memory: Arc::clone(&memory), free, busy: Vec::new() });
         Ok((memory, slot))
     }
 
-    fn give(&self, memory: &Arc<Memory>, slot: u64) {
+    fn give(&self, memory: &Arc<Memory>, slot: u64, after: Option<Fence>) {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, free)) = pools.iter_mut().find(|(own, _)| Arc::ptr_eq(own, memory)) {
-            free.push(slot);
+        if let Some(pool) = pools.iter_mut().find(|pool| Arc::ptr_eq(&pool.memory, memory)) {
+            match after {
+                Some(fence) => pool.busy.push((fence, slot)),
+                None => pool.free.push(slot),
+            }
         }
     }
 }
@@ -103,9 +118,6 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // The slot may be used again only after the GPU has written it.
-        if self.wait().is_ok() {
-            self.stamps.give(&self.memory, self.slot);
-        }
+        self.stamps.give(&self.memory, self.slot, self.fence());
     }
 }

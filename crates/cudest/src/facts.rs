@@ -1,6 +1,6 @@
 //! What the kernel driver says of a GPU, by queries alone.
 
-use crate::channel::Classes;
+use crate::chip::Chip;
 use crate::error::Result;
 use crate::kernel::{Kernel, Node};
 use crate::link::{Card, Link, cards};
@@ -44,7 +44,7 @@ impl Facts {
     /// Whether cudest can run kernels on it.
     #[must_use]
     pub fn is_supported(&self) -> bool {
-        Classes::of(&self.classes).is_some()
+        Chip::of(&self.classes).is_some_and(|chip| chip.has_run)
     }
 
     /// The UUID, as nvidia-smi prints it.

@@ -1,6 +1,6 @@
 //! GPUs of the machine, and contexts on them.
 
-use crate::channel::Classes;
+use crate::chip::Chip;
 use crate::context::{Options, Shared};
 use crate::error::{Error, Result};
 use crate::event::{Event, Stamps};
@@ -14,7 +14,7 @@ use crate::stream::Stream;
 use crate::vmm::{Addresses, Backing};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A GPU.
@@ -64,20 +64,24 @@ impl Gpu {
     /// As [`context`](Gpu::context).
     pub fn context_with(&self, options: Options) -> Result<Context> {
         let link = Arc::new(Link::open(Arc::clone(&self.kernel), self.index)?);
-        let classes = classes(&link)?;
-        let shared = Arc::new(Shared::new(link, classes, options)?);
+        let chip = chip(&link)?;
+        let shared = Arc::new(Shared::new(link, chip, options)?);
         Ok(Context { shared, stamps: Arc::new(Stamps::default()) })
     }
 }
 
-/// The classes to use, of those that the chip has.
-fn classes(link: &Link) -> Result<Classes> {
+/// The chip, by the classes that it has.
+fn chip(link: &Link) -> Result<&'static Chip> {
     let has = facts::classes(link)?;
-    if let Some(classes) = Classes::of(&has) {
-        return Ok(classes);
+    let name = || facts::name(link);
+    match Chip::of(&has) {
+        Some(chip) if chip.has_run => Ok(chip),
+        Some(chip) => Err(Error::UntestedGpu { name: name()?, chip: chip.name, sm: chip.sm }),
+        None => {
+            let classes: Vec<String> = has.iter().map(|class| format!("{class:#x}")).collect();
+            Err(Error::UnsupportedGpu { name: name()?, classes: classes.join(" ") })
+        }
     }
-    let classes: Vec<String> = has.iter().map(|class| format!("{class:#x}")).collect();
-    Err(Error::UnsupportedGpu { name: facts::name(link)?, classes: classes.join(" ") })
 }
 
 /// An address space of a GPU, with everything in it. It lives as long as any of its objects.
@@ -156,8 +160,7 @@ impl Context {
     /// # Errors
     /// It is no cubin, is damaged, or is for another architecture.
     pub fn load(&self, cubin: &[u8]) -> Result<Module> {
-        const HOPPER: u32 = 90;
-        Module::load(&self.shared, cubin, HOPPER)
+        Module::load(&self.shared, cubin)
     }
 
     /// A stream.
@@ -221,7 +224,8 @@ impl Context {
     pub fn host_fence(&self) -> Result<HostFence> {
         let timeline = self.shared.timeline()?;
         timeline.advance(1);
-        Ok(HostFence { timeline, signalled: AtomicBool::new(false), _shared: Arc::clone(&self.shared) })
+        self.shared.gates.fetch_add(1, Ordering::AcqRel);
+        Ok(HostFence { timeline, signalled: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
     }
 }
 
@@ -231,7 +235,7 @@ impl Context {
 pub struct HostFence {
     timeline: Arc<crate::fence::Timeline>,
     signalled: AtomicBool,
-    _shared: Arc<Shared>,
+    shared: Arc<Shared>,
 }
 
 impl HostFence {
@@ -243,8 +247,10 @@ impl HostFence {
 
     /// Reaches it.
     pub fn signal(&self) {
-        self.signalled.store(true, std::sync::atomic::Ordering::Release);
         self.timeline.signal(1);
+        if !self.signalled.swap(true, Ordering::AcqRel) {
+            self.shared.gates.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 }
 

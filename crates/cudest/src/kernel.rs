@@ -1,5 +1,5 @@
-//! The way to the kernel driver: open, ioctl and mmap of the device nodes behind one small trait, so that a model of the
-//! driver can take its place. Nothing here knows the meaning of a request.
+//! The way to the kernel driver: open, ioctl and mmap of the device nodes behind one small trait, so
+//! that a model of the driver can take its place. Nothing here knows the meaning of a request.
 
 use crate::error::{Error, Result};
 use std::ffi::CString;

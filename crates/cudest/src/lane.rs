@@ -2,10 +2,11 @@
 //! fence for each. A ring slot is used again only after the operation in it has ended.
 
 use crate::allocation::{Allocation, Place, Request};
-use crate::channel::{Channel, Classes, Doorbell, Group, RING_BYTES, store_fence};
+use crate::channel::{Channel, Doorbell, Group, RING_BYTES, store_fence};
+use crate::chip::Classes;
 use crate::encode::bank;
 use crate::encode::methods::{Lines, Methods, Release, WORDS, ring_entry};
-use crate::encode::qmd::{self, Qmd};
+use crate::encode::qmd::Qmd;
 use crate::error::{Error, Result};
 use crate::fence::Timeline;
 use crate::link::Link;
@@ -323,8 +324,7 @@ impl Lane {
         qmd.set_release(0, release.address, release.payload);
         qmd.set_release(1, self.address + NEAR as u64, release.payload);
         let at = QMDS + slot * QMD_BYTES;
-        let words: &[u32; qmd::WORDS] = qmd.words();
-        self.write_words(at, words);
+        self.write_words(at, qmd.words());
         methods.launch(self.address + at as u64);
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Shared {
             link: &self.link,
             space: self.space,
             group,
-            classes: self.classes,
+            classes: self.chip.classes,
             notifier: self.control.memory(),
             timeline: self.timeline()?,
             windows: (self.windows.shared, self.windows.local),

@@ -13,6 +13,7 @@
 
 mod allocation;
 mod channel;
+mod chip;
 mod client;
 mod context;
 mod cubin;
@@ -30,6 +31,7 @@ mod lanes;
 mod link;
 mod memory;
 mod module;
+mod physical;
 mod pool;
 mod reserve;
 mod stream;
@@ -38,7 +40,7 @@ mod vmm;
 mod wait;
 
 pub use context::Options;
-pub use cubin::{Entry, Parameter};
+pub use cubin::{Contents, Entry, Parameter, Variable, contents};
 pub use cutap_rm::Fit;
 pub use error::{Error, Loss, Result};
 pub use event::Event;

@@ -15,9 +15,8 @@ const BLOCK: Dim3 = (1024, 1024, 64);
 const GRID: Dim3 = (0x7fff_ffff, 0xffff, 0xffff);
 /// Registers of an SM, given out in units of 256 to a warp.
 const REGISTERS: u64 = 65536;
-/// The system's part of shared memory, and the most that a block may have of the rest.
+/// The system's part of shared memory.
 const SYSTEM_SHARED: u32 = 0x400;
-pub(crate) const MOST_SHARED: u32 = 227 << 10;
 /// Local memory that a thread has besides its stack.
 const LOCAL_OVERHEAD: u32 = 0x240;
 /// The least stack, once a kernel uses one: called functions need some too.
@@ -67,8 +66,9 @@ impl Shape {
 }
 
 impl Module {
-    pub(crate) fn load(shared: &Arc<Shared>, cubin: &[u8], gpu: u32) -> Result<Self> {
+    pub(crate) fn load(shared: &Arc<Shared>, cubin: &[u8]) -> Result<Self> {
         let cubin = Cubin::parse(cubin)?;
+        let gpu = shared.chip.sm;
         // A cubin runs on its own architecture, and on later ones of the same generation.
         let generation = |sm: u32| sm / 10;
         if generation(cubin.architecture) != generation(gpu) || cubin.architecture > gpu {
@@ -108,7 +108,8 @@ impl Module {
     /// # Errors
     /// There is none of this name, or it needs something that this driver does not have.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let Inner { cubin, layout, memory, .. } = &*self.inner;
+        let Inner { cubin, layout, memory, shared } = &*self.inner;
+        let chip = shared.chip;
         let entry = cubin.kernels.get(name).cloned();
         let entry = entry.ok_or_else(|| no_symbol("kernel", name, cubin.kernels.keys()))?;
         if entry.cluster {
@@ -127,8 +128,9 @@ impl Module {
             registers: entry.registers.max(1),
             barriers: entry.barriers,
             local,
+            sm: chip.sm,
         };
-        let mut qmd = Qmd::new(&program);
+        let mut qmd = Qmd::new(chip.format, &program);
         for (bank, offset, size) in layout.banks(cubin, &entry) {
             qmd.set_bank(bank, memory.address() + offset, size);
         }
@@ -193,11 +195,12 @@ impl Kernel {
             return Err(Error::Parameters { kernel, wants, has });
         }
         self.check_shape(grid, block)?;
+        let most = self.module.shared.chip.most_shared;
         let own = entry.shared.max(SYSTEM_SHARED);
-        let total = own.checked_add(shared).filter(|total| *total <= MOST_SHARED + SYSTEM_SHARED);
+        let total = own.checked_add(shared).filter(|total| *total <= most + SYSTEM_SHARED);
         let total = total.ok_or_else(|| {
             let own = own - SYSTEM_SHARED;
-            self.refuse(format!("{own} + {shared} bytes of shared memory are more than {MOST_SHARED}"))
+            self.refuse(format!("{own} + {shared} bytes of shared memory are more than {most}"))
         })?;
         let mut qmd = self.qmd.clone();
         qmd.set_shape(grid, block);

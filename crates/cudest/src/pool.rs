@@ -2,7 +2,7 @@
 
 use crate::allocation::{Allocation, Place, Request};
 use crate::error::Result;
-use crate::vmm::Joined;
+use crate::physical::Joined;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

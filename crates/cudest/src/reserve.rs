@@ -1,5 +1,5 @@
-//! Reserved addresses of this process. GPU memory is placed inside, so that CPU and GPU use the same address for it, and
-//! no other mapping of the process can take these addresses.
+//! Reserved addresses of this process. GPU memory is placed inside, so that CPU and GPU use the same
+//! address for it, and no other mapping of the process can take these addresses.
 
 use crate::error::{Error, Result};
 use std::ptr::NonNull;

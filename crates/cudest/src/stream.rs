@@ -8,6 +8,7 @@ use crate::fence::Fence;
 use crate::lane::{Lane, Operation};
 use crate::memory::{Kind, Memory};
 use crate::module::{Kernel, Shape};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -83,9 +84,9 @@ impl Stream {
     /// The shape or the parameters do not fit the kernel, or the context has ended.
     ///
     /// # Safety
-    /// The kernel accesses only memory that is mapped and large enough until the returned fence is reached, and no other
-    /// work, of CPU or GPU, conflicts with it. Addresses in `parameters` are valid for the kernel. A kernel that breaks
-    /// this ends the context, or overwrites any of its memory.
+    /// The kernel accesses only memory that is mapped and large enough until the returned fence is
+    /// reached, and no other work, of CPU or GPU, conflicts with it. Addresses in `parameters` are
+    /// valid for the kernel. A kernel that breaks this ends the context, or overwrites its memory.
     pub unsafe fn launch(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
         if !Arc::ptr_eq(kernel.shared(), &self.shared) {
             return Err(Error::Range("the kernel is of another context".to_owned()));
@@ -135,8 +136,10 @@ impl Stream {
         if size == 0 {
             return self.submit(&mut tail, &self.lane, &Operation::Nothing);
         }
+        // All streams share the lanes of copy engines. One that waits for the host would stop the others there.
+        let is_gated = self.shared.gates.load(Ordering::Acquire) != 0;
         let other;
-        let lane = if size >= self.shared.options.copy_engine_from {
+        let lane = if size >= self.shared.options.copy_engine_from && !is_gated {
             other = self.shared.copy_lane(direction)?;
             &*other
         } else {
@@ -226,7 +229,7 @@ impl Stream {
         let mut address = to.check(offset, from.len() as u64)?;
         let half = (STAGING / 2) as usize;
         let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = staged(staging, &self.shared, from.len())?;
+        let staging = staged(staging, &self.shared)?;
         let mut users = [None; 2];
         for (n, piece) in from.chunks(half).enumerate() {
             if let Some(fence) = users.get_mut(n % 2).and_then(Option::take) {
@@ -258,7 +261,7 @@ impl Stream {
         let mut address = from.check(offset, to.len() as u64)?;
         let half = (STAGING / 2) as usize;
         let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = staged(staging, &self.shared, to.len())?;
+        let staging = staged(staging, &self.shared)?;
         let mut waiting: Option<(Fence, u64, &mut [u8])> = None;
         for (n, piece) in to.chunks_mut(half).enumerate() {
             let at = (n % 2 * half) as u64;
@@ -365,9 +368,8 @@ fn line(to: u64, from: u64, bytes: usize) -> Rectangle {
     Rectangle { to, from, width: bytes as u64, height: 1, depth: 1, ..Rectangle::default() }
 }
 
-/// The staging memory, large enough for `bytes` or at its full size.
-fn staged<'a>(staging: &'a mut Option<Memory>, shared: &Arc<Shared>, bytes: usize) -> Result<&'a Memory> {
-    let _ = bytes;
+/// The stream's staging memory; made at its first use.
+fn staged<'a>(staging: &'a mut Option<Memory>, shared: &Arc<Shared>) -> Result<&'a Memory> {
     if staging.is_none() {
         *staging = Some(Memory::pinned(shared, STAGING)?);
     }

@@ -1,26 +1,18 @@
 //! Addresses and memory apart: addresses are reserved first, memory has no address, and mappings join parts of both.
 
 use crate::allocation::{Page, Place, allocate, range};
-use crate::client::{Handle, or_no_memory};
+use crate::client::or_no_memory;
 use crate::context::Shared;
 use crate::error::{Error, Result};
-use crate::link::Link;
+use crate::physical::{Joined, Physical};
 use crate::pool::Owner;
 use crate::reserve::{LARGE_PAGE, Reservation};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Video memory without an address, in pieces of 2 MiB. It lives as long as its mappings.
 #[derive(Debug, Clone)]
 pub struct Backing {
     inner: Arc<Physical>,
-}
-
-#[derive(Debug)]
-struct Physical {
-    link: Arc<Link>,
-    memory: Handle,
-    size: u64,
 }
 
 /// Reserved addresses, of the process and of the GPU. They live as long as the mappings in them.
@@ -38,31 +30,6 @@ pub struct Mapping {
     joined: Option<Joined>,
     address: u64,
     size: u64,
-}
-
-/// What holds a mapping.
-#[derive(Debug)]
-pub(crate) struct Joined {
-    range: Handle,
-    memory: Arc<Physical>,
-    _addresses: Arc<Reservation>,
-}
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        let link = &self.memory.link;
-        if !link.closing.load(Ordering::Acquire) {
-            let _ = link.client.free(link.device, self.range);
-        }
-    }
-}
-
-impl Drop for Physical {
-    fn drop(&mut self) {
-        if !self.link.closing.load(Ordering::Acquire) {
-            let _ = self.link.client.free(self.link.device, self.memory);
-        }
-    }
 }
 
 impl Backing {
@@ -120,7 +87,7 @@ impl Addresses {
         let (link, address) = (&shared.link, self.address() + offset);
         let (client, device) = (&link.client, link.device);
         let range = range(client, device, shared.space, bytes, Some(address), Page::Large)?;
-        let joined = Joined { range, memory: Arc::clone(&memory.inner), _addresses: Arc::clone(&self.reserved) };
+        let joined = Joined::new(range, Arc::clone(&memory.inner), Arc::clone(&self.reserved));
         let address = client.map_dma(device, range, memory.inner.memory, memory_offset, bytes)?;
         Ok(Mapping { shared: Arc::clone(shared), joined: Some(joined), address, size: bytes })
     }

@@ -4,6 +4,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod call;
+pub mod census;
 pub mod decode;
 pub mod diff;
 mod error;
@@ -11,9 +12,13 @@ pub mod formats;
 mod hex;
 mod hex_fields;
 pub mod json;
+pub mod maps;
+pub mod objects;
 pub mod ptrace;
 pub mod scan;
+pub mod select;
 pub mod show;
+pub mod tree;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};
 pub use error::{Error, Result};

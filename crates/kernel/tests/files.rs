@@ -65,8 +65,8 @@ fn a_small_program() {
     let folder = std::env::temp_dir().join(format!("cutap-sites-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let source = folder.join("a.c");
-    let code = "#include <stdlib.h>\n#include <sys/ioctl.h>\nint ask(int fd, void *p) { return ioctl(fd, 0xc0104629u, p) \
-        + (getenv(\"CUDA_03b69110\") != 0); }\n";
+    let code = "#include <stdlib.h>\n#include <sys/ioctl.h>\n\
+        int ask(int fd, void *p) { return ioctl(fd, 0xc0104629u, p) + (getenv(\"CUDA_03b69110\") != 0); }\n";
     std::fs::write(&source, code).unwrap();
     for words in
         [&["-shared", "-fPIC"][..], &["-shared", "-fPIC", "-fno-plt"], &["-shared", "-fPIC", "-fcf-protection=full"]]

@@ -192,7 +192,8 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
 mod tests {
     use super::*;
 
-    const GOOD: &str = "[sources]\nours = \"x\"\n[[table]]\nconst = \"A_TABLE\"\nuuid = \"a094798c-2e74-2e74-93f2-0800200c0a66\"\nwords = [7]\n";
+    const GOOD: &str = "[sources]\nours = \"x\"\n[[table]]\nconst = \"A_TABLE\"\n\
+        uuid = \"a094798c-2e74-2e74-93f2-0800200c0a66\"\nwords = [7]\n";
 
     fn outcome(text: &str) -> Result<Tables, String> {
         tables(&Source { path: "t.toml".into(), text: text.into() }).map_err(|e| e.to_string())

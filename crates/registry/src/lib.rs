@@ -6,6 +6,7 @@
 mod behaviour;
 mod error;
 mod export_tables;
+mod export_tables_page;
 mod functions;
 pub mod interface;
 pub mod kernel;
@@ -13,6 +14,7 @@ mod layers;
 pub mod nvml_exports;
 pub mod sim_exports;
 mod static_toolkits;
+pub mod submission;
 mod watched;
 mod write;
 
@@ -42,6 +44,13 @@ pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
         (folder.join("export_tables.rs"), write::export_tables(&tables)),
         (folder.join("functions.rs"), write::functions(&functions)),
     ])
+}
+
+/// The generated pages of `docs/reference`.
+pub fn generate_docs(root: &Path) -> Result<Vec<File>, Error> {
+    let tables = export_tables::read(&root.join("api/export-tables/tables.toml"))?;
+    let measured = export_tables_page::read(&root.join("api/export-tables/measured.toml"))?;
+    Ok(vec![(Path::new("docs/reference/export-tables.md").to_owned(), export_tables_page::write(&tables, &measured))])
 }
 
 /// The generated file of `crates/inspect`.

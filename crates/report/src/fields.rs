@@ -27,10 +27,13 @@ pub(crate) struct Field {
     /// The value in JSON.
     json: for<'a> fn(CallView<'a>) -> FieldValue<'a>,
     /// Where it is in a line of text, and how it is written there.
-    text: Option<(Part, fn(CallView<'_>, &Styles, &mut String))>,
+    text: Option<(Part, WriteText)>,
     /// Its text in exports, which is empty where there is none.
     annotation: Option<fn(CallView<'_>, &mut String)>,
 }
+
+/// Writes the text of a field, or nothing.
+type WriteText = fn(CallView<'_>, &Styles, &mut String);
 
 /// A place in a line of text: `name(arguments)HEAD = resultRESULT <time>TAIL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +97,8 @@ const FIELDS: &[Field] = &[
     Field::new("stream", |c| stream(c.call).map_or(F::Absent, |name| F::Json(name.into())))
         .in_exports(|c, to| to.push_str(&stream(c.call).unwrap_or_default())),
     Field::new("caller", |c| F::Hex(c.call.caller)),
+    Field::new("caller_library", |c| c.call.caller_library.as_deref().map_or(F::Absent, F::Text))
+        .in_exports(|c, to| to.push_str(c.call.caller_library.as_deref().unwrap_or_default())),
     Field::new("state", |c| F::Text(c.exit.map_or("entry_only", |exit| exit.state.word()))).in_exports(|c, to| {
         to.push_str(c.exit.filter(|exit| exit.duration_ns.is_none()).map_or("", |exit| exit.state.word()));
     }),
@@ -119,7 +124,7 @@ impl Field {
     const fn new(name: &'static str, json: for<'a> fn(CallView<'a>) -> FieldValue<'a>) -> Field {
         Field { name, json, text: None, annotation: None }
     }
-    const fn in_text(self, part: Part, write: fn(CallView<'_>, &Styles, &mut String)) -> Field {
+    const fn in_text(self, part: Part, write: WriteText) -> Field {
         Field { text: Some((part, write)), ..self }
     }
     const fn in_exports(self, write: fn(CallView<'_>, &mut String)) -> Field {

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub(crate) fn write_hooked(call: &Call, to: &mut String) {
     for hooked in call.hooked() {
         to.push_str(" [");
-        write_one(call, &hooked, to);
+        write_one(call, hooked, to);
         to.push(']');
     }
 }
@@ -25,7 +25,7 @@ pub(crate) fn hooked_lines(call: &Call) -> Option<String> {
         if !lines.is_empty() {
             lines.push('\n');
         }
-        write_one(call, &hooked, &mut lines);
+        write_one(call, hooked, &mut lines);
     }
     (!lines.is_empty()).then_some(lines)
 }
@@ -55,7 +55,7 @@ fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
 /// The changes as a JSON list. `None` if no hook changed the call.
 pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
     let call = &exit.call;
-    let one = |h: Hooked| match h.did {
+    let one = |h: &Hooked| match h.did {
         HookAction::Answer => json!({"hook": &*h.hook, "action": "answer"}),
         HookAction::Argument(n, value) => {
             let mut one = json!({"hook": &*h.hook, "action": "argument", "argument": parameter(call, n)});
@@ -74,7 +74,7 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
             json!({"hook": &*h.hook, "action": "wrote", "argument": parameter(call, n), "value": format!("{value:#x}")})
         }
     };
-    let all: Vec<Value> = call.hooked().into_iter().map(one).collect();
+    let all: Vec<Value> = call.hooked().iter().map(one).collect();
     (!all.is_empty()).then_some(all)
 }
 

@@ -141,7 +141,7 @@ impl<W: io::Write + Send> Output for Json<W> {
                 self.line(&line)
             }
             Event::Enter(call) if call.function.entry_only => self.line(&CallView::enter(call)),
-            Event::Enter(_) => Ok(()),
+            Event::Enter(_) | Event::Learned(_) => Ok(()),
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),
             Event::Module(m) => self.line(&json!({

@@ -57,6 +57,7 @@ const MESSAGES: &[(usize, &str)] = &[
     (HOOK_NO_PARAMETER, "{name|names} by which a hook asked for an argument that does not exist: it got 0"),
     (MEMORY_NOT_KEPT, "{piece|pieces} of memory of {an ioctl|ioctls} not kept: no room in the run directory"),
     (MEMORY_CUT, "{ioctl|ioctls} whose memory was cut: more than 256 KiB"),
+    (HIDDEN_FOOTPRINT, "hidden {call|calls} made only because runtime calls are watched: not shown"),
     (HIDDEN_TABLE_LEFT, "hidden {table|tables} left alone: calls of the functions in {it|them} were not seen"),
     (OTHER_LIBC,
      "{process|processes} of another C library than glibc (such as musl): left alone, {its|their} calls \

@@ -5,6 +5,7 @@
 use crate::Output;
 use crate::arguments::{inputs, outputs, words};
 use crate::fields::{CallView, Part};
+use crate::kernel::kernel_line;
 use crate::notes::notes;
 use crate::shape::{abbreviate, cut};
 use crate::stacks;
@@ -14,6 +15,7 @@ use crate::text_parts::{asked, tag};
 use crate::units::{decimal, word, write_time};
 use crate::values::write_value;
 use anstyle::Style;
+use cutap_kernel::decode::Decoder;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
 use std::fmt::Write as _;
 use std::io;
@@ -45,6 +47,8 @@ pub struct Text<W> {
     time: TimeState,
     /// Where the result begins in `line`.
     result_at: Option<usize>,
+    /// Reads calls of the layer `kernel`.
+    decoder: Option<Decoder>,
 }
 
 #[derive(Debug)]
@@ -75,6 +79,7 @@ impl<W: io::Write> Text<W> {
             format: TextFormat::default(),
             time: TimeState::default(),
             result_at: None,
+            decoder: None,
         }
     }
 
@@ -102,11 +107,17 @@ impl<W: io::Write> Text<W> {
         Ok(())
     }
 
+    /// More is known of a call: its opening line says it, if it is not written yet.
+    fn learned(&mut self, call: &Arc<Call>) {
+        let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is(call));
+        open.into_iter().for_each(|open| open.call = call.clone());
+    }
+
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         self.open_until(exit.end_ns)?;
         let call = &exit.call;
         let stack = self.stack(&call.thread);
-        let place = stack.iter().rposition(|o| Arc::ptr_eq(&o.call, call));
+        let place = stack.iter().rposition(|o| o.call.is(call));
         let (opened, told, stacked) = match place {
             Some(place) => {
                 let (opened, told, stacked) = (stack[place].opened, stack[place].told, stack[place].stacked);
@@ -116,6 +127,12 @@ impl<W: io::Write> Text<W> {
             // A late call, which was closed before.
             None => (exit.late, true, exit.late),
         };
+        let kernel = if opened || exit.state != State::Returned { None } else { kernel_line(exit, &mut self.decoder) };
+        if let Some(line) = kernel {
+            self.open_top(&call.thread)?;
+            self.kernel(exit, &line)?;
+            return if stacked { Ok(()) } else { self.stack_of(call) };
+        }
         if opened {
             self.start(&call.thread, call.depth, exit.end_ns);
             self.line.push_str("} ");
@@ -130,6 +147,22 @@ impl<W: io::Write> Text<W> {
         CallView::exit(exit).write_part(Part::Tail, &self.styles, &mut self.line);
         self.flush_line()?;
         if stacked { Ok(()) } else { self.stack_of(call) }
+    }
+
+    /// A call of the layer `kernel`: its line has the result.
+    fn kernel(&mut self, exit: &Exit, line: &str) -> io::Result<()> {
+        self.start(&exit.call.thread, exit.call.depth, exit.call.start_ns);
+        self.styled(self.styles.tag, "[kernel]");
+        self.line.push(' ');
+        self.line.push_str(line);
+        let took = self.styles.time;
+        self.line.push(' ');
+        self.begin_style(took);
+        self.line.push('<');
+        write_time(exit.duration_ns.unwrap_or(0), &mut self.line);
+        self.line.push('>');
+        self.end_style(took);
+        self.flush_line()
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
@@ -357,6 +390,10 @@ impl<W: io::Write> Text<W> {
                 Ok(())
             }
             Event::Enter(call) => self.enter(call),
+            Event::Learned(call) => {
+                self.learned(call);
+                Ok(())
+            }
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(lookup) => self.lookup(lookup),
             Event::Instance(..) | Event::Module(_) => Ok(()),

@@ -5,7 +5,8 @@ use cutap_trace::{Call, Layer, Lookup};
 /// The tag in brackets; driver calls have none.
 pub fn tag(call: &Call, to: &mut String) {
     to.push('[');
-    to.push_str(&call.function.library);
+    // All hidden functions are the driver's, so the library that calls them tells more.
+    to.push_str(call.caller_library.as_ref().unwrap_or(&call.function.library));
     if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
         to.push_str(", runtime ");
         to.push_str(version);

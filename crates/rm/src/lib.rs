@@ -92,6 +92,8 @@ mod encode;
 mod error;
 #[cfg(feature = "alloc")]
 mod follow;
+#[path = "generated/submission.rs"]
+mod generated_submission;
 #[cfg(feature = "alloc")]
 mod image;
 #[cfg(feature = "alloc")]
@@ -104,6 +106,7 @@ mod request;
 mod row;
 #[cfg(feature = "alloc")]
 mod show;
+pub mod submit;
 mod tables;
 #[cfg(feature = "alloc")]
 mod tree;

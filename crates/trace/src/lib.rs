@@ -1,9 +1,8 @@
 //! From bytes to typed events: pair, order, align clocks, name.
 //!
-//! [`EventReader`] reads a run directory, while it is written or after, and hands out [`Event`]s in time order.
-//! Everything read here was written by a process that may have died at any byte, or that wants to
-//! harm: nothing panics on bytes, nothing is mapped, every number is checked before it is used as a
-//! size. Nothing here formats a line; that is `cutap-report`.
+//! [`EventReader`] reads a run directory, while it is written or after, and delivers [`Event`]s in time order. All
+//! input was written by a process that may have died at any byte, or that wants to harm. Nothing panics on bytes,
+//! nothing is mapped, and every number is checked before it is used as a size. Formatting is the job of `cutap-report`.
 
 mod aggregate;
 pub mod decode;
@@ -39,7 +38,6 @@ pub use io::file::{Bytes, open_file, read_file};
 pub use io::file_cache::CachedFile;
 pub use io::pages::{ChunkPage, RingPage};
 pub use ioctl::pieces::{Piece, Pieces};
-pub use merge::delivered::Delivered;
 pub use merge::event_reader::EventReader;
 pub use merge::reader_options::ReaderOptions;
 pub use ring::chunk_file::in_order;

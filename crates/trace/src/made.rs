@@ -1,5 +1,5 @@
-//! Writes run directories as a traced process does, with `cutap-wire`'s own writers over mapped files, so
-//! that reading can be tested at any moment of writing. For tests only. Time stands still unless told.
+//! Writes run directories as a traced process does, with the writers of `cutap-wire` over mapped files, so that tests
+//! can read at any moment of writing. For tests only. Time passes only when a test says so.
 
 pub mod any;
 mod functions;

@@ -112,6 +112,8 @@ reasons! {
     NAMESPACE = 47;
     /// Once for each table and reason; the list has both.
     HIDDEN_TABLE_LEFT = 48;
+    /// Own footprint: a runtime fills the record of a report, or looks for the name of a kernel.
+    HIDDEN_FOOTPRINT = 49;
 }
 
 #[cfg(test)]

@@ -16,6 +16,14 @@ use std::time::{Duration, Instant};
 /// How long a program may take; generous, because the machine may be busy with other tests.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// The first pause of a wait. Most processes of a test last a few milliseconds, and a test runs dozens of them.
+const SHORTEST: Duration = Duration::from_micros(200);
+
+/// The pause after this one: longer by a half, at most 10 ms.
+fn longer(pause: Duration) -> Duration {
+    (pause * 3 / 2).min(Duration::from_millis(10))
+}
+
 /// What a process left behind.
 #[derive(Debug)]
 pub struct Finished {
@@ -42,6 +50,7 @@ pub fn finish(command: &mut Command) -> Finished {
     command.process_group(0).stdin(Stdio::null()).stdout(create(&stdout)).stderr(create(&stderr));
     let mut child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
     let start = Instant::now();
+    let mut pause = SHORTEST;
     let status = loop {
         if let Some(status) = child.try_wait().expect("our own child can be waited for") {
             break status;
@@ -55,7 +64,8 @@ pub fn finish(command: &mut Command) -> Finished {
                 lossy(&stderr)
             );
         }
-        sleep(Duration::from_millis(5));
+        sleep(pause);
+        pause = longer(pause);
     };
     Finished { stdout: lossy(&stdout), stderr: lossy(&stderr), status }
 }
@@ -88,10 +98,11 @@ pub fn scratch(what: &str) -> Scratch {
 
 /// Waits until something has become true. Panics when it does not within this time.
 pub fn wait_for(what: &str, limit: Duration, mut become_true: impl FnMut() -> bool) {
-    let start = Instant::now();
+    let (start, mut pause) = (Instant::now(), SHORTEST);
     while !become_true() {
         assert!(start.elapsed() < limit, "not within {limit:?}: {what}");
-        sleep(Duration::from_millis(10));
+        sleep(pause);
+        pause = longer(pause);
     }
 }
 

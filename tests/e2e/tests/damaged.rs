@@ -305,7 +305,8 @@ fn a_process_whose_folder_was_removed() {
     assert!(finish(&mut under_env(&from, "fork_after")).status.success());
     let page = |path: &Path| fs::read(path.join("process")).unwrap();
     let parent_of = |path: &Path| {
-        let name: Vec<u8> = page(path)[448..512].iter().take_while(|b| **b != 0).copied().collect();
+        let name = &page(path)[std::mem::offset_of!(cutap_wire::process::Process, parent)..][..64];
+        let name: Vec<u8> = name.iter().take_while(|b| **b != 0).copied().collect();
         String::from_utf8(name).unwrap()
     };
     let all: Vec<PathBuf> = fs::read_dir(&from).unwrap().flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();

@@ -143,6 +143,26 @@ fn a_running_process() {
     shell.wait().unwrap();
 }
 
+/// The commands that run nothing.
+#[test]
+fn releases_and_files() {
+    let printed = |words: &[&str]| {
+        let done = finish(Command::new(cutap()).arg("kernel").args(words));
+        assert!(done.status.success(), "{words:?}\n{}", done.stderr);
+        done.stdout
+    };
+    let transcript = sources().join("../../crates/rm/tests/transcripts/vecadd.txt").display().to_string();
+    let all = printed(&["diff", "570", "580"]);
+    let used = printed(&["diff", "570", "580", "--used-by", &transcript]);
+    assert!(all.starts_with("570.211.01 -> 580.142\n") && used.len() < all.len() / 4, "{used}");
+    assert!(used.contains("~ 0xa06c0101 NVA06C_CTRL_CMD_GPFIFO_SCHEDULE: 2 -> 3 bytes"), "{used}");
+    assert!(printed(&["diff", &transcript, &transcript]).starts_with("466 calls and 466 calls: 466 equal, 0 with"));
+    let failed = printed(&["decode", "--status", "failed", &transcript]);
+    assert!(failed.lines().count() < 20 && !failed.contains("= 0, NV_OK"), "{failed}");
+    assert!(printed(&["env", "--scan", "/bin/sh"]).starts_with("/bin/sh: 0 names, 0 of them passed to getenv"));
+    assert!(printed(&["where", "--function", "ioctl", "/bin/sh"]).starts_with("/bin/sh: "));
+}
+
 #[test]
 fn bad_input() {
     let say = |words: &[&str]| {
@@ -160,6 +180,9 @@ fn bad_input() {
     assert!(say(&["trace", "--ptrace", "--driver", "new", "--", "true"]).contains("new is no driver version"));
     assert!(say(&["decode", "/nonexistent/log"]).contains("check the name"));
     assert!(say(&["decode", "/etc/hostname"]).contains("it has no kernel call"));
+    assert!(say(&["diff", "570", "1"]).contains("is no driver release with tables; give one of 535."));
+    assert!(say(&["diff", "570", "/etc/hostname"]).contains("give two of the same kind"));
+    assert!(say(&["where", "/etc/hostname"]).contains("is no ELF file"));
     let traced = finish(Command::new(cutap()).args(["kernel", "trace", "--ptrace", "--driver", "999.1", "--", "true"]));
     assert!(traced.status.success() && traced.stderr.contains("is newer than all tables"), "{}", traced.stderr);
 }

@@ -15,7 +15,7 @@ CUTAP_HOOK {
     memset(longer, 'c', sizeof longer - 1);
     struct cutap_request nowhere = {.size = sizeof nowhere, .library = "", .name = "cuMemAlloc", .before = before};
     codes[0] = cutap_register(99, "cuMemAlloc", before, NULL);
-    codes[1] = cutap_register(8, "cuMemAlloc", before, NULL);
+    codes[1] = cutap_register(16, "cuMemAlloc", before, NULL);
     codes[2] = cutap_register(CUTAP_DRIVER, "", before, NULL);
     codes[3] = cutap_register(CUTAP_DRIVER, NULL, before, NULL);
     codes[4] = cutap_register(CUTAP_DRIVER, longer, before, NULL);

@@ -27,7 +27,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
     ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),
-    ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-trace"]),
+    ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
     (
         "cutap-collect",
         &[
@@ -54,11 +54,13 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-collect",
             "cutap-inspect",
             "cutap-kernel",
+            "cutap-rm",
         ],
     ),
     // for maintainers
     ("cutap-import", &[]),
     ("xtask", &["cutap-registry", "cutap-import"]),
+    ("cutap-kernel-model", &["cutap-kernel", "cutap-rm"]),
     ("cutap-e2e", &["cutap-calls", "cutap-wire", "cutap-trace"]),
 ];
 

@@ -7,12 +7,12 @@ use cutap_report::api::{describe, list, matching};
 
 #[derive(Debug, clap::Args)]
 pub struct Api {
-    /// The names of all functions of driver, runtime, cublas, ..., one a line
+    /// The names of all functions of driver, runtime, cublas, ..., one a line; hidden: the tables of cuGetExportTable
     #[arg(long, value_name = "LIBRARY")]
     list: Option<String>,
     #[command(flatten)]
     json: JsonArgs,
-    /// Exported names (cuMemAlloc_v2), or patterns ('cuMem*'): those one a line
+    /// Exported names (cuMemAlloc_v2), slots ('21318c60[51]'), or patterns ('cuMem*'): those one a line
     #[arg(required_unless_present = "list", conflicts_with = "list", value_name = "NAME")]
     names: Vec<String>,
 }

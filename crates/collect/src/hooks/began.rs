@@ -1,5 +1,5 @@
-//! Whether the program of a run with hooks came to anything: the loader may find something missing that a hook library
-//! needs, and one of them may end the program before its first call.
+//! Whether the program of a run with hooks made any call. The loader may miss something that a hook library needs, or a
+//! hook library may end the program before its first call.
 
 use super::Hooks;
 use crate::foreground::ExitKind;

@@ -1,5 +1,5 @@
-//! Looks at a hook library's file: whether the loader can load it, whether it is a hook library, and
-//! whether it was written for this contract.
+//! Checks the file of a hook library: that the loader can load it, that it is a hook library, and that it uses this
+//! version of the contract.
 
 use super::Hooks;
 use crate::environment::can_be_preloaded;

@@ -1,5 +1,5 @@
-//! What the run's file `hooks` says: the libraries, and from the tables of known functions each
-//! parameter's name, kind and place. A few hundred KiB, written only for a run with hooks.
+//! Writes the file `hooks` of a run: the libraries, and the name, kind and place of each parameter of the known
+//! functions. It is a few hundred KiB, and only a run with hooks has it.
 
 use super::Hooks;
 use cutap_calls::capture::hash;

@@ -1,6 +1,5 @@
-//! The hook that a program died in, read from the words that its threads left in the process folder.
-//! A word may also be left by a thread that was in a hook when another thread ended the program, so
-//! each is said, and none is called guilty.
+//! The hook that a program died in, read from words that its threads left in the process folder. Another thread may
+//! have ended the program, so every thread that was in a hook is listed.
 
 use crate::foreground::ExitKind;
 use cutap_trace::read_file;

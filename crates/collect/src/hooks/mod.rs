@@ -1,6 +1,5 @@
-//! Hook libraries from outside: looked at before the program starts, so that one that cannot work is
-//! refused with a sentence; told to the run, with what hooks may know of functions; and named at the end
-//! if the program died in one. No code of a hook runs here.
+//! Hook libraries as the collector sees them. They are checked before the program starts, described to the run, and
+//! named at the end if the program died in one. No code of a hook runs here.
 
 mod began;
 mod check;

@@ -1,5 +1,5 @@
-//! What hook libraries want that nobody has: a name with a slip in it, a function of another layer; and libraries that
-//! no call ever reached. Their authors are told, for otherwise such a hook only does nothing.
+//! Requests of hook libraries that match no call: misspelt names, functions of another layer, libraries that no call
+//! reached. They are reported, because otherwise such a hook silently does nothing.
 
 use super::Hooks;
 use cutap_calls::Layer;

@@ -1,7 +1,7 @@
-//! Chunks on their way into the file: a few are read, packed by a few threads at once, and appended in their order.
-//! Packing is what takes the time; a thread that records at full speed fills chunks faster than one core packs them.
+//! Packs chunks for the recording: a few are read, packed by several threads, and appended in order. Packing takes most
+//! of the time, and a thread at full speed fills chunks faster than one core packs them.
 //!
-//! It never uses more threads than leave the program a core or two, and none where there are two cores.
+//! One or two cores are left to the program; with two cores no thread is started.
 
 use super::ring::Ring;
 use cutap_file::{Block, Packing, pack};

@@ -1,5 +1,5 @@
-//! What a run directory has, and which of its files cannot be read: asked when nobody will come back to it. It reads
-//! heads only, and never says that of a process that lives, which may be making the file just now.
+//! Which files of a run directory cannot be read, for commands after the run. It reads heads only. Files of a living
+//! process are never reported: the process may be making them now.
 
 use super::process::{MOST_RINGS, finished, read_page, rings};
 use cutap_trace::{CachedFile, RawRing, RingFile, is_whole, list, living, open_file, read_file};

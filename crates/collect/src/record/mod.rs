@@ -1,6 +1,5 @@
-//! What a run directory holds, put into a recording: pages, names and whole chunks as they are, nothing
-//! understood. Names go before the chunks that refer to them, and a chunk is given back to its writer
-//! only when it stands in the file.
+//! Copies a run directory into a recording: pages, names and whole chunks as they are. Names go before the chunks that
+//! refer to them. A chunk is given back to its writer when the file has it.
 
 mod batch;
 #[cfg(test)]

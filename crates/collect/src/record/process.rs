@@ -1,5 +1,5 @@
-//! One process of a run: its page, its names and its rings, each of which may appear late. What cannot be read is tried
-//! again at the next round.
+//! One process of a run: its page, its names and its rings, each of which may appear late. What cannot be read now is
+//! tried in the next round.
 
 use super::batch::Batch;
 use super::names::Names;

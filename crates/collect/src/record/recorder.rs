@@ -1,5 +1,5 @@
-//! Goes over the processes of a run, round by round, and appends what is new to the file. It must
-//! never wait for a process, and never give up because one file of one process cannot be read.
+//! Visits the processes of a run, round by round, and appends new data to the file. It never waits for a process, and a
+//! file that cannot be read does not stop it.
 
 use super::batch::Batch;
 use super::process::{Process, trimmed};

@@ -1,5 +1,5 @@
-//! A recording says what its run directory says, also when it was made round by round; what is cut off
-//! or damaged of it takes nothing else away, and no bytes are too strange.
+//! A recording holds the data of its run directory, also when it was made in many rounds. A cut or damaged part takes
+//! no other part away, and any bytes can be read.
 
 use super::Recorder;
 use crate::control::{self, Wanted};

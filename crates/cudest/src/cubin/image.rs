@@ -31,15 +31,17 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub fn of(cubin: &Cubin) -> Self {
-        let mut size = 0_u64;
         let mut places = Vec::new();
-        for section in &cubin.sections {
-            size = size.next_multiple_of(section.align);
-            places.push((section.index, size));
-            size += section.size;
-        }
-        let stub = size.next_multiple_of(STUB);
-        Self { places, stub, size: stub + STUB + PADDING }
+        let mut place = |section: &Section, size: u64| {
+            let at = size.next_multiple_of(section.align);
+            places.push((section.index, at));
+            at + section.size
+        };
+        // Memory that begins as zero is at the end: the image has no bytes for it.
+        let (full, zero): (Vec<_>, Vec<_>) = cubin.sections.iter().partition(|section| !section.bytes.is_empty());
+        let stub = full.into_iter().fold(0, |size, section| place(section, size)).next_multiple_of(STUB);
+        let size = zero.into_iter().fold(stub + STUB + PADDING, |size, section| place(section, size));
+        Self { places, stub, size }
     }
 
     fn section(&self, index: usize) -> Option<u64> {
@@ -69,11 +71,12 @@ impl Layout {
     /// The bytes for a base address. They end where only zeros would follow, and the padding.
     pub fn image(&self, cubin: &Cubin, base: u64) -> Result<Vec<u8>> {
         let mut image = Vec::new();
-        for (section, (_, offset)) in cubin.sections.iter().zip(&self.places) {
+        for section in cubin.sections.iter().filter(|section| !section.bytes.is_empty()) {
+            let offset = self.section(section.index).ok_or_else(|| Error::BadCubin("a lost section".to_owned()))?;
             let mut bytes = section.bytes.clone();
             let own = cubin.relocations.iter().filter(|relocation| relocation.section == section.index);
             own.clone().try_for_each(|relocation| self.relocate(relocation, section, &mut bytes, base))?;
-            put(&mut image, *offset, &bytes);
+            put(&mut image, offset, &bytes);
         }
         let stub: Vec<u8> = TRAP.iter().flat_map(|word| word.to_le_bytes()).collect();
         put(&mut image, self.stub, &stub);

@@ -8,4 +8,33 @@ mod sections;
 
 pub(crate) use image::Layout;
 pub(crate) use sections::Cubin;
-pub use sections::{Entry, Parameter};
+pub use sections::{Entry, Parameter, Variable};
+
+use crate::error::Result;
+
+/// What is in a cubin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The compute capability that it is for, without the dot.
+    pub architecture: u32,
+    /// Its kernels.
+    pub kernels: Vec<Entry>,
+    /// Its variables.
+    pub variables: Vec<Variable>,
+    /// Functions that its kernels call and that libcuda would supply.
+    pub missing: Vec<String>,
+}
+
+/// Reads a cubin as a context would load it, without a GPU.
+///
+/// # Errors
+/// It is no cubin, or it is damaged.
+pub fn contents(cubin: &[u8]) -> Result<Contents> {
+    /// Any address: relocations must fit.
+    const BASE: u64 = 0x7f00_0000_0000;
+    let cubin = Cubin::parse(cubin)?;
+    Layout::of(&cubin).image(&cubin, BASE)?;
+    let (architecture, missing) = (cubin.architecture, cubin.missing);
+    let (kernels, variables) = (cubin.kernels.into_values().collect(), cubin.variables.into_values().collect());
+    Ok(Contents { architecture, kernels, variables, missing })
+}

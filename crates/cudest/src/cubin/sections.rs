@@ -30,7 +30,7 @@ pub struct Entry {
     pub parameters_size: usize,
     /// Each parameter.
     pub parameters: Vec<Parameter>,
-    /// Most threads of a block; 0: no limit of its own.
+    /// Most threads of a block; 0: no limit.
     pub max_threads: u32,
     /// Whether it wants clusters of blocks.
     pub cluster: bool,

@@ -128,8 +128,8 @@ impl Methods {
         self.transfer(lines, 0, end);
     }
 
-    /// Fills lines with a value of 1, 2 or 4 bytes. The length of a line counts values. Each line is a transfer of its
-    /// own: one of several lines with a constant source stopped the channel on an H200. At most [`FILL_LINES`].
+    /// Fills lines with a value of 1, 2 or 4 bytes. The length of a line counts values. Each line is a separate
+    /// transfer: one of several lines with a constant source stopped the channel on an H200. At most [`FILL_LINES`].
     pub fn fill(&mut self, to: u64, value: u32, width: u32, lines: Lines, end: Option<Release>) {
         const REMAP: u32 = 1 << 10;
         // The first component of the destination comes from constant A; `width` bytes; one component.

@@ -1,34 +1,9 @@
-//! The launch descriptor (QMD), version 4.0 of Hopper: 384 bytes at a multiple of 256. Fields are bits of it, by the
-//! positions that NVIDIA publishes in `clcbc0qmd.h`.
+//! The launch descriptor (QMD): at most 384 bytes at a multiple of 256. `format.rs` has the positions of its fields.
 
-/// Words of a descriptor.
+use super::format::{Bits, Format};
+
+/// Words of the longest descriptor.
 pub(crate) const WORDS: usize = 96;
-
-/// Highest and lowest bit.
-type Bits = (usize, usize);
-
-const TYPE: Bits = (25, 23);
-const API_CALL_LIMIT: Bits = (568, 568);
-const SAMPLER_INDEX: Bits = (569, 569);
-const MAJOR_VERSION: Bits = (583, 580);
-const SASS_VERSION: Bits = (543, 536);
-const LOCAL_MEMORY: Bits = (567, 544);
-const SHARED_MEMORY: Bits = (601, 584);
-const INVALIDATE: Bits = (607, 602);
-const SHARED_MIN: Bits = (613, 608);
-const SHARED_MAX: Bits = (619, 614);
-const SHARED_TARGET: Bits = (625, 620);
-const GRID_X: Bits = (1055, 1024);
-const GRID_Y: Bits = (1071, 1056);
-const GRID_Z: Bits = (1103, 1088);
-const MEMBAR: Bits = (1137, 1136);
-const BLOCK_X: Bits = (1167, 1152);
-const BLOCK_Y: Bits = (1183, 1168);
-const BLOCK_Z: Bits = (1199, 1184);
-const REGISTERS: Bits = (1208, 1200);
-const BARRIERS: Bits = (1215, 1211);
-const PROGRAM_LOW: Bits = (1247, 1216);
-const PROGRAM_HIGH: Bits = (1272, 1248);
 
 /// Grid or block: x, y, z.
 pub type Dim3 = (u32, u32, u32);
@@ -41,44 +16,49 @@ pub(crate) struct Program {
     pub barriers: u32,
     /// Bytes a thread of local memory; 0: none.
     pub local: u32,
+    /// Compute capability; its digits are the version of the code.
+    pub sm: u32,
 }
 
 /// A launch descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Qmd {
     words: [u32; WORDS],
-}
-
-/// The code of a carve-out of so many bytes: KiB / 4 + 1, of the sizes that the SM can be set to.
-fn carve_out(bytes: u32) -> u32 {
-    const KIB: [u32; 9] = [8, 16, 32, 64, 100, 132, 164, 196, 228];
-    KIB.into_iter().find(|kib| bytes <= kib * 1024).unwrap_or(228) / 4 + 1
+    format: &'static Format,
 }
 
 impl Qmd {
-    pub fn new(program: &Program) -> Self {
-        // Texture headers, samplers, texture data, shader data, constants: the host may have changed all of them.
+    pub fn new(format: &'static Format, program: &Program) -> Self {
+        // All caches but that of instructions: the host may have changed what is in them.
         const CACHES: u32 = 0x2f;
-        let mut qmd = Self { words: [0; WORDS] };
-        qmd.set(TYPE, 2); // a grid
-        qmd.set(MAJOR_VERSION, 4);
-        qmd.set(API_CALL_LIMIT, 1);
-        qmd.set(SAMPLER_INDEX, 1);
-        qmd.set(SASS_VERSION, 0x90);
-        qmd.set(INVALIDATE, CACHES);
-        qmd.set(MEMBAR, 1); // stores reach the system before the release
-        qmd.set(REGISTERS, program.registers);
-        qmd.set(BARRIERS, program.barriers);
-        qmd.set(PROGRAM_LOW, program.address as u32);
-        qmd.set(PROGRAM_HIGH, (program.address >> 32) as u32);
-        qmd.set(LOCAL_MEMORY, program.local);
+        const GRID: u32 = 2;
+        let mut qmd = Self { words: [0; WORDS], format };
+        if let Some(kind) = format.kind {
+            qmd.set(kind, GRID);
+        }
+        qmd.set(format.major_at, format.major);
+        qmd.set(format.api_call_limit, 1);
+        qmd.set(format.sampler_index, 1);
+        // 0x90 is sm_90. Later numbers do not follow this rule, and 0 is accepted.
+        if program.sm < 100 {
+            qmd.set(format.sass_version, ((program.sm / 10) << 4) | (program.sm % 10));
+        }
+        qmd.set(format.invalidate, CACHES);
+        qmd.set(format.membar, 1); // stores reach the system before the release
+        qmd.set(format.registers, program.registers);
+        qmd.set(format.barriers, program.barriers);
+        let (low, high, shift) = format.program;
+        qmd.set(low, (program.address >> shift) as u32);
+        qmd.set(high, (program.address >> shift >> 32) as u32);
+        qmd.set_local(program.local);
         qmd
     }
 
-    pub fn words(&self) -> &[u32; WORDS] {
-        &self.words
+    pub fn words(&self) -> &[u32] {
+        self.words.get(..self.format.words).unwrap_or_default()
     }
 
+    #[inline]
     fn set(&mut self, (high, low): Bits, value: u32) {
         let (word, shift, bits) = (low / 32, low % 32, high - low + 1);
         let mask = if bits >= 32 { u64::from(u32::MAX) } else { (1 << bits) - 1 };
@@ -92,63 +72,84 @@ impl Qmd {
 
     /// Bytes a thread of local memory.
     pub fn set_local(&mut self, bytes: u32) {
-        self.set(LOCAL_MEMORY, bytes);
+        let (at, shift) = self.format.local;
+        self.set(at, bytes >> shift);
     }
 
     /// Grid and block.
     pub fn set_shape(&mut self, grid: Dim3, block: Dim3) {
-        self.set(GRID_X, grid.0);
-        self.set(GRID_Y, grid.1);
-        self.set(GRID_Z, grid.2);
-        self.set(BLOCK_X, block.0);
-        self.set(BLOCK_Y, block.1);
-        self.set(BLOCK_Z, block.2);
+        let Format { grid: grid_at, block: block_at, .. } = self.format;
+        for (at, value) in grid_at.iter().zip([grid.0, grid.1, grid.2]) {
+            self.set(*at, value);
+        }
+        for (at, value) in block_at.iter().zip([block.0, block.1, block.2]) {
+            self.set(*at, value);
+        }
     }
 
     /// Shared memory of a block, with the system's first KiB.
     pub fn set_shared(&mut self, bytes: u32) {
-        self.set(SHARED_MEMORY, bytes.next_multiple_of(128));
-        self.set(SHARED_MIN, carve_out(bytes));
-        self.set(SHARED_TARGET, carve_out(bytes.max(32 << 10)));
-        self.set(SHARED_MAX, carve_out(228 << 10));
+        const TARGET: u32 = 32 << 10;
+        let (at, shift) = self.format.shared;
+        self.set(at, bytes.next_multiple_of(128) >> shift);
+        let [least, target, most] = self.format.carve_out;
+        self.set(least, carve_out(self.format, bytes));
+        self.set(target, carve_out(self.format, bytes.max(TARGET)));
+        self.set(most, carve_out(self.format, u32::MAX));
     }
 
     /// A constant bank, at a multiple of 64.
     pub fn set_bank(&mut self, bank: usize, address: u64, bytes: usize) {
-        let at = 1536 + 64 * bank;
-        self.set((416 + 4 * bank, 416 + 4 * bank), 1);
-        self.set((at + 31, at), (address >> 6) as u32);
-        self.set((at + 50, at + 32), (address >> 38) as u32);
-        self.set((at + 63, at + 51), bytes.div_ceil(16) as u32);
+        let (first, distance) = self.format.bank_valid;
+        let valid = first + distance * bank;
+        self.set((valid, valid), 1);
+        let [low, high, size] = self.format.bank.map(|(high, low)| (high + 64 * bank, low + 64 * bank));
+        let address = address >> self.format.bank_shift;
+        self.set(low, address as u32);
+        self.set(high, (address >> 32) as u32);
+        self.set(size, bytes.div_ceil(16) as u32);
     }
 
-    /// One of three words (0 to 2) that the GPU writes when all blocks have ended and their stores have arrived.
+    /// One of two words that the GPU writes when all blocks have ended and their stores have arrived.
     pub fn set_release(&mut self, word: usize, address: u64, payload: u32) {
-        let (flags, at) = (320 + 16 * word, 640 + 128 * word);
-        self.set((flags, flags), 1);
-        self.set((flags + 2, flags + 1), 1); // one word, without the time
-        self.set((at + 31, at), address as u32);
-        self.set((at + 56, at + 32), (address >> 32) as u32);
-        self.set((at + 95, at + 64), payload);
+        let Some(fields) = self.format.release.get(word) else { return };
+        self.set(fields.enable, 1);
+        self.set(fields.size, 1); // one word, without the time
+        self.set(fields.low, address as u32);
+        self.set(fields.high, (address >> 32) as u32);
+        self.set(fields.payload, payload);
     }
+}
+
+/// The code of a carve-out of so many bytes, of those that the SM can be set to: KiB / 4 + 1.
+fn carve_out(format: &Format, bytes: u32) -> u32 {
+    let most = format.carve_outs.last().copied().unwrap_or(0);
+    let found = format.carve_outs.iter().copied().find(|kib| bytes <= kib * 1024);
+    found.unwrap_or(most) / 4 + 1
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::format::{V3, V4, V5};
     use super::*;
 
     /// The descriptor that libcuda 580.159.04 sent on an H200 for vecadd<<<256, 256>>>, without the words that have
     /// fields which this driver does not use.
     #[test]
     fn equal_to_libcuda() {
-        let program = Program { address: 0x7fc3_177a_0000, registers: 16, barriers: 1, local: 0x640 };
-        let mut qmd = Qmd::new(&program);
+        let program = Program { address: 0x7fc3_177a_0000, registers: 16, barriers: 1, local: 0x640, sm: 90 };
+        let mut qmd = Qmd::new(&V4, &program);
         qmd.set_shape((256, 1, 1), (256, 1, 1));
         qmd.set_shared(0x400);
         qmd.set_release(0, 0x2_0463_7f3c, 6);
         qmd.set_bank(0, 0x7fc3_1628_0000, 0x300);
+        // The second word is this driver's.
+        qmd.set_release(1, 0x1_2345_6780, 9);
         let expected = [
-            (10, 3),
+            (10, 3 | 3 << 16),
+            (24, 0x2345_6780),
+            (25, 1),
+            (26, 9),
             (16, 0x9000_0000),
             (17, 0x0300_0640),
             (18, 0xbc04_0040),
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn banks_are_apart() {
-        let mut qmd = Qmd { words: [0; WORDS] };
+        let mut qmd = Qmd { words: [0; WORDS], format: &V4 };
         qmd.set_bank(7, 0x7fc3_1600_0000, 0x10000);
         assert_eq!((qmd.words[62], qmd.words[63]), (0x0c58_0000, 0x8000_01ff));
         assert_eq!(qmd.words[13], 1 << 28);
@@ -181,6 +182,65 @@ mod tests {
 
     #[test]
     fn carve_outs() {
-        assert_eq!([0x400, 8 << 10, (8 << 10) + 1, 228 << 10].map(carve_out), [3, 3, 5, 58]);
+        assert_eq!([0x400, 8 << 10, (8 << 10) + 1, 228 << 10].map(|bytes| carve_out(&V4, bytes)), [3, 3, 5, 58]);
+    }
+
+    /// Descriptors of chips that have not run: each field where NVIDIA's headers have it.
+    #[test]
+    fn other_versions() {
+        let program = Program { address: 0x7f12_3456_7800, registers: 40, barriers: 2, local: 0x640, sm: 86 };
+        let filled = |format| {
+            let mut qmd = Qmd::new(format, &program);
+            qmd.set_shape((70_000, 3, 5), (128, 2, 4));
+            qmd.set_shared(0x4400);
+            qmd.set_bank(0, 0x7f11_0000_0040, 0x200);
+            qmd.set_bank(3, 0x7f11_0000_1000, 0x100);
+            qmd.set_release(1, 0x1_2345_6780, 9);
+            qmd
+        };
+        let ampere = filled(&V3);
+        let expected: [(usize, u32); 16] = [
+            (5, 0x2f << 26),
+            (11, 1 << 16 | 1 << 26 | 1 << 30),
+            (12, 70_000),
+            (13, 3),
+            (14, 5),
+            (17, 0x4400 | 9 << 18 | 42 << 25),
+            (18, 3 << 4 | 128 << 16),
+            (19, 2 | 4 << 16),
+            (20, 1 | 1 << 3 | 40 << 8 | 9 << 17),
+            (28, 0x2345_6780),
+            (29, 1 | 1 << 23 | 1 << 30),
+            (30, 9),
+            (32, 0x40),
+            (33, 0x7f11 | 0x20 << 19),
+            (49, 0x7f12),
+            (51, 0x86 << 24),
+        ];
+        for (word, value) in expected {
+            assert_eq!(ampere.words[word], value, "Ampere, word {word}");
+        }
+        assert_eq!((ampere.words().len(), ampere.words[48], ampere.words[50]), (64, 0x3456_7800, 0x640));
+        let blackwell = filled(&V5);
+        let expected: [(usize, u32); 12] = [
+            (4, 2 << 23),
+            (9, 1 << 16 | 1 << 17),
+            (14, 0x86 | 1 << 8 | 1 << 9 | 5 << 20 | 0x2f << 24),
+            (19, 1 << 16),
+            (24, 0x2345_6780),
+            (34, 128 | 2 << 16),
+            (35, 4 | 40 << 8 | 2 << 17),
+            (36, 0x4400 >> 7 | 9 << 11 | 58 << 17 | 9 << 23),
+            (37, 0x64 << 16),
+            (39, 70_000),
+            (40, 3),
+            (41, 5),
+        ];
+        for (word, value) in expected {
+            assert_eq!(blackwell.words[word], value, "Blackwell, word {word}");
+        }
+        let address = u64::from(blackwell.words[32]) | u64::from(blackwell.words[33]) << 32;
+        assert_eq!(address << 4, program.address);
+        assert_eq!((blackwell.words[42], blackwell.words[58]), ((0x7f11_0000_0040_u64 >> 6) as u32, 1 | 1 << 12));
     }
 }

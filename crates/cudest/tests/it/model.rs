@@ -110,7 +110,7 @@ impl State {
         match class {
             0x40 | 0x3e => {
                 let size = long(params, 64);
-                // SAFETY: a new file of its own, shared between the context's mapping and this one.
+                // SAFETY: a new file, shared between the context's mapping and this one.
                 let (fd, host) = unsafe {
                     let fd = libc::memfd_create(c"gpu".as_ptr(), 0);
                     assert_eq!(libc::ftruncate(fd, size as i64), 0);

@@ -91,7 +91,7 @@ fn order_within_and_between_streams() {
     random_work(Options::default(), 6000);
 }
 
-/// Several threads use one stream and streams of their own.
+/// Several threads use one common stream, and each a separate one.
 #[test]
 fn threads_share_a_context() {
     const LAUNCHES: u32 = 400;
@@ -189,8 +189,35 @@ fn events_and_host_fences() {
     let until = std::time::Instant::now() + std::time::Duration::from_millis(20);
     assert!(matches!(stream.synchronize_until(until), Err(Error::Timeout)));
     assert!(!second.is_reached().unwrap() && !stream.is_idle().unwrap());
+    // A dropped event does not wait for the GPU, and its slot is used again only after the GPU has written it.
+    drop(second);
+    let events: Vec<_> = (0..5000).map(|_| context.event().unwrap()).collect();
     gate.signal();
-    assert!(second.time().unwrap() > first.time().unwrap());
+    let last = events.last().unwrap();
+    stream.record(last).unwrap();
+    assert!(last.time().unwrap() > first.time().unwrap());
+}
+
+/// A stream that waits for the host holds up no copy of another stream.
+#[test]
+fn a_host_fence_holds_one_stream() {
+    let (context, _model, _running) = context(Options { copy_engine_from: 0, ..Options::default() });
+    let (held, free) = (context.stream().unwrap(), context.stream().unwrap());
+    let (a, b) = (context.pinned(64).unwrap(), context.pinned(64).unwrap());
+    let (video, other) = (context.video(64).unwrap(), context.video(64).unwrap());
+    let gate = context.host_fence().unwrap();
+    held.wait_for(gate.fence());
+    // SAFETY: the two copies use separate memory, and the fill is before its copy.
+    unsafe {
+        held.copy_memory(&video, 0, &a, 0, 64).unwrap();
+        free.fill(b.address(), 4, 4, 16).unwrap();
+        free.copy_memory(&other, 0, &b, 0, 64).unwrap();
+    }
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    free.synchronize_until(until).unwrap();
+    assert!(!held.is_idle().unwrap());
+    gate.signal();
+    held.synchronize_until(until).unwrap();
 }
 
 #[test]

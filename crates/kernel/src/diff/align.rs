@@ -1,7 +1,7 @@
 //! The longest common subsequence of two lists, by Myers' algorithm with a limit of differences.
 
 /// The most differences that are searched for.
-const MOST: usize = 4000;
+const MOST: usize = 2000;
 
 /// Pairs of places that belong together, ascending. None: there are more differences than the limit.
 pub(super) fn pairs<T: PartialEq>(a: &[T], b: &[T]) -> Option<Vec<(usize, usize)>> {

@@ -46,9 +46,8 @@ pub fn compare(first: (&Run, &Decoder), second: (&Run, &Decoder)) -> Result<Comp
     };
     let (a, b) = (normal(first), normal(second));
     let keys = |all: &[(usize, Normal)]| all.iter().map(|(_, n)| n.key.clone()).collect::<Vec<_>>();
-    let pairs = pairs(&keys(&a), &keys(&b)).ok_or_else(|| {
-        Error::new("the runs differ in more than 4000 calls; compare shorter runs, or census of each")
-    })?;
+    let pairs = pairs(&keys(&a), &keys(&b))
+        .ok_or_else(|| Error::new("the runs differ in more than 2000 calls; compare shorter runs"))?;
     let mut comparison = Comparison { calls: [a.len(), b.len()], ..Comparison::default() };
     let (mut x, mut y) = (0, 0);
     let end = (a.len(), b.len());

@@ -1,5 +1,5 @@
 //! Names of environment variables in a file. A name is certain where the code passes it to getenv. libcuda passes most
-//! names through functions of its own, so names with a known prefix are listed too.
+//! names through wrappers, so names with a known prefix are listed too.
 
 use super::Binary;
 use super::sites::find;

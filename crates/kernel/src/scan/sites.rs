@@ -97,6 +97,12 @@ fn section(
 ) {
     let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
     let mut formatter = NasmFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_uppercase_hex(false);
+    options.set_branch_leading_zeros(false);
+    options.set_space_after_operand_separator(true);
     let mut before: VecDeque<Instruction> = VecDeque::new();
     // Sites that still need instructions after them: place in `sites`, how many.
     let mut open: Vec<(usize, usize)> = Vec::new();

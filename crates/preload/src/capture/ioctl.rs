@@ -90,7 +90,8 @@ pub fn after(frame: &mut Frame) {
         kept.ioctl(&ioctl);
     }
     // Functions that return an address fail with -1, too; getenv leaves errno alone.
-    if result as i32 == -1
+    let failed = if name.starts_with(b"fopen") { result == 0 } else { result as i32 == -1 };
+    if failed
         && !name.ends_with(b"getenv")
         && let Some(errno) = sys::libc::errno_location()
     {

@@ -28,7 +28,7 @@ pub struct CallbackRecord {
     size: u32,
     _pad: u32,
     context_uid: u64,
-    stream_uid: u64,
+    pub(super) stream_uid: u64,
     _reserved18: u64,
     correlation: *mut u64,
     /// The result, which the runtime reads again; null for functions that return no error code.
@@ -37,7 +37,7 @@ pub struct CallbackRecord {
     pub name: *const u8,
     /// The parameter block.
     pub parameters: *const u64,
-    context: u64,
+    pub(super) context: u64,
     stream: u64,
     id: u32,
     /// 0 enter, 1 exit.

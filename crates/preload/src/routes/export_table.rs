@@ -1,18 +1,22 @@
 //! cuGetExportTable. A runtime that asks for the callback table gets its own copy of it
-//! (`instances`); everything else passes as it is, and the addresses of 6bd5fb6c and d4082055 must:
+//! (`instances`); every other address passes unchanged. Those of 6bd5fb6c and d4082055 must:
 //! they are part of a keyed check between runtime and driver. Words of tables are replaced in place where the layer
 //! hidden is asked for (`hidden`), and those of 6bd5fb6c under --dump-modules.
 
-use super::{hidden, instances};
-use crate::capture::copy::program_words;
+use super::hidden::{self, Why};
+use super::instances;
+use crate::capture::copy::{checked, program_words};
 use crate::loader::live;
+use crate::loader::objects::Object;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{self, hooks};
 use crate::thread::record;
-use crate::{start, sys};
+use crate::{hook, start, sys};
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
-use cutap_calls::hidden::SlotName;
-use cutap_calls::{Role, function_with};
+use cutap_calls::hidden::{SlotName, Table, Treatment, table};
+use cutap_calls::{Layer, Role, function_with};
+use cutap_hook::contract;
 use cutap_wire::{PAGE, control, diagnostic, record::lookup};
 
 /// The function of NVML that returns its export tables.
@@ -23,11 +27,11 @@ fn of_nvml(frame: &Frame) {
     let [pointer, uuid, ..] = frame.args;
     let [code, _] = frame.result;
     if code as u32 == 0
-        && hidden::is_on()
+        && is_on()
         && let (Some([table]), Some(words)) = (program_words(pointer as usize), program_words::<2>(uuid as usize))
         && table != 0
     {
-        hidden::came(frame, &uuid_of(words), table as usize, false);
+        came(frame, &uuid_of(words), table as usize, false);
     }
 }
 
@@ -38,6 +42,9 @@ fn uuid_of(words: [u64; 2]) -> [u8; 16] {
     }
     uuid
 }
+
+/// Words that are looked at together.
+const TOGETHER: usize = 64;
 
 /// After the call.
 pub fn after(frame: &mut Frame) {
@@ -64,8 +71,8 @@ pub fn after(frame: &mut Frame) {
         if uuid == cutap_calls::CALLBACK_TABLE && table != 0 {
             *place = ours(table, frame.caller);
         }
-        if table != 0 && hidden::is_on() {
-            hidden::came(frame, &uuid, table, profiler || uuid == cutap_calls::PROFILER_TABLE);
+        if table != 0 && is_on() {
+            came(frame, &uuid, table, profiler || uuid == cutap_calls::PROFILER_TABLE);
         }
         if uuid == cutap_calls::CUDART_TABLE && table != 0 && start::flags() & control::DUMP_MODULES != 0 {
             watch_images(table);
@@ -76,6 +83,101 @@ pub fn after(frame: &mut Frame) {
         write_uuid(&uuid, &mut text);
         record::lookup(lookup::GET_EXPORT_TABLE, frame.caller, 0, 0, table, code & 0xffff_ffff, &text);
     }
+}
+
+/// Whether anything of the layer may be recorded or is wanted by a hook.
+pub fn is_on() -> bool {
+    start::armed::holds_layer(Layer::HIDDEN.number()) || hook::library::any(contract::HIDDEN)
+}
+
+/// The function of `frame`'s slot has returned this table. `profiler`: to one.
+fn came(frame: &Frame, uuid: &[u8; 16], at: usize, profiler: bool) {
+    // The names of those that request tables are known before their calls are.
+    live::at(frame.caller, start::announce_if_made);
+    let known = table(uuid);
+    let why = match known.map(|t| t.treatment) {
+        Some(Treatment::Runtime) => return,
+        Some(Treatment::Left) => Err(Why::Check),
+        _ if profiler => Err(Why::Profiler),
+        _ => live::at(slots::function_of(frame.slot), |owner| {
+            // SAFETY: in the loader's callback: the owner is mapped.
+            unsafe { wrap(owner, uuid, at, known, hidden::is_known_at(at)) }
+        })
+        .unwrap_or(Err(Why::NoOwner)),
+    };
+    match why {
+        Ok(()) => hidden::remember(at),
+        Err(why) if hidden::first(uuid, why) => {
+            start::count(diagnostic::HIDDEN_TABLE_LEFT, 1);
+            let name = SlotName::new(uuid, 0);
+            start::gap(diagnostic::HIDDEN_TABLE_LEFT, name.bytes().get(..8).unwrap_or(&[]), why.text());
+        }
+        Err(_) => {}
+    }
+}
+
+/// Exchanges the words of a table. `before`: that was done before, so another tool may have taken words since.
+///
+/// # Safety
+/// The owner is mapped.
+unsafe fn wrap(owner: &Object, uuid: &[u8; 16], at: usize, known: Option<&Table>, before: bool) -> Result<(), Why> {
+    let mut first = 0usize;
+    // SAFETY: a local word.
+    let read = unsafe { checked(at, (&raw mut first).cast(), 8) } == 8;
+    // A slot is a function too: the first word of a table without a size.
+    let first = read.then(|| slots::real_of(first).unwrap_or(first));
+    let words = hidden::words(at, owner.span, owner.text, known, first)?;
+    let mut whole = Ok(());
+    each(at, &words, |_, word| {
+        if word != 0 && !slots::is_thunk(word) && !owner.has_code(word) {
+            whole = Err(Why::Foreign);
+        }
+    })
+    .ok_or(Why::Outside)?;
+    match whole {
+        Err(_) if before => return Ok(()),
+        whole => whole?,
+    }
+    let mut writable = false;
+    each(at, &words, |n, word| {
+        if word == 0 || slots::is_thunk(word) || whole.is_err() {
+            return;
+        }
+        let Some(thunk) = slots::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else {
+            return;
+        };
+        if !writable {
+            let (from, to) = ((at + words.start * 8) & !(PAGE - 1), (at + words.end * 8).next_multiple_of(PAGE));
+            // SAFETY: adds a right to pages of the owner's data. They stay writable: another thread may be here too.
+            writable = unsafe { sys::protect(from, to - from, sys::PROT_READ | sys::PROT_WRITE) };
+            if !writable {
+                whole = Err(Why::Protected);
+            }
+        }
+        if writable {
+            // SAFETY: an aligned word of a writable page.
+            let place = unsafe { &*((at + n * 8) as *const AtomicUsize) };
+            let _ = place.compare_exchange(word, thunk, AcqRel, Relaxed);
+        }
+    })
+    .ok_or(Why::Outside)?;
+    whole
+}
+
+/// Calls `f` with the number and the value of each word. `None`: not all can be read.
+fn each(at: usize, words: &Range<usize>, mut f: impl FnMut(usize, usize)) -> Option<()> {
+    let mut from = words.start;
+    while from < words.end {
+        let mut some = [0usize; TOGETHER];
+        let count = (words.end - from).min(TOGETHER);
+        // SAFETY: a local buffer.
+        if unsafe { checked(at + from * 8, some.as_mut_ptr().cast(), count * 8) } != count * 8 {
+            return None;
+        }
+        some.iter().take(count).enumerate().for_each(|(n, word)| f(from + n, *word));
+        from += count;
+    }
+    Some(())
 }
 
 fn ours(table: usize, caller: usize) -> usize {

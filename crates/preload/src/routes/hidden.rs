@@ -1,40 +1,41 @@
-//! The functions in the tables that cuGetExportTable returns. A table is never moved or copied: its words are exchanged
-//! in place for slots, once the whole table has shown that it holds functions of the library that returned it. What is
-//! left alone is counted and listed.
+//! The conditions for exchanging the words of a table that cuGetExportTable returned, and the list of tables that
+//! failed them. Reads and changes no memory of the program: `export_table` does.
 
-use crate::capture::copy::checked;
-use crate::loader::live;
-use crate::loader::objects::Object;
-use crate::slots::{self, thunks_x86_64::Frame};
-use crate::{hook, start, sys};
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
-use cutap_calls::Layer;
-use cutap_calls::hidden::{SlotName, Treatment, table};
-use cutap_hook::contract;
-use cutap_wire::{PAGE, diagnostic};
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering::*};
+use cutap_calls::hidden::Table;
 
 /// Bytes of a table at most: ten times the longest known.
 const MOST: usize = 64 * 1024;
-/// Words that are looked at together.
-const TOGETHER: usize = 64;
 
 /// Why a table is left alone.
 #[derive(Clone, Copy)]
-enum Why {
+pub enum Why {
+    /// A profiler requested it.
     Profiler,
+    /// The keyed check.
     Check,
+    /// The library is gone.
     NoOwner,
+    /// Word 0 is a function of an unknown table.
     NoLength,
+    /// Word 0 is no size.
     Damaged,
+    /// Not a multiple of 8.
     Unaligned,
+    /// In an executable segment.
     InText,
+    /// Not in the library, or not readable.
     Outside,
+    /// A word is no function of the library.
     Foreign,
+    /// mprotect refused.
     Protected,
 }
 
 impl Why {
-    fn text(self) -> &'static [u8] {
+    /// For the list at the end.
+    pub fn text(self) -> &'static [u8] {
         match self {
             Why::Profiler => b"requested by a profiler",
             Why::Check => b"part of the runtime's keyed check",
@@ -50,126 +51,34 @@ impl Why {
     }
 }
 
-/// Whether anything of the layer may be recorded or is wanted by a hook.
-pub fn is_on() -> bool {
-    start::armed::holds_layer(Layer::HIDDEN.number()) || hook::library::any(contract::HIDDEN)
-}
-
-/// The function of `frame`'s slot has returned this table. `profiler`: to one.
-pub fn came(frame: &Frame, uuid: &[u8; 16], at: usize, profiler: bool) {
-    let known = table(uuid);
-    let why = match known.map(|t| t.treatment) {
-        Some(Treatment::Runtime) => return,
-        Some(Treatment::Left) => Err(Why::Check),
-        _ if profiler => Err(Why::Profiler),
-        _ => live::at(slots::function_of(frame.slot), |owner| {
-            // SAFETY: in the loader's callback: the owner is mapped.
-            unsafe { wrap(owner, uuid, at, known.map(|t| (t.sized, t.words)), is_known_at(at)) }
-        })
-        .unwrap_or(Err(Why::NoOwner)),
-    };
-    match why {
-        Ok(()) => remember(at),
-        Err(why) if first(uuid, why) => {
-            start::count(diagnostic::HIDDEN_TABLE_LEFT, 1);
-            let name = SlotName::new(uuid, 0);
-            start::gap(diagnostic::HIDDEN_TABLE_LEFT, name.bytes().get(..8).unwrap_or(&[]), why.text());
-        }
-        Err(_) => {}
-    }
-}
-
-/// Exchanges the words of a table. `before`: that was done before, so another tool may have taken words since.
-///
-/// # Safety
-/// The owner is mapped.
-unsafe fn wrap(
-    owner: &Object,
-    uuid: &[u8; 16],
+/// The words of a table at `at` that should be functions. `inside` and `text` are the library's span and its code;
+/// `first` is word 0.
+pub fn words(
     at: usize,
-    known: Option<(bool, [u32; 5])>,
-    before: bool,
-) -> Result<(), Why> {
+    inside: (usize, usize),
+    text: (usize, usize),
+    known: Option<&Table>,
+    first: Option<usize>,
+) -> Result<Range<usize>, Why> {
+    let is_code = |address: usize| address >= text.0 && address < text.1;
     if !at.is_multiple_of(8) {
         return Err(Why::Unaligned);
     }
-    if at < owner.span.0 || at >= owner.span.1 {
+    if at < inside.0 || at >= inside.1 {
         return Err(Why::Outside);
     }
-    if owner.has_code(at) {
+    if is_code(at) {
         return Err(Why::InText);
     }
     let words = match known {
-        Some((false, words)) => 0..words.into_iter().max().unwrap_or(0) as usize,
-        _ => {
-            let mut size = 0usize;
-            // SAFETY: a word of ours.
-            if unsafe { checked(at, (&raw mut size).cast(), 8) } != 8 {
-                return Err(Why::Damaged);
-            }
-            if owner.has_code(size) || slots::is_thunk(size) {
-                return Err(Why::NoLength);
-            }
-            if !size.is_multiple_of(8) || !(16..=MOST).contains(&size) {
-                return Err(Why::Damaged);
-            }
-            1..size / 8
-        }
+        Some(table) if !table.sized => 0..table.words.into_iter().max().unwrap_or(0) as usize,
+        _ => match first {
+            Some(size) if is_code(size) => return Err(Why::NoLength),
+            Some(size) if size.is_multiple_of(8) && (16..=MOST).contains(&size) => 1..size / 8,
+            _ => return Err(Why::Damaged),
+        },
     };
-    if owner.span.1 - at < words.end * 8 {
-        return Err(Why::Outside);
-    }
-    let mut whole = Ok(());
-    each(at, &words, |_, word| {
-        if word != 0 && !slots::is_thunk(word) && !owner.has_code(word) {
-            whole = Err(Why::Foreign);
-        }
-    })
-    .ok_or(Why::Outside)?;
-    match whole {
-        Err(_) if before => return Ok(()),
-        whole => whole?,
-    }
-    let mut writable = false;
-    each(at, &words, |n, word| {
-        if word == 0 || slots::is_thunk(word) || whole.is_err() {
-            return;
-        }
-        let Some(thunk) = slots::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else {
-            return;
-        };
-        if !writable {
-            let (from, to) = ((at + words.start * 8) & !(PAGE - 1), (at + words.end * 8).next_multiple_of(PAGE));
-            // SAFETY: adds a right to pages of the owner's data. They stay writable: another thread may be here too.
-            writable = unsafe { sys::protect(from, to - from, sys::PROT_READ | sys::PROT_WRITE) };
-            if !writable {
-                whole = Err(Why::Protected);
-            }
-        }
-        if writable {
-            // SAFETY: an aligned word of a writable page.
-            let place = unsafe { &*((at + n * 8) as *const AtomicUsize) };
-            let _ = place.compare_exchange(word, thunk, AcqRel, Relaxed);
-        }
-    })
-    .ok_or(Why::Outside)?;
-    whole
-}
-
-/// Calls `f` with the number and the value of each word. `None`: not all can be read.
-fn each(at: usize, words: &core::ops::Range<usize>, mut f: impl FnMut(usize, usize)) -> Option<()> {
-    let mut from = words.start;
-    while from < words.end {
-        let mut some = [0usize; TOGETHER];
-        let count = (words.end - from).min(TOGETHER);
-        // SAFETY: a buffer of ours.
-        if unsafe { checked(at + from * 8, some.as_mut_ptr().cast(), count * 8) } != count * 8 {
-            return None;
-        }
-        some.iter().take(count).enumerate().for_each(|(n, word)| f(from + n, *word));
-        from += count;
-    }
-    Some(())
+    if inside.1 - at < words.end * 8 { Err(Why::Outside) } else { Ok(words) }
 }
 
 /// Tables that are listed, and those whose words were exchanged. More are counted each time.
@@ -177,16 +86,18 @@ static LISTED: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
 static DONE: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
 
 /// True where this is to be counted: once for each table and reason.
-fn first(uuid: &[u8; 16], why: Why) -> bool {
+pub fn first(uuid: &[u8; 16], why: Why) -> bool {
     let [a, b, c, d, ..] = *uuid;
     put(&LISTED, u64::from(u32::from_le_bytes([a, b, c, d])) << 8 | (why as u64 + 1))
 }
 
-fn remember(at: usize) {
+/// The words of the table at this address were exchanged.
+pub fn remember(at: usize) {
     put(&DONE, at as u64);
 }
 
-fn is_known_at(at: usize) -> bool {
+/// Whether they were before: another tool may have taken words since.
+pub fn is_known_at(at: usize) -> bool {
     DONE.iter().map(|place| place.load(Relaxed)).take_while(|known| *known != 0).any(|known| known == at as u64)
 }
 
@@ -200,4 +111,31 @@ fn put(list: &[AtomicU64], value: u64) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_calls::hidden::table;
+
+    #[test]
+    fn what_a_table_must_show() {
+        let of = |at, known, first| words(at, (0x1000, 0x9000), (0x2000, 0x3000), known, first);
+        assert_eq!(of(0x4000, None, Some(0x38)).ok(), Some(1..7));
+        let storage = table(&cutap_calls::STORAGE_TABLE);
+        assert_eq!(of(0x4000, storage, Some(0x2100)).ok(), Some(0..3));
+        for (at, first, why) in [
+            (0x4004, 0x38, Why::Unaligned),
+            (0x9000, 0x38, Why::Outside),
+            (0x8ff8, 0x38, Why::Outside),
+            (0x2100, 0x38, Why::InText),
+            (0x4000, 0x2100, Why::NoLength),
+            (0x4000, 0x39, Why::Damaged),
+            (0x4000, 8, Why::Damaged),
+            (0x4000, usize::MAX - 7, Why::Damaged),
+        ] {
+            assert_eq!(of(at, None, Some(first)).err().map(Why::text), Some(why.text()));
+        }
+        assert!(of(0x4000, None, None).is_err());
+    }
 }

@@ -3,14 +3,18 @@
 //! in one (cuKernelGetName). They are counted and not shown. What the runtime calls for the program's sake must not be
 //! taken for them: it asks for a kernel's function in the launch, too.
 
-use super::callbacks::is_launch;
+use super::callbacks::{CallbackRecord, is_launch};
 use super::handles::KERNEL_FUNCTION;
 use super::instances::{self, Instance};
-use crate::slots::{self, thunks_x86_64::THUNKS};
+use crate::capture::copy::Pages;
+use crate::slots;
+use crate::slots::thunks_x86_64::{Frame, THUNKS};
 use crate::start;
 use crate::thread::block::{ONE_STACK, ThreadState};
 use crate::thread::counts;
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
+use cutap_calls::hidden::SlotName;
 use cutap_wire::diagnostic;
 
 /// The callback of cudaLaunchKernel.
@@ -26,6 +30,67 @@ const ASKS: u32 = 12090;
 #[unsafe(no_mangle)]
 static CUTAP_ASKING: [[AtomicUsize; 2]; 2] = [const { [const { AtomicUsize::new(0) }; 2] }; 2];
 
+/// Slots of export tables by which a runtime fills the record of a report. The argument that leads to the place for the
+/// result, and the place in the record; `None`: a local variable near the record.
+const FILLS: [([u8; 16], u32, usize, Option<usize>); 3] = [
+    (cutap_calls::CONTEXT_TABLE, 2, 0, Some(offset_of!(CallbackRecord, context))),
+    (cutap_calls::STREAM_ID_TABLE, 39, 2, Some(offset_of!(CallbackRecord, stream_uid))),
+    (cutap_calls::STREAM_ID_TABLE, 51, 2, None),
+];
+/// Bytes of a frame that are searched for a record, in both directions.
+const NEAR: usize = 512;
+
+fn fills(name: &[u8]) -> Option<(usize, Option<usize>)> {
+    let named = |(uuid, slot, ..): &&([u8; 16], u32, usize, Option<usize>)| SlotName::new(uuid, *slot).bytes() == name;
+    FILLS.iter().filter(|_| is_hidden(name)).find(named).map(|(_, _, argument, place)| (*argument, *place))
+}
+
+/// Whether calls of a hidden function may be made because calls are reported: it fills a record, or it finds the values of a context
+/// for a kernel's name.
+pub fn may_be_hidden(name: &[u8]) -> bool {
+    fills(name).is_some() || finds_values(name)
+}
+
+fn finds_values(name: &[u8]) -> bool {
+    is_hidden(name) && name == SlotName::new(&cutap_calls::STORAGE_TABLE, 2).bytes()
+}
+
+/// Exported names, which are asked for at each launch, have no bracket there.
+fn is_hidden(name: &[u8]) -> bool {
+    name.get(8) == Some(&b'[')
+}
+
+/// True when a call of a hidden function fills the record of a report: it is made because calls are reported. Nothing but
+/// the size, and then the context, is sure to be in a record before its call is reported.
+pub fn fills_record(b: &mut ThreadState, frame: &Frame) -> bool {
+    let [first, ..] = frame.args;
+    let Some((argument, place)) = fills(slots::name_of(frame.slot)) else { return false };
+    let Some(to) = frame.args.get(argument) else { return false };
+    if instances::around(frame.caller).is_none() {
+        return false;
+    }
+    let pages = Pages::new(frame.stack as usize, &mut b.stack);
+    let is_record = |from: usize| {
+        let mut words = [0u64; RECORD_WORDS];
+        // SAFETY: a local buffer.
+        let copied = unsafe { pages.copy(from, words.as_mut_ptr().cast(), size_of_val(&words)) };
+        let [size, ..] = words;
+        let context = words.get(offset_of!(CallbackRecord, context) / 8).copied();
+        copied == size_of_val(&words)
+            && size as u32 as usize == size_of::<CallbackRecord>()
+            && (argument == 0 || context == Some(first))
+    };
+    match place {
+        Some(place) => is_record((*to as usize).wrapping_sub(place)),
+        None => {
+            let nearest = (*to as usize).saturating_sub(NEAR).max(frame.stack as usize) & !7;
+            (nearest..nearest + 2 * NEAR).step_by(8).any(is_record)
+        }
+    }
+}
+
+const RECORD_WORDS: usize = size_of::<CallbackRecord>() / 8;
+
 /// Remembers such a place.
 fn remember(i: &Instance, caller: usize, slot: u32) {
     let Some([place, flag]) = CUTAP_ASKING.get(usize::from(is_function(slot))) else { return };
@@ -33,6 +98,11 @@ fn remember(i: &Instance, caller: usize, slot: u32) {
     if flag.compare_exchange(0, i.flag_at(LAUNCH), AcqRel, Acquire).is_ok() {
         place.store(caller, Release);
     }
+}
+
+/// By which such a call is counted.
+pub fn reason(slot: u32) -> usize {
+    if is_hidden(slots::name_of(slot)) { diagnostic::HIDDEN_FOOTPRINT } else { diagnostic::FOOTPRINT }
 }
 
 /// True for the first of the two questions.
@@ -48,6 +118,10 @@ fn asking(caller: usize) -> Option<&'static Instance> {
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this
 /// one stands.
 pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
+    let name = slots::name_of(slot);
+    if fills(name).is_some() {
+        return false;
+    }
     let top = b.top();
     if top.as_ref().is_some_and(|t| t.reported != 0) {
         return false;
@@ -55,7 +129,9 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
     let Some(i) = asking(caller) else { return false };
     match top {
         None => {
-            remember(i, caller, slot);
+            if !is_hidden(name) {
+                remember(i, caller, slot);
+            }
             true
         }
         // A shared runtime's function that a binding led to, and that it has not reported yet.
@@ -73,7 +149,7 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
 /// runtime has reported is known; outside of that, what the runtime does next tells whose the call was.
 pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
     if is_one_counted(b, caller, at, slot) {
-        start::count(diagnostic::FOOTPRINT, 1);
+        start::count(reason(slot), 1);
     } else if slots::table::slot(slot).is_some_and(|s| s.is_wanted()) {
         counts::add(b, slot);
     }
@@ -84,6 +160,10 @@ fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> b
         return false;
     }
     let Some(i) = asking(caller) else { return false };
+    let name = slots::name_of(slot);
+    if is_hidden(name) {
+        return finds_values(name);
+    }
     if is_function(slot) {
         let known = i.asks.iter().any(|a| a.load(Relaxed) == caller);
         b.asked = if known { (0, 0) } else { (caller, slot) };

@@ -5,7 +5,7 @@
 use super::table;
 use super::thunks_x86_64::Frame;
 use crate::capture::{call_stack, ioctl};
-use crate::routes::{export_table, handles, hidden, proc_address};
+use crate::routes::{export_table, handles, proc_address};
 use crate::start;
 use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
@@ -126,7 +126,7 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
     if of == Layer::HIDDEN.number() {
         return export_table::keeps_image(name);
     }
-    if of == Layer::LIBRARY.number() && name == export_table::NVML && hidden::is_on() {
+    if of == Layer::LIBRARY.number() && name == export_table::NVML && export_table::is_on() {
         return EXPORT_TABLE;
     }
     if of == Layer::KERNEL.number() {

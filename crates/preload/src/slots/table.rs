@@ -7,6 +7,7 @@ use crate::capture;
 use crate::hook;
 use crate::hook::functions::{self, Found, Info};
 use crate::loader::objects::Object;
+use crate::routes::own_calls;
 use crate::start::{self, names, switch};
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
@@ -309,6 +310,9 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     let shown = start::armed::shows(of, owner.name(), name);
     if shown || start::armed::holds(of, owner.name(), name) {
         hooks |= super::hooks::RECORD;
+        if of == Layer::HIDDEN.number() && own_calls::may_be_hidden(name) {
+            hooks |= super::hooks::FOOTPRINT;
+        }
         if shown && !cxx && capture::call_stack::wants(of, owner.name(), name) {
             hooks |= super::hooks::STACK;
         }
@@ -370,7 +374,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
             None => gate_entry(),
         },
         _ if hooks & super::hooks::STACK != 0 => super::call_stack_x86_64::entry(),
-        super::hooks::RECORD_FOOTPRINT => {
+        super::hooks::RECORD_FOOTPRINT if of != Layer::HIDDEN.number() => {
             // Those that are the program's may have the quick frame.
             if let Some((_, first)) = fast::entry(n, row, owner) {
                 s.first.store(first, Relaxed);

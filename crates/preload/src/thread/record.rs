@@ -38,8 +38,11 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     if !slot.is_wanted() {
         return;
     }
-    if hooks::may_be_footprint(slot.hooks()) && routes::own_calls::is_one(b, frame.caller, frame.slot) {
-        return start::count(diagnostic::FOOTPRINT, 1);
+    if hooks::may_be_footprint(slot.hooks()) {
+        let hidden = routes::own_calls::fills_record(b, frame);
+        if hidden || routes::own_calls::is_one(b, frame.caller, frame.slot) {
+            return start::count(routes::own_calls::reason(frame.slot), 1);
+        }
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
     let number = match plan::words(slot.plan.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
@@ -63,6 +66,9 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
         return;
     }
     if hooks::may_be_footprint(slot.hooks()) {
+        if routes::own_calls::fills_record(b, frame) {
+            return start::count(diagnostic::HIDDEN_FOOTPRINT, 1);
+        }
         return routes::own_calls::counted(b, frame.caller, frame.stack as usize, frame.slot);
     }
     counts::add(b, frame.slot);

@@ -2,7 +2,7 @@
 
 use cutap_calls::known::{Tables, Type, TypeId};
 
-/// A type, with the name of what has it: `CUdeviceptr *dptr`, `char name[64]`.
+/// A declaration: `CUdeviceptr *dptr`, `char name[64]`.
 pub(super) fn declared(tables: &Tables, ty: TypeId, name: &str) -> String {
     match tables.types.get(usize::from(ty)) {
         Some(Type::Pointer(to, constant)) => {

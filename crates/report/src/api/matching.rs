@@ -8,15 +8,15 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Names are padded to no more than this.
+/// The largest padding of a name.
 const WIDEST: usize = 44;
 
-/// All functions that match; per-thread forms only where nothing else does. With `json` an object each.
+/// All functions that match. Per-thread forms are listed only if nothing else matches. With `json`, one object each.
 pub fn matching(pattern: &str, json: bool) -> Result<String, Unknown> {
     let matches = |name: &str| glob(pattern.as_bytes(), name.as_bytes());
     let mut found: BTreeMap<&str, (&str, String, String)> = BTreeMap::new();
     for family in TABLES.families {
-        // Of several forms the newest, which comes last, stands.
+        // The newest of several forms is the last one.
         for function in family.functions.iter().filter(|f| matches(f.name)) {
             let row = (family.name, words::span(family, function), meaning(&TABLES, function));
             found.insert(function.name, row);

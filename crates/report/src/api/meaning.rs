@@ -3,7 +3,7 @@
 
 use cutap_calls::known::{Dir, Effect, Function, Tables, Type, TypeId};
 
-/// The sentence; empty where nothing is known.
+/// The sentence; empty without a description.
 pub(super) fn meaning(tables: &Tables, function: &Function) -> String {
     if !function.about.is_empty() {
         return function.about.to_owned();

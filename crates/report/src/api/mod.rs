@@ -1,6 +1,7 @@
 //! `cutap api`: what the generated tables have about a function, in words. It reads no run and no file.
 
 mod c_type;
+mod hidden;
 mod matching;
 mod meaning;
 mod near;
@@ -18,14 +19,17 @@ use std::fmt::Write;
 /// A name that is unknown.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Names that may have been meant, the nearest first.
+    /// Similar names, the nearest first.
     pub near: Vec<&'static str>,
 }
 
 /// All functions of a family by name, one a line; with `json` an object each.
 pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
+    if family == hidden::FAMILY {
+        return Ok(hidden::list(json));
+    }
     let Some((found, of)) = find(family) else {
-        let names: Vec<&str> = TABLES.families.iter().map(|f| f.name).collect();
+        let names: Vec<&str> = TABLES.families.iter().map(|f| f.name).chain([hidden::FAMILY]).collect();
         return Err(Unknown { near: names });
     };
     let family = found.name;
@@ -44,8 +48,8 @@ pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
     Ok(out)
 }
 
-/// The family of this name, however it is written (`cuBLAS`, `libcublas`); or that of one of its libraries, and
-/// how names of that library begin (`cublasLt`).
+/// The family of a name in any spelling (`cuBLAS`, `libcublas`). For one of its libraries also the prefix of that
+/// library's names (`cublasLt`).
 fn find(word: &str) -> Option<(&'static Family, Option<&'static str>)> {
     let word = word.strip_prefix("lib").filter(|w| !w.is_empty()).unwrap_or(word);
     if let Some(family) = TABLES.families.iter().find(|f| f.name.eq_ignore_ascii_case(word)) {
@@ -59,14 +63,17 @@ fn find(word: &str) -> Option<(&'static Family, Option<&'static str>)> {
     Some((family, own.then_some(found)))
 }
 
-/// Of an exported name that no header declares.
+/// The family of an exported name that no header declares.
 fn family_by_name(name: &str) -> &'static str {
     if name.trim_start_matches('_').starts_with("cuda") { "runtime" } else { "driver" }
 }
 
-/// All that is known of a name: every form of it in every library that has it, and behind the name that
-/// programs write (`cuMemAlloc`) the newer exports that headers make of it (`cuMemAlloc_v2`).
+/// The description of a name: all its forms in all libraries. For a name in programs (`cuMemAlloc`) the newer exports
+/// follow, to which headers map it (`cuMemAlloc_v2`).
 pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
+    if let Some(said) = hidden::describe(name, json) {
+        return said;
+    }
     let known = |name: &str| all_names().any(|n| n == name || is_newer(n, name));
     let same = if known(name) { None } else { all_names().find(|n| n.eq_ignore_ascii_case(name)) };
     let name = same.unwrap_or(name);
@@ -241,7 +248,7 @@ mod tests {
         let prototype = "NppStatus nppiAdd_8u_C1RSfs_Ctx(const uint8_t *pSrc1, int nSrc1Step, const uint8_t *pSrc2, \
             int nSrc2Step, uint8_t *pDst, int nDstStep, NppiSize oSizeROI, int nScaleFactor, NppStreamContext nppStreamCtx)";
         assert!(said.contains(prototype) && said.contains("npp: all versions looked at"), "{said}");
-        // In 12 a length became a size_t; 13 has only what takes a stream.
+        // In 12 a length became a size_t. 13 has only the forms with a stream.
         let said = describe("nppsSumGetBufferSize_32f", false).unwrap();
         assert!(said.contains("npp: to 11\n") && said.contains("npp: 12 to 12\n"), "{said}");
         let names = list("npp", false).unwrap();

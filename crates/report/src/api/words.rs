@@ -4,7 +4,7 @@ use cutap_calls::known::{
     Count, Dir, Effect, Family, Function, Memory, Param, Rule, Tables, Type, Unit, Writes, Written,
 };
 
-/// `12.9` for 12090; a library's own number as it is.
+/// `12.9` for 12090. Other numbers of libraries stay unchanged.
 pub(super) fn version(family: &Family, number: u32) -> String {
     match family.name {
         "driver" | "runtime" => format!("{}.{}", number / 1000, number % 1000 / 10),
@@ -12,7 +12,7 @@ pub(super) fn version(family: &Family, number: u32) -> String {
     }
 }
 
-/// Since and until when, as far as headers tell.
+/// The first and last version, if headers show them.
 pub(super) fn span(family: &Family, function: &Function) -> String {
     let what = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
     match (function.since, function.until) {
@@ -23,12 +23,12 @@ pub(super) fn span(family: &Family, function: &Function) -> String {
     }
 }
 
-/// What headers make of a name, and of which names they make it.
+/// The names to which headers map a name, and those that they map to it.
 pub(super) fn of_headers(family: &'static Family, name: &str) -> impl Iterator<Item = &'static Written> {
     family.written.iter().filter(move |w| w.name == name || w.export == name)
 }
 
-/// The same in words.
+/// These names in words.
 pub(super) fn written(family: &'static Family, name: &str) -> Vec<String> {
     let what = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
     let said = |w: &Written| {
@@ -54,7 +54,7 @@ pub(super) fn direction(dir: Dir) -> &'static str {
     }
 }
 
-/// Which calls write an output, where it is not those that succeed.
+/// The calls that write an output, if not those that succeed.
 pub(super) fn writes(written: Writes) -> Option<&'static str> {
     match written {
         Writes::Done => None,
@@ -63,7 +63,7 @@ pub(super) fn writes(written: Writes) -> Option<&'static str> {
     }
 }
 
-/// What a number is, or the memory that a pointer leads to.
+/// The meaning of a number, or the memory of a pointer.
 pub(super) fn unit(unit: Unit, leads: bool) -> Option<&'static str> {
     match unit {
         Unit::None => None,
@@ -75,7 +75,7 @@ pub(super) fn unit(unit: Unit, leads: bool) -> Option<&'static str> {
     }
 }
 
-/// How what it points to is read; none for what is no pointer.
+/// How the target of a pointer is read; `None` for other types.
 pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<String> {
     let pointer = matches!(tables.types.get(usize::from(param.ty)), Some(Type::Pointer(..)));
     let name = |n: u8| params.get(usize::from(n)).map_or("?", |p| p.name);
@@ -115,7 +115,7 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
     })
 }
 
-/// So many of what one is called.
+/// `count` and a noun, in singular or plural.
 fn many(count: String, one: &str) -> String {
     let end = if count == "1" { "" } else { "s" };
     format!("{count} {one}{end}")

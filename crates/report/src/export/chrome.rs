@@ -144,7 +144,7 @@ impl<W: io::Write + Send> Output for Chrome<W> {
             Event::Process(process) => self.process(process),
             Event::Enter(call) if call.function.entry_only => self.line(&self.call(call, "i", None)),
             Event::Exit(exit) => self.exit(exit),
-            Event::Enter(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
+            Event::Enter(_) | Event::Learned(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
         }
     }
 

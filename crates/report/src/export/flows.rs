@@ -77,7 +77,7 @@ impl Flows {
     /// Writes the flows that lead to the end of a call to its event, and hands them to the call around it. Returns the
     /// number of calls inside that did not end; `None` if the call is not open.
     pub fn ends(&mut self, call: &Arc<Call>, event: &mut Message) -> Option<usize> {
-        let place = self.open.iter().rposition(|open| Arc::ptr_eq(&open.call, call))?;
+        let place = self.open.iter().rposition(|open| open.call.is(call))?;
         let ended = self.open.split_off(place);
         for flow in ended.iter().flat_map(|open| &open.inside).take(MOST) {
             event.fixed(FLOWS, *flow);
@@ -92,6 +92,6 @@ impl Flows {
 
     /// Whether the call is open.
     pub fn is_open(&self, call: &Arc<Call>) -> bool {
-        self.open.iter().any(|open| Arc::ptr_eq(&open.call, call))
+        self.open.iter().any(|open| open.call.is(call))
     }
 }

@@ -349,7 +349,7 @@ impl<W: io::Write + Send> Output for Perfetto<W> {
             Event::Process(process) => self.process(process),
             Event::Enter(call) => self.enter(call),
             Event::Exit(exit) => self.exit(exit),
-            Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
+            Event::Learned(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
         }
     }
 

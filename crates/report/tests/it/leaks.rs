@@ -97,7 +97,7 @@ fn created_context() {
     };
     assert_eq!(made(&|c| c.writes("cuCtxPopCurrent_v2", &[0x10], 0xc00010)), ["1 context 0 cuCtxCreate_v2"]);
     assert_eq!(made(&|c| c.writes("cuCtxAttach", &[0x10, 0], 0xc00010)), ["1 context 0 cuCtxCreate_v2"]);
-    // The primary one, which nobody made.
+    // The primary context, which no call made.
     let popped = left(|c| {
         c.writes("cuDevicePrimaryCtxRetain", &[0x10, 0], 0xc00010);
         c.driver("cuCtxPushCurrent_v2", &[0xc00010], &[], &[]);
@@ -227,7 +227,7 @@ fn references() {
     assert!(retained(3).is_empty(), "{:?}", retained(3));
     let imported = left(|c| c.writes("cuMemImportFromShareableHandle", &[0x10, 7, 1], 0xa00010));
     assert_eq!(imported, ["1 allocation 0 cuMemImportFromShareableHandle"]);
-    // Mapped memory keeps an allocation to which nobody has a reference.
+    // Mapped memory keeps an allocation without references.
     let again = |released: bool| {
         left(|c| {
             c.writes("cuMemCreate", &[0x10, 4096, 0, 0], 0xa00010);

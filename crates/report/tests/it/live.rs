@@ -45,7 +45,7 @@ fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) 
     other.exit(1);
     other.enter(CUBLAS_CREATE, &[]);
     run.wait(51 * MS);
-    // The folder is listed again after a while, which is the longer the longer it took, and a tenth of a second at most.
+    // The folder is listed again after at most a tenth of a second.
     std::thread::sleep(Duration::from_millis(101));
     step(run.now());
     (vec![first, second], vec![one, two, other])

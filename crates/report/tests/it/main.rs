@@ -1,5 +1,5 @@
-//! Whole outputs of runs that were written by the writers of `cutap-wire`: a file for each family of functions
-//! (`memory`, `launches`, `cublas`), and a file for each output (`outputs`, `footer`, `chrome`).
+//! Whole outputs of runs that were written by the writers of `cutap-wire`. There is a file for each family of functions
+//! (`memory`, `launches`, `cublas`). Others are for an output (`outputs`, `footer`, `chrome`).
 
 mod chrome;
 mod compilers;

@@ -6,6 +6,7 @@ mod any;
 mod fuzz;
 mod programs;
 mod properties;
+mod submission;
 mod tables;
 mod transcript;
 mod writer;

@@ -1,10 +1,12 @@
 //! The number of calls of exports that have only the default answer. A debugger or cutap reads it through
-//! CUTAP_SIM_COUNTS. With CUTAP_SIM_REPORT=1 it is printed when the process ends.
+//! CUTAP_SIM_COUNTS. With CUTAP_SIM_REPORT=1 it is printed when the process ends. CUTAP_SIM_HIDDEN names a file, to
+//! which the number of calls of each known slot of a hidden table is written then.
 
 use crate::abi::lifecycle;
 use crate::counts::{COUNTS, HIDDEN};
 use crate::generated::DEFAULTS;
 use crate::state::driver_state;
+use crate::tables;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of the default answers, for a reader in another library or process. `counts[i]` is the number of
@@ -43,6 +45,12 @@ pub static CUTAP_SIM_COUNTS: Counts =
 static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
+    if let Some(file) = std::env::var_os("CUTAP_SIM_HIDDEN") {
+        let lines: String = tables::called().into_iter().map(|(slot, calls)| format!("{slot} {calls}\n")).collect();
+        if let Err(error) = std::fs::write(&file, lines) {
+            eprintln!("cutap-sim: cannot write {}: {error}; CUTAP_SIM_HIDDEN names a file", file.display());
+        }
+    }
     if std::env::var_os("CUTAP_SIM_REPORT").is_none_or(|v| v != "1") {
         return;
     }

@@ -1,6 +1,5 @@
-//! All calls of a run that is over, or of one as far as it has come, thread after thread, for whoever
-//! adds them up. Nothing is merged by time, no argument is understood and nothing is kept of a call
-//! once it is over, so that this is much faster than [`crate::EventReader`] and needs no memory for each call.
+//! Adds up the calls of a run, thread after thread. Calls are not merged by time, arguments are not decoded, and a call
+//! is forgotten when it ends. So it is much faster than [`crate::EventReader`], and needs no memory for each call.
 
 use super::sink::CallSink;
 use super::sums::CallSums;

@@ -1,5 +1,5 @@
-//! Launches of kernels, each counted once: a runtime's launch has the driver's inside it, and often only one of the two
-//! names the kernel, or is shown.
+//! Kernel launches, each counted once. A launch of the runtime has one of the driver inside, and often only one of the
+//! two names the kernel or is shown.
 
 use super::open_sum::{KernelCall, Launching, OpenSum};
 use super::sink::KernelLaunch;

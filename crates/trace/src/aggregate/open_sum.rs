@@ -1,4 +1,4 @@
-//! What is kept of an open call for its sums.
+//! The data of an open call that its sums need.
 
 use super::sink::KernelLaunch;
 use std::sync::Arc;

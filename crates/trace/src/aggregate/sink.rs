@@ -1,4 +1,4 @@
-//! Who adds up the calls of a run, and what it gets of each.
+//! The interface of those who add up calls, and the data that they get for each.
 
 use crate::event::{Function, Instance, State, Thread};
 use std::sync::Arc;

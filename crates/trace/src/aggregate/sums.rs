@@ -1,4 +1,4 @@
-//! The sink of the pairer that adds calls up: of an open call it keeps its place in the tree and the time of the calls
+//! The pairer's sink that adds calls up. For an open call it keeps the place in the tree and the time of the calls
 //! inside.
 
 use super::launches::{launched, launching};

@@ -1,5 +1,5 @@
-//! Any bytes and any tables: the interpreter neither panics nor continues without end, and what it makes
-//! is bounded and comes from the bytes that it was given.
+//! Any bytes with any tables: the interpreter does not panic, ends, and makes a bounded number of values from the given
+//! bytes.
 
 use super::state::process_state::ProcessState;
 use super::values::memory::Memory;

@@ -1,12 +1,13 @@
-//! The interpreter: from a call's words and the memory kept with them to typed values, by the tables of
-//! `cutap_calls::known`. It knows functions by their roles alone (`cutap_calls::Role`). What it cannot read stays an
-//! address. Everything here comes from a process that may lie: nothing panics, and what is read, made
-//! and followed is bounded.
+//! The interpreter: from the words and memory of a call to typed values, by the tables of `cutap_calls::known`. It
+//! knows no function by name (except in `devices` and `graphs`); what it cannot read stays an address.
+//!
+//! All input comes from a process that may lie. Nothing panics, and all that is read, made and followed is bounded.
 
 use super::effects::{apply, logs};
 use super::plain::{outputs, parameters_in, row};
 use super::state::effect_origin::EffectOrigin;
 use super::state::ends::Ends;
+use super::state::fast_hash::Quick;
 use super::state::handle_coverage::HandleCoverage;
 use super::state::process_state::ProcessState;
 use super::undecoded::Raws;
@@ -18,7 +19,13 @@ use crate::kernels::names::Kernels;
 use cutap_calls::capture::RETURNED;
 use cutap_calls::known::{self, Rule, Type};
 use cutap_calls::{Role, has_role};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// A call of the process: its thread, and its number in the ring.
+type Key = (u32, u32);
+/// Calls that were left and are kept in mind, should they return after all.
+const MOST_LEFT: usize = 1024;
 
 /// The interpreter of one process's calls, in the order of their time.
 #[derive(Debug, Default)]
@@ -27,8 +34,13 @@ pub(crate) struct Interpreter {
     /// Words of the call that is looked at, as bytes.
     words: Vec<u8>,
     pub raws: Raws,
-    /// Calls of which it has become known what they launch: to be told before the event that is looked at.
-    pub told: Vec<Arc<Call>>,
+    /// Calls that have begun, with their values, and whether they are shown.
+    open: Quick<Key, (Arc<Call>, bool)>,
+    /// Those of them that were left and may still return, the latest last.
+    left: VecDeque<Arc<Call>>,
+    /// Calls that are shown and of which it has become known what the driver was given: to be delivered before the
+    /// event that is looked at.
+    pub learned: Vec<Arc<Call>>,
     /// What cuDriverGetVersion said.
     driver: Option<u32>,
     /// The newest runtime's version.
@@ -62,16 +74,47 @@ impl Interpreter {
         self.toolkit = toolkit;
         self.state.devices.runtime |= runtime;
         match event {
-            Event::Enter(call) => self.enter(call, kernels),
+            Event::Enter(call) => self.enter(call, shown, kernels),
+            Event::Learned(call) => {
+                if let Some((known, _)) = self.open.get_mut(&call.key()) {
+                    take_values(call, known);
+                    *known = call.clone();
+                }
+            }
             Event::Exit(exit) => self.exit(exit, shown, kernels),
             _ => {}
         }
     }
 
-    /// A call that did not return: its arguments are shown as they were given.
-    pub fn left_open(&mut self, exit: &Exit) {
+    /// A call that never ended: its arguments are shown as they were given.
+    pub fn left_open(&mut self, exit: &mut Exit) {
+        if let Some((known, _)) = self.open.get(&exit.call.key()) {
+            take_values(&mut exit.call, known);
+        }
+        self.without_return(exit);
+    }
+
+    fn without_return(&mut self, exit: &Exit) {
         if exit.call.function.described.is_some() {
             self.raws.described(exit, self.state.places.complete);
+        }
+    }
+
+    /// A call has ended: it gets the values that it has had since its beginning.
+    fn close(&mut self, exit: &mut Exit) {
+        let key = exit.call.key();
+        let of_left = |left: &mut VecDeque<Arc<Call>>| {
+            let place = left.iter().rposition(|call| call.key() == key)?;
+            left.remove(place)
+        };
+        let known = self.open.remove(&key).map(|(call, _)| call).or_else(|| of_left(&mut self.left));
+        let Some(known) = known else { return };
+        take_values(&mut exit.call, &known);
+        if exit.state == State::Unwound {
+            self.left.push_back(known);
+            if self.left.len() > MOST_LEFT {
+                self.left.pop_front();
+            }
         }
     }
 
@@ -86,12 +129,13 @@ impl Interpreter {
         Some(Described { version: version.unwrap_or(described.version), ..described })
     }
 
-    fn enter(&mut self, call: &Call, kernels: &Kernels) {
-        let Some(described) = self.described(call) else { return };
+    fn enter(&mut self, shared: &mut Arc<Call>, shown: bool, kernels: &Kernels) {
+        let Some(described) = self.described(shared) else { return };
         // A call that a filter shows at its end has been looked at when it began.
-        if call.inputs.get().is_some() {
-            return;
+        if let Some((known, _)) = self.open.get(&shared.key()) {
+            return take_values(shared, known);
         }
+        let call = Arc::make_mut(shared);
         self.state.now = call.start_ns;
         let (row, memory) = (row(&call.args, described, &mut self.words), Memory::new(&call.memory));
         let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
@@ -100,41 +144,88 @@ impl Interpreter {
         walk.ticks = call.ticks;
         walk.kernel = call.kernel().map(|k| &**k);
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
-        let _ = call.inputs.set(inputs);
+        call.inputs = Some(inputs);
         apply::begin(&mut self.state, &row, described, call);
         if call.function.layer == Layer::DRIVER {
-            propagate_to_parents(call, &mut self.told);
+            self.propagate_to_parents(shared);
+        }
+        if !shared.function.entry_only {
+            self.open.insert(shared.key(), (shared.clone(), shown));
+        }
+    }
+
+    /// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
+    fn propagate_to_parents(&mut self, call: &Call) {
+        let Some(parent) = &call.parent else { return };
+        let mut found = told_by(call.inputs().iter());
+        // Of an address that may be of either side the driver's call tells that it is the host's.
+        let either =
+            call.function.params().iter().zip(call.inputs()).filter(|(p, _)| matches!(p.rule, Rule::Either(_)));
+        let hosts = either.filter_map(|(_, value)| match value {
+            Value::Address(at, Some(place)) if place.memory == known::Memory::Host => Some((*at, value.clone())),
+            _ => None,
+        });
+        found.extend(hosts);
+        let found = DriverArgs(found.into());
+        let mut above = Some(parent).filter(|_| !found.0.is_empty());
+        while let Some(parent) = above {
+            self.learn(parent, &found, true);
+            above = parent.parent.as_ref();
+        }
+    }
+
+    /// An open call gets what the driver was given, if it has nothing of that; with `takes`, if its values have such an
+    /// address.
+    fn learn(&mut self, parent: &Call, found: &DriverArgs, takes: bool) {
+        let Some((call, shown)) = self.open.get_mut(&parent.key()) else { return };
+        let takes = !takes || call.inputs().iter().any(|value| found.tells_of(value));
+        if call.driver_args.is_none() && takes {
+            Arc::make_mut(call).driver_args = Some(found.clone());
+            self.learned.extend(Some(call.clone()).filter(|_| *shown));
+        }
+    }
+
+    /// Like `propagate_to_parents`, for a node whose parameters were asked for: the runtime hands on the driver's own
+    /// list.
+    fn propagate_outputs(&mut self, exit: &Exit) {
+        let found = DriverArgs(told_by(exit.outputs.iter().map(|(_, value)| value)).into());
+        let mut above = exit.call.parent.as_ref().filter(|_| !found.0.is_empty());
+        while let Some(parent) = above {
+            self.learn(parent, &found, false);
+            above = parent.parent.as_ref();
         }
     }
 
     /// What a function was given after hooks changed it.
-    fn passed(&mut self, call: &Call, given: &Args, described: Described, kernels: &Kernels) {
+    fn passed(&mut self, call: &Call, given: &Args, described: Described, kernels: &Kernels) -> Arc<[Value]> {
         let row = row(given, described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&call.memory), Side::Before);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
-        let passed = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
-        let _ = call.effective_args.set(passed);
+        (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect()
     }
 
     fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
-        let call = exit.call.clone();
-        let Some(described) = self.described(&call) else {
+        let Some(described) = self.described(&exit.call) else {
+            let call = exit.call.clone();
             return self.raws.undescribed(&call, exit);
         };
-        self.state.ending.over(call.thread.key, call.start_ns);
+        self.close(exit);
+        self.state.ending.over(exit.call.thread.key, exit.call.start_ns);
         if exit.state != State::Returned {
             if shown {
-                self.left_open(exit);
+                self.without_return(exit);
             }
             return;
         }
         self.state.now = exit.end_ns;
-        let given = call.given();
+        let given = exit.call.given();
         if let Some(given) = &given {
-            self.passed(&call, given, described, kernels);
+            let passed = self.passed(&exit.call, given, described, kernels);
+            Arc::make_mut(&mut exit.call).effective_args = Some(passed);
         }
+        let call = exit.call.clone();
         let row = row(given.as_ref().unwrap_or(&call.args), described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
         walk.before = Memory::new(&call.memory);
@@ -144,9 +235,6 @@ impl Interpreter {
         walk.told = Some(EffectOrigin::new(&call, exit));
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.has_failed());
-            if call.function.layer == Layer::DRIVER {
-                hand_up_written(exit, &mut self.told);
-            }
         }
         exit.value = returned(&mut walk, described, exit);
         let (memory, version) = (Memory::new(&exit.memory), described.version);
@@ -159,6 +247,9 @@ impl Interpreter {
             && has_role(call.function.name.as_bytes(), Role::DriverVersion)
         {
             self.driver = u32::try_from(*version).ok().filter(|v| *v >= 1000);
+        }
+        if call.function.layer == Layer::DRIVER {
+            self.propagate_outputs(exit);
         }
         if shown {
             self.raws.described(exit, self.state.places.complete);
@@ -187,50 +278,18 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
     Some(Box::new(value))
 }
 
-/// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
-fn propagate_to_parents(call: &Call, told: &mut Vec<Arc<Call>>) {
-    let Some(parent) = &call.parent else { return };
-    let mut found = told_by(call.inputs().iter());
-    // Of an address that may be of either side the driver's call tells that it is the host's.
-    let either = call.function.params().iter().zip(call.inputs()).filter(|(p, _)| matches!(p.rule, Rule::Either(_)));
-    let hosts = either.filter_map(|(_, value)| match value {
-        Value::Address(at, Some(place)) if place.memory == known::Memory::Host => Some((*at, value.clone())),
-        _ => None,
-    });
-    found.0 = std::mem::take(&mut found.0).into_iter().chain(hosts).collect();
-    if found.0.is_empty() {
-        return;
-    }
-    let mut above = Some(parent);
-    while let Some(parent) = above {
-        if parent.inputs().iter().any(|value| found.tells_of(value)) {
-            set_once(parent, &found, told);
-        }
-        above = parent.parent.as_ref();
-    }
-}
-
-fn set_once(call: &Arc<Call>, found: &DriverArgs, told: &mut Vec<Arc<Call>>) {
-    if call.driver_args.set(found.clone()).is_ok() {
-        told.push(call.clone());
-    }
-}
-
-/// All that knows addresses in these values.
-fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> DriverArgs {
+/// Kernels' parameters in these values, each with its address.
+fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<(u64, Value)> {
     let mut found = Vec::new();
     values.for_each(|value| {
         parameters_in(value, &mut |at, to| found.push((at, Value::Pointee(at, Box::new(to.clone())))))
     });
-    DriverArgs(found.into())
+    found
 }
 
-/// The same of a node whose parameters were asked for: what the runtime hands on is the driver's own list.
-fn hand_up_written(exit: &Exit, told: &mut Vec<Arc<Call>>) {
-    let found = told_by(exit.outputs.iter().map(|(_, value)| value));
-    let mut above = exit.call.parent.as_ref().filter(|_| !found.0.is_empty());
-    while let Some(parent) = above {
-        set_once(parent, &found, told);
-        above = parent.parent.as_ref();
-    }
+/// A later value of a call gets the values of the one that was looked at.
+fn take_values(call: &mut Arc<Call>, known: &Call) {
+    let call = Arc::make_mut(call);
+    call.inputs = known.inputs.clone();
+    call.driver_args = known.driver_args.clone();
 }

@@ -1,4 +1,4 @@
-//! The values of a call as its own record has them, without what other calls made known before.
+//! The values of a call from its own record alone, without facts from earlier calls.
 
 use super::state::graphs;
 use super::values::memory::Memory;

@@ -1,5 +1,5 @@
-//! What was shown raw: a pointer or handle without a kind, a struct as an address, in functions that
-//! have a description; and functions that have none. Counted by function, for the end of a trace.
+//! Arguments that were shown without meaning: a pointer or handle without a kind, a struct as an address; and functions
+//! without a description. They are counted by function for the end of a trace.
 
 use super::state::graphs;
 use crate::event::value::Value;
@@ -44,7 +44,7 @@ impl Raws {
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
         let failed = exit.has_failed() || exit.state != State::Returned;
-        let around = Around { complete, failed, launched: call.driver_args.get(), new: 0 };
+        let around = Around { complete, failed, launched: call.driver_args(), new: 0 };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
             let Some(param) = call.function.params().get(n) else { return false };

@@ -1,4 +1,4 @@
-//! A call, from its beginning to its end, with its arguments as words and as values.
+//! Calls: their arguments as words and as values, what is learned of them, and how they end.
 
 use super::function::Function;
 use super::layer::Layer;
@@ -10,8 +10,7 @@ use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// Argument words. Six or fewer cost no memory of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +60,9 @@ impl From<cutap_wire::record::Words<'_>> for Args {
     }
 }
 
-/// A call. The same one is handed out when it begins and when it ends.
-#[derive(Debug)]
+/// A call, as far as it is known. It never changes: what becomes known while it is open comes with another value of the
+/// same call, in an [`super::Event::Learned`] or in its [`Exit`].
+#[derive(Debug, Clone)]
 pub struct Call {
     /// Who calls.
     pub thread: Arc<Thread>,
@@ -70,52 +70,63 @@ pub struct Call {
     pub function: Arc<Function>,
     /// How many calls that are shown it is made from.
     pub depth: u32,
+    /// Which of the calls of its ring it is.
+    pub(crate) number: u32,
     /// When, CLOCK_MONOTONIC.
     pub start_ns: u64,
     /// The same in ticks of its process.
     pub(crate) ticks: u64,
     /// Return address in the caller.
     pub caller: u64,
+    /// The library that the address lies in; only of hidden functions.
+    pub caller_library: Option<Arc<str>>,
     /// Argument words.
     pub args: Args,
     /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
-    pub(crate) memory: Box<[u8]>,
+    pub(crate) memory: Arc<[u8]>,
     /// The call that it was made from; only of those that take a kernel's parameters, and of the layer `kernel`.
     pub(crate) parent: Option<Arc<Call>>,
-    pub(crate) inputs: OnceLock<Box<[Value]>>,
-    pub(crate) effective_args: OnceLock<Box<[Value]>>,
-    pub(crate) driver_args: OnceLock<DriverArgs>,
-    /// That may be told: its turn has come in the order of events.
-    pub(crate) told: AtomicBool,
-    pub(crate) kernel: OnceLock<Arc<str>>,
-    pub(crate) instance: OnceLock<Arc<Instance>>,
-    pub(crate) hooked: Mutex<(Vec<Hooked>, Vec<Further>)>,
-    pub(crate) stack: OnceLock<Stack>,
-    pub(crate) pieces: Mutex<Pieces>,
+    /// Known when the call is delivered; none before that, and of a function without a description.
+    pub(crate) inputs: Option<Arc<[Value]>>,
+    pub(crate) effective_args: Option<Arc<[Value]>>,
+    pub(crate) driver_args: Option<DriverArgs>,
+    pub(crate) kernel: Option<Arc<str>>,
+    pub(crate) instance: Option<Arc<Instance>>,
+    pub(crate) hooked: Vec<Hooked>,
+    pub(crate) further: Vec<Further>,
+    pub(crate) stack: Option<Arc<Stack>>,
+    pub(crate) pieces: Option<Box<Pieces>>,
 }
 
 impl Call {
+    /// Tells it from all other calls of its process.
+    pub(crate) fn key(&self) -> (u32, u32) {
+        (self.thread.key, self.number)
+    }
+    /// Whether both are values of one call.
+    pub fn is(&self, other: &Call) -> bool {
+        self.key() == other.key()
+    }
     /// The arguments as they were before the call, one for each parameter; empty when nothing is known
     /// of the function. A pointer to what the call writes is an address here.
     pub fn inputs(&self) -> &[Value] {
-        self.inputs.get().map_or(&[], |values| values)
+        self.inputs.as_deref().unwrap_or(&[])
     }
     /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call
     /// has ended.
     pub fn effective_args(&self) -> &[Value] {
-        self.effective_args.get().map_or(self.inputs(), |values| values)
+        self.effective_args.as_deref().unwrap_or(self.inputs())
     }
     /// Its words, where hooks changed some.
     pub(crate) fn given(&self) -> Option<Args> {
-        let (hooked, words) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = hooked.iter().filter_map(|h| match h.did {
+        let mut changed = self.hooked.iter().filter_map(|h| match h.did {
             HookAction::Argument(n, value) => Some((n, 0, value)),
             _ => None,
         });
         let first = changed.next()?;
         let described = self.function.described?;
         let mut args = self.args.clone();
-        let all = std::iter::once(first).chain(changed).chain(words.iter().copied());
+        let all = std::iter::once(first).chain(changed).chain(self.further.iter().copied());
         all.for_each(|(n, word, value)| described.change(args.words_mut(), n, word, value));
         Some(args)
     }
@@ -126,42 +137,37 @@ impl Call {
     /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is
     /// called.
     pub fn driver_args(&self) -> Option<&DriverArgs> {
-        self.driver_args.get().filter(|_| self.told.load(Relaxed))
+        self.driver_args.as_ref()
     }
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
     pub fn kernel(&self) -> Option<&Arc<str>> {
-        self.kernel.get()
+        self.kernel.as_ref()
     }
     /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before
     /// anything that it calls.
     pub fn stack(&self) -> Option<&Stack> {
-        self.stack.get()
+        self.stack.as_deref()
     }
     /// What was kept of a call of the layer `kernel` beside its words. Whole when the call has ended.
     pub fn pieces(&self) -> Pieces {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-    /// Changes that.
-    pub(crate) fn add_piece(&self, add: impl FnOnce(&mut Pieces)) {
-        add(&mut self.pieces.lock().unwrap_or_else(PoisonError::into_inner));
+        self.pieces.as_deref().cloned().unwrap_or_default()
     }
     /// The call that a call of the layer `kernel` was made from.
     pub fn around(&self) -> Option<&Arc<Call>> {
         self.parent.as_ref().filter(|_| self.function.layer == Layer::KERNEL)
     }
     /// What hooks did to it. Whole when the call has ended.
-    pub fn hooked(&self) -> Vec<Hooked> {
-        self.hooked.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    pub fn hooked(&self) -> &[Hooked] {
+        &self.hooked
     }
     /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the
     /// function made.
     pub fn was_told(&self, parameter: usize) -> bool {
-        let (hooked, _) = &*self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
-        hooked.iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))
+        self.hooked.iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))
     }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
-        self.function.instance.as_ref().or_else(|| self.instance.get())
+        self.function.instance.as_ref().or(self.instance.as_ref())
     }
     /// Version of that instance.
     pub fn runtime_version(&self) -> Option<&str> {
@@ -209,7 +215,7 @@ impl HookAction {
 
 /// What a driver's call tells of addresses that a runtime passed on to it: kernels' parameters, memory of the host.
 #[derive(Debug, Clone)]
-pub struct DriverArgs(pub(crate) Box<[(u64, Value)]>);
+pub struct DriverArgs(pub(crate) Arc<[(u64, Value)]>);
 
 impl DriverArgs {
     /// What there is to say in the place of this address.
@@ -322,7 +328,7 @@ impl Exit {
     /// The same of what the function itself returned, whatever a hook told the program. A call that a hook answered is
     /// what the program was told.
     pub fn has_failed(&self) -> bool {
-        let (hooked, _) = &*self.call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let hooked = &self.call.hooked;
         let answered = hooked.iter().any(|h| h.did == HookAction::Answer);
         // The first hook that changed it found the function's.
         let was = hooked.iter().find_map(|h| match h.did {

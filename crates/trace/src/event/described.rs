@@ -1,5 +1,5 @@
-//! Which description belongs to a function: by family, name and version. Binary search in the tables as
-//! they are; nothing is built at the start of a trace.
+//! The description of a function: by family, name and version. It is a binary search in the generated tables; nothing
+//! is built at the start of a trace.
 
 use super::layer::Layer;
 use cutap_calls::known::{Function, Param, Rule, Shape, Tables, Type, TypeId};

@@ -1,5 +1,5 @@
-//! What a trace is made of: calls, look-ups, processes and the values of arguments, with no knowledge of how they were
-//! read. Shared parts are counted references, so that passing an event on copies no name.
+//! The contents of a trace: calls, look-ups, processes and argument values, independent of how they were read. Events
+//! are immutable values. Shared parts are reference counted, so passing on an event copies no name.
 #![warn(missing_docs)]
 
 pub(crate) mod call;
@@ -29,6 +29,9 @@ pub enum Event {
     Instance(Arc<Instance>, u64),
     /// A call began.
     Enter(Arc<Call>),
+    /// Something became known of a call that has begun and not ended: its kernel, its runtime, its stack, what hooks
+    /// did, what the driver was given.
+    Learned(Arc<Call>),
     /// A call ended.
     Exit(Exit),
     /// A look-up was answered.

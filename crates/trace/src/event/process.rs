@@ -1,4 +1,4 @@
-//! Whose calls are read: processes, their threads, the runtimes and module images in them.
+//! Processes, their threads, and the runtimes and module images in them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The meaning of a result register. Nearly every CUDA function returns a status. The type of the function says it, or
-//! its role, so that a version number or an address is never marked as an error.
+//! The meaning of a result register. Nearly every CUDA function returns a status. The others are named here, so that a
+//! version number or an address is never marked as an error.
 
 use super::described::Described;
 use super::layer::Layer;

@@ -1,6 +1,5 @@
-//! What an argument is, once it is understood: a tree whose size is bounded by whoever makes it. Facts
-//! that belong to the type (names of enums, of fields, kinds of handles) are references into the tables;
-//! how a value is written is told in `cutap-report`.
+//! A decoded argument: a tree of bounded size. Facts of a type (names of enums, fields and kinds of handles) are
+//! references into the tables. `cutap-report` formats it.
 
 use cutap_calls::known;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Conditions that nothing can fulfil: a parameter that none of the functions has, a field that is not there,
-//! a number compared with a word, a word that an enum does not have. Refused, with the nearest that there is.
+//! Refuses conditions that no call can fulfil: a parameter that no matching function has, a missing field, a number
+//! compared with a word, an unknown enum name. The message has the nearest name that exists.
 
 use super::comparison::{Comparison, KERNEL};
 use super::error::FilterError;

@@ -1,5 +1,5 @@
-//! Conditions on arguments: `[bytesize>1GiB, kind=*HostToDevice]` behind what picks functions. They are
-//! decided outside the target, on values: what the values do not tell yet is decided when the call ends.
+//! Conditions on arguments: `[bytesize>1GiB, kind=*HostToDevice]` after the part that selects functions. They are
+//! decided outside the target, on values; if a value is not known yet, at the end of the call.
 
 use super::error::FilterError;
 use crate::event::value::{Value, flags_of, name_of};

@@ -1,4 +1,4 @@
-//! Which conditions on arguments concern a function, and what they say of one of its calls.
+//! The conditions on arguments that concern a function, and their verdict on one of its calls.
 
 use super::comparison::{Comparison, KERNEL, Term};
 use super::parse::Filter;

@@ -1,4 +1,4 @@
-//! What can be asked of a call that has ended.
+//! Conditions on a call that has ended.
 
 use super::error::FilterError;
 

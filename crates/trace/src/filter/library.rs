@@ -1,6 +1,5 @@
-//! Libraries as people call them: `cublas`, `nvml`, `cudart`, `libnvjitlink`. One name is a family of `api/` with all
-//! its libraries (`cublas`: libcublas and libcublasLt), or one library by its SONAME; capitals do not matter. Decides
-//! what a word means by the tables alone, never by what lies on a disk.
+//! Libraries by their usual names: `cublas`, `nvml`, `cudart`, `libnvjitlink`. A name is a family of `api/` with all
+//! its libraries, or one library by its SONAME, in any case. Only the tables decide, never the files on a disk.
 
 use super::near::nearest;
 use cutap_calls::generated::known::TABLES;
@@ -55,15 +54,18 @@ pub(super) fn misspelt(word: &str) -> Vec<&'static str> {
 
 /// The family whose functions begin as this word does: all that it exports is known by name.
 pub(super) fn listed(word: &str) -> Option<&'static Family> {
-    let begins = |name: &str| word.get(..name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name));
-    let of_family = |f: &&Family| begins(f.name) || names(f).any(begins);
+    let begins = |name: &str| !name.is_empty() && word.get(..name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name));
+    // The functions of the layer `kernel` are libc's: `libc` is no beginning of a name.
+    let of_family = |f: &&Family| Layer::of_family(f.name) != Layer::KERNEL && (begins(f.name) || names(f).any(begins));
     // cufftMp is no part of cuFFT.
     let unlisted = WATCHED.iter().map(|w| stem_of(w.soname)).filter(|s| stems_of(plain(s)).is_some_and(|m| m == [*s]));
     let unlisted = unlisted.filter(|s| !TABLES.families.iter().any(|f| f.sonames.iter().any(|n| stem_of(n) == *s)));
     if unlisted.map(plain).any(begins) {
         return None;
     }
-    TABLES.families.iter().filter(of_family).max_by_key(|f| f.name.len())
+    // The functions of the layer `kernel` are libc's, whose name `c` begins nearly every function of NVIDIA's.
+    let of_nvidia = TABLES.families.iter().filter(|f| Layer::of_family(f.name) != Layer::KERNEL);
+    of_nvidia.filter(of_family).max_by_key(|f| f.name.len())
 }
 
 /// Whether one of the families has a function that programs may call by this name.
@@ -99,7 +101,8 @@ pub(super) fn layers_of(pattern: &str) -> Vec<u8> {
     let of =
         |family: &&Family| family.functions.iter().any(|f| is(f.name)) || family.undeclared.iter().any(|name| is(name));
     let layer = |family: &Family| Layer::of_family(family.name).number();
-    TABLES.families.iter().filter(of).map(layer).collect()
+    // Hook libraries cannot want functions of libc.
+    TABLES.families.iter().filter(of).map(layer).filter(|layer| *layer != Layer::KERNEL.number()).collect()
 }
 
 /// Functions of a family that somebody may have meant.

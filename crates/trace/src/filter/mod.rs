@@ -1,4 +1,4 @@
-//! The filter language of `-e`: it says which functions and calls are wanted, of functions and values alone.
+//! The filter language of `-e`. It selects functions and calls, by functions and values alone.
 
 pub mod all_of;
 pub mod arguments;

@@ -1,4 +1,4 @@
-//! The ends of sentences about an unknown word of a filter: similar words, or the words that exist.
+//! Names that a misspelt word may mean: those a few typing mistakes away.
 
 use super::did_you_mean::did_you_mean;
 

@@ -1,4 +1,4 @@
-//! The language of `-e`, one everywhere: terms with commas between them. `A & B` means that both must hold (`all_of`).
+//! The language of `-e`: terms with commas between them.
 //!
 //! A term is `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`,
 //! `libcublas*`), or both (`saxpy:cudaMalloc`). It can be `cxx`, `error`, a duration (`>1ms`, `<10us`) or `pid:7`. A `!`
@@ -71,7 +71,7 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
-            let conditions = word.split_once('[').filter(|_| !matches!(hidden_name(word), Ok(Some(_))));
+            let conditions = word.split_once('[').filter(|_| matches!(hidden_name(word), Ok(None)));
             if let Some((of, conditions)) = conditions {
                 filter.with_arguments(wanted, of.trim(), conditions, known)?;
                 only_lookups = false;
@@ -403,6 +403,7 @@ mod tests {
         assert!(refused("driver,,runtime").contains("empty"));
         assert!(refused(">5parsecs").contains("ns, us, ms or s"));
         assert!(refused("cu Mem").contains("cu Mem"));
-        assert!(refused("kernel").contains("not traced"));
+        assert_eq!(rules("kernel,kernel:*getenv,!ioctl"), "+k * *\n+k * *getenv\n-k * ioctl\n");
+        assert!(refused("kernel:ioctk").contains("has no function ioctk"));
     }
 }

@@ -1,5 +1,5 @@
-//! One term of a filter. A plain name that nobody knows is refused rather than taken, for a trace that
-//! stays empty because of a slip of the pen costs more than a question.
+//! One term of a filter. An unknown plain name is refused: a trace that stays empty because of a typing mistake costs
+//! more than a question.
 
 use super::condition::{Condition, What, duration};
 use super::error::FilterError;
@@ -184,4 +184,17 @@ pub(super) fn of_cuda(word: &str) -> bool {
     let after =
         |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
     after("cu") || after("cuda")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_layer_is_a_term() {
+        for layer in Layer::all() {
+            let filter = Filter::parse(layer.name()).unwrap();
+            assert_eq!(filter.rules(), format!("+{} * *\n", layer.letter()));
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! Names of functions that somebody wants by a plain list of names (a hook library), not by a filter: whether there can
-//! be such a function. The same tables decide as for filters.
+//! Whether a function of this name can exist, for plain lists of names (of a hook library). The tables of filters
+//! decide.
 
 use super::library;
 use super::near::nearest;
@@ -61,7 +61,7 @@ mod tests {
             ("cudaMalloc", &[Layer::RUNTIME.number()]),
             ("cu*StreamSynchronize*", &[Layer::RUNTIME.number(), Layer::DRIVER.number()]),
             ("cublasSgemm", &[Layer::LIBRARY.number()]),
-            ("*", &[Layer::LIBRARY.number(), Layer::RUNTIME.number(), Layer::DRIVER.number()]),
+            ("*", &[Layer::LIBRARY, Layer::RUNTIME, Layer::DRIVER, Layer::KERNEL].map(Layer::number)),
         ] {
             assert_eq!(wanted(name), Wanted::Known(layers.to_vec()), "{name}");
         }

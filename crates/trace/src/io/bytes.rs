@@ -1,5 +1,5 @@
-//! Little-endian words and zero-ended strings out of bytes that nobody vouches for. What is not there
-//! reads as 0 or empty; nothing here can panic.
+//! Little-endian words and zero-ended strings from untrusted bytes. Missing bytes read as 0 or empty; nothing here can
+//! panic.
 
 use super::file::Bytes;
 use cutap_printable::printable;

@@ -1,8 +1,9 @@
-//! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine and so its time stamp counter:
-//! pairs of both clocks from every process and every chunk go into one rate, taken from the two that lie furthest
-//! apart. A pair that no clock could give is not believed. A rate that was measured over the time of the run itself,
-//! however short, puts no moment of it further off than the two clocks are read apart (about 50 ns): so nobody waits
-//! for a longer one. Where it must hold for longer, it is measured again.
+//! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine's time stamp counter. So the pairs
+//! of both clocks from every process and chunk give one rate, from the two pairs furthest apart. A pair that no clock
+//! could give is ignored.
+//!
+//! A rate measured over a run, however short, moves no moment of it by more than the 50 ns between the two reads. So
+//! there is no need to wait for a longer one. For longer spans the rate is measured again.
 
 use std::sync::OnceLock;
 

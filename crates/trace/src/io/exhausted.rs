@@ -1,6 +1,6 @@
-//! What of a run could not be opened because descriptors or memory ran out, or because its mode does not allow it,
-//! which says nothing of what is there. It is tried again; what fails at the end is told, for a table without it would
-//! look like all there was.
+//! Files of a run that could not be opened for want of descriptors, memory or permission, which says nothing about
+//! their contents. They are tried again. Failures that remain are reported, because a table without them would look
+//! complete.
 
 use super::spare::let_last_go;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Opening and reading the files of a run directory. A pipe or device that lies there must never be waited for.
+//! Opens and reads the files of a run directory. A pipe or device in place of a file must never be waited for.
 
 use super::exhausted;
 use std::fmt::Debug;

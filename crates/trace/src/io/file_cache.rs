@@ -1,6 +1,5 @@
-//! Files of a run directory that are read again and again. A run may have more of them than there are descriptors, so
-//! only so many stay open as leave some for everybody else; of all others one at a time is open, the one that was read
-//! last.
+//! Files of a run directory that are read again and again. A run may have more of them than there are descriptors, so a
+//! limited number stays open. The others share one descriptor: it belongs to the file that was read last.
 
 use super::exhausted;
 use super::file::{Bytes, open_file};

@@ -1,4 +1,4 @@
-//! Bytes of files, and what is read from them without knowing what a call is: words, fixed pages, times.
+//! Bytes of files, and what is read from them without knowledge of calls: words, fixed pages, times.
 
 pub mod bytes;
 pub mod clock;

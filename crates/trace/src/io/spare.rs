@@ -1,5 +1,5 @@
-//! The one descriptor of the files that do not stay open: it belongs to the file that was read last, and is given up
-//! when something else needs it.
+//! The one descriptor that the files share which do not stay open. It belongs to the file that was read last, and is
+//! closed when it is needed elsewhere.
 
 use std::fs::File;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The files of a run, wherever their bytes are: in a run directory, or in a recording that has what its files had.
+//! The files of a run, in a run directory or in a recording of one.
 
 use super::file::Bytes;
 use std::fmt::Debug;

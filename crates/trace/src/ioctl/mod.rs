@@ -1,3 +1,3 @@
-//! What was kept of a call of the layer `kernel` beside its words. What the bytes mean is in `cutap_rm`.
+//! Data that was kept of a call of the layer `kernel` beside its words. `cutap_rm` knows what the bytes mean.
 
 pub(crate) mod pieces;

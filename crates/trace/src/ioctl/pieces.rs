@@ -1,6 +1,6 @@
-//! What MEMORY records say of one call, put together.
+//! The MEMORY records of one call, put together.
 
-use cutap_wire::memory::{MemoryPiece, what};
+use cutap_wire::memory::{MOST as PIECE, MemoryPiece, what};
 use std::sync::Arc;
 
 /// A piece of memory, before or after the call.
@@ -48,10 +48,10 @@ impl Pieces {
         if self.memory.iter().map(|p| p.bytes.len()).sum::<usize>() + piece.bytes.len() > MOST {
             return;
         }
+        // One that is longer than a record goes on in the next; another may begin where it ends.
+        let goes_on = |last: &Piece| last.bytes.len().is_multiple_of(PIECE) && last.after == after;
         match self.memory.last_mut() {
-            Some(last)
-                if last.after == after && last.address.wrapping_add(last.bytes.len() as u64) == piece.address =>
-            {
+            Some(last) if goes_on(last) && last.address.wrapping_add(last.bytes.len() as u64) == piece.address => {
                 last.bytes.extend_from_slice(piece.bytes);
             }
             _ => self.memory.push(Piece { address: piece.address, after, bytes: piece.bytes.to_vec() }),
@@ -95,15 +95,19 @@ mod tests {
 
     #[test]
     fn pieces_are_joined_and_read() {
-        let mut pieces = Pieces::default();
+        let (mut pieces, long) = (Pieces::default(), vec![7; PIECE]);
         pieces.take(&piece(what::FILE, 9, b"/dev/nvidiactl"));
         pieces.take(&piece(what::BEFORE, 100, &[1, 2, 3, 4]));
         pieces.take(&piece(what::BEFORE, 104, &[5, 6]));
         pieces.take(&piece(what::AFTER, 100, &[9, 9]));
         pieces.take(&piece(what::ERRNO, 22, &[]));
+        pieces.take(&piece(what::BEFORE, 5000, &long));
+        pieces.take(&piece(what::BEFORE, 5000 + PIECE as u64, &[8]));
         assert_eq!((pieces.file.as_deref(), pieces.errno), (Some("/dev/nvidiactl"), Some(22)));
-        assert_eq!(pieces.before(102, 8), Some(vec![3, 4, 5, 6]));
-        assert_eq!(pieces.after(100, 5), Some(vec![9, 9, 3, 4, 5]));
+        assert_eq!(pieces.memory.iter().map(|p| p.bytes.len()).collect::<Vec<_>>(), [4, 2, 2, PIECE + 1]);
+        assert_eq!(pieces.before(102, 8), Some(vec![3, 4]));
+        assert_eq!(pieces.before(104, 8), Some(vec![5, 6]));
+        assert_eq!(pieces.after(100, 5), Some(vec![9, 9, 3, 4]));
         assert_eq!(pieces.after(104, 2), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels of a process: their names, handles and parameter lists, as the driver, runtimes and PTX tell them.
+//! Kernels of a process: names, handles and parameter lists, from the driver, runtimes and PTX.
 
 pub mod names;
 pub mod ptx;

@@ -1,5 +1,5 @@
-//! Kernels: their names as runtimes and modules gave them, demangled once, and their handles, which a
-//! driver may give out again for another kernel later.
+//! Names of kernels from runtimes and modules, demangled once, and their handles. A driver may reuse a handle for
+//! another kernel.
 
 use super::ptx::Entry;
 use crate::io::bytes::clean;

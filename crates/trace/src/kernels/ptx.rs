@@ -1,5 +1,5 @@
-//! The parameter list of a kernel in PTX: names and types of its parameters. The text comes from a process and
-//! may be anything: what is not understood is no list.
+//! The parameter list of a kernel in PTX: names and types. The text comes from a process and may be anything; text that
+//! is not understood gives no list.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! PTX that a program has the driver load from a file: the parameter lists in it, so that launches of its kernels
-//! have names. The file is read here, when the program is followed live, and never in the program. A file that was
-//! changed after the call, or belongs to who knows which process, is left alone: a wrong name is worse than none.
+//! Parameter lists in PTX files that the driver loads for a program. The file is read here while the program is
+//! followed live, never in the program. A file that changed after the call, or whose process is unknown, is ignored: a
+//! wrong name is worse than none.
 
 use super::names::Kernels;
 use crate::event::value::Value;

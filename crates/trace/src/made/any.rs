@@ -1,5 +1,5 @@
-//! Any bytes at all, read as a recording and as a run directory: what the fuzz targets and the tests with
-//! their corpus call. Reading must end, without a panic and without memory that the bytes alone ask for.
+//! Reads any bytes as a recording and as a run directory, for the fuzz targets and the tests with their corpus. Reading
+//! must end without a panic, and the memory that it needs must not depend on sizes in the bytes.
 
 use crate::aggregate::aggregator::Aggregator;
 use crate::aggregate::sink::{CallSink, FinishedCall};

@@ -1,4 +1,4 @@
-//! The functions of the tables by hand; sorted by name in each family.
+//! Functions of the small tables; sorted by name in each family.
 
 use crate::made::tables::*;
 use cutap_calls::known::*;

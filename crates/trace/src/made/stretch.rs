@@ -1,5 +1,5 @@
-//! A recording made longer: each ring's chunks again and again, at later times, so that reading can be
-//! measured on files of a hundred million calls.
+//! Makes a recording longer: the chunks of each ring are repeated at later times, so that reading can be measured on
+//! files of a hundred million calls.
 
 use crate::io::bytes::{u32_at, u64_at};
 use cutap_file::{Block, Packing, Writer, body, kind, pack, walk};

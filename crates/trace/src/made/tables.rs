@@ -1,5 +1,5 @@
-//! Small tables by hand, with every type and rule once, so that tests of the interpreter do not depend
-//! on the facts of the day. Functions have real names where a real one has that form.
+//! Small tables with every type and rule once, so that tests of the interpreter do not depend on NVIDIA's current
+//! facts. Functions that have the form of a real one have its name.
 
 use cutap_calls::known::*;
 

@@ -1,5 +1,4 @@
-//! A thread that writes its ring: calls, notes, look-ups, and all the ways in which a thread can stop
-//! in the middle of them.
+//! A thread that writes its ring: calls, notes, look-ups, and every point at which a thread can stop in between.
 
 use crate::made::monotonic;
 use cutap_wire::record::{self, FAR_PARENT, NO_PARENT, first_word};

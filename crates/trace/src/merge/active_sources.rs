@@ -1,6 +1,5 @@
-//! Which processes of a run are looked at round by round. One that has ended, and was read to its end, is left alone
-//! until the last round, which looks at all once more: a run of many short processes costs no more for each than one of
-//! few.
+//! The processes of a run that each round reads. A process that has ended and was read to its end is skipped until the
+//! last round. So many short processes cost no more than few.
 
 use crate::pair::event_queue::Waiting;
 use crate::pair::source::Source;

@@ -1,8 +1,7 @@
-//! Follows a run, in its folder or in a recording: finds processes and rings as they appear, and hands out the events
-//! of all threads as one stream in time order.
+//! Follows a run, in a run directory or in a recording. It finds processes and rings as they appear, and delivers the
+//! events of all threads in time order.
 
 use super::active_sources::ActiveSources;
-use super::delivered::{self, Delivered};
 use super::reader_options::{ReaderOptions, recorded_calls};
 use crate::decode::interpreter::Interpreter;
 use crate::decode::state::ends::{Ends, all_allocations};
@@ -74,8 +73,6 @@ pub struct EventReader {
     ends: Ends,
     /// Kinds of handles of which all calls are recorded.
     seen: Arc<HandleCoverage>,
-    /// Calls of which something has become known since the last event that was shown.
-    told: Vec<Arc<Call>>,
 }
 
 /// Whose events these are.
@@ -112,7 +109,6 @@ impl EventReader {
             notices: Vec::new(),
             horizon: 0,
             handed_out: options.printed,
-            told: Vec::new(),
             options,
         })
     }
@@ -120,21 +116,15 @@ impl EventReader {
     /// Hands out what has happened since, in time order. With `last`, all that is there now; else
     /// without what is younger than the hold-back. True when a call at once would find more.
     pub fn poll(&mut self, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
-        let more = self.poll_while(last, &mut |handed| {
-            sink(&handed.open());
+        self.poll_while(last, &mut |event| {
+            sink(&event);
             ControlFlow::Continue(())
-        });
-        delivered::tell(&mut self.told);
-        more
+        })
     }
 
-    /// The same, for a reader who may have seen enough: `Break` ends it, and what it had in hand is not handed out
-    /// again. Another thread may look at the events, one after the other.
-    pub fn poll_while(
-        &mut self,
-        last: bool,
-        sink: &mut dyn FnMut(Delivered) -> ControlFlow<()>,
-    ) -> Result<bool, Error> {
+    /// Like `poll`, for a reader who may have seen enough: `Break` ends it, and the event that it had is not delivered
+    /// again.
+    pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<bool, Error> {
         let now = monotonic();
         if last {
             forget_short();
@@ -196,15 +186,14 @@ impl EventReader {
     /// What is known at the end. To be called after the last `poll`.
     pub fn end(&mut self) -> End {
         let mut end = End::of(&self.opened);
-        delivered::tell(&mut self.told);
         let now = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
         for folder in &mut self.folders {
             end.folder(folder);
         }
         for source in &mut self.sources {
             let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
-            let unfinished = source.end(now, &mut context);
-            unfinished.iter().for_each(|exit| self.interpreters[source.process].left_open(exit));
+            let mut unfinished = source.end(now, &mut context);
+            unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].left_open(exit));
             end.unfinished.extend(unfinished);
             end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.opened);
         }
@@ -289,7 +278,7 @@ impl EventReader {
     }
 
     /// Hands out events up to `limit`, the earliest first. True when it stopped for their number.
-    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(Delivered) -> ControlFlow<()>) -> bool {
+    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> bool {
         let each = (IN_MEMORY / self.going.sources.len().max(1)).max(AT_A_TIME);
         for n in 0..self.going.sources.len() {
             self.fill(self.going.sources[n], now, each);
@@ -305,9 +294,10 @@ impl EventReader {
             }
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
-            while let Some((event, shown, told)) = self.next(who, next) {
-                self.told.extend(told);
-                if shown && sink(Delivered::new(event, &mut self.told)).is_break() {
+            while let Some((event, shown, learned)) = self.next(who, next) {
+                let learned = learned.into_iter().map(Event::Learned);
+                let mut events = learned.chain(Some(event).filter(|_| shown));
+                if events.any(|event| sink(event).is_break()) {
                     return false;
                 }
                 count += 1;
@@ -360,14 +350,14 @@ impl EventReader {
         }
     }
 
-    /// The next event up to `limit`, with its arguments understood.
+    /// The next event up to `limit`, with its arguments understood, and calls of which more is known by it.
     fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Arc<Call>>)> {
         let queue = self.queue(who);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
         let (_, mut event, shown, ticks) = queue.pop_front()?;
         let shown = shown && ticks > self.options.printed;
         self.handed_out = self.handed_out.max(ticks);
-        let mut told = Vec::new();
+        let mut learned = Vec::new();
         if let Who::Ring(n) = who
             && self.options.decode
         {
@@ -375,13 +365,13 @@ impl EventReader {
             let names = &mut self.folders[folder].names;
             let runtime = names.has_runtime();
             self.interpreters[folder].event(&mut event, shown, &names.kernels, runtime, names.toolkit);
-            told = std::mem::take(&mut self.interpreters[folder].told);
+            learned = std::mem::take(&mut self.interpreters[folder].learned);
             // Files of a program that ended long ago may be others by now.
             if self.options.consume {
                 ptx_files::look(&event, &mut names.kernels);
             }
         }
-        Some((event, shown, told))
+        Some((event, shown, learned))
     }
 
     fn queue(&mut self, who: Who) -> &mut VecDeque<Waiting> {

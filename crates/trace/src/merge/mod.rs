@@ -1,6 +1,5 @@
 //! The events of all threads of a run as one stream in the order of their time.
 
 pub mod active_sources;
-pub mod delivered;
 pub mod event_reader;
 pub mod reader_options;

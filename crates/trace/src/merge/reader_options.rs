@@ -1,4 +1,4 @@
-//! What a reader asks for when it follows a run.
+//! Options of a reader that follows a run.
 
 use crate::decode::state::recorded_calls::RecordedCalls;
 use crate::filter::Filter;

@@ -1,5 +1,5 @@
-//! A call with its arguments, as its enter record tells it, and what notes add to it: the kernel's name, the instance
-//! of its runtime, what hooks did.
+//! Builds a call with its arguments from its enter record, and adds what notes say: the name of the kernel, the
+//! instance of the runtime, what hooks did.
 
 use super::call_stack::CallStack;
 use super::filter_eval::share_parameters;
@@ -9,11 +9,12 @@ use crate::event::{Args, Call, HookAction, Hooked, Layer, Thread};
 use crate::symbols::functions::KnownFunction;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::{Fragments, Words, note};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// What an enter record says beside the function.
 #[derive(Debug)]
 pub struct EnterRecord<'a> {
+    pub number: u32,
     pub ns: u64,
     pub ticks: u64,
     pub caller: u64,
@@ -46,41 +47,38 @@ pub fn call<D: Clone>(
     name: Option<&Arc<str>>,
     context: &Context<'_>,
 ) -> Arc<Call> {
-    let (kernel, instance) = (OnceLock::new(), OnceLock::new());
-    if let Some(name) = name {
-        let _ = kernel.set(name.clone());
-    }
-    if known.function.layer == Layer::RUNTIME
-        && known.function.instance.is_none()
-        && let Some(of_object) = context.process.names.instance_of(known.object)
-    {
-        let _ = instance.set(of_object.clone());
-    }
+    let has_none = known.function.layer == Layer::RUNTIME && known.function.instance.is_none();
+    let instance = has_none.then(|| context.process.names.instance_of(known.object).cloned()).flatten();
     let shared = &context.shared;
     let asked = shared.resolver.filter.asks_arguments() && (known.tests.is_some() || known.parent);
     Arc::new(Call {
         thread: thread.clone(),
         function: known.function.clone(),
         depth: entered.depth,
+        number: entered.number,
         start_ns: entered.ns,
         ticks: entered.ticks,
         caller: entered.caller,
+        caller_library: match known.function.layer {
+            Layer::HIDDEN => context.process.names.object_at(entered.caller),
+            _ => None,
+        },
         args: Args::from(entered.words),
-        memory: if shared.decode || asked { entered.memory.bytes().into() } else { Box::default() },
+        memory: if shared.decode || asked { entered.memory.bytes().into() } else { Arc::default() },
         parent: if known.parent || known.function.layer == Layer::KERNEL {
             stack.open().find_map(|around| around.call.clone())
         } else {
             None
         },
-        inputs: OnceLock::new(),
-        effective_args: OnceLock::new(),
-        driver_args: OnceLock::new(),
-        told: Default::default(),
-        kernel,
+        inputs: None,
+        effective_args: None,
+        driver_args: None,
+        kernel: name.cloned(),
         instance,
-        hooked: Default::default(),
-        stack: OnceLock::new(),
-        pieces: Default::default(),
+        hooked: Vec::new(),
+        further: Vec::new(),
+        stack: None,
+        pieces: None,
     })
 }
 
@@ -100,8 +98,8 @@ pub fn asked<D: Clone>(
     asked.then(|| Box::new(Asked { tests: known.tests.clone(), inputs }))
 }
 
-/// A note of an open call.
-pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut ProcessSymbols) {
+/// A note of an open call. True when more is known of the call now.
+pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut ProcessSymbols) -> bool {
     if what == note::KERNEL {
         let mut name = process.names.kernels.by_id(value);
         if name.is_none() {
@@ -111,31 +109,37 @@ pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut Pro
         if open.kernel.is_none() {
             open.kernel = name.clone();
         }
-        if let (Some(call), Some(name)) = (&open.call, name) {
-            let _ = call.kernel.set(name);
-        }
-        return;
+        let Some(call) = open.call.as_mut().filter(|call| call.kernel.is_none() && name.is_some()) else {
+            return false;
+        };
+        Arc::make_mut(call).kernel = name;
+        return true;
     }
-    let Some(call) = &open.call else { return };
+    let Some(call) = &mut open.call else { return false };
     if what == note::INSTANCE {
         if process.names.instance_by_id(value).is_none() {
             process.read_new_names();
         }
-        process.names.instance_by_id(value).map(|i| call.instance.set(i.clone()));
+        let instance = process.names.instance_by_id(value).filter(|_| call.instance.is_none());
+        let Some(instance) = instance else { return false };
+        Arc::make_mut(call).instance = Some(instance.clone());
     } else if what & 0xff == note::HOOK_ARGUMENT_WORD {
         let word = ((what >> 16 & 0xffff) as usize, (what >> 32) as usize, value);
-        call.hooked.lock().unwrap_or_else(PoisonError::into_inner).1.push(word);
+        Arc::make_mut(call).further.push(word);
     } else if let Some(did) = HookAction::of_note(what, value) {
         let n = (what >> 8 & 0xff) as usize;
         if process.names.hooks.len() <= n {
             process.read_new_names();
         }
         let hook = process.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
-        let (hooked, _) = &mut *call.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let hooked = &mut Arc::make_mut(call).hooked;
         // What was written last is what there is.
         if let HookAction::Output(n, _) = did {
             hooked.retain(|h| h.hook != hook || !matches!(h.did, HookAction::Output(of, _) if of == n));
         }
         hooked.push(Hooked { hook, did });
+    } else {
+        return false;
     }
+    true
 }

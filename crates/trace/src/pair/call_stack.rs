@@ -1,6 +1,5 @@
 //! The open calls of one ring. A thread can lose the top of its stack at any moment, by an exception, longjmp or its
-//! end, and writes no record of that. The next record shows it: a call that is neither its parent nor around that is
-//! gone.
+//! end, and writes no record of that. The next record shows it: open calls above its parent are gone.
 
 use super::open_call::{OpenCall, Shown};
 use cutap_wire::record::{FAR_PARENT, Parent};

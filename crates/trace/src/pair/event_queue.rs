@@ -1,7 +1,7 @@
-//! The sink that makes events: each call gets its times, and waits to be merged with those of other threads.
+//! The sink that makes events. Each call gets its times, and waits to be merged with the calls of other threads.
 
 use super::call_stack::CallStack;
-use super::host_stacks::{self, Copied};
+use super::host_stacks::{self, Waits};
 use super::open_call::{OpenCall, Shown};
 use super::sink::{Context, Ended, EndedCall, NewCall, Sink};
 use crate::event::{Answer, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
@@ -37,9 +37,6 @@ pub struct EventQueue {
 /// not shown tells the interpreter what there is.
 pub type Waiting = (u64, Event, bool, u64);
 
-/// A stack as far as it was copied, until it is unwound.
-pub type CopiedStack = Option<Box<Copied>>;
-
 impl EventQueue {
     pub fn new(decode: bool) -> EventQueue {
         EventQueue { decode, ..EventQueue::default() }
@@ -74,15 +71,16 @@ impl EventQueue {
     }
 }
 
-/// What names tell of a call of the layer `kernel`.
-fn kernel_facts(open: &OpenCall<CopiedStack>, context: &mut Context<'_>) {
-    let Some(call) = open.call.as_ref().filter(|call| call.function.layer == Layer::KERNEL) else { return };
+/// Adds the facts that the names of the process have about a call of the layer `kernel`.
+fn kernel_facts(open: &mut OpenCall<Waits>, context: &mut Context<'_>) {
+    let Some(call) = open.call.as_mut().filter(|call| call.function.layer == Layer::KERNEL) else { return };
     let (driver, caller) = (context.process.driver(), context.process.names.object_at(call.caller));
-    call.add_piece(|pieces| (pieces.driver, pieces.caller) = (driver, caller));
+    let pieces = Arc::make_mut(call).pieces.get_or_insert_default();
+    (pieces.driver, pieces.caller) = (driver, caller);
 }
 
 impl Sink for EventQueue {
-    type Data = CopiedStack;
+    type Data = Waits;
     const WANTS_EXITS: bool = true;
 
     fn needs_arguments(&self, known: &KnownFunction) -> bool {
@@ -90,7 +88,7 @@ impl Sink for EventQueue {
     }
 
     /// Later than the beginning of the call around it, so that whoever sorts by time puts it inside.
-    fn enter_time(&mut self, stack: &CallStack<CopiedStack>, ticks: u64, context: &Context<'_>) -> u64 {
+    fn enter_time(&mut self, stack: &CallStack<Waits>, ticks: u64, context: &Context<'_>) -> u64 {
         let around = stack.open().find_map(|open| open.call.as_ref());
         let after = around.map_or(0, |call| call.start_ns.saturating_add(1));
         let ns = context.process.dir.ns(&context.shared.clock, ticks);
@@ -98,23 +96,19 @@ impl Sink for EventQueue {
     }
 
     /// So long after the beginning as the ticks say, whatever the clock has learned meanwhile.
-    fn exit_time(
-        &mut self,
-        stack: &mut CallStack<CopiedStack>,
-        number: u32,
-        ticks: u64,
-        context: &mut Context<'_>,
-    ) -> u64 {
-        let mut open = stack.find_mut(number);
+    fn exit_time(&mut self, stack: &mut CallStack<Waits>, number: u32, ticks: u64, context: &mut Context<'_>) -> u64 {
+        let open = stack.find_mut(number);
         let (dir, clock) = (&context.process.dir, &context.shared.clock);
         let ns = match open.as_ref().and_then(|open| open.call.as_ref()) {
             Some(call) => call.start_ns.saturating_add(dir.span(clock, ticks.saturating_sub(call.ticks))),
             None => dir.ns(clock, ticks),
         };
-        open.iter_mut().for_each(|open| {
-            host_stacks::ends(open, context);
+        if let Some(open) = open {
+            if host_stacks::ends(open, context) {
+                self.learned(open);
+            }
             kernel_facts(open, context);
-        });
+        }
         self.time(ns, ticks)
     }
 
@@ -126,16 +120,29 @@ impl Sink for EventQueue {
         self.last
     }
 
-    fn enter(&mut self, _stack: &CallStack<CopiedStack>, new: &NewCall<'_>) -> CopiedStack {
+    fn enter(&mut self, _stack: &CallStack<Waits>, new: &NewCall<'_>) -> Waits {
         let is_shown = new.shown == Shown::Yes;
         let is_decoded = self.decode && new.known.function.described.is_some();
+        let mut waits = Waits::default();
         if let Some(call) = new.call.filter(|_| is_shown || is_decoded) {
+            waits.enter = Some(self.pushed);
             self.push(Event::Enter(call.clone()), is_shown);
         }
-        None
+        waits
     }
 
-    fn exit(&mut self, _ring: &mut Ended<'_, CopiedStack>, ended: EndedCall<'_, CopiedStack>, _: &mut Context<'_>) {
+    /// The event with which the call began says it, if it still waits; else there is an event of its own.
+    fn learned(&mut self, open: &OpenCall<Waits>) {
+        let (Some(call), Some(number)) = (&open.call, open.data.enter) else { return };
+        let delivered = self.pushed - self.queue.len() as u64;
+        let place = number.checked_sub(delivered).and_then(|place| usize::try_from(place).ok());
+        match place.and_then(|place| self.queue.get_mut(place)) {
+            Some((_, Event::Enter(waiting), ..)) => *waiting = call.clone(),
+            _ => self.push(Event::Learned(call.clone()), open.shown == Shown::Yes),
+        }
+    }
+
+    fn exit(&mut self, _ring: &mut Ended<'_, Waits>, ended: EndedCall<'_, Waits>, _: &mut Context<'_>) {
         let Some(exit) = ended.exit.take() else { return };
         if ended.how.state == State::Unfinished {
             self.unfinished.extend(ended.shown.then_some(exit));
@@ -179,7 +186,9 @@ impl Sink for EventQueue {
         self.push(Event::Lookup(Box::new(lookup)), true);
     }
 
-    fn stack_piece(&mut self, open: &mut OpenCall<CopiedStack>, piece: &StackPiece<'_>, context: &mut Context<'_>) {
-        host_stacks::piece(open, piece, context);
+    fn stack_piece(&mut self, open: &mut OpenCall<Waits>, piece: &StackPiece<'_>, context: &mut Context<'_>) {
+        if host_stacks::piece(open, piece, context) {
+            self.learned(open);
+        }
     }
 }

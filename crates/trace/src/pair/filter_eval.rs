@@ -1,6 +1,5 @@
-//! Whether a call is wanted when its name alone does not tell: conditions on arguments. They are decided on the values
-//! that its own record has, and not on what other calls made known, so that the verdict does not depend on the order of
-//! threads.
+//! Whether a call is wanted, by conditions on its arguments. Only the call's own record decides, and no fact from other
+//! calls, so the verdict does not depend on the order of threads.
 
 use super::call_stack::CallStack;
 use super::open_call::Asked;

@@ -1,9 +1,10 @@
-//! The stacks that calls were made on: put together from their records piece by piece, and unwound when they are whole.
+//! The host stacks of calls: put together from their records piece by piece, and unwound when they are whole.
 
 use super::open_call::{OpenCall, Shown};
 use super::sink::Context;
 use cutap_stacks::{Of, Raw, Stack};
 use cutap_wire::stack::StackPiece;
+use std::sync::Arc;
 
 /// A stack, and when it was copied.
 #[derive(Debug, Clone)]
@@ -12,31 +13,44 @@ pub struct Copied {
     raw: Raw,
 }
 
-/// Takes a piece of the stack of an open call.
-pub fn piece(open: &mut OpenCall<Option<Box<Copied>>>, piece: &StackPiece<'_>, context: &mut Context<'_>) {
+/// What the queue of events keeps of an open call.
+#[derive(Debug, Clone, Default)]
+pub struct Waits {
+    /// Its stack as far as it was copied, until it is unwound.
+    pub copied: Option<Box<Copied>>,
+    /// Number of the event with which it began, if there is one.
+    pub enter: Option<u64>,
+}
+
+/// Takes a piece of the stack of an open call. True when the stack is known now.
+pub fn piece(open: &mut OpenCall<Waits>, piece: &StackPiece<'_>, context: &mut Context<'_>) -> bool {
     if open.call.is_none() || open.shown == Shown::No || !context.shared.decode {
-        return;
+        return false;
     }
     if let Some(registers) = piece.registers {
-        open.data = Some(Box::new(Copied { ticks: piece.ticks, raw: Raw::new(registers) }));
+        open.data.copied = Some(Box::new(Copied { ticks: piece.ticks, raw: Raw::new(registers) }));
     }
-    let Some(copied) = &mut open.data else { return };
+    let Some(copied) = &mut open.data.copied else { return false };
     let mut last = piece.piece + 1 >= piece.pieces;
     for fragment in piece.memory {
         copied.raw.add(fragment.address, fragment.bytes);
         // No more could be read.
         last |= (fragment.bytes.len() as u64) < u64::from(fragment.meant);
     }
-    if last {
-        ends(open, context);
-    }
+    last && ends(open, context)
 }
 
 /// The call ends, or its stack is whole: no piece will follow, also if not all of them were written.
-pub fn ends(open: &mut OpenCall<Option<Box<Copied>>>, context: &mut Context<'_>) {
-    let (Some(copied), Some(call)) = (open.data.take(), &open.call) else { return };
+/// True when the stack is known now.
+pub fn ends(open: &mut OpenCall<Waits>, context: &mut Context<'_>) -> bool {
+    let (Some(copied), Some(call)) = (open.data.copied.take(), &mut open.call) else { return false };
     let inside = call.function.instance.is_some();
-    let _ = call.stack.set(unwound(&copied, inside, context));
+    let stack = unwound(&copied, inside, context);
+    if call.stack.is_some() {
+        return false;
+    }
+    Arc::make_mut(call).stack = Some(Arc::new(stack));
+    true
 }
 
 /// The frames of a stack; with `inside`, of a call that a runtime reports from inside.

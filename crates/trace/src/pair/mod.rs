@@ -1,4 +1,4 @@
-//! Which exit record belongs to which enter record: the calls of one ring, in its order.
+//! Pairs enter and exit records: the calls of one ring, in its order.
 
 pub mod call_builder;
 pub mod call_stack;

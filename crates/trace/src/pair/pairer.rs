@@ -1,12 +1,12 @@
-//! Pairs the enter and exit records of one ring, and decides which of its calls are shown. It is the only place that
-//! says how a call can end; what becomes of a call is the sink's business.
+//! Pairs the enter and exit records of one ring, and decides which of its calls are shown. The ways in which a call can
+//! end are defined here and nowhere else. A sink uses the calls.
 //!
 //! A call ends in one of five ways:
-//! - It *returns*: its exit record is there.
-//! - It is *unwound*: a record says that an exception or the end of its thread left it. Its end is known.
-//! - It is *given up*: a later record shows that it cannot be open any more. When it was left is unknown. It counts as
-//!   unwound.
-//! - It returns *late*: it was given up before, and its exit record is there after all. Fibres do that.
+//!
+//! - It *returns*: its exit record exists.
+//! - It is *unwound*: a record says that an exception or the end of its thread left it. The time of its end is known.
+//! - It is *given up*: a later record shows that it cannot be open any more. The time is unknown. It counts as unwound.
+//! - It returns *late*: it was given up before, and then its exit record came. Fibres do that.
 //! - It is *unfinished*: it is open where the ring ends.
 //!
 //! A function that is jumped to has an enter record only. Such a call never gets on the stack.
@@ -17,7 +17,7 @@ use super::filter_eval::evaluate;
 use super::open_call::{Asked, OpenCall, Shown};
 use super::shared::Shared;
 use super::sink::{Context, Ended, EndedCall, Ending, NewCall, Sink};
-use crate::event::{Call, Exit, State, Thread};
+use crate::event::{Call, Exit, Layer, State, Thread};
 use crate::io::clock::Pair;
 use crate::io::pages::ChunkPage;
 use crate::ring::reader::Item;
@@ -109,13 +109,15 @@ impl<S: Sink> Pairer<S> {
             }
             Record::Thread { tid } => self.thread(tid, context),
             Record::Note { number, what, value } => {
-                if let Some(open) = self.stack.find_mut(number) {
-                    call_builder::noted(open, what, value, context.process);
+                if let Some(open) = self.stack.find_mut(number)
+                    && call_builder::noted(open, what, value, context.process)
+                {
+                    self.sink.learned(open);
                 }
             }
             Record::Memory(piece) => {
-                let open = self.stack.find_mut(piece.number).and_then(|open| open.call.as_ref());
-                open.iter().for_each(|call| call.add_piece(|pieces| pieces.take(&piece)));
+                let open = self.stack.find_mut(piece.number).and_then(|open| open.call.as_mut());
+                open.into_iter().for_each(|call| Arc::make_mut(call).pieces.get_or_insert_default().take(&piece));
             }
             Record::Stack(piece) => {
                 if let Some(open) = self.stack.find_mut(piece.number) {
@@ -158,7 +160,11 @@ impl<S: Sink> Pairer<S> {
         if needed && let Some(known) = context.known(slot).cloned() {
             // Calls that are shown at their end stand alone.
             let depth = if context.shared.resolver.filter.needs_end() { 0 } else { self.stack.depth() };
-            let entered = EnterRecord { ns, ticks, caller, depth, words, memory };
+            let entered = EnterRecord { number, ns, ticks, caller, depth, words, memory };
+            if known.function.layer == Layer::HIDDEN {
+                // Libraries that request a table are named then.
+                context.process.read_new_names();
+            }
             let made = call_builder::call(&self.stack, thread, &known, &entered, kernel.as_ref(), context);
             asked = asks.then(|| call_builder::asked(&mut self.stack, &known, &made, context.process)).flatten();
             call = Some(made);

@@ -1,4 +1,4 @@
-//! What the rings of all processes share while they are read.
+//! Data that the rings of all processes share while they are read.
 
 use crate::io::clock::Clock;
 use crate::symbols::functions::Resolver;

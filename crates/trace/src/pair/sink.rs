@@ -1,4 +1,4 @@
-//! The interface between the pairer and those who use its calls: what a sink gets when a call begins and when it ends.
+//! The interface between the pairer and the users of its calls: what a sink gets when a call begins and when it ends.
 
 use super::call_stack::CallStack;
 use super::open_call::{OpenCall, Shown};
@@ -63,6 +63,9 @@ pub trait Sink: Sized {
 
     /// A call begins inside the open ones.
     fn enter(&mut self, stack: &CallStack<Self::Data>, new: &NewCall<'_>) -> Self::Data;
+
+    /// More is known of an open call.
+    fn learned(&mut self, _open: &OpenCall<Self::Data>) {}
 
     /// What has begun has no end.
     fn entry_only(&mut self, _new: &NewCall<'_>, _data: Self::Data) {}

@@ -1,4 +1,4 @@
-//! One ring that is read for its events. They wait here for earlier ones of other threads.
+//! One ring that is read for its events. They wait here for earlier events of other threads.
 
 use super::event_queue::EventQueue;
 use super::pairer::Pairer;

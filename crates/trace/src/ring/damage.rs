@@ -1,6 +1,5 @@
-//! Which chunks of a ring on disk are damaged as their heads tell: the one rule for all who read a run directory or
-//! take it into a file. What is being written, opened anew or given back just now must never look damaged, so what
-//! changes is looked at twice.
+//! Which chunks of a ring on disk are damaged, by their heads: the one rule for all readers of a run directory. A chunk
+//! that is being written, opened again or given back must never look damaged, so what changes is read twice.
 
 use super::chunk_file::{ChunkFile, in_order};
 use crate::io::bytes::read_at;

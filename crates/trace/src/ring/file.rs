@@ -1,5 +1,5 @@
-//! The bytes of a ring, wherever they are: in a file of its own, or with the first page and the first chunk in a heads
-//! file that it shares with other rings (`cutap_wire::ring::shared_head`). Readers see one file in both cases.
+//! The bytes of a ring. They are in a file of its own, or the first page and the first chunk are in a heads file that
+//! rings share (`cutap_wire::ring::shared_head`). Readers see one file in both cases.
 
 use crate::io::bytes::{u32_at, u64_at};
 use crate::io::file::Bytes;

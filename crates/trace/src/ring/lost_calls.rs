@@ -1,5 +1,5 @@
-//! How many calls are missing with a damaged part of a ring. Each chunk's head counts the calls of its ring before the
-//! chunk and up to its end, so the heads around what is missing tell the number.
+//! The number of calls that are missing with a damaged part of a ring. Each chunk's head counts the calls of its ring
+//! before the chunk and up to its end. So the heads around a missing part give the number.
 
 use crate::io::pages::{ChunkPage, SHORTEST_CALL};
 

@@ -1,4 +1,4 @@
-//! One ring: its chunks and records in order, and which of them are damaged or missing. A record is not interpreted
+//! One ring: its chunks and records in order, and which of them are damaged or missing. Records are not interpreted
 //! here.
 
 pub mod chunk_file;

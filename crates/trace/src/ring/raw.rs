@@ -1,5 +1,5 @@
-//! The chunks of one ring as bytes, for those who copy a ring and do not interpret its records. [`super::reader`] reads
-//! the same chunks for their records, and by the same rules.
+//! The chunks of one ring as bytes, for copies of a ring. [`super::reader`] reads the same chunks for their records, by
+//! the same rules.
 
 use super::chunk_file::ChunkFile;
 use super::damage::{Heads, Reuse};

@@ -1,5 +1,5 @@
-//! What to do where no record follows: it is not finished, will never be, makes no sense, or the chunk ends here. While
-//! somebody may write, nothing is passed over that may still be written.
+//! What to do where no record follows: the record is unfinished, will never be finished, or makes no sense, or the
+//! chunk ends. While a writer may be active, nothing is skipped that it may still write.
 
 use super::lost_calls::LostCalls;
 use super::reader::{Ring, STUCK_NS};

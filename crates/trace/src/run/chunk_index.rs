@@ -1,6 +1,6 @@
-//! Where the chunks of a ring stand in a recording: two or three bytes for each, so that the index of a long recording
-//! is a small part of its reader's memory. Chunks nearly always follow each other by number and in the file; where they
-//! do not, a run of them begins anew, and where numbers come twice the later ones count.
+//! Where the chunks of a ring are in a recording, in two or three bytes a chunk, so that the index of a long recording
+//! stays small. Chunks nearly always follow each other by number and in the file. Where they do not, a new run begins;
+//! if a number comes twice, the later chunk counts.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What can go wrong for the whole run. What goes wrong with one file of it is no error: it is
-//! counted, and listed in [`crate::End`].
+//! Errors that concern a whole run. Problems with one file are no errors: they are counted, and listed in
+//! [`crate::End`].
 
 use std::io;
 use std::path::PathBuf;

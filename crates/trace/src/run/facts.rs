@@ -1,5 +1,5 @@
-//! What a run says of itself beside its calls: how far a recording can be read, when the run was switched, what was
-//! reached and not recorded.
+//! Facts about a run beside its calls: how far a recording can be read, when the run was switched, what was reached and
+//! not recorded.
 
 use cutap_file::Cut;
 

@@ -1,4 +1,4 @@
-//! Whether a process still runs, as /proc tells.
+//! Whether a process still runs, by /proc.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! The files of one run, in a run directory or a recording: its processes, rings and names, and what the run says of
-//! itself.
+//! The files of one run, in a run directory or a recording: its processes, rings and names, and facts about the run.
 
 pub mod chunk_index;
 pub mod disk;

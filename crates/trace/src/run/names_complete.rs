@@ -1,5 +1,5 @@
-//! Whether the names of a process are all there, so that a slot without one can only be damage. Where that is not sure
-//! they are not: calls whose names are lost must still be shown.
+//! Whether the names of a process are complete, so that a slot without a name can only be damage. In case of doubt they
+//! are not: calls whose names are lost must still be shown.
 
 use super::disk::Disk;
 use crate::io::bytes::{read_at, u64_at};

@@ -1,6 +1,6 @@
 //! Reads a `names` file while it is written. Threads write their names at the same time, so a name may be finished
-//! before one that precedes it: what is not there yet is a hole, and each hole is read again. Two sinks exist: names,
-//! for those who use them, and bytes, for those who copy the file.
+//! before one that precedes it. A name that is not finished is a hole, and each hole is read again. Two sinks exist:
+//! names, for those who use them, and bytes, for those who copy the file.
 //!
 //! A copy of bytes that are being written is no snapshot: a processor may copy the end of a cell before its beginning
 //! (seen on an AMD EPYC). Each piece is therefore read twice, and only a name that is finished in the first copy is

@@ -1,6 +1,5 @@
-//! Unpacks the chunks of a recording on a separate thread, a few ahead of whoever reads them, so that
-//! unpacking and reading share two processors. Chunks are asked for in order; any other order works, and
-//! is slower.
+//! Unpacks the chunks of a recording on a thread of its own, a few ahead of the reader, so that unpacking and reading
+//! share two processors. Chunks are read in order; any other order works, and is slower.
 
 use cutap_file::Block;
 use std::collections::{BTreeSet, VecDeque};

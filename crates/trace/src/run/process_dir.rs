@@ -1,5 +1,5 @@
-//! The folder of one process: its page, its names, its rings, each of which may appear late, grow,
-//! stay unfinished or vanish. What cannot be read now is tried again at the next round.
+//! The folder of one process: its page, its names, its rings, each of which may appear late, grow, stay unfinished or
+//! vanish. What cannot be read now is tried in the next round.
 
 use super::liveness::living;
 use super::names_complete::all_named;

@@ -1,6 +1,6 @@
-//! A recording as the files of a run: its pages, its names put together, its chunks one behind the other as in a ring,
-//! read and unpacked when somebody wants them. Of a chunk only its place in the file is kept, so that a long recording
-//! needs no more memory than a short one.
+//! A recording as the files of a run: its pages, its names put together, its chunks in order as in a ring. Blocks are
+//! unpacked when they are read. Only the place of each chunk is kept in memory, so a long recording needs no more than
+//! a short one.
 
 use super::chunk_index::Index;
 use super::error::Error;

@@ -1,5 +1,4 @@
-//! A run that was opened, wherever it lies: its bytes, and how far they could be read. Refuses what is
-//! no run of ours, and what another version wrote.
+//! An open run, and how far it could be read. Refuses what is no run of cutap, and what another version wrote.
 
 use super::disk::Disk;
 use super::error::Error;

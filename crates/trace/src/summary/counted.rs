@@ -1,4 +1,5 @@
-//! What a run counted under -C: how often each function was called, from the files of numbers that each process leaves.
+//! The counts of a run under -C: how often each function was called, from the files of numbers that each process
+//! leaves.
 
 use crate::event::{Function, Instance, Layer};
 use crate::io::bytes::u32_at;

@@ -1,4 +1,4 @@
-//! What is known when reading ends: what never finished, what was not seen and why.
+//! Facts that are known when reading ends: calls that never ended, calls that were not seen, and why.
 
 use super::counted::Counted;
 use super::unseen::Unseen;

@@ -1,4 +1,4 @@
-//! What is known at the end of a run beside its calls: what never ended, what was not recorded, and why.
+//! Facts at the end of a run beside its calls: calls that never ended or were not recorded, and why.
 
 pub mod counted;
 pub mod damage;

@@ -1,5 +1,4 @@
-//! What the processes of a run noticed and counted themselves: the end of a trace without its calls, of which none is
-//! read.
+//! Events that the processes of a run counted themselves: the end of a trace, without reading its calls.
 
 use super::end::End;
 use crate::io::clock::Clock;

@@ -1,6 +1,5 @@
-//! How far a run was seen at all, by its control page and the pages of its processes: in how many programs the library
-//! was, how many processes loaded the driver, how many other runs began inside this one. It counts. Why calls may be
-//! missing is for the report.
+//! How much of a run was seen, by its control page and the pages of its processes: programs that loaded the library,
+//! processes that loaded the driver, runs inside this one. The report says why calls may be missing.
 
 use crate::io::bytes::{u32_at, u64_at};
 use cutap_wire::control::{self, Control};

@@ -1,4 +1,4 @@
-//! Functions as records call them: their descriptions, and what pairing and filtering need to know about each.
+//! Functions of slots: their descriptions, and the facts that pairing and filtering need.
 
 use crate::decode::effects::apply::known_by_name;
 use crate::event::described::{Described, Recorded, find};

@@ -1,5 +1,5 @@
-//! What slots, objects, instances and kernels of one process are called. Functions are made when a
-//! record first asks for them: until then their object or instance may still be on its way.
+//! Names of the slots, objects, instances and kernels of one process. A function is made when a record first refers to
+//! it: before that its object or instance may still be missing.
 
 use super::functions::{KnownFunction, Launch, Resolver, UNKNOWN, described, function, launch_of, shape, words_of};
 use crate::event::described::Recorded;

@@ -1,4 +1,4 @@
-//! A process of a run with its names: the functions of its slots, made when a record first asks for them.
+//! A process of a run with its names: the functions of its slots, made when a record first refers to them.
 
 use super::functions::{KnownFunction, Resolver};
 use super::names::Names;

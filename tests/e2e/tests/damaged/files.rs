@@ -98,7 +98,9 @@ fn a_ring_whose_number_was_taken_and_that_was_never_made() {
     assert!(finish(&mut under_env(&from, "steady")).status.success());
     let page = process(&from).join("process");
     let good = fs::read(&page).unwrap();
-    assert_eq!((&good[56..60], &good[2048..2052]), (&[3, 0, 0, 0][..], &[3, 0, 0, 0][..]), "three made and finished");
+    let finished = std::mem::offset_of!(cutap_wire::process::Process, finished);
+    let counts = (&good[56..60], &good[finished..][..4]);
+    assert_eq!(counts, (&[3, 0, 0, 0][..], &[3, 0, 0, 0][..]), "three made and finished");
     fs::write(&page, [&good[..56], &[5], &good[57..]].concat()).unwrap();
     is_good(&from, "two numbers without a ring");
     assert!(run(&["recover"], &[&from, Path::new("-o"), &file]).status.success());

@@ -389,3 +389,22 @@ fn last_error_in_hooks() {
         assert!(!run.stderr.contains("result was"), "{which}: {}", run.stderr);
     }
 }
+
+/// Hidden functions by their slots, and only for hooks that name the layer; a changed result reaches the runtime.
+#[test]
+fn hidden_functions() {
+    for runtime in runtimes() {
+        let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+        let said = simulated(&[&hook("hidden")], &program, &[]);
+        assert!(said.contains("hook: 6bd5fb6c[2] 0\n") && !said.contains("CUTAP_HIDDEN"), "{said}");
+        assert!(said.contains("100 bytes: 0\n"), "{said}");
+        let folder = scratch("hidden-hook");
+        let file = folder.join("trace");
+        let words = ["trace", "--sim", "-e", "hidden", "-o", text(&file)];
+        let run = under(&words, &[&hook("hidden")], &[text(&program)], &[("HOOK_REFUSE", "1")]);
+        assert!(!run.stdout.contains("100 bytes: 0\n"), "{}", run.stdout);
+        let trace = std::fs::read_to_string(&file).expect("a trace");
+        let line = trace.lines().find(|l| l.contains("6bd5fb6c[2]:primary_context(")).expect("the call");
+        assert!(line.contains("= CUDA_ERROR_OUT_OF_MEMORY !") && line.contains("hidden.so"), "{line}");
+    }
+}

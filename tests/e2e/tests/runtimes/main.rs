@@ -6,6 +6,7 @@ mod export;
 mod filtered;
 mod forum;
 mod handler;
+mod hidden;
 mod instructions;
 mod launches;
 mod layered;

@@ -148,6 +148,7 @@ pub fn run(program: &Path, arguments: &[&str], flags: &[&str]) -> Run {
     traced.arg("trace").arg("--sim").args(flags.iter().map(|f| f.replace("$F", &place)));
     traced.arg("-o").arg(folder.join("trace")).arg("--").arg(program).args(arguments);
     traced.env("LD_LIBRARY_PATH", &beside).env("CALLS", folder.join("calls")).env("TABLES", folder.join("tables"));
+    traced.env("CUTAP_SIM_HIDDEN", folder.join("hidden"));
     let traced = finish(traced.current_dir(&*folder));
     same(program, &plain, &traced);
     let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();

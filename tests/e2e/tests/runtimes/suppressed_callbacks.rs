@@ -14,7 +14,7 @@ use std::process::Command;
 fn run(program: &Path, flags: &[&str], preload: Option<&Path>) -> ([u64; 3], [usize; 2]) {
     let folder = scratch("quiet");
     let (trace, first, second) = (folder.join("trace"), folder.join("first"), folder.join("second"));
-    let copy = |to: &Path| format!("cp {}/run/s* {}", folder.display(), to.display());
+    let copy = |to: &Path| format!("cp {}/run/control.[0-9]* {}", folder.display(), to.display());
     let mut command = Command::new(cutap());
     command
         .arg("trace")

@@ -1,12 +1,13 @@
 //! `cutap kernel decode`: decodes a log of kernel calls.
 
-use super::own;
+use super::args::{DriverArgs, SelectArgs, StyleArgs};
+use super::{input, own};
 use crate::args::JsonArgs;
 use crate::stdout::written;
 use cutap_collect::{Result, say};
 use cutap_kernel::decode::Decoder;
+use cutap_kernel::show;
 use cutap_kernel::show::text::{Style, Text, footer};
-use cutap_kernel::{formats, show};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -18,39 +19,17 @@ pub struct Decode {
     json: JsonArgs,
     #[command(flatten)]
     driver: DriverArgs,
-    /// cutap's JSON, output of strace -e trace=ioctl -X raw, or a log of libcudest's shim
+    #[command(flatten)]
+    select: SelectArgs,
+    /// A recording, cutap's JSON, output of strace -e trace=ioctl -X raw, or a log of libcudest's shim
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
-/// How calls are printed.
-#[derive(Debug, clap::Args)]
-pub struct StyleArgs {
-    /// All fields, also those that are 0
-    #[arg(short = 'v', long)]
-    verbose: bool,
-    /// Also the bytes of the argument and of embedded pointers, before and after
-    #[arg(short = 'x', long)]
-    hex: bool,
-}
-
-impl StyleArgs {
-    pub fn style(&self) -> Style {
-        Style { verbose: self.verbose, hex: self.hex, ..Style::default() }
-    }
-}
-
-/// The driver whose tables are used.
-#[derive(Debug, clap::Args)]
-pub struct DriverArgs {
-    /// Decode by the tables of this driver version, such as 580.159.04
-    #[arg(long, value_name = "VERSION")]
-    pub driver: Option<String>,
-}
-
 impl Decode {
     pub fn run(self) -> Result<()> {
-        let run = formats::read_file(&self.file).map_err(own)?;
+        let run = input::read_all(&self.file)?;
+        let select = self.select.select();
         let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
         say(&decoder.description());
         let threads = run.calls.iter().any(|call| (call.pid, call.tid) != (0, 0));
@@ -60,7 +39,7 @@ impl Decode {
             if self.json.json {
                 cutap_kernel::json::write_head(&run.head, &mut out)?;
             }
-            for call in &run.calls {
+            for call in run.calls.iter().filter(|call| select.matches(call, &decoder)) {
                 match self.json.json {
                     true => writeln!(out, "{}", show::json::line(call, &decoder))?,
                     false => out.write_all(text.line(call).as_bytes())?,

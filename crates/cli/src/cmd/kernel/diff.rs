@@ -1,13 +1,13 @@
 //! `cutap kernel diff`: compares two driver releases, or two runs.
 
-use super::decode::DriverArgs;
-use super::own;
+use super::args::DriverArgs;
+use super::{input, own};
 use crate::args::JsonArgs;
 use crate::stdout::print;
 use cutap_collect::{Error, Result, say};
+use cutap_kernel::Run;
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::diff::{Used, is_version, release, runs, tables};
-use cutap_kernel::{Run, formats};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub struct Diff {
     json: JsonArgs,
     #[command(flatten)]
     driver: DriverArgs,
-    /// A driver release or branch (570, 580.142), or a file of kernel calls
+    /// A driver release or branch (570, 580.142), or a recording or log of kernel calls
     #[arg(value_name = "A")]
     first: PathBuf,
     /// Another one of the same kind
@@ -40,7 +40,7 @@ impl Diff {
         let (old, new) = (release(old).map_err(own)?, release(new).map_err(own)?);
         let used = match &self.used_by {
             Some(path) => {
-                let run = formats::read_file(path).map_err(own)?;
+                let run = input::read_all(path)?;
                 let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
                 say(&format!("{}: {}", path.display(), decoder.description()));
                 Some(Used::of(&run, &decoder))
@@ -56,7 +56,7 @@ impl Diff {
             return Err(Error::own("--used-by is for two driver releases; leave it out to compare runs"));
         }
         let read = |path: &Path| -> Result<(Run, Decoder)> {
-            let run = formats::read_file(path).map_err(own)?;
+            let run = input::read_all(path)?;
             let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
             say(&format!("{}: {}", path.display(), decoder.description()));
             Ok((run, decoder))

@@ -1,19 +1,17 @@
-//! `cutap kernel trace`: the calls of a program to the kernel driver.
+//! `cutap kernel trace`: runs a program and prints what its CUDA libraries send to the kernel driver.
 
-use super::decode::{DriverArgs, StyleArgs};
-use super::own;
-use crate::args::JsonArgs;
-use cutap_collect::{Error, Result, cannot, forward_signals, output_file, say, start_outside};
-use cutap_kernel::decode::{Decoder, running_driver};
-use cutap_kernel::formats::is_of_driver;
-use cutap_kernel::ptrace::{Ended, Gate, Tracer};
-use cutap_kernel::show::text::{Style, Text};
-use cutap_kernel::{Action, Head, KernelCall, Run, json};
+use super::answers;
+use super::args::{DriverArgs, SelectArgs, StyleArgs};
+use super::outside::Outside;
+use crate::args::{CaptureArgs, JsonArgs, LossyArgs};
+use crate::embedded::LIBRARIES;
+use cutap_collect::{Error, OutputFormat, Result, TraceOptions};
+use cutap_report::KernelStyle;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The layer is added to the others: CUDA calls are headings.
+pub(super) const FILTER: &str = "kernel";
 
 #[derive(Debug, clap::Args)]
 pub struct Trace {
@@ -23,169 +21,66 @@ pub struct Trace {
     /// Trace this running process by ptrace; every system call of it becomes slow
     #[arg(short = 'p', long, value_name = "PID", conflicts_with_all = ["ptrace", "program"])]
     pid: Option<i32>,
-    /// Write to FILE, not to standard error
-    #[arg(short = 'o', value_name = "FILE")]
-    file: Option<PathBuf>,
     #[command(flatten)]
     style: StyleArgs,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
     driver: DriverArgs,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    answers: answers::AnswerArgs,
+    /// Write to FILE, not to standard error
+    #[arg(short = 'o', value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    capture: CaptureArgs,
+    #[command(flatten)]
+    lossy: LossyArgs,
+    /// Leave child processes alone
+    #[arg(long)]
+    no_follow_children: bool,
     /// The program and its arguments
     #[arg(required_unless_present = "pid", trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
 }
 
-/// Set by a signal that asks cutap to leave the traced process.
-static LEAVE: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn leave(_: libc::c_int) {
-    LEAVE.store(true, Ordering::Relaxed);
-}
-
 impl Trace {
     pub fn run(self) -> Result<()> {
-        match (self.pid, self.ptrace) {
-            (Some(pid), _) => self.attach(pid),
-            (None, true) => self.ptrace(),
-            (None, false) => Err(Error::own("cutap kernel trace needs --ptrace or -p PID")),
+        if self.ptrace || self.pid.is_some() {
+            return self.outside();
         }
-    }
-
-    fn ptrace(&self) -> Result<()> {
-        let decoder = self.decoder()?;
-        let mut output = self.output(&decoder)?;
-        let gate = Gate::new().map_err(own)?;
-        let pid = start_outside(&self.program, &|| gate.child(), &|pid| gate.parent(pid).map_err(|e| e.0))?;
-        forward_signals(pid);
-        say("traced by ptrace with a seccomp filter; no_new_privs is set, so set-user-ID programs get no privileges");
-        let mut sink = |call: KernelCall| output.call(&call);
-        let mut tracer = Tracer::of_child(pid, decoder.tables, &mut sink);
-        let ended = tracer.run(&LEAVE);
-        let narrow = tracer.narrow();
-        let written = output.end(narrow);
-        match ended {
-            Ended::Code(0) => written,
-            ended => {
-                written.unwrap_or_else(|e| say(&e.to_string()));
-                exit_like(ended)
-            }
-        }
-    }
-
-    fn attach(&self, pid: i32) -> Result<()> {
-        if pid <= 0 || u32::try_from(pid).is_ok_and(|pid| pid == std::process::id()) {
-            return Err(Error::own(format!("cannot trace process {pid}: give the number of another process")));
-        }
-        let decoder = self.decoder()?;
-        let mut output = self.output(&decoder)?;
-        let mut sink = |call: KernelCall| output.call(&call);
-        let mut tracer = Tracer::attach(pid, decoder.tables, &mut sink).map_err(own)?;
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            // SAFETY: the handler stores to one atomic variable.
-            unsafe { libc::signal(signal, leave as extern "C" fn(libc::c_int) as libc::sighandler_t) };
-        }
-        say(&format!(
-            "process {pid} is traced by ptrace, which stops it at every system call: it is slow meanwhile; Ctrl-C leaves it running"
-        ));
-        let ended = tracer.run(&LEAVE);
-        let narrow = tracer.narrow();
-        say(&match ended {
-            Ended::Code(code) => format!("process {pid} exited with {code}"),
-            Ended::Signal(signal) => format!("process {pid} was ended by signal {signal}"),
-            Ended::Detached => format!("process {pid} is left running"),
-        });
-        output.end(narrow)
-    }
-
-    /// The tables of the running driver; without a driver the usual ones.
-    fn decoder(&self) -> Result<Decoder> {
-        let decoder = Decoder::new(self.driver.driver.as_deref(), &Run::default()).map_err(own)?;
-        if running_driver().is_none() {
-            say("no NVIDIA driver runs on this machine (there is no /sys/module/nvidia/version)");
-        }
-        say(&decoder.description());
-        Ok(decoder)
-    }
-
-    fn output<'a>(&self, decoder: &'a Decoder) -> Result<Output<'a>> {
-        let out: Box<dyn Write> = match &self.file {
-            Some(path) => {
-                let fail = |e| cannot("write the trace to", path, &e, "give a file that you may write");
-                if output_file::is_of_a_run(path) {
-                    return Err(Error::own(format!("{} is a file of a run directory; give another", path.display())));
-                }
-                Box::new(BufWriter::with_capacity(1 << 16, File::create(path).map_err(fail)?))
-            }
-            None => Box::new(io::stderr()),
+        let (json, driver, select) = (self.json.json, self.driver.driver, self.select.select());
+        let mut words = self.program.into_iter();
+        let kernel_answers = self.answers.rows(driver.as_deref())?;
+        let style = self.style.style();
+        let kernel =
+            KernelStyle { json, verbose: style.verbose, hex: style.hex, driver, select, ..KernelStyle::default() };
+        let options = TraceOptions {
+            form: OutputFormat::default(),
+            kernel: Some(kernel),
+            kernel_answers,
+            filter: Some(FILTER.into()),
+            program: words.next().unwrap_or_default(),
+            args: words.collect(),
+            no_follow: self.no_follow_children,
+            output: self.file,
+            full: self.lossy.policy(),
+            ..self.capture.add_to(TraceOptions::default())
         };
-        let style = Style { threads: true, parents: false, ..self.style.style() };
-        let mut output = Output {
-            out,
-            text: Text::new(decoder, style),
-            json: self.json.json,
-            verbose: style.verbose,
-            calls: 0,
-            failed: None,
-        };
-        if self.json.json {
-            let program = self.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            let source = Some("ptrace".to_owned());
-            let head = Head { driver: running_driver(), program, source, ..Head::default() };
-            output.failed = json::write_head(&head, &mut output.out).err();
-        }
-        Ok(output)
-    }
-}
-
-/// Where the calls go. An error of a write is kept, for the program must run to its end.
-struct Output<'a> {
-    out: Box<dyn Write>,
-    text: Text<'a>,
-    json: bool,
-    verbose: bool,
-    calls: u64,
-    failed: Option<io::Error>,
-}
-
-impl Output<'_> {
-    fn call(&mut self, call: &KernelCall) {
-        self.calls += u64::from(matches!(call.action, Action::Ioctl(_)));
-        // A sandbox must permit these opens too, so JSON has them all.
-        let of_driver = !matches!(&call.action, Action::Open { path, .. } if !is_of_driver(path));
-        if self.failed.is_some() || !(of_driver || self.json || self.verbose) {
-            return;
-        }
-        let written = match self.json {
-            true => json::write_call(call, &mut self.out),
-            false => self.out.write_all(self.text.line(call).as_bytes()),
-        };
-        self.failed = written.err();
+        cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }
 
-    fn end(mut self, narrow: u64) -> Result<()> {
-        let failed = self.failed.take().or(self.out.flush().err());
-        if narrow > 0 {
-            say(&format!("{narrow} ioctls of 32-bit code are not decoded"));
+    /// By ptrace: nothing of ours is in the program.
+    fn outside(self) -> Result<()> {
+        if !self.answers.is_empty() {
+            return Err(Error::own(
+                "--deny and --fail need the trace from inside, for ptrace only reads; leave --ptrace and -p out",
+            ));
         }
-        if self.calls == 0 {
-            say("no ioctl to the NVIDIA driver was made");
-        }
-        match failed {
-            Some(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-                let why = cutap_collect::reason(&e);
-                Err(Error::own(format!("cannot write the trace: {why}; {} ioctls were made", self.calls)))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-fn exit_like(ended: Ended) -> ! {
-    match ended {
-        Ended::Code(code) => cutap_collect::ExitKind::Code(code).exit_like(),
-        Ended::Signal(signal) => cutap_collect::ExitKind::Signal(signal).exit_like(),
-        Ended::Detached => std::process::exit(cutap_collect::OWN_FAILURE.into()),
+        let (style, json, select) = (self.style.style(), self.json.json, self.select.select());
+        Outside { select, pid: self.pid, file: self.file, style, json, driver: self.driver, program: self.program }
+            .run()
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Where {
     /// Instructions to print before and after each call
-    #[arg(short = 'C', long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..=64))]
+    #[arg(short = 'C', long, value_name = "N", default_value_t = 4)]
     context: u8,
     /// Only calls of this function: ioctl, mmap, mmap64, getenv, secure_getenv, syscall
     #[arg(long, value_name = "NAME")]
@@ -26,7 +26,7 @@ impl Where {
     pub fn run(self) -> Result<()> {
         for file in &self.files {
             let binary = Binary::read(file).map_err(own)?;
-            let mut found = sites::find(&binary, self.context.into());
+            let mut found = sites::find(&binary, self.context.min(64).into());
             found.retain(|site| self.function.as_deref().is_none_or(|name| name == site.function));
             let name = file.to_string_lossy();
             print(&if self.json.json { sites::json(&name, &found) } else { sites::text(&name, &found) })?;

@@ -24,7 +24,7 @@ pub const CUBLAS_STATUS_STRING: u32 = 21;
 
 pub const CUBLAS_CXX: u32 = 22;
 
-/// A program with a runtime linked in, a driver and a library.
+/// A program with a static runtime, a driver and a library.
 pub fn program(run: &Run, pid: u32) -> Process {
     let mut process = run.process(pid, "/tmp/saxpy");
     process.driver(&["cuMemAlloc_v2", "cuLaunchKernel"]);
@@ -95,7 +95,7 @@ pub fn decoded(run: &Path, filter: &str) -> String {
     String::from_utf8(output.get_ref().clone()).unwrap()
 }
 
-/// As text, by somebody who looks at the first event only when the last one has been read.
+/// As text, where the first event is written after the last one was read.
 pub fn decoded_later(run: &Path) -> String {
     let options = ReaderOptions { tables: &cutap_trace::made::tables::TABLES, ..ReaderOptions::default() };
     let mut follow = EventReader::open(run, options).unwrap();
@@ -106,7 +106,7 @@ pub fn decoded_later(run: &Path) -> String {
     };
     follow.poll_while(true, &mut keep).unwrap();
     let mut output = Text::new(Vec::new(), false);
-    all.into_iter().for_each(|handed| output.event(&handed.open()).unwrap());
+    all.iter().for_each(|event| output.event(event).unwrap());
     output.end(&follow.end()).unwrap();
     String::from_utf8(output.get_ref().clone()).unwrap()
 }

@@ -1,7 +1,7 @@
 //! The positions of multiprocessors. cuBLASLt and the engines of cuDNN read them before they choose a kernel in half
 //! precision, and do not check whether the table exists.
 
-use super::table::Table;
+use super::table::{AnyTable, Known, Table};
 use crate::abi::{Fault, Out, lifecycle};
 use std::sync::atomic::Ordering;
 
@@ -23,8 +23,8 @@ static PLACE: [u8; 66] = [
 /// The table of the real driver has 17 words. This one states a size of 5, because nvrtc and cuDNN use more slots of
 /// a larger table, for unknown purposes. Those slots return NOT_SUPPORTED. cuBLASLt does not check the size: it
 /// releases its result through slot 13.
-pub static CLUSTERS: Table<17> =
-    Table::refusing(5, unknown as *const ()).with(4, clusters as *const ()).with(13, given_back as *const ());
+pub static CLUSTERS: Table<Clusters, 17> =
+    Table::refusing(5, unknown as *const ()).with::<4>(clusters as *const ()).with::<13>(given_back as *const ());
 
 extern "C" fn given_back(_cluster: *const u8, _place: *const u8) -> u32 {
     0
@@ -42,4 +42,13 @@ extern "C" fn clusters(cluster: Out<*const u8>, place: Out<*const u8>) -> u32 {
 extern "C" fn unknown() -> u32 {
     crate::counts::HIDDEN.fetch_add(1, Ordering::Relaxed);
     Fault::NOT_SUPPORTED.0
+}
+
+/// Stands for [`CLUSTERS`].
+pub struct Clusters;
+
+impl Known for Clusters {
+    fn table() -> &'static dyn AnyTable {
+        &CLUSTERS
+    }
 }

@@ -1,11 +1,11 @@
 //! The current context without callbacks, values that a runtime stores with a context, and checks of a context.
 
-use super::table::Table;
+use super::table::{AnyTable, Known, Table};
 use crate::abi::{Fault, Out, answer};
 use crate::driver::current;
 use crate::state::{Destructor, Handle, Stored, driver_state};
 
-pub static CURRENT: Table<3> = Table::sized().with(1, set as *const ()).with(2, get as *const ());
+pub static CURRENT: Table<Current, 3> = Table::sized().with::<1>(set as *const ()).with::<2>(get as *const ());
 
 extern "C" fn set(context: Handle) -> u32 {
     current::set(context);
@@ -18,8 +18,8 @@ extern "C" fn get(context: Out<Handle>) -> u32 {
 }
 
 /// This table has no size word.
-pub static STORAGE: Table<3> =
-    Table::sized().with(0, put as *const ()).with(1, delete as *const ()).with(2, take as *const ());
+pub static STORAGE: Table<Storage, 3> =
+    Table::sized().with::<0>(put as *const ()).with::<1>(delete as *const ()).with::<2>(take as *const ());
 
 /// The context of a handle. NULL means the current one.
 fn context(handle: Handle) -> Handle {
@@ -51,7 +51,7 @@ extern "C" fn take(value: Out<u64>, handle: Handle, key: u64) -> u32 {
     })
 }
 
-pub static CHECKS: Table<5> = Table::sized().with(2, check as *const ()).with(3, fine as *const ());
+pub static CHECKS: Table<Checks, 5> = Table::sized().with::<2>(check as *const ()).with::<3>(fine as *const ());
 
 /// Whether a capture forbids the use of a context. It never does here.
 extern "C" fn check(_context: Handle, found: Out<u32>, _what: Out<u64>) -> u32 {
@@ -61,4 +61,31 @@ extern "C" fn check(_context: Handle, found: Out<u32>, _what: Out<u64>) -> u32 {
 
 extern "C" fn fine() -> u32 {
     0
+}
+
+/// Stands for [`CURRENT`].
+pub struct Current;
+
+impl Known for Current {
+    fn table() -> &'static dyn AnyTable {
+        &CURRENT
+    }
+}
+
+/// Stands for [`STORAGE`].
+pub struct Storage;
+
+impl Known for Storage {
+    fn table() -> &'static dyn AnyTable {
+        &STORAGE
+    }
+}
+
+/// Stands for [`CHECKS`].
+pub struct Checks;
+
+impl Known for Checks {
+    fn table() -> &'static dyn AnyTable {
+        &CHECKS
+    }
 }

@@ -2,19 +2,19 @@
 //! check.
 
 use super::keyed_answer::{self, Tables};
-use super::table::Table;
+use super::table::{AnyTable, Known, Table};
 use crate::abi::{Out, answer};
 use crate::driver::device::device;
 use crate::driver::{code, context};
 use crate::state::{Handle, driver_state};
 
-pub static CUDART: Table<13> = Table::sized()
-    .with(1, module as *const ())
-    .with(2, primary as *const ())
-    .with(6, module_with_options as *const ())
-    .with(7, nothing as *const ())
-    .with(8, module_of_image as *const ())
-    .with(12, nothing as *const ());
+pub static CUDART: Table<Cudart, 13> = Table::sized()
+    .with::<1>(module as *const ())
+    .with::<2>(primary as *const ())
+    .with::<6>(module_with_options as *const ())
+    .with::<7>(nothing as *const ())
+    .with::<8>(module_of_image as *const ())
+    .with::<12>(nothing as *const ());
 
 /// Slot 7: runtimes 11.x pass a pointer, without a visible effect. Slot 12: runtimes from 13.4 on request that the
 /// compilers are loaded.
@@ -39,7 +39,7 @@ extern "C" fn primary(found: Out<Handle>, ordinal: i32) -> u32 {
     answer(|| found.check()?.put(context::retain_primary(device(ordinal)?)))
 }
 
-pub static CHECK: Table<3> = Table::sized().with(1, check as *const ());
+pub static CHECK: Table<Check, 3> = Table::sized().with::<1>(check as *const ());
 
 extern "C" fn check(version: u32, seconds: u64, out: Out<[u8; 16]>) -> u32 {
     let tables = Tables {
@@ -50,4 +50,22 @@ extern "C" fn check(version: u32, seconds: u64, out: Out<[u8; 16]>) -> u32 {
     };
     out.put_if_wanted(keyed_answer::answer(version, seconds, &tables));
     0
+}
+
+/// Stands for [`CUDART`].
+pub struct Cudart;
+
+impl Known for Cudart {
+    fn table() -> &'static dyn AnyTable {
+        &CUDART
+    }
+}
+
+/// Stands for [`CHECK`].
+pub struct Check;
+
+impl Known for Check {
+    fn table() -> &'static dyn AnyTable {
+        &CHECK
+    }
 }

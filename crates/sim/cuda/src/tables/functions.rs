@@ -1,6 +1,6 @@
 //! A visitor for the functions of a module. cuFFT uses it when it makes a plan.
 
-use super::table::Table;
+use super::table::{AnyTable, Known, Table};
 use crate::abi::lifecycle;
 use crate::driver::code;
 use crate::state::{Handle, driver_state};
@@ -11,7 +11,7 @@ pub const UUID: [u8; 16] =
     [0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99, 0x1e];
 
 /// Slot 7 has the arguments context, module, function to call, its data. They were found in a call of cuFFT 12.2.
-pub static FUNCTIONS: Table<96> = Table::sized().with(7, each as *const ());
+pub static FUNCTIONS: Table<Functions, 96> = Table::sized().with::<7>(each as *const ());
 
 /// Arguments: data, function.
 type Visit = extern "C" fn(*mut c_void, Handle);
@@ -30,4 +30,13 @@ extern "C" fn each(_context: Handle, module: Handle, visit: Option<Visit>, data:
         found.iter().for_each(|function| visit(data, *function));
     }
     found.len() as u32
+}
+
+/// Stands for [`FUNCTIONS`].
+pub struct Functions;
+
+impl Known for Functions {
+    fn table() -> &'static dyn AnyTable {
+        &FUNCTIONS
+    }
 }

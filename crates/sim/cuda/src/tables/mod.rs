@@ -10,6 +10,30 @@ mod table;
 mod tools;
 
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
+
+/// The tables and their UUIDs.
+static ALL: [([u8; 16], &dyn table::AnyTable); 9] = [
+    (cutap_calls::CALLBACK_TABLE, &tools::CALLBACKS),
+    (cutap_calls::STREAM_ID_TABLE, &tools::TOOLS),
+    (cutap_calls::CONTEXT_TABLE, &context::CURRENT),
+    (cutap_calls::STORAGE_TABLE, &context::STORAGE),
+    (cutap_calls::CONTEXT_CHECKS_TABLE, &context::CHECKS),
+    (cutap_calls::CUDART_TABLE, &cudart::CUDART),
+    (cutap_calls::CHECK_TABLE, &cudart::CHECK),
+    (clusters::UUID, &clusters::CLUSTERS),
+    (functions::UUID, &functions::FUNCTIONS),
+];
+
+/// The name of each known slot that was called, such as 21318c60[51], and the number of its calls.
+pub fn called() -> Vec<(String, u64)> {
+    let of_table = |(uuid, table): &([u8; 16], &dyn table::AnyTable)| {
+        let calls = table.calls().iter().map(|calls| calls.load(Ordering::Relaxed)).enumerate();
+        let short = u32::from_be_bytes([uuid[0], uuid[1], uuid[2], uuid[3]]);
+        calls.filter(|(_, n)| *n > 0).map(|(slot, n)| (format!("{short:08x}[{slot}]"), n)).collect::<Vec<_>>()
+    };
+    ALL.iter().flat_map(of_table).collect()
+}
 
 /// The address of a table.
 pub fn find(uuid: &[u8; 16]) -> Option<*const c_void> {

@@ -1,7 +1,7 @@
 //! Tables for tools: runtime callbacks, and ids of contexts and streams. No tool can subscribe here, so a delivery
 //! has no effect.
 
-use super::table::Table;
+use super::table::{AnyTable, Known, Table};
 use crate::abi::{Fault, Out, answer};
 use crate::driver::{context, current};
 use crate::state::{Handle, driver_state};
@@ -14,13 +14,13 @@ const STATE_FLAGS: usize = 14;
 static RUNTIME: [AtomicU32; RUNTIME_FLAGS] = [const { AtomicU32::new(0) }; RUNTIME_FLAGS];
 static STATE: [AtomicU32; STATE_FLAGS] = [const { AtomicU32::new(0) }; STATE_FLAGS];
 
-pub static CALLBACKS: Table<7> = Table::sized()
-    .with(1, deliver as *const ())
-    .with(2, flags as *const ())
-    .with(3, stream_id as *const ())
-    .with(4, context_id as *const ())
-    .with(5, deliver_state as *const ())
-    .with(6, state_flags as *const ());
+pub static CALLBACKS: Table<Callbacks, 7> = Table::sized()
+    .with::<1>(deliver as *const ())
+    .with::<2>(flags as *const ())
+    .with::<3>(stream_id as *const ())
+    .with::<4>(context_id as *const ())
+    .with::<5>(deliver_state as *const ())
+    .with::<6>(state_flags as *const ());
 
 extern "C" fn deliver(id: u32, _record: *mut c_void) -> u32 {
     (id as usize >= RUNTIME_FLAGS).into()
@@ -59,11 +59,11 @@ extern "C" fn context_id(handle: Handle, id: Out<u64>) -> u32 {
 }
 
 /// Runtimes from 13.4 on read stream ids through this table.
-pub static TOOLS: Table<96> = Table::sized()
-    .with(3, context_device as *const ())
-    .with(4, context_id as *const ())
-    .with(39, stream_id as *const ())
-    .with(51, inner_stream as *const ());
+pub static TOOLS: Table<Tools, 96> = Table::sized()
+    .with::<3>(context_device as *const ())
+    .with::<4>(context_id as *const ())
+    .with::<39>(stream_id as *const ())
+    .with::<51>(inner_stream as *const ());
 
 extern "C" fn context_device(handle: Handle, device: Out<i32>) -> u32 {
     answer(|| device.put(current::fixed(handle).ok_or(Fault::INVALID_CONTEXT)?.device))
@@ -72,4 +72,22 @@ extern "C" fn context_device(handle: Handle, device: Out<i32>) -> u32 {
 extern "C" fn inner_stream(_context: Handle, stream: Handle, inner: Out<Handle>, _one: u32) -> u32 {
     inner.put_if_wanted(stream);
     0
+}
+
+/// Stands for [`CALLBACKS`].
+pub struct Callbacks;
+
+impl Known for Callbacks {
+    fn table() -> &'static dyn AnyTable {
+        &CALLBACKS
+    }
+}
+
+/// Stands for [`TOOLS`].
+pub struct Tools;
+
+impl Known for Tools {
+    fn table() -> &'static dyn AnyTable {
+        &TOOLS
+    }
 }

@@ -1,4 +1,4 @@
-//! What a call that succeeded has changed: allocations, handles, the thread's device.
+//! The changes that a successful call makes: allocations, handles, the device of the thread.
 
 use super::logs;
 use super::operands::{address_at, kind_of, raw};

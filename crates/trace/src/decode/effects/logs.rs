@@ -1,5 +1,5 @@
-//! The linker's logs: where they are is said when it is made, and what a call has added to them is shown with that
-//! call, though no argument leads there.
+//! The linker's logs: the call that makes a linker says where they are. Later calls add to them, although no argument
+//! leads there.
 
 use super::operands::{kind_of, raw};
 use crate::decode::state::process_state::ProcessState;

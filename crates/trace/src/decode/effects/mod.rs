@@ -1,4 +1,4 @@
-//! What a call that succeeded changes in the state of its process, by the effects of its description.
+//! The changes that a successful call makes in the state of its process, by the effects in its description.
 
 pub mod apply;
 pub mod logs;

@@ -1,6 +1,7 @@
-//! Allocations by address. Reserved ranges are kept apart: memory lies inside of them. What was freed is
-//! remembered until its addresses come again. Memory is called the host's only where something says so: what
-//! the call means, or addresses at which no driver puts anything.
+//! Allocations by address. Reserved ranges are separate, because memory is mapped inside them. Freed memory is
+//! remembered until its addresses are used again.
+//!
+//! Memory counts as host memory only if a call says so, or if no driver uses such addresses.
 
 use super::effect_origin::EffectOrigin;
 use super::ends::Ends;

@@ -1,5 +1,5 @@
-//! The device that a thread works with. It follows from the calls that create contexts and make them current. No type
-//! shows that, so functions are known by their roles (`api/behaviour.toml`), as in `graphs`.
+//! The device that each thread uses. Functions are known by name here: the device of a context follows from the call
+//! that made it, and no type says so.
 
 use super::call_handles::{handle, handle_in, number_in};
 use super::fast_hash::Quick;

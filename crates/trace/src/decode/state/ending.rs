@@ -1,5 +1,5 @@
-//! Calls that end handles and have not returned. Meanwhile the driver may have ended the handle, and another thread may
-//! be given its bits anew: that is another one, and the end of the call does not mean it.
+//! Calls that end a handle and have not returned. The driver may already have ended it, and another thread may get the
+//! same bits for a new handle, which the end of this call does not concern.
 
 use super::handles::Key;
 

@@ -1,5 +1,5 @@
-//! Which calls that end memory a trace has. Where some are missing, an address may be shown as memory that is no more:
-//! then nothing is said of it.
+//! Which of the calls that free memory a trace has. If some are missing, an address may point to freed memory, and then
+//! nothing is said about it.
 
 use super::recorded_calls::RecordedCalls;
 use crate::event::Layer;

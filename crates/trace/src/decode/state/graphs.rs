@@ -1,5 +1,5 @@
-//! Memory of graphs. Its address is known when a node is made. It is allocated at each launch, until a call frees it or
-//! the graph itself does. No type shows that, so functions are known by their roles, as in `devices`.
+//! Memory of graphs. Its address is known when a node is made; the memory exists from each launch until it is freed,
+//! perhaps by the graph. Functions are known by name here: no type says what a launch does to memory.
 
 use super::fast_hash::Quick;
 use crate::event::value::Value;

@@ -1,5 +1,5 @@
-//! Of which kinds of handles a trace has every call that makes or ends one: those of which the registry knows
-//! both, with a filter that lets them through. Only of these can it be said that one was never made, or is gone.
+//! The kinds of handles for which a trace has every call that makes or ends one. The registry knows both calls, and the
+//! filter lets them through. Only for these kinds is it reported that a handle was never made, or is gone.
 
 use super::recorded_calls::RecordedCalls;
 use crate::event::Layer;

@@ -1,5 +1,5 @@
-//! Handles by kind, numbered in the order in which they appear, and what has become of them. That one was
-//! never handed out is said only where every call that could have done it is recorded.
+//! Handles by kind, numbered in order of appearance, and their state. "Not seen created" is reported only if every call
+//! that could have made the handle is recorded.
 
 use super::fast_hash::Quick;
 use super::handle_coverage::HandleCoverage;

@@ -1,4 +1,4 @@
-//! Where the logs of linkers are: they are given when a linker is made, and filled by its later calls.
+//! Where the logs of linkers are: set when a linker is made, and filled by its later calls.
 
 use std::collections::HashMap;
 use std::ops::Range;

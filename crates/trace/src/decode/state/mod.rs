@@ -1,5 +1,5 @@
-//! What a process has at a moment of its trace: handles, allocations, contexts, graphs. It follows calls in the order
-//! of their time.
+//! The state of a process at one moment of its trace: handles, allocations, contexts, graphs. Calls are followed in the
+//! order of their time.
 
 pub mod allocations;
 pub mod call_handles;

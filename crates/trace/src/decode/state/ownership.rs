@@ -1,6 +1,5 @@
-//! What ends with something else: functions with their module, nodes with their graph, streams and memory with their
-//! context. Which kinds end with which is told by `api/`; what a call was given beside the handle that it wrote is the
-//! owner.
+//! Handles that end with another one: functions with their module, nodes with their graph, streams and memory with
+//! their context. `api/` lists the kinds. The owner is the handle that a call takes beside the one that it writes.
 
 use super::call_handles::{handle, handle_in};
 use super::effect_origin::EffectOrigin;

@@ -1,5 +1,5 @@
-//! What a process has at a moment of its trace: handles by number, allocations, each thread's device.
-//! Follows calls in the order of their time and believes what they returned.
+//! The state of a process at one moment of its trace: handles by number, allocations, the device of each thread. Calls
+//! are followed in the order of their time, and their results are believed.
 
 use super::allocations::Places;
 use super::devices::Devices;

@@ -1,4 +1,4 @@
-//! Which calls a run records. What is missing in a trace must not be reported as absent in the program.
+//! Which calls a run records. A call that is missing in a trace must not be reported as missing in the program.
 
 use crate::event::Layer;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Structs and unions. A struct that is cut off ends where its bytes end, one that says its own size
-//! ends there; one that is larger in the running version than we know says by how much.
+//! Structs and unions. A struct that is cut off ends where its bytes end. A struct that has its size in a field ends
+//! there; if it is larger than the known one, the value says by how much.
 
 use super::row::Row;
 use super::walk::{Walk, word};

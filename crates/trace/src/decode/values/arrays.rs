@@ -1,5 +1,5 @@
-//! Several of a kind: elements that lie one behind the other, at an address or at one that lies there, and addresses of
-//! memory with their lengths. No more is made of them than [`ELEMENTS`], whatever the count says.
+//! Arrays: elements in a row, elements behind a pointer to a pointer, addresses of memory with their lengths. At most
+//! [`ELEMENTS`] values are made, whatever the count says.
 
 use super::row::Row;
 use super::text;

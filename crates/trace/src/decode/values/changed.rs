@@ -1,4 +1,4 @@
-//! Argument words as a hook left them.
+//! Argument words as a hook changed them.
 
 use super::memory::Memory;
 use super::row::place;

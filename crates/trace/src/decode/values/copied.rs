@@ -1,5 +1,5 @@
-//! Copies that a struct describes: how many bytes are meant from the address to the last byte that is copied. The
-//! structs of driver and runtime have their numbers under names that tell, so that they are found by name.
+//! Copies that a struct describes: the bytes from the address to the last copied byte. The structs of driver and
+//! runtime are matched by the names of their fields.
 
 use super::row::Row;
 use super::walk::Walk;

@@ -1,4 +1,4 @@
-//! How many: numbers that rules take from siblings. A number that makes no sense is no number.
+//! Counts that rules take from sibling parameters. A count that makes no sense is none.
 
 use super::row::Row;
 use super::scalar::signed;

@@ -1,6 +1,5 @@
-//! A kernel's parameters: their sizes from the driver, their types from the argument list in a C++
-//! kernel's name or from PTX that the program loaded, which has names too. Without either a parameter is a
-//! number by its size.
+//! Parameters of a kernel: sizes from the driver, types from the C++ name of the kernel or from loaded PTX, which has
+//! names too. Without either a parameter is a number of its size.
 
 use super::row::Row;
 use super::scalar::{half, signed};

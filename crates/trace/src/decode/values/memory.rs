@@ -1,5 +1,4 @@
-//! The memory of the program that was kept with a record. The only place from which the interpreter
-//! reads what pointers lead to; nothing outside the kept bytes can be reached from here.
+//! Memory of the program that a record holds. The interpreter follows pointers only into these bytes.
 
 use cutap_wire::record::{Fragment, Fragments};
 

@@ -1,4 +1,4 @@
-//! Typed values of words and memory, by the types and rules of the tables. Everything read here is bounded, for a
+//! Typed values of words and memory, by the types and rules of the tables. All that is read here is bounded, because a
 //! process may lie.
 
 pub mod aggregate;

@@ -1,5 +1,5 @@
-//! Values that stand side by side: a call's parameters or a struct's fields, as bytes. Rules name their
-//! siblings by number, and find them here.
+//! Values beside each other: the parameters of a call or the fields of a struct, as bytes. Rules name their siblings by
+//! number.
 
 use crate::event::described::Recorded;
 use cutap_calls::known::{Param, Shape, Struct};

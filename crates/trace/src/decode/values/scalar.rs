@@ -1,4 +1,4 @@
-//! Values that need nothing but their bytes and the tables: numbers, enums, handles; and sizes.
+//! Values that depend on their bytes and the tables only: numbers, enums, handles; and sizes.
 
 use super::walk::{Side, Walk, word};
 use crate::event::value::{Standing, Text, Value};

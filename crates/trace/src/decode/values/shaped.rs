@@ -1,5 +1,5 @@
-//! Memory whose shape stands beside its address: rows of a pitch under a texture, tensors. Their numbers are found by
-//! the names that all such functions and structs have. What is not told is no number.
+//! Memory whose shape is in sibling parameters: rows with a pitch under a texture, tensors. The siblings are found by
+//! the names that all such functions and structs use. An unknown size is none.
 
 use super::count::rows;
 use super::row::Row;

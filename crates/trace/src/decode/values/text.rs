@@ -1,4 +1,4 @@
-//! Text of the program. It may hold anything and end nowhere.
+//! Text of the program. It may hold any bytes and have no end.
 
 use super::row::Row;
 use super::walk::{ELEMENTS, Walk};

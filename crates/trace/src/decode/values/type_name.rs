@@ -1,4 +1,4 @@
-//! Types by name, as a C programmer reads them: `CUstream*`, `const float*`, `uint32`.
+//! Names of types as a C programmer writes them: `CUstream*`, `const float*`, `uint32`.
 
 use cutap_calls::known::{Tables, Type, TypeId};
 use std::fmt;

@@ -1,6 +1,5 @@
-//! Walks from a call's words over types and pointers to values. Reads memory only through [`Memory`],
-//! follows pointers no deeper than [`DEPTH`], and makes no more values than [`VALUES`] for a call,
-//! whatever the bytes say.
+//! Walks from the words of a call over types and pointers to values. It reads memory only through [`Memory`], follows
+//! pointers no deeper than [`DEPTH`], and makes at most [`VALUES`] values for a call.
 
 use super::memory::Memory;
 use super::row::Row;

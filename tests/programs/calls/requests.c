@@ -1,28 +1,20 @@
-/* A library that is called libcuda.so.1 makes requests of the kernel driver, through the ioctl of the program, which stands for
- * the kernel: it answers, rewrites the request's class and fails one. Wrong: bytes of one moment shown as those of the other,
+/* A watched library makes requests of the kernel driver, through the ioctl of the program, which stands for the kernel: it answers, rewrites the request's class and fails one. Wrong: bytes of one moment shown as those of the other,
  * errno or a result changed, a pointer not followed, a call of the program itself shown. */
-//: lib libcuda_requests.so -DLIBRARY -Wl,-soname,libcuda.so.1
-//: exe requests -rdynamic -l:libcuda_requests.so
-#define _GNU_SOURCE
-#include <errno.h>
+//: lib libnvidia-ml.so.1 -DLIBRARY -Wl,-soname,libnvidia-ml.so.1
+//: exe requests -rdynamic -l:libnvidia-ml.so.1
+#include "fixture.h"
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#define CHECK(c) do { if (!(c)) { printf("line %d: %s\n", __LINE__, #c); exit(1); } } while (0)
-int cuInit(unsigned flags);
+int nvmlInit_v2(void);
 #ifdef LIBRARY
 struct alloc { uint32_t root, parent, object, class; uint64_t params, rights; uint32_t size, flags, status, pad; };
 struct control { uint32_t client, object, command, flags; uint64_t params; uint32_t size, status; };
-int cuInit(unsigned flags) {
+int nvmlInit_v2(void) {
     const char *set = getenv("CUDA_FIXTURE_SET");
-    CHECK(flags == 0 && set && !strcmp(set, "yes") && !getenv("CUDA_FIXTURE_UNSET"));
+    CHECK(set && !strcmp(set, "yes") && !getenv("CUDA_FIXTURE_UNSET"));
     int fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC), uvm = open64("/dev/nvidia-uvm", O_RDWR);
     CHECK(fd >= 0 && uvm >= 0 && open("/dev/nvidia7", O_RDWR) == -1 && errno == ENOENT);
     struct alloc root = {0};
@@ -71,7 +63,7 @@ int ioctl(int fd, unsigned long request, ...) {
 int main(void) {
     setenv("CUDA_FIXTURE_SET", "yes", 1);
     unsetenv("CUDA_FIXTURE_UNSET");
-    CHECK(open("/dev/null", O_RDONLY) >= 0 && ioctl(0, 1, 0) == -1 && cuInit(0) == 0);
+    CHECK(open("/dev/null", O_RDONLY) >= 0 && ioctl(0, 1, 0) == -1 && nvmlInit_v2() == 0);
     puts("ok");
 }
 #endif

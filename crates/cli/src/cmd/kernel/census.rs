@@ -1,0 +1,37 @@
+//! `cutap kernel census`: what runs use of the kernel driver, counted, with every number that is not understood.
+
+use super::args::DriverArgs;
+use super::{input, own};
+use crate::args::FilterArgs;
+use crate::stdout::print;
+use cutap_collect::{Result, say};
+use cutap_kernel::census::Census as Counts;
+use cutap_kernel::decode::Decoder;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct Census {
+    /// Print what a sandbox must permit for these runs, in the terms of gVisor's nvproxy
+    #[arg(long)]
+    allow_list: bool,
+    #[command(flatten)]
+    driver: DriverArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Recordings, run directories, or logs that cutap kernel decode reads
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+}
+
+impl Census {
+    pub fn run(self) -> Result<()> {
+        let mut counts = Counts::default();
+        for path in &self.runs {
+            let run = input::read(path, self.filter.text().as_deref())?;
+            let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
+            say(&format!("{}: {}", path.display(), decoder.description()));
+            counts.add(&run, &decoder);
+        }
+        print(&if self.allow_list { counts.allow_list() } else { counts.text() })
+    }
+}

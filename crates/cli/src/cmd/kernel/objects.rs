@@ -1,0 +1,59 @@
+//! `cutap kernel tree` and `cutap kernel maps`: the objects of a run, and the mappings of device nodes.
+
+use super::args::DriverArgs;
+use super::{input, own};
+use crate::args::FilterArgs;
+use crate::stdout::print;
+use cutap_collect::{Result, say};
+use cutap_kernel::decode::Decoder;
+use cutap_kernel::objects::Objects;
+use cutap_kernel::{maps, tree};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub struct Tree {
+    #[command(flatten)]
+    driver: DriverArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// A recording, a run directory, or a log that cutap kernel decode reads
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Maps {
+    #[command(flatten)]
+    driver: DriverArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// A recording, a run directory, a log that cutap kernel decode reads, or the number of a process
+    #[arg(value_name = "RUN|PID")]
+    run: PathBuf,
+}
+
+impl Tree {
+    pub fn run(self) -> Result<()> {
+        print(&tree::text(&objects(&self.run, &self.filter, &self.driver)?))
+    }
+}
+
+impl Maps {
+    pub fn run(self) -> Result<()> {
+        let pid = self.run.to_str().and_then(|text| text.parse().ok()).filter(|_| !self.run.exists());
+        match pid {
+            Some(pid) => print(&maps::of_process(pid).map_err(own)?),
+            None => print(&maps::text(&objects(&self.run, &self.filter, &self.driver)?)),
+        }
+    }
+}
+
+fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Objects> {
+    let run = input::read(path, filter.text().as_deref())?;
+    let decoder = Decoder::new(driver.driver.as_deref(), &run).map_err(own)?;
+    say(&decoder.description());
+    if !input::has_ioctl(&run) {
+        say("there is no ioctl among the calls");
+    }
+    Ok(Objects::of(&run, &decoder))
+}

@@ -1,0 +1,225 @@
+//! Counts of a run by command and class, with time and route, and every number that no table explains.
+
+use crate::call::{Action, Run};
+use crate::decode::Decoder;
+use cutap_rm::{Call, Device, Remark, Subject};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// One kind of request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How often.
+    pub calls: u64,
+    /// How often with a status or result other than success.
+    pub failed: u64,
+    /// Nanoseconds in it.
+    pub ns: u64,
+    /// The GSP handles it.
+    pub gsp: bool,
+    /// The open kernel module's word on who may.
+    pub privilege: &'static str,
+}
+
+/// The counts of one or several runs.
+#[derive(Debug, Clone, Default)]
+pub struct Census {
+    /// By kind (`escape`, `control`, `class`, `uvm`, `modeset`) and number: the name.
+    pub rows: BTreeMap<(&'static str, u32), (String, Count)>,
+    /// Numbers that no table explains, with how often each was sent.
+    pub unknown: BTreeMap<(&'static str, u32), u64>,
+    /// Controls whose size is not the table's: number, the table's bytes, the bytes that were sent.
+    pub sizes: BTreeSet<(u32, usize, usize)>,
+    /// Device nodes.
+    pub nodes: BTreeSet<String>,
+    /// Files under /proc and /sys.
+    pub files: BTreeSet<String>,
+    /// Environment variables, mappings and other calls.
+    pub others: BTreeMap<&'static str, u64>,
+}
+
+impl Census {
+    /// Adds a run.
+    pub fn add(&mut self, run: &Run, decoder: &Decoder) {
+        for call in &run.calls {
+            match &call.action {
+                Action::Ioctl(ioctl) if Device::of_path(&ioctl.path).is_some() => {
+                    self.nodes.insert(ioctl.path.clone());
+                    let decoded = decoder.decode(ioctl, call.result);
+                    self.request(&decoded, call.duration_ns.unwrap_or(0));
+                }
+                Action::Ioctl(_) => *self.others.entry("ioctls of other files").or_default() += 1,
+                Action::Open { path, .. } => {
+                    let into = if path.starts_with("/dev/nvidia") { &mut self.nodes } else { &mut self.files };
+                    if crate::formats::is_of_driver(path) && call.result.is_none_or(|r| r >= 0) {
+                        into.insert(path.clone());
+                    }
+                }
+                Action::Close { .. } | Action::Dup { .. } => {}
+                Action::Mmap { path, .. } => {
+                    let of_node = path.starts_with("/dev/nvidia");
+                    *self.others.entry(if of_node { "mappings of nodes" } else { "other mappings" }).or_default() += 1;
+                }
+                Action::Munmap { .. } => *self.others.entry("unmappings").or_default() += 1,
+                Action::Getenv { .. } => *self.others.entry("variables read").or_default() += 1,
+            }
+        }
+    }
+
+    fn request(&mut self, call: &Call, ns: u64) {
+        let kind = match call.device {
+            Device::Control | Device::Gpu => "escape",
+            Device::Uvm | Device::UvmTools => "uvm",
+            Device::Modeset => "modeset",
+            Device::Other => "other",
+        };
+        let failed = call.statuses.iter().any(|status| status.code != 0);
+        self.count(kind, call.number, call.name, failed, ns, false, "");
+        match call.subject {
+            Subject::Control(number, control) => {
+                let gsp = control.is_some_and(|c| c.goes_to_gsp());
+                let privilege = control.map_or("", |c| privilege(c.privilege()));
+                self.count("control", number, control.map_or("", |c| c.name()), failed, ns, gsp, privilege);
+            }
+            Subject::Class(number, class) => {
+                let gsp = class.is_some_and(|c| c.goes_to_gsp());
+                let privilege = class.map_or("", |c| privilege(c.privilege()));
+                self.count("class", number, class.map_or("", |c| c.name()), failed, ns, gsp, privilege);
+            }
+            Subject::None => {}
+        }
+        for remark in &call.remarks {
+            let (kind, number) = match *remark {
+                Remark::UnknownControl(number) => ("control", number),
+                Remark::UnknownClass(number) => ("class", number),
+                Remark::UnknownRequest(number) => (kind, number),
+                Remark::Size { expected, sent } => {
+                    if let Subject::Control(number, _) = call.subject {
+                        self.sizes.insert((number, expected, sent));
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            *self.unknown.entry((kind, number)).or_default() += 1;
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // The words of one row.
+    fn count(
+        &mut self,
+        kind: &'static str,
+        number: u32,
+        name: &str,
+        failed: bool,
+        ns: u64,
+        gsp: bool,
+        privilege: &'static str,
+    ) {
+        let (_, count) = self.rows.entry((kind, number)).or_insert_with(|| (name.to_owned(), Count::default()));
+        count.calls += 1;
+        count.failed += u64::from(failed);
+        count.ns += ns;
+        (count.gsp, count.privilege) = (gsp, privilege);
+    }
+
+    /// The table, with the numbers that are not understood.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for (kind, title) in [
+            ("escape", "escapes"),
+            ("control", "RM controls"),
+            ("class", "classes"),
+            ("uvm", "UVM commands"),
+            ("modeset", "modeset commands"),
+            ("other", "requests of other nodes"),
+        ] {
+            let mut rows: Vec<_> = self.rows.iter().filter(|((k, _), _)| *k == kind).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            rows.sort_by_key(|(_, (_, count))| std::cmp::Reverse(count.calls));
+            let calls: u64 = rows.iter().map(|(_, (_, c))| c.calls).sum();
+            let _ = writeln!(out, "{title}: {} in {calls} calls", rows.len());
+            out.push_str("   calls  failed     time us  route      number  name\n");
+            for ((_, number), (name, count)) in rows {
+                let route = match (count.gsp, count.privilege) {
+                    (true, "") => "GSP".to_owned(),
+                    (true, privilege) => format!("GSP {privilege}"),
+                    (false, privilege) => privilege.to_owned(),
+                };
+                let name = if name.is_empty() { "(no table has it)" } else { name };
+                let _ = writeln!(
+                    out,
+                    "{:>8} {:>7} {:>11.1}  {route:<9} {number:>#10x}  {name}",
+                    count.calls,
+                    count.failed,
+                    micro(count.ns)
+                );
+            }
+        }
+        for (what, n) in &self.others {
+            let _ = writeln!(out, "{what}: {n}");
+        }
+        let _ = writeln!(out, "not understood: {}", self.unknown.len());
+        for ((kind, number), n) in &self.unknown {
+            let _ = writeln!(out, "  {kind} {number:#010x}, {n} times{}", why(kind, *number));
+        }
+        for (number, expected, sent) in &self.sizes {
+            let _ = writeln!(out, "  control {number:#010x}: {sent} bytes were sent, the table has {expected}");
+        }
+        out
+    }
+
+    /// What a sandbox must permit, in the terms of gVisor's nvproxy.
+    #[must_use]
+    pub fn allow_list(&self) -> String {
+        let mut out = String::from("# What a sandbox must permit for these runs, in the terms of gVisor's nvproxy.\n");
+        let sections = [
+            ("escape", "frontend ioctls"),
+            ("uvm", "uvm ioctls"),
+            ("control", "control commands"),
+            ("class", "allocation classes"),
+            ("modeset", "modeset commands"),
+        ];
+        for (kind, title) in sections {
+            let _ = writeln!(out, "[{title}]");
+            for ((_, number), (name, _)) in self.rows.iter().filter(|((k, _), _)| *k == kind) {
+                let _ = writeln!(out, "{number:#010x} {}", if name.is_empty() { "(unknown)" } else { name });
+            }
+        }
+        out.push_str("[device nodes]\n");
+        let mut put = |line: &str| out.extend([&*cutap_printable::printable(line), "\n"]);
+        self.nodes.iter().for_each(|node| put(node));
+        put("[files]");
+        self.files.iter().for_each(|file| put(file));
+        out
+    }
+}
+
+fn privilege(of: cutap_rm::Privilege) -> &'static str {
+    match of {
+        cutap_rm::Privilege::Unknown | cutap_rm::Privilege::Any => "",
+        cutap_rm::Privilege::Admin => "root",
+        cutap_rm::Privilege::Rights => "rights",
+        cutap_rm::Privilege::Kernel => "kernel",
+        cutap_rm::Privilege::Internal => "internal",
+    }
+}
+
+/// Why no table explains a number, where that is known.
+fn why(kind: &str, number: u32) -> &'static str {
+    match (kind, number) {
+        ("control", n) if n >> 16 == 0x2081 || n >> 16 == 0x2082 => {
+            ": BINAPI, forwarded to the GSP, named nowhere in public"
+        }
+        ("control", n) if n & 0x8000 != 0 => ": GSS legacy, forwarded to the GSP, named nowhere in public",
+        _ => "",
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // A sum of times in a table.
+fn micro(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}

@@ -1,0 +1,133 @@
+//! An ended call of the layer `kernel` as a `KernelCall`.
+
+use cutap_kernel::{Action, Ioctl, KernelCall, Parent, Piece};
+use cutap_rm::{Device, Tables, escape_of};
+use cutap_trace::decode::Value;
+use cutap_trace::{Call, Exit, Frame, Layer, Pieces, State};
+use std::collections::BTreeMap;
+
+/// The call, with its time counted from `begin_ns`. None where it belongs to another layer.
+#[must_use]
+pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
+    let call = &exit.call;
+    if call.function.layer != Layer::KERNEL {
+        return None;
+    }
+    let pieces = call.pieces();
+    let words = call.args.words();
+    let word = |n: usize| words.get(n).copied().unwrap_or(0);
+    let fd = |n: usize| word(n) as u32 as i32;
+    let file = pieces.file.as_deref().map_or_else(String::new, |file| node(file).to_owned());
+    let action = match &*call.function.name {
+        "ioctl" => Action::Ioctl(ioctl(words, file, &pieces)),
+        "close" => Action::Close { fd: fd(0), path: file },
+        "dup" | "dup2" | "dup3" => Action::Dup { fd: fd(0), path: file },
+        "mmap" | "mmap64" => Action::Mmap {
+            fd: fd(4),
+            path: file,
+            address: word(0),
+            length: word(1),
+            protection: word(2) as u32,
+            flags: word(3) as u32,
+            offset: word(5),
+        },
+        "munmap" => Action::Munmap { address: word(0), length: word(1) },
+        "getenv" | "secure_getenv" => Action::Getenv {
+            name: text(call.inputs().first()).unwrap_or_default(),
+            value: text(exit.value.as_deref()),
+            reader: pieces.caller.as_deref().unwrap_or_default().to_owned(),
+        },
+        "openat" | "openat64" => {
+            Action::Open { path: text(call.inputs().get(1)).unwrap_or_default(), flags: word(2) & 0xffff_ffff }
+        }
+        "fopen" | "fopen64" => Action::Open { path: text(call.inputs().first()).unwrap_or_default(), flags: 0 },
+        _ => Action::Open { path: text(call.inputs().first()).unwrap_or_default(), flags: word(1) & 0xffff_ffff },
+    };
+    Some(KernelCall {
+        pid: call.thread.process.pid,
+        tid: call.thread.tid,
+        time_ns: Some(call.start_ns.saturating_sub(begin_ns)),
+        duration_ns: exit.duration_ns,
+        result: (exit.state == State::Returned).then(|| result(exit, &pieces)),
+        parent: call.around().map(|around| parent(around)),
+        stack: call.stack().map(|stack| stack.frames.iter().map(frame).collect()).unwrap_or_default(),
+        ..KernelCall::new(action)
+    })
+}
+
+/// The device node of a file. A model of the driver hands out memory files that have the names of nodes.
+fn node(file: &str) -> &str {
+    let memory = file.strip_prefix("/memfd:/dev/").map(|_| &file["/memfd:".len()..]);
+    memory.map_or(file, |name| name.strip_suffix(" (deleted)").unwrap_or(name))
+}
+
+/// An error as a negative number.
+fn result(exit: &Exit, pieces: &Pieces) -> i64 {
+    let low = exit.result as u32 as i32;
+    match (&*exit.call.function.name, pieces.errno) {
+        (_, Some(errno)) if low == -1 => -i64::from(errno),
+        ("mmap" | "mmap64" | "getenv" | "secure_getenv", _) => exit.result.cast_signed(),
+        // A stream is no descriptor, and why it could not be opened is in errno alone.
+        ("fopen" | "fopen64", errno) => {
+            if exit.result == 0 {
+                -i64::from(errno.unwrap_or(2))
+            } else {
+                0
+            }
+        }
+        _ => i64::from(low),
+    }
+}
+
+fn frame(frame: &Frame) -> String {
+    let object = frame.object.as_deref().unwrap_or("?");
+    match &frame.function {
+        Some((name, Some(offset))) => format!("{name}+{offset:#x} ({object})"),
+        Some((name, None)) => format!("{name} ({object})"),
+        None => format!("{object}+{:#x}", frame.offset),
+    }
+}
+
+fn parent(around: &Call) -> Parent {
+    Parent { name: around.function.name.to_string(), id: Some(around.start_ns) }
+}
+
+/// The text that a value leads to.
+fn text(value: Option<&Value>) -> Option<String> {
+    match value?.target() {
+        Value::Text(text) => Some(text.text.to_string()),
+        _ => None,
+    }
+}
+
+fn ioctl(words: &[u64], path: String, pieces: &Pieces) -> Ioctl {
+    let word = |n: usize| words.get(n).copied().unwrap_or(0);
+    let (fd, request, argument) = (word(0) as u32 as i32, word(1) & 0xffff_ffff, word(2));
+    let size = match Device::of_path(&path) {
+        Some(device @ (Device::Uvm | Device::UvmTools)) => {
+            let known = tables(pieces).and_then(|tables| tables.argument_size(device, request as u32));
+            known.unwrap_or(usize::MAX)
+        }
+        _ => escape_of(request as u32).1,
+    };
+    let before = pieces.before(argument, size);
+    let after = pieces.after(argument, size).filter(|after| before.as_ref() != Some(after));
+    // What pointers lead to: each piece once, with what it became.
+    let mut memory: BTreeMap<u64, Piece> = BTreeMap::new();
+    for piece in pieces.memory.iter().filter(|p| p.address != argument) {
+        let len = piece.bytes.len();
+        let before = pieces.before(piece.address, len).unwrap_or_else(|| vec![0; len]);
+        let after = pieces.after(piece.address, before.len().max(len)).filter(|after| *after != before);
+        let found = memory.entry(piece.address).or_default();
+        if found.before.len() <= before.len() {
+            *found = Piece { address: piece.address, before, after };
+        }
+    }
+    let memory = memory.into_values().collect();
+    Ioctl { fd, path, request, argument, before, after, memory, partial: false }
+}
+
+fn tables(pieces: &Pieces) -> Option<Tables> {
+    let version = pieces.driver.as_deref().unwrap_or("580.142");
+    cutap_rm::Tables::select(version).map(|found| found.tables)
+}

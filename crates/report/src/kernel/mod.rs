@@ -1,0 +1,9 @@
+//! Calls of the layer `kernel` as the model that `cutap_kernel` reads, decodes and prints.
+
+mod convert;
+mod line;
+mod output;
+
+pub use convert::kernel_call;
+pub(crate) use line::kernel_line;
+pub use output::{KernelLines, KernelStyle};

@@ -1,0 +1,147 @@
+//! `cutap kernel trace`: calls to the kernel driver as lines or JSON, while the program runs. CUDA calls are headings.
+
+use super::convert::kernel_call;
+use crate::Output;
+use crate::footer::end_lines;
+use cutap_kernel::decode::Decoder;
+use cutap_kernel::select::Select;
+use cutap_kernel::show::text::{Style, Text};
+use cutap_kernel::{Action, Head, KernelCall, Run, formats, json, show};
+use cutap_trace::{End, Event, Exit};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::io;
+
+/// How calls are printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelStyle {
+    /// One JSON object a line.
+    pub json: bool,
+    /// All fields.
+    pub verbose: bool,
+    /// The bytes too.
+    pub hex: bool,
+    /// The driver's version, instead of the one that was recorded.
+    pub driver: Option<String>,
+    /// Only these.
+    pub select: Select,
+    /// Variables of the environment only.
+    pub environment: bool,
+}
+
+/// Lines of kernel calls.
+#[derive(Debug)]
+pub struct KernelLines<W> {
+    out: W,
+    style: KernelStyle,
+    decoder: Option<Decoder>,
+    /// Time of the first call.
+    begin: Option<u64>,
+    /// The CUDA call of the last line: thread, name, number.
+    parent: Option<(u32, String, Option<u64>)>,
+    /// The thread of the first line.
+    first: Option<u32>,
+    threads: bool,
+    /// Addresses of the mappings that are shown.
+    mapped: BTreeSet<u64>,
+}
+
+impl<W: io::Write> KernelLines<W> {
+    /// Writes to `out`.
+    pub fn new(out: W, style: KernelStyle) -> Self {
+        let (decoder, begin, parent, first) = (None, None, None, None);
+        Self { out, style, decoder, begin, parent, first, threads: false, mapped: BTreeSet::new() }
+    }
+
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        let begin = *self.begin.get_or_insert(exit.call.start_ns);
+        let Some(call) = kernel_call(exit, begin).filter(|call| self.is_shown(call)) else { return Ok(()) };
+        let recorded = exit.call.pieces().driver;
+        let decoder = match self.decoder.take() {
+            Some(decoder) => decoder,
+            None => self.begin(recorded)?,
+        };
+        let done = match self.style.select.matches(&call, &decoder) {
+            true => self.line(&call, &decoder),
+            false => Ok(()),
+        };
+        self.decoder = Some(decoder);
+        done
+    }
+
+    /// The first call tells which driver it is.
+    fn begin(&mut self, driver: Option<String>) -> io::Result<Decoder> {
+        let head = Head { driver, source: Some("preload".into()), ..Head::default() };
+        let decoder = Decoder::new(self.style.driver.as_deref(), &Run { head: head.clone(), ..Run::default() });
+        let decoder = decoder.map_err(|e| io::Error::other(e.0))?;
+        match self.style.json {
+            true => json::write_head(&head, &mut self.out)?,
+            false => writeln!(self.out, "cutap: {}", decoder.description())?,
+        }
+        Ok(decoder)
+    }
+
+    /// What belongs to the driver; of mappings also their end.
+    fn is_shown(&mut self, call: &KernelCall) -> bool {
+        if self.style.environment {
+            return matches!(call.action, Action::Getenv { .. });
+        }
+        match &call.action {
+            Action::Ioctl(ioctl) => formats::is_of_driver(&ioctl.path),
+            Action::Open { path, .. } | Action::Close { path, .. } | Action::Dup { path, .. } => {
+                formats::is_of_driver(path)
+            }
+            Action::Mmap { path, .. } => {
+                let shown = formats::is_of_driver(path);
+                let address = call.result.filter(|r| shown && *r > 0);
+                self.mapped.extend(address.map(i64::cast_unsigned));
+                shown
+            }
+            Action::Munmap { address, .. } => self.mapped.remove(address),
+            Action::Getenv { .. } => false,
+        }
+    }
+
+    fn line(&mut self, call: &KernelCall, decoder: &Decoder) -> io::Result<()> {
+        if self.style.json {
+            return writeln!(self.out, "{}", show::json::line(call, decoder));
+        }
+        self.threads |= *self.first.get_or_insert(call.tid) != call.tid;
+        let parent = call.parent.as_ref().map(|p| (call.tid, p.name.clone(), p.id));
+        if parent != self.parent {
+            match &parent {
+                Some((_, name, _)) => writeln!(self.out, "{}:", cutap_printable::printable(name))?,
+                None => writeln!(self.out, "outside of CUDA calls:")?,
+            }
+            self.parent = parent;
+        }
+        let (verbose, hex) = (self.style.verbose, self.style.hex);
+        let style = Style { verbose, hex, threads: self.threads, ..Style::default() };
+        self.out.write_all(Text::new(decoder, style).line(call).as_bytes())
+    }
+}
+
+impl<W: io::Write + Send> Output for KernelLines<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Exit(exit) => self.exit(exit),
+            _ => Ok(()),
+        }
+    }
+
+    fn tick(&mut self, _now: u64) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn end(&mut self, end: &End) -> io::Result<()> {
+        for exit in &end.unfinished {
+            self.exit(exit)?;
+        }
+        if !self.style.json {
+            for line in end_lines(end) {
+                writeln!(self.out, "cutap: {line}")?;
+            }
+        }
+        self.out.flush()
+    }
+}

@@ -1,0 +1,166 @@
+//! The layer `kernel`: what a watched library sends to the kernel driver, from inside the process.
+
+use cutap_e2e::{cutap, finish, out, scratch, sources};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn program() -> PathBuf {
+    out().join("requests")
+}
+
+/// `cutap WORDS -o FILE -- requests`: what the program wrote, and the file.
+fn run(words: &[&str], environment: &[(&str, &str)]) -> (String, String) {
+    let folder = scratch("kernel");
+    let file = folder.join("out");
+    let mut command = Command::new(cutap());
+    command.args(words).arg("-o").arg(&file).arg("--").arg(program()).envs(environment.iter().copied());
+    let done = finish(&mut command);
+    (done.stdout, std::fs::read_to_string(&file).unwrap_or_default())
+}
+
+/// Without times, and with the same word for each address.
+fn normal(text: &str) -> String {
+    let address = |word: &str| {
+        let hex = word.trim_start_matches(['{', '(']);
+        hex.strip_prefix("0x7").is_some_and(|rest| rest.trim_end_matches([',', '}', ')']).len() == 11)
+    };
+    let line = |line: &str| {
+        let line = line.rsplit_once(" <").map_or(line, |(line, _)| line);
+        let line = match line.trim_start().split_once(' ') {
+            Some((time, rest)) if time.parse::<f64>().is_ok() => rest,
+            _ => line,
+        };
+        let words = line.split(' ').map(|word| match address(word) {
+            true => {
+                let at = word.find("0x7").unwrap_or(0);
+                let end = word.trim_end_matches([',', '}', ')']).len();
+                format!("{}ADDRESS{}", &word[..at], &word[end..])
+            }
+            false => word.to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    text.lines().filter(|l| !l.starts_with("cutap:")).map(line).collect()
+}
+
+fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default(), "{name}");
+}
+
+#[test]
+fn each_request_with_its_fields() {
+    assert!(sources().join("calls/requests.c").is_file());
+    let (said, text) = run(&["kernel", "trace", "--driver", "580.142"], &[]);
+    assert_eq!(said, "ok\n");
+    golden("kernel_trace.txt", &normal(&text));
+}
+
+#[test]
+fn in_the_tree_of_all_layers() {
+    let (said, text) = run(&["trace", "-e", "kernel,library"], &[]);
+    assert_eq!(said, "ok\n");
+    assert!(text.starts_with("[libnvidia-ml.so.1] nvmlInit_v2() {\n  [kernel] getenv "), "{text}");
+    assert!(text.contains("\n  [kernel] nvidiactl(") && text.contains("} nvmlInit_v2 = NVML_SUCCESS"), "{text}");
+    let (_, text) = run(&["trace", "-e", "kernel:open*,library"], &[]);
+    assert_eq!((text.matches("[kernel] open ").count(), text.matches("[kernel]").count()), (3, 3), "{text}");
+}
+
+#[test]
+fn off_unless_it_is_asked_for() {
+    for words in [&["trace"][..], &["trace", "-e", "library"], &["trace", "-e", "*"]] {
+        let (said, text) = run(words, &[]);
+        assert_eq!(said, "ok\n");
+        assert!(!text.contains("ioctl") && !text.contains("[kernel]"), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn json_is_read_back_as_the_same_lines() {
+    let folder = scratch("kernel");
+    let (file, program) = (folder.join("calls.json"), program());
+    let trace = |words: &[&str]| {
+        finish(Command::new(cutap()).args(["kernel", "trace"]).args(words).arg("-o").arg(&file).arg("--").arg(&program))
+    };
+    assert_eq!(trace(&["--json"]).stdout, "ok\n");
+    let decoded = finish(Command::new(cutap()).args(["kernel", "decode", "--driver", "580.142"]).arg(&file));
+    let request = |line: &str| line.find("nvidiactl(").map(|at| line[at..].to_owned()).filter(|l| l.contains("NV_ESC"));
+    let lines = |text: &str| -> Vec<String> { normal(text).lines().filter_map(request).collect() };
+    let (_, text) = run(&["kernel", "trace", "--driver", "580.142"], &[]);
+    assert_eq!(lines(&decoded.stdout), lines(&text));
+    assert_eq!(lines(&text).len(), 6, "{text}");
+}
+
+#[test]
+fn answers_that_do_not_reach_the_kernel() {
+    let (said, text) = run(&["kernel", "trace", "--fail", "get_gid_info=NV_ERR_NOT_SUPPORTED"], &[]);
+    assert!(said.contains("gets.status == 0"), "{said}");
+    assert!(text.contains("GET_GID_INFO") && text.contains("= 0, NV_ERR_NOT_SUPPORTED"), "{text}");
+    let (said, text) = run(&["kernel", "trace", "--deny", "NV01_ROOT"], &[]);
+    assert!(said.contains("root.object == 0xc1d00001"), "{said}");
+    assert!(text.contains("= -22 (Invalid argument)"), "{text}");
+    let (said, text) = run(&["kernel", "trace", "--fail", "UVM_INITIALIZE=0x1f"], &[]);
+    assert!(said.contains("init[2] == 0x40") && text.contains("NV_ERR_INVALID_ARGUMENT"), "{said}{text}");
+}
+
+#[test]
+fn only_some() {
+    let lines = |words: &[&str]| {
+        let (_, text) = run(&[&["kernel", "trace"], words].concat(), &[]);
+        normal(&text).lines().filter(|l| !l.ends_with(':')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&["--command", "*GID*"]).len(), 1);
+    assert_eq!(lines(&["--class", "0x0"]).len(), 1);
+    assert_eq!(lines(&["--object", "0xc1d00001", "--command", "rm_alloc"]).len(), 1);
+    let failed = lines(&["--status", "failed"]);
+    assert_eq!(failed.len(), 4, "{failed:#?}");
+}
+
+#[test]
+fn a_recording_has_them() {
+    let folder = scratch("kernel");
+    let file = folder.join("r.cutap");
+    let record = finish(
+        Command::new(cutap()).args(["record", "-e", "kernel,library", "-o"]).arg(&file).arg("--").arg(program()),
+    );
+    assert_eq!(record.stdout, "ok\n");
+    let ask = |words: &[&str]| finish(Command::new(cutap()).arg("kernel").args(words).arg(&file)).stdout;
+    assert!(ask(&["tree"]).contains("  0xc1d00001 NV01_ROOT_CLIENT  [nvmlInit_v2]\n"));
+    assert!(ask(&["maps"]).contains("rw nvidiactl"));
+    let census = ask(&["census"]);
+    assert!(census.contains("not understood: 1\n  control 0x20808159, 1 times: GSS legacy"), "{census}");
+    assert!(ask(&["census", "--allow-list"]).contains("0x30000001 UVM_INITIALIZE\n"));
+    let shown = finish(Command::new(cutap()).args(["show", "-e", "!kernel"]).arg(&file)).stdout;
+    assert!(shown.contains("nvmlInit_v2") && !shown.contains("[kernel]"), "{shown}");
+}
+
+#[test]
+fn variables_of_the_environment() {
+    let (said, text) = run(&["kernel", "env"], &[]);
+    assert_eq!(said, "ok\n");
+    assert!(text.contains("getenv CUDA_FIXTURE_SET by libnvidia-ml.so.1 = \"yes\""), "{text}");
+    assert!(text.contains("getenv CUDA_FIXTURE_UNSET by libnvidia-ml.so.1 (not set)"), "{text}");
+}
+
+#[test]
+fn wrong_input_is_one_sentence() {
+    let folder = scratch("kernel");
+    let empty = folder.join("empty");
+    std::fs::write(&empty, "").unwrap();
+    let empty = empty.to_str().unwrap();
+    for (words, said) in [
+        (&["kernel", "census", "/nowhere"][..], "check the name"),
+        (&["kernel", "tree", empty], "it has no kernel call"),
+        (&["kernel", "maps", "4194303"], "there is no process 4194303"),
+        (&["kernel", "trace", "--deny", "nothing_like_it", "--", "true"], "has no such escape"),
+        (&["kernel", "trace", "--object", "x", "--", "true"], "is no handle"),
+        (&["kernel", "trace", "--ptrace", "--deny", "RM_FREE", "--", "true"], "leave --ptrace and -p out"),
+    ] {
+        let done = Command::new(cutap()).args(words).output().unwrap();
+        let error = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && error.contains(said), "{words:?}: {error}");
+    }
+}

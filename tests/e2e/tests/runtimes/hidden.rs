@@ -1,0 +1,170 @@
+//! The layer `hidden`: the functions in the tables that cuGetExportTable returns. Of real runtimes every call, as the simulated driver
+//! counts them; of tables that are damaged, shared by threads or unloaded, every call that can be seen and a reason for each other one.
+
+use crate::real::{Run, Runtime, build, program, run, tally, text};
+use crate::{LINKED, SHARED};
+use cutap_e2e::{Counts, cutap, finish, out, scratch};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+const FOOTPRINT: &str = "made only because runtime calls are watched";
+/// No other layer.
+const ALONE: &str = "hidden,!library,!runtime,!driver";
+/// The tables that are never wrapped.
+const LEFT: [&str; 2] = ["a094798c", "d4082055"];
+
+/// The calls that the simulated driver counted in tables that are wrapped.
+fn counted_by_driver(run: &Run) -> Counts {
+    let file = fs::read_to_string(run.folder.join("hidden")).expect("the driver writes its counts");
+    let count = |line: &str| {
+        let (name, calls) = line.split_once(' ').expect("a name and a number");
+        (name.to_owned(), calls.parse().expect("a number"))
+    };
+    file.lines().map(count).filter(|(name, _)| !LEFT.iter().any(|left| name.starts_with(left))).collect()
+}
+
+fn hidden(run: &Run) -> Counts {
+    tally(&run.calls("hidden"), |c| text(c, "name").to_owned())
+}
+
+/// The same calls whether or not the runtime reports to cutap, and each one that the driver counted.
+fn as_often_as_the_driver_counts(runtime: Runtime) {
+    let Some(program) = program("runtime", runtime, &[]) else { return };
+    let alone = run(&program, &[], &["--json", "-e", ALONE]);
+    let calls = hidden(&alone);
+    assert_eq!(calls, counted_by_driver(&alone), "{} alone", runtime.version);
+    assert!(calls.contains_key("6bd5fb6c[2]") && calls.get("c693336e[2]").is_some_and(|n| *n > 10), "{calls:?}");
+    assert_eq!((alone.counted(FOOTPRINT), alone.counted("hidden tables left alone")), (0, 1), "{}", alone.text);
+
+    let with_all = run(&program, &[], &["--json", "-e", "hidden"]);
+    assert_eq!(hidden(&with_all), calls, "{} with all layers", runtime.version);
+    let counted: u64 = counted_by_driver(&with_all).values().sum();
+    assert_eq!(counted, calls.values().sum::<u64>() + with_all.counted(FOOTPRINT), "{}", runtime.version);
+    assert!(with_all.counted(FOOTPRINT) > 20);
+    // A call of the runtime is the parent.
+    let storage = with_all.calls("hidden").into_iter().filter(|c| c["name"] == "c693336e[2]" && c["depth"] != 0);
+    assert!(storage.count() > 10, "{}", with_all.text);
+
+    let off = run(&program, &[], &["--json"]);
+    assert_eq!((hidden(&off).len(), off.counted("hidden")), (0, 0), "{}", runtime.version);
+}
+
+#[test]
+fn as_often_as_the_driver_counts_linked_in() {
+    LINKED.into_iter().for_each(as_often_as_the_driver_counts);
+}
+
+#[test]
+fn as_often_as_the_driver_counts_shared() {
+    // 11.8, 12.9 and 13.5.
+    SHARED.into_iter().skip(1).step_by(3).chain(SHARED.into_iter().last()).for_each(as_often_as_the_driver_counts);
+}
+
+/// The folder of the driver with bad tables.
+fn driver() -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let made = FOLDER.get_or_init(|| {
+        let folder = out().join("hidden");
+        fs::create_dir_all(&folder).expect("the target folder is writable");
+        let built = build("hidden_driver", "libcuda.so.1-hidden", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]);
+        fs::copy(built, folder.join("libcuda.so.1")).expect("a copy");
+        folder
+    });
+    made.clone()
+}
+
+struct Traced {
+    lines: Vec<Value>,
+    /// Whether the word of the good table was replaced.
+    word: String,
+}
+
+fn traced(mode: &str, filter: &[&str]) -> Traced {
+    let program = build("hidden", "hidden", &["-ldl"]);
+    let folder = scratch("hidden");
+    let plain = finish(Command::new(&program).arg(mode).env("LD_LIBRARY_PATH", driver()));
+    assert_eq!((plain.stdout.as_str(), plain.status.success()), ("ok\n", true), "{plain:?}");
+    let mut command = Command::new(cutap());
+    command
+        .args(["trace", "--json"])
+        .args(filter)
+        .arg("-o")
+        .arg(folder.join("trace"))
+        .arg("--")
+        .arg(&program)
+        .arg(mode);
+    let run = finish(command.env("LD_LIBRARY_PATH", driver()).env("TABLES", folder.join("tables")));
+    assert_eq!((run.stdout.as_str(), run.status.success()), ("ok\n", true), "{run:?}");
+    let lines = fs::read_to_string(folder.join("trace")).expect("a trace");
+    let lines = lines.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    Traced { lines, word: fs::read_to_string(folder.join("tables")).expect("the program writes it").trim().to_owned() }
+}
+
+impl Traced {
+    fn calls(&self) -> Counts {
+        let calls: Vec<Value> =
+            self.lines.iter().filter(|l| l["type"] == "call" && l["layer"] == "hidden").cloned().collect();
+        for call in &calls {
+            assert_eq!((text(call, "state"), &call["args"][5]), ("done", &"0x6".into()), "{call}");
+        }
+        tally(&calls, |c| text(c, "name").to_owned())
+    }
+    /// Tables that were left alone, with the reason.
+    fn left(&self) -> Vec<String> {
+        let end = self.lines.iter().find(|l| l["type"] == "end").expect("an end");
+        let gaps = end["gaps"].as_array().expect("a list").iter();
+        gaps.map(|g| format!("{} {}", text(g, "what"), text(g, "more"))).collect()
+    }
+}
+
+fn counts(of: &[(&str, u64)]) -> Counts {
+    of.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
+}
+
+/// A damaged size word, a table that cannot be written, pointers that lead elsewhere, tables shorter than known: left alone, each with
+/// its reason, once.
+#[test]
+fn tables_that_are_left_alone() {
+    let run = traced("bad", &["-e", "hidden"]);
+    let seen = [("10000000[1]", 2), ("10000000[2]", 2), ("21318c60[1]", 2), ("21318c60[2]", 2)];
+    assert_eq!((run.calls(), run.word.as_str()), (counts(&seen), "replaced"));
+    let mut left = run.left();
+    left.sort();
+    let expected = [
+        "11000000 its size word is damaged",
+        "12000000 its size word is damaged",
+        "13000000 a pointer in it leads outside the library's code",
+        "14000000 no size word, and no known length",
+        "15000000 its page could not be made writable",
+        "16000000 it is not aligned",
+        "c693336e a pointer in it leads outside the library's code",
+    ];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn two_threads_request_a_table_at_once() {
+    for _ in 0..5 {
+        let run = traced("threads", &["-e", "hidden"]);
+        assert_eq!(run.calls(), counts(&[("10000000[1]", 2000), ("10000000[2]", 2000)]));
+    }
+}
+
+#[test]
+fn the_library_is_unloaded_and_loaded_again() {
+    let run = traced("reload", &["-e", "hidden"]);
+    assert_eq!(run.calls(), counts(&[("10000000[1]", 4), ("10000000[2]", 4)]));
+}
+
+#[test]
+fn no_word_is_replaced_that_nobody_asked_for() {
+    for filter in [&[][..], &["-e", "*"], &["-e", "hidden:21318c60[*]"], &["-e", "hidden,!hidden:10000000[?]"]] {
+        let run = traced("reload", filter);
+        assert_eq!((run.calls(), run.word.as_str()), (Counts::new(), "unchanged"), "{filter:?}");
+    }
+    let run = traced("reload", &["-e", "10000000[2]"]);
+    assert_eq!((run.calls(), run.word.as_str()), (counts(&[("10000000[2]", 4)]), "unchanged"));
+}

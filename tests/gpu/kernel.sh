@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Tests the layer `kernel` on this machine's GPU: same output, every number named or listed, sizes, cost.
+#
+#   tests/gpu/kernel.sh CUTAP OUT
+#
+# Needs a GPU with its driver, gcc, python3; nvcc, PyTorch, CuPy, JAX where they are. What is missing is skipped, and said so.
+# Writes recordings, censuses, trees and mappings to OUT, and one line for each check to OUT/report.txt.
+# Exit code: 0 all checks hold, 1 one does not, 2 could not test.
+set -u
+cutap=$(realpath "$1") out=$(realpath -m "$2")
+here=$(cd "$(dirname "$0")" && pwd)
+programs=$here/programs
+mkdir -p "$out/built" || exit 2
+cd "$out" || exit 2
+report=$out/report.txt
+: >"$report"
+bad=0
+say() { echo "$*" | tee -a "$report"; }
+check() { # WHAT CONDITION...
+    local what=$1
+    shift
+    if "$@"; then say "ok: $what"; else say "FAILED: $what" && bad=1; fi
+}
+ms() { echo $(($(date +%s%N) / 1000000)); }
+
+gcc -O1 -o built/driver_api "$programs/driver_api.c" -lcuda -ldl 2>built/driver_api.log ||
+    gcc -O1 -o built/driver_api "$programs/driver_api.c" -L/usr/lib/x86_64-linux-gnu -l:libcuda.so.1 -ldl 2>>built/driver_api.log
+nvcc=$(command -v nvcc || ls /usr/local/cuda*/bin/nvcc 2>/dev/null | head -1)
+[ -n "$nvcc" ] && "$nvcc" -cudart static -arch=sm_90 -o built/saxpy "$programs/saxpy.cu" 2>built/saxpy.log
+
+say "driver $(cat /sys/module/nvidia/version 2>/dev/null)"
+runs=()
+one() { # NAME COMMAND...
+    local name=$1 begin middle end plain traced
+    shift
+    begin=$(ms)
+    timeout 60 "$@" >"$name.plain" 2>"$name.plain.err"
+    plain=$?
+    middle=$(ms)
+    timeout 90 "$cutap" record -e kernel,driver,runtime,library -o "$name.cutap" -- "$@" >"$name.out" 2>"$name.err"
+    traced=$?
+    end=$(ms)
+    say "$name: exit $plain and $traced, $((middle - begin)) ms and $((end - middle)) ms"
+    check "$name: exit code" test "$plain" = "$traced"
+    case $name in
+    nvidia-smi) check "$name: as many lines" test "$(wc -l <"$name.plain")" = "$(wc -l <"$name.out")" ;;
+    *) check "$name: same output" cmp -s "$name.plain" "$name.out" ;;
+    esac
+    [ -s "$name.cutap" ] || return
+    "$cutap" kernel census "$name.cutap" >"$name.census" 2>"$name.census.err"
+    "$cutap" kernel tree "$name.cutap" >"$name.tree" 2>/dev/null
+    "$cutap" kernel maps "$name.cutap" >"$name.maps" 2>/dev/null
+    say "$name: $(grep -m1 '^escapes' "$name.census"), $(grep -m1 '^RM controls' "$name.census"), $(grep '^not understood' "$name.census")"
+    check "$name: sizes of controls are the table's" bash -c "! grep -q 'bytes were sent' '$name.census'"
+    runs+=("$name.cutap")
+}
+skip() { say "skipped: $1 ($2)"; }
+
+if command -v nvidia-smi >/dev/null; then one nvidia-smi nvidia-smi; else skip nvidia-smi "not installed"; fi
+if [ -x built/driver_api ]; then one driver_api built/driver_api; else skip driver_api "$(head -1 built/driver_api.log)"; fi
+if [ -x built/saxpy ]; then one saxpy built/saxpy; else skip saxpy "no nvcc"; fi
+for name in torch_train cupy_small jax_small; do
+    module=${name%%_*}
+    if python3 -c "import importlib.util,sys; sys.exit(not importlib.util.find_spec('$module'))"; then
+        one "$name" python3 "$programs/$name.py"
+    else
+        skip "$name" "no module $module"
+    fi
+done
+"$cutap" kernel census "${runs[@]}" >all.census 2>/dev/null
+"$cutap" kernel census --allow-list "${runs[@]}" >all.allow 2>/dev/null
+say "all: $(grep '^not understood' all.census)"
+sed -n '/^not understood/,$p' all.census | tail -n +2 | tee -a "$report"
+
+if [ -x built/saxpy ]; then
+    "$cutap" kernel trace -o saxpy.trace -- built/saxpy >/dev/null
+    "$cutap" kernel env -o saxpy.env -- built/saxpy >/dev/null
+    say "saxpy: $(grep -c getenv saxpy.env) variables read, $(grep -c NV_ESC_ saxpy.trace) escapes, $(grep -c UVM_ saxpy.trace) UVM commands"
+    "$cutap" kernel trace --fail UVM_REGISTER_GPU=NV_ERR_NOT_SUPPORTED -o saxpy.fail -- built/saxpy >saxpy.fail.out 2>&1
+    check "saxpy: --fail UVM_REGISTER_GPU is seen by the program" bash -c '! cmp -s saxpy.plain saxpy.fail.out'
+    # Start-up: the median of seven.
+    median() { sort -n | sed -n 4p; }
+    for _ in 1 2 3 4 5 6 7; do
+        a=$(ms) && built/saxpy >/dev/null && b=$(ms) && echo $((b - a)) >>plain.ms
+        a=$(ms) && "$cutap" record -e driver,runtime -o t.cutap --force -- built/saxpy >/dev/null 2>&1 && b=$(ms) && echo $((b - a)) >>layers.ms
+        a=$(ms) && "$cutap" record -e kernel,driver,runtime -o t.cutap --force -- built/saxpy >/dev/null 2>&1 && b=$(ms) && echo $((b - a)) >>kernel.ms
+    done
+    say "saxpy, whole process: plain $(median <plain.ms) ms, recorded $(median <layers.ms) ms, with the kernel layer $(median <kernel.ms) ms"
+fi
+exit $bad

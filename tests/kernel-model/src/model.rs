@@ -1,0 +1,306 @@
+//! What the driver answers. Statuses are those that an H200 gave (`proof/cudest/README.md` of the research).
+
+use crate::memory::Memory;
+use crate::objects::{Object, Objects};
+use cutap_rm::{Params, Tables, escape_of};
+
+const EBADF: i64 = -9;
+const EFAULT: i64 = -14;
+const ENODEV: i64 = -19;
+const EINVAL: i64 = -22;
+
+const OK: u64 = 0;
+const INSUFFICIENT_PERMISSIONS: u64 = 0x1b;
+const INVALID_ARGUMENT: u64 = 0x1f;
+const INVALID_OBJECT_HANDLE: u64 = 0x33;
+const OBJECT_NOT_FOUND: u64 = 0x57;
+const NOT_SUPPORTED: u64 = 0x56;
+
+/// Of the one GPU.
+const GPU_ID: u64 = 6;
+const TOKEN: u64 = 4;
+/// GPU addresses that the driver chooses.
+const FIRST_GPU_ADDRESS: u64 = 0x1_2000_0000;
+/// Addresses of mappings.
+const FIRST_MAPPING: u64 = 0x7fc4_0000_0000;
+
+/// An open node.
+#[derive(Debug, Clone, Default)]
+struct Node {
+    path: String,
+    /// The client and memory that `MAP_MEMORY` prepared, and its bytes.
+    prepared: Option<(u32, u32, u64)>,
+}
+
+/// The driver.
+#[derive(Debug)]
+pub struct Model {
+    tables: Tables,
+    objects: Objects,
+    files: Vec<Option<Node>>,
+    gpu_addresses: u64,
+    mappings: u64,
+}
+
+impl Model {
+    /// With one GPU, and no object.
+    pub fn new(tables: Tables) -> Self {
+        // Standard input, output and error.
+        let files = vec![Some(Node::default()); 3];
+        Self { tables, objects: Objects::default(), files, gpu_addresses: FIRST_GPU_ADDRESS, mappings: FIRST_MAPPING }
+    }
+
+    /// How many objects there are.
+    pub fn objects(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether a channel is scheduled.
+    pub fn is_scheduled(&self, client: u32, channel: u32) -> bool {
+        self.objects.get(client, channel).is_some_and(|o| o.scheduled)
+    }
+
+    /// The path of a descriptor.
+    pub fn path(&self, fd: i32) -> &str {
+        self.node(fd).map_or("", |node| &node.path)
+    }
+
+    /// A descriptor, or an error.
+    pub fn open(&mut self, path: &str) -> i64 {
+        if !["/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm"].contains(&path) {
+            return ENODEV;
+        }
+        let free = self.files.iter().position(Option::is_none).unwrap_or(self.files.len());
+        self.files.resize(self.files.len().max(free + 1), None);
+        self.files[free] = Some(Node { path: path.to_owned(), prepared: None });
+        free as i64
+    }
+
+    /// 0, or an error.
+    pub fn close(&mut self, fd: i32) -> i64 {
+        let found = usize::try_from(fd).ok().and_then(|fd| self.files.get_mut(fd));
+        found.and_then(Option::take).map_or(EBADF, |_| 0)
+    }
+
+    /// An address, or an error: what `MAP_MEMORY` prepared for this descriptor.
+    pub fn mmap(&mut self, fd: i32, length: u64) -> i64 {
+        let Some(node) = self.node_mut(fd) else { return EBADF };
+        let Some((_, _, size)) = node.prepared.take().filter(|(_, _, size)| length <= *size) else { return EINVAL };
+        let at = self.mappings;
+        self.mappings += size.next_multiple_of(0x1_0000);
+        at.cast_signed()
+    }
+
+    fn node(&self, fd: i32) -> Option<&Node> {
+        self.files.get(usize::try_from(fd).ok()?)?.as_ref()
+    }
+
+    fn node_mut(&mut self, fd: i32) -> Option<&mut Node> {
+        self.files.get_mut(usize::try_from(fd).ok()?)?.as_mut()
+    }
+
+    /// A request whose argument is at an address.
+    pub fn ioctl(&mut self, fd: i32, request: u32, argument: u64, memory: &mut Memory) -> i64 {
+        let Some(path) = self.node(fd).map(|node| node.path.clone()) else { return EBADF };
+        let (number, size) = escape_of(request);
+        let Some(bytes) = memory.read(argument, size) else { return EFAULT };
+        let is_control = path == "/dev/nvidiactl";
+        let params = |name: &str| {
+            let mut params = Params::new(self.tables, name).ok()?;
+            (params.bytes().len() == size).then(|| params.bytes_mut().copy_from_slice(&bytes))?;
+            Some(params)
+        };
+        // A struct of another size than the driver's is refused before anything is read.
+        let answer = match number {
+            0xc8 if is_control && size % 72 == 0 => return self.cards(size, argument, memory),
+            0x29 => params("NVOS00_PARAMETERS").map(|p| self.free(p)),
+            0x2a => params("NVOS54_PARAMETERS").map(|p| self.control(p, memory)),
+            0x2b => params("NVOS64_PARAMETERS").map(|p| self.alloc(p, memory)),
+            0x4e if is_control => params("nv_ioctl_nvos33_parameters_with_fd").map(|p| self.map(p)),
+            0x57 => params("NVOS46_PARAMETERS").map(|p| self.map_dma(p)),
+            _ => None,
+        };
+        match answer {
+            Some(answer) if memory.write(argument, answer.bytes()) => 0,
+            Some(_) => EFAULT,
+            None => EINVAL,
+        }
+    }
+
+    fn cards(&self, size: usize, argument: u64, memory: &mut Memory) -> i64 {
+        let Ok(mut card) = Params::new(self.tables, "nv_ioctl_card_info_t") else { return EINVAL };
+        for (field, value) in
+            [("valid", 1), ("gpu_id", GPU_ID), ("reg_size", 0x100_0000), ("pci_info.vendor_id", 0x10de)]
+        {
+            card.set(field, value).expect("a field of the card");
+        }
+        let mut all = vec![0; size];
+        all[..card.bytes().len()].copy_from_slice(card.bytes());
+        if memory.write(argument, &all) { 0 } else { EFAULT }
+    }
+
+    fn free(&mut self, mut p: Params) -> Params {
+        let done = self.objects.free(number(&p, "hRoot"), number(&p, "hObjectOld"));
+        set(&mut p, "status", if done { OK } else { OBJECT_NOT_FOUND });
+        p
+    }
+
+    fn alloc(&mut self, mut p: Params, memory: &mut Memory) -> Params {
+        let (client, parent) = (number(&p, "hRoot"), number(&p, "hObjectParent"));
+        let (handle, class) = (number(&p, "hObjectNew"), number(&p, "hClass"));
+        if matches!(class, 0 | 1 | 0x41) {
+            let made = self.objects.client(handle);
+            set(&mut p, "hRoot", made.into());
+            set(&mut p, "hObjectNew", made.into());
+            set(&mut p, "hClass", 0x41);
+            return p;
+        }
+        let known = self.tables.class(class).and_then(|c| c.params());
+        let at = get(&p, "pAllocParms");
+        // The driver takes its own size where the caller says none.
+        let given = known.filter(|_| at != 0).and_then(|record| {
+            let mut params = Params::of(record);
+            params.bytes_mut().copy_from_slice(&memory.read(at, record.size())?);
+            Some(params)
+        });
+        let parent_class = self.objects.get(client, parent).map(|o| o.class);
+        let status = match parent_class {
+            None => OBJECT_NOT_FOUND,
+            Some(of) => self.may_be(class, of, given.as_ref()),
+        };
+        let size = given.as_ref().filter(|_| matches!(class, 0x3e | 0x40 | 0x50a0)).map_or(0, |g| get(g, "size"));
+        let status = match status {
+            OK if !self.objects.add(client, handle, Object { parent, class, size, ..Object::default() }) => 0x23,
+            status => status,
+        };
+        set(&mut p, "status", status);
+        p
+    }
+
+    /// Whether an object of this class can be made below one of that class.
+    fn may_be(&self, class: u32, parent: u32, given: Option<&Params>) -> u64 {
+        let field = |name: &str| given.map_or(0, |g| get(g, name));
+        let wanted: &[u32] = match class {
+            0x80 => &[0x41],
+            0x2080 | 0x90f1 | 0x3e | 0x40 | 0x50a0 | 0xa06c => &[0x80],
+            0xc661 | 0xc461 | 0xc361 => &[0x2080],
+            0xc86f | 0xc56f | 0xc36f => &[0xa06c, 0x80],
+            0xcbc0 | 0xc8b5 => &[0xc86f, 0xc56f, 0xc36f],
+            _ => return NOT_SUPPORTED,
+        };
+        if !wanted.contains(&parent) {
+            return INVALID_ARGUMENT;
+        }
+        let gpu_is_open = self.files.iter().flatten().any(|node| node.path == "/dev/nvidia0");
+        match class {
+            0x80 if !gpu_is_open => INSUFFICIENT_PERMISSIONS,
+            0xc661 if field("bPriv") != 0 => INSUFFICIENT_PERMISSIONS,
+            0xa06c if field("engineType") == 0 => INVALID_ARGUMENT,
+            0xc86f if !field("gpFifoEntries").is_power_of_two() => INVALID_ARGUMENT,
+            0xc86f if parent == 0xa06c && field("hVASpace") != 0 => INVALID_ARGUMENT,
+            0x3e | 0x40 if field("size") > 1 << 38 => 0x51,
+            _ => OK,
+        }
+    }
+
+    fn control(&mut self, mut p: Params, memory: &mut Memory) -> Params {
+        let (client, object, command) = (number(&p, "hClient"), number(&p, "hObject"), number(&p, "cmd"));
+        let known = self.tables.control(command).filter(|c| c.is_registered());
+        let (at, sent) = (get(&p, "params"), get(&p, "paramsSize"));
+        let status = match (self.objects.get(client, object), known) {
+            (None, _) => INVALID_OBJECT_HANDLE,
+            (_, None) => NOT_SUPPORTED,
+            (_, Some(known)) if known.size() as u64 != sent => INVALID_ARGUMENT,
+            (_, Some(known)) => match known.params() {
+                Some(record) => {
+                    let mut params = Params::of(record);
+                    match memory.read(at, record.size()) {
+                        None => INVALID_ARGUMENT,
+                        Some(bytes) => {
+                            params.bytes_mut().copy_from_slice(&bytes);
+                            let status = self.answer(client, object, command, &mut params);
+                            memory.write(at, params.bytes());
+                            status
+                        }
+                    }
+                }
+                None => OK,
+            },
+        };
+        set(&mut p, "status", status);
+        p
+    }
+
+    fn answer(&mut self, client: u32, object: u32, command: u32, params: &mut Params) -> u64 {
+        match command {
+            // GPU_GET_ID_INFO_V2
+            0x205 if get(params, "gpuId") == GPU_ID => {
+                for (field, value) in [("gpuFlags", 0x41), ("boardId", GPU_ID), ("numaId", 0xffff_ffff)] {
+                    set(params, field, value);
+                }
+            }
+            // GET_WORK_SUBMIT_TOKEN
+            0xc36f_0108 => set(params, "workSubmitToken", TOKEN),
+            // GPFIFO_SCHEDULE
+            0xa06f_0103 => {
+                let enable = get(params, "bEnable") != 0;
+                match self.objects.get_mut(client, object).filter(|o| o.class == 0xc86f) {
+                    Some(channel) => channel.scheduled = enable,
+                    None => return INVALID_OBJECT_HANDLE,
+                }
+            }
+            _ => return NOT_SUPPORTED,
+        }
+        OK
+    }
+
+    fn map(&mut self, mut p: Params) -> Params {
+        let (client, handle) = (number(&p, "params.hClient"), number(&p, "params.hMemory"));
+        let fd = number(&p, "fd").cast_signed();
+        let found = self.objects.get(client, handle).map(|o| (o.class, o.size));
+        let on_gpu = self.path(fd) == "/dev/nvidia0";
+        let status = match found {
+            None => INVALID_OBJECT_HANDLE,
+            Some((0x3e, _)) if on_gpu => INVALID_ARGUMENT,
+            Some((class, size)) => {
+                let size = if class == 0x3e || class == 0x40 { size } else { 0x1_0000 };
+                match self.node_mut(fd) {
+                    Some(node) => {
+                        node.prepared = Some((client, handle, size));
+                        OK
+                    }
+                    None => INVALID_ARGUMENT,
+                }
+            }
+        };
+        set(&mut p, "params.status", status);
+        p
+    }
+
+    fn map_dma(&mut self, mut p: Params) -> Params {
+        let client = number(&p, "hClient");
+        let class = |handle: u32| self.objects.get(client, handle).map(|o| o.class);
+        let status = match (class(number(&p, "hDma")), class(number(&p, "hMemory"))) {
+            (Some(0x50a0), Some(0x3e | 0x40)) => OK,
+            _ => INVALID_OBJECT_HANDLE,
+        };
+        if status == OK {
+            set(&mut p, "dmaOffset", self.gpu_addresses);
+            self.gpu_addresses += get(&p, "length").next_multiple_of(0x1_0000);
+        }
+        set(&mut p, "status", status);
+        p
+    }
+}
+
+fn get(p: &Params, field: &str) -> u64 {
+    p.get(field).unwrap_or_else(|e| panic!("{field}: {e}"))
+}
+
+fn number(p: &Params, field: &str) -> u32 {
+    u32::try_from(get(p, field)).unwrap_or_else(|e| panic!("{field}: {e}"))
+}
+
+fn set(p: &mut Params, field: &str, value: u64) {
+    p.set(field, value).unwrap_or_else(|e| panic!("{field}: {e}"));
+}

@@ -1,11 +1,11 @@
 //! The language of `-e`: terms with commas between them.
 //!
-//! A term is `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library (`cublas`,
-//! `libcublas*`), or both (`saxpy:cudaMalloc`). It can be `cxx`, `error`, a duration (`>1ms`, `<10us`) or `pid:7`. A `!`
-//! before a term means not. After what picks functions there may be conditions on arguments
-//! (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions are wanted and become the rules of the
-//! control page, so that the target records nothing else. `error` and durations are known only when a call ends: each
-//! such call is shown alone, at its end.
+//! A term is `name` or `na*me` of a function, a layer, a slot of a hidden table (`21318c60[51]`), a library
+//! (`cublas`, `libcublas*`), or both (`saxpy:cudaMalloc`). It can be `cxx`, `error`, a duration (`>1ms`, `<10us`) or
+//! `pid:7`. A `!` before a term means not. After what picks functions there may be conditions on arguments
+//! (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions are wanted and become the rules of
+//! the control page, so that the target records nothing else. `error` and durations are known only when a call ends:
+//! each such call is shown alone, at its end.
 
 use super::comparison::Term;
 use super::condition::Condition;

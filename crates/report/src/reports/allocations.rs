@@ -96,7 +96,7 @@ impl Report for Allocations {
         match groups.is_empty() {
             true => writeln!(out, "no call allocated memory")?,
             false => {
-                writeln!(out, "    count       bytes     largest  what, the call that allocates, and the calls around it")?
+                writeln!(out, "    count       bytes     largest  what, the call that allocates, the calls around it")?
             },
         }
         for (path, kind, Sums { count, bytes: all, most }) in groups {

@@ -117,13 +117,18 @@ fn json_decodes() {
 #[test]
 fn a_running_process() {
     let folder = scratch("running");
-    let script = "while :; do cat /proc/self/stat > seen; echo x >> lines; done";
+    // The loop ends with its folder.
+    let script = "while cat /proc/self/stat > seen && echo x >> lines; do :; done";
     let mut shell = Command::new("sh").args(["-c", script]).current_dir(&*folder).spawn().unwrap();
     let pid = shell.id().to_string();
     let mut cutap = Command::new(cutap());
     cutap.args(["kernel", "trace", "-p", &pid, "-v", "-o"]).arg(folder.join("trace.txt")).stderr(Stdio::piped());
     let tracer = cutap.spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    let start = Instant::now();
+    let traced = || std::fs::metadata(folder.join("trace.txt")).is_ok_and(|data| data.len() > 0);
+    while !traced() && start.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let _ = Command::new("kill").args(["-INT", &tracer.id().to_string()]).status();
     let done = tracer.wait_with_output().unwrap();
     let text = String::from_utf8(done.stderr).unwrap();

@@ -42,6 +42,14 @@ impl Finished {
     }
 }
 
+/// Removes the last line of `cutap record`, which has the number of calls and the size of the file.
+pub fn without_record_line(text: &str) -> String {
+    let of_record = |line: &str| {
+        line.starts_with("cutap: ") && (line.contains("; next: cutap report") || line.contains(": no call was recorded in "))
+    };
+    text.split_inclusive('\n').filter(|line| !of_record(line)).collect()
+}
+
 /// Runs a command to its end. Panics when it does not end in time.
 pub fn finish(command: &mut Command) -> Finished {
     let folder = scratch("process");
@@ -67,7 +75,7 @@ pub fn finish(command: &mut Command) -> Finished {
         sleep(pause);
         pause = longer(pause);
     };
-    Finished { stdout: lossy(&stdout), stderr: lossy(&stderr), status }
+    Finished { stdout: lossy(&stdout), stderr: without_record_line(&lossy(&stderr)), status }
 }
 
 /// A folder that goes when it is dropped, also when a test fails.

@@ -61,7 +61,7 @@ mod tests {
             ("cudaMalloc", &[Layer::RUNTIME.number()]),
             ("cu*StreamSynchronize*", &[Layer::RUNTIME.number(), Layer::DRIVER.number()]),
             ("cublasSgemm", &[Layer::LIBRARY.number()]),
-            ("*", &[Layer::LIBRARY, Layer::RUNTIME, Layer::DRIVER, Layer::KERNEL].map(Layer::number)),
+            ("*", &[Layer::LIBRARY, Layer::RUNTIME, Layer::DRIVER].map(Layer::number)),
         ] {
             assert_eq!(wanted(name), Wanted::Known(layers.to_vec()), "{name}");
         }

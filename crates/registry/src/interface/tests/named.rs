@@ -29,6 +29,8 @@ const ENDINGS: [&str; 14] = [
 
 /// Those that are numbers: `owner name`, with `*`.
 const NUMBERS: &[&str] = &[
+    // Permissions of a new file.
+    "open* mode",
     // What each bit is stands in no header, or the header says itself that it is a mask of places or devices.
     "*LoggerSetMask mask",
     "cublasLtDisableCpuInstructionsSetMask mask",

@@ -25,7 +25,7 @@ static ALL: [([u8; 16], &dyn table::AnyTable); 9] = [
     (functions::UUID, &functions::FUNCTIONS),
 ];
 
-/// The name of each known slot that was called, such as 21318c60[51], and the number of its calls.
+/// The name of each known slot that was called, such as `21318c60[51]`, and the number of its calls.
 pub fn called() -> Vec<(String, u64)> {
     let of_table = |(uuid, table): &([u8; 16], &dyn table::AnyTable)| {
         let calls = table.calls().iter().map(|calls| calls.load(Ordering::Relaxed)).enumerate();

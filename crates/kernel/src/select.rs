@@ -47,7 +47,7 @@ fn is(word: &str, name: &str, number: u32) -> bool {
         return asked == u64::from(number);
     }
     let (word, name) = (word.to_ascii_lowercase(), name.to_ascii_lowercase());
-    glob(&word, &name) || !name.is_empty() && name.ends_with(&format!("_{word}"))
+    !word.is_empty() && (glob(&word, &name) || !name.is_empty() && name.ends_with(&format!("_{word}")))
 }
 
 fn is_command(word: &str, call: &Call) -> bool {

@@ -18,6 +18,6 @@ pub use case::{Case, case};
 pub use counts::{Counts, read as counted, shown, summary};
 pub use cutap::cutap;
 pub use normal::{calls_in, normal_form};
-pub use process::{Finished, Scratch, finish, scratch, wait_for};
+pub use process::{Finished, Scratch, finish, scratch, wait_for, without_record_line};
 pub use programs::{NOT_ALONE, build, out, programs, sources};
 pub use recording::blocks;

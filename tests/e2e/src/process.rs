@@ -45,7 +45,8 @@ impl Finished {
 /// Removes the last line of `cutap record`, which has the number of calls and the size of the file.
 pub fn without_record_line(text: &str) -> String {
     let of_record = |line: &str| {
-        line.starts_with("cutap: ") && (line.contains("; next: cutap report") || line.contains(": no call was recorded in "))
+        line.starts_with("cutap: ")
+            && (line.contains("; next: cutap report") || line.contains(": no call was recorded in "))
     };
     text.split_inclusive('\n').filter(|line| !of_record(line)).collect()
 }

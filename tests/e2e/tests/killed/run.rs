@@ -1,6 +1,6 @@
 //! A program under cutap whose collector or front is to be killed.
 
-use cutap_e2e::{Counts, Scratch, counted, cutap, finish, out, scratch, wait_for};
+use cutap_e2e::{Counts, Scratch, counted, cutap, finish, out, scratch, wait_for, without_record_line};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -47,7 +47,7 @@ impl Run {
         children.split_whitespace().find(|pid| named(pid)).map(str::to_owned)
     }
     pub fn said(&self) -> String {
-        fs::read_to_string(self.folder.join("said")).unwrap()
+        without_record_line(&fs::read_to_string(self.folder.join("said")).unwrap())
     }
     pub fn real(&self) -> Counts {
         counted(&self.folder.join("counts"))

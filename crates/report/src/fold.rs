@@ -115,12 +115,12 @@ impl<W: io::Write> Fold<W> {
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let key = exit.call.thread.key;
         let held = self.threads.entry(key).or_default();
-        let is_held = held.depth > 0
-            && held.held.iter().any(|event| matches!(event, Event::Enter(call) if Arc::ptr_eq(call, &exit.call)));
+        let is_held =
+            held.depth > 0 && held.held.iter().any(|event| matches!(event, Event::Enter(call) if call.is(&exit.call)));
         if !is_held {
             self.flush(key, None)?;
             let open = &mut self.threads.entry(key).or_default().open;
-            if let Some(at) = open.iter().rposition(|call| Arc::ptr_eq(call, &exit.call)) {
+            if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
                 open.truncate(at);
             }
             return self.text.handle(&Event::Exit(exit.clone()));
@@ -129,7 +129,7 @@ impl<W: io::Write> Fold<W> {
         if lasted || exit.is_error() || exit.late {
             self.flush(key, None)?;
             let open = &mut self.threads.entry(key).or_default().open;
-            if let Some(at) = open.iter().rposition(|call| Arc::ptr_eq(call, &exit.call)) {
+            if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
                 open.truncate(at);
             }
             return self.text.handle(&Event::Exit(exit.clone()));
@@ -155,6 +155,18 @@ impl<W: io::Write> Fold<W> {
         Ok(())
     }
 
+    /// A held call is printed with what became known of it meanwhile.
+    fn learned(&mut self, known: &Arc<Call>) {
+        let Some(held) = self.threads.get_mut(&known.thread.key) else { return };
+        let entered = held.held.iter_mut().filter_map(|event| match event {
+            Event::Enter(call) => Some(call),
+            _ => None,
+        });
+        for call in entered.chain(&mut held.open).filter(|call| call.is(known)) {
+            call.clone_from(known);
+        }
+    }
+
     /// Prints what is held back of a thread: one line for many calls, and open calls in full. `next` is the call
     /// that ends it.
     fn flush(&mut self, key: u32, next: Option<&Arc<Call>>) -> io::Result<()> {
@@ -166,9 +178,8 @@ impl<W: io::Write> Fold<W> {
         let mut done = std::mem::replace(held, Folded { open, ..Folded::default() });
         let opened =
             done.held.iter().filter_map(|event| if let Event::Enter(call) = event { Some(call) } else { None });
-        let ended = |call: &Arc<Call>| {
-            done.held.iter().any(|event| matches!(event, Event::Exit(exit) if Arc::ptr_eq(&exit.call, call)))
-        };
+        let ended =
+            |call: &Arc<Call>| done.held.iter().any(|event| matches!(event, Event::Exit(exit) if exit.call.is(call)));
         let still: Vec<Arc<Call>> = opened.filter(|call| !ended(call)).cloned().collect();
         if done.outermost < FEWEST {
             done.first.iter().try_for_each(|event| self.text.handle(event))?;
@@ -222,6 +233,10 @@ impl<W: io::Write + Send> crate::Output for Fold<W> {
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(lookup) => {
                 self.flush(lookup.thread.key, None)?;
+                self.text.handle(event)
+            }
+            Event::Learned(call) => {
+                self.learned(call);
                 self.text.handle(event)
             }
             other => self.text.handle(other),

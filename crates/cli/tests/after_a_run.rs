@@ -140,7 +140,10 @@ fn demo_and_doctor() {
     assert!(demo.status.success() && out(&demo).starts_with("demo: allocated"), "{demo:?}");
     assert!(err(&demo).contains("CUDA_ERROR_OUT_OF_MEMORY !"), "{demo:?}");
     let file = folder.join("demo.cutap");
-    assert!(cutap(&["demo", "--record"]).arg(&file).status().unwrap().success());
+    let recorded = cutap(&["demo", "--record"]).arg(&file).output().unwrap();
+    assert!(recorded.status.success() && err(&recorded).contains("; next: cutap report --errors "), "{recorded:?}");
+    let nowhere = cutap(&["demo", "--record", "/dev/null"]).output().unwrap();
+    assert!(nowhere.status.success() && !err(&nowhere).contains("; next: "), "{nowhere:?}");
     assert!(text(&["explain"], &file).contains("An ignored error: cuMemAlloc_v2"));
     assert!(text(&["report", "--leaks"], &file).contains("1 MiB"));
     let doctor = cutap(&["doctor"]).output().unwrap();

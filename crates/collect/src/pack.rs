@@ -54,7 +54,7 @@ pub(crate) fn pack_recorded(path: &Path, output: &OwnedFd) -> bool {
 }
 
 /// The file of this name is the one that was written, and no other that somebody put there.
-fn is_the_same(path: &Path, output: &OwnedFd) -> bool {
+pub(crate) fn is_the_same(path: &Path, output: &OwnedFd) -> bool {
     let written = output.try_clone().and_then(|output| File::from(output).metadata());
     let (Ok(there), Ok(written)) = (fs::metadata(path), written) else { return false };
     (there.dev(), there.ino()) == (written.dev(), written.ino())

@@ -13,7 +13,7 @@ use crate::output::OutputFormat;
 use crate::output_file;
 use crate::output_name::expand;
 use crate::overflow_policy::OverflowPolicy;
-use crate::pack::pack_recorded;
+use crate::pack::{is_the_same, pack_recorded};
 use crate::previous::{DEFAULT, Previous};
 use crate::program::Program;
 use crate::recorded::recorded;
@@ -186,8 +186,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     }
     let over = options.record && !unwritten && !supervisor.keep && !stays;
     if let Some(file) = named.filter(|_| over) {
+        // Packing puts another file in its place.
+        let is_there = file.is_file() && is_the_same(file, supervisor.output());
         unwritten = !pack_recorded(file, supervisor.output());
-        if !unwritten {
+        if !unwritten && is_there {
             note(&recorded(file));
         }
     }

@@ -309,7 +309,7 @@ impl Leaks {
         groups
     }
 
-    /// Resources that were made while [`MOST`] were alive, and are in no group.
+    /// Resources that were made while `MOST` were alive, and are in no group.
     pub fn beyond(&self) -> u64 {
         self.beyond
     }

@@ -40,7 +40,7 @@ pub mod kind {
     pub const KERNEL_NAME: u8 = 5;
     /// a = handle, b = handle that it was made from or 0; s = mangled name or empty. A kernel's handle.
     pub const KERNEL_HANDLE: u8 = 6;
-    /// a = reason ([`crate::count`]); s = object or function, t = more. Something that is listed at the end.
+    /// a = reason ([`crate::diagnostic`]); s = object or function, t = more. Something that is listed at the end.
     pub const GAP: u8 = 7;
     /// a = function handle; s = (offset, size) of each parameter, two u32 each. What the driver says of a kernel's
     /// parameters; the newest of a handle counts.

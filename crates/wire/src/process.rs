@@ -36,7 +36,7 @@ pub struct Process {
     pub rings: AtomicU32,
     /// 1 when this is a forked child that never called exec.
     pub forked: u32,
-    /// Counters of [`crate::count`].
+    /// Counters of [`crate::diagnostic`].
     pub counters: [AtomicU64; COUNTERS],
     /// Folder name of the process that forked this one, empty if none.
     pub parent: [u8; 64],

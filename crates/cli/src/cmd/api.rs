@@ -12,8 +12,13 @@ pub struct Api {
     list: Option<String>,
     #[command(flatten)]
     json: JsonArgs,
-    /// Exported names (cuMemAlloc_v2), slots ('21318c60[51]'), or patterns ('cuMem*'): those one a line
-    #[arg(required_unless_present = "list", conflicts_with = "list", value_name = "NAME")]
+    // A doc comment would make a link of [51].
+    #[arg(
+        required_unless_present = "list",
+        conflicts_with = "list",
+        value_name = "NAME",
+        help = "Exported names (cuMemAlloc_v2), slots ('21318c60[51]'), or patterns ('cuMem*'): those one a line"
+    )]
     names: Vec<String>,
 }
 

@@ -7,6 +7,7 @@ use crate::version;
 use clap::builder::UnknownArgumentValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
+use cutap_trace::did_you_mean;
 use std::ffi::OsString;
 
 const AFTER_HELP: &str = "cutap PROG means cutap trace PROG; cutap -- PROG runs a program that is named like a command.\n\
@@ -49,7 +50,8 @@ pub fn parse(words: &[OsString]) -> Result<Command, clap::Error> {
 
 /// The word is nearly a command.
 fn is_similar(command: &clap::Command, word: &str) -> bool {
-    command.get_subcommands().filter(|c| !c.is_hide_set()).any(|c| strsim::jaro(c.get_name(), word) > 0.8)
+    let names = command.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name);
+    !did_you_mean(word, names).is_empty()
 }
 
 /// A flag precedes the first word; after `--` any program may follow.

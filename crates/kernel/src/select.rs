@@ -2,6 +2,7 @@
 
 use crate::call::{Action, KernelCall};
 use crate::decode::Decoder;
+use cutap_calls::glob;
 use cutap_rm::{Call, Kind, Moment, Node, Status, StatusPlace, Subject, Target, Value};
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +48,8 @@ fn is(word: &str, name: &str, number: u32) -> bool {
         return asked == u64::from(number);
     }
     let (word, name) = (word.to_ascii_lowercase(), name.to_ascii_lowercase());
-    !word.is_empty() && (glob(&word, &name) || !name.is_empty() && name.ends_with(&format!("_{word}")))
+    !word.is_empty()
+        && (glob(word.as_bytes(), name.as_bytes()) || !name.is_empty() && name.ends_with(&format!("_{word}")))
 }
 
 fn is_command(word: &str, call: &Call) -> bool {
@@ -78,16 +80,6 @@ fn has_object(node: &Node, objects: &[u32]) -> bool {
             .any(|n| objects.iter().any(|o| u64::from(*o) == n));
     own || node.children().iter().any(|child| has_object(child, objects))
         || matches!(&node.value, Value::Pointer { target: Target::Read(inner), .. } if has_object(inner, objects))
-}
-
-/// `*` stands for any characters.
-fn glob(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((begin, rest)) => text.strip_prefix(begin).is_some_and(|text| {
-            rest.is_empty() || (0..=text.len()).any(|n| text.get(n..).is_some_and(|tail| glob(rest, tail)))
-        }),
-    }
 }
 
 #[cfg(test)]

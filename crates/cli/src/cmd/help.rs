@@ -4,6 +4,7 @@ use crate::command_line;
 use crate::stdout::{print, written};
 use crate::topics::TOPICS;
 use cutap_collect::{Error, Result};
+use cutap_trace::did_you_mean;
 use std::io::Write;
 
 #[derive(Debug, clap::Args)]
@@ -36,8 +37,7 @@ fn long_help(of: &mut clap::Command) -> Result<()> {
 fn unknown(command: &clap::Command, word: &str) -> Error {
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name);
     let topics = TOPICS.iter().map(|(topic, _)| *topic);
-    let nearest = commands.chain(topics).map(|name| (strsim::jaro(name, word), name));
-    let nearest = nearest.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > 0.7);
-    let meant = nearest.map_or_else(String::new, |(_, name)| format!("did you mean {name}? "));
+    let nearest = did_you_mean(word, commands.chain(topics));
+    let meant = nearest.first().map_or_else(String::new, |name| format!("did you mean {name}? "));
     Error::own(format!("there is no command or topic {word}; {meant}cutap help lists all"))
 }

@@ -5,7 +5,7 @@ use crate::call_tree::CallTree;
 use crate::path_tree::PathTree;
 use crate::rows::Rows;
 use crate::under::is_meant;
-use cutap_trace::End;
+use cutap_trace::{End, did_you_mean};
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -33,13 +33,7 @@ impl Callers {
 
 /// The functions of the run whose names are nearest to one that it does not have.
 fn nearest(function: &str, calls: &CallTree) -> Vec<String> {
-    let mut names: Vec<String> = calls.chains().labels.iter().map(|label| label.name.to_string()).collect();
-    names.sort();
-    names.dedup();
-    let mut near: Vec<(f64, String)> = names.into_iter().map(|name| (strsim::jaro(function, &name), name)).collect();
-    near.retain(|(likeness, _)| *likeness > 0.8);
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.into_iter().take(3).map(|(_, name)| name).collect()
+    did_you_mean(function, calls.chains().labels.iter().map(|label| label.name.to_string()))
 }
 
 impl Report for Callers {

@@ -23,7 +23,7 @@ const MAY: &[(&str, &[&str])] = &[
     // outside
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls", "cutap-printable"]),
-    ("cutap-kernel", &["cutap-printable", "cutap-rm"]),
+    ("cutap-kernel", &["cutap-calls", "cutap-printable", "cutap-rm"]),
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
     ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),

@@ -254,7 +254,7 @@ fn wrong_processes_and_words() {
         (&["nowhere", "on"], "neither a process nor a run directory"),
         (&[folder.to_str().unwrap(), "status"], "neither a process nor a run directory"),
         (&[&own, "sideways"], "sideways"),
-        (&["nowhere"], "cutap ctl"),
+        (&["nowhere"], "neither a process nor a run directory"),
     ];
     for (words, sentence) in cases {
         let run = finish(Command::new(cutap()).arg("ctl").args(words));

@@ -43,7 +43,7 @@ pub fn ends_capture(name: &str) -> bool {
 }
 
 /// The name without the suffixes of its forms (`_v2`, `_ptds`, `_ptsz`).
-pub(crate) fn plain(name: &str) -> &str {
+pub fn plain(name: &str) -> &str {
     let name = name.strip_suffix("_ptds").or(name.strip_suffix("_ptsz")).unwrap_or(name);
     // `rsplit_once` brings panic machinery into the target.
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -16,7 +16,7 @@ mod layer;
 mod lookup;
 mod role;
 
-pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, resets, tells_of_memory};
+pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, plain, resets, tells_of_memory};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PARTS, PROFILERS, WATCHED};

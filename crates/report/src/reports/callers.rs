@@ -5,6 +5,7 @@ use crate::call_tree::CallTree;
 use crate::path_tree::PathTree;
 use crate::rows::Rows;
 use crate::under::is_meant;
+use cutap_calls::plain;
 use cutap_trace::{End, did_you_mean};
 use std::io;
 
@@ -33,7 +34,8 @@ impl Callers {
 
 /// The functions of the run whose names are nearest to one that it does not have.
 fn nearest(function: &str, calls: &CallTree) -> Vec<String> {
-    did_you_mean(function, calls.chains().labels.iter().map(|label| label.name.to_string()))
+    // A name without its version means every version of it.
+    did_you_mean(function, calls.chains().labels.iter().map(|label| plain(&label.name).to_owned()))
 }
 
 impl Report for Callers {

@@ -225,8 +225,10 @@ impl Lane {
     ) -> Result<u64> {
         let mut state = self.lock();
         let value = self.timeline.submitted() + 1;
-        if value > SLOTS && !self.timeline.reached(value - SLOTS) {
-            room(value - SLOTS)?;
+        // A kernel writes its near word after the timeline, and its descriptor is read until then. The operation after it
+        // has ended later.
+        if value >= SLOTS && !self.timeline.reached(value + 1 - SLOTS) {
+            room(value + 1 - SLOTS)?;
         }
         let slot = (value % SLOTS) as usize;
         let release = Release { address: self.timeline.address, payload: value as u32 };
@@ -321,6 +323,7 @@ impl Lane {
         self.write(at + launch.parameters_at, launch.parameters);
         let mut qmd = launch.qmd.clone();
         qmd.set_bank(0, self.address + at as u64, length);
+        // The timeline is first: an operation after the near word may release it, and it must not go back.
         qmd.set_release(0, release.address, release.payload);
         qmd.set_release(1, self.address + NEAR as u64, release.payload);
         let at = QMDS + slot * QMD_BYTES;

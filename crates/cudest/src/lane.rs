@@ -225,8 +225,8 @@ impl Lane {
     ) -> Result<u64> {
         let mut state = self.lock();
         let value = self.timeline.submitted() + 1;
-        // A kernel writes its near word after the timeline, and its descriptor is read until then. The operation after it
-        // has ended later.
+        // A kernel writes its near word after the timeline, and its descriptor is read until then.
+        // The operation after it has ended later.
         if value >= SLOTS && !self.timeline.reached(value + 1 - SLOTS) {
             room(value + 1 - SLOTS)?;
         }

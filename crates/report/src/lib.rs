@@ -25,6 +25,7 @@ mod length;
 pub mod messages;
 mod notes;
 mod open_calls;
+mod path_stacks;
 mod path_tree;
 mod quiet;
 mod reports;

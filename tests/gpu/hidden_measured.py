@@ -30,5 +30,6 @@ for row in result["skip"]:
     print(f"\n[[skip]]\nslot = {json.dumps(row['slot'])}\nworkload = {json.dumps(row['workload'])}")
     print(f"same = {json.dumps(row['same'])}")
     if not row["same"]:
-        end = "timeout" if row["code"] == "timeout" else f"exit code {row['code']}"
+        code = row["code"]
+        end = "timeout" if code == "timeout" else f"signal {-code}" if code < 0 else f"exit code {code}" if code else "another output"
         print(f"end = {json.dumps(end)}")

@@ -15,6 +15,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.extend(cutap_registry::sim_exports::generate(root)?);
     files.extend(cutap_registry::nvml_exports::generate(root)?);
     files.push(cutap_registry::submission::generate(root)?);
+    files.push(cutap_registry::nvproxy::generate(root)?);
     let mut files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
     files.extend(cutap_registry::kernel::generate(root)?);
     for (path, bytes) in &files {

@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn place_of_a_path() {
-        let places = ["crates/sim/cuda/src/lib.rs", "crates/wire/src/a/b.rs", "tests/e2e/src/lib.rs", "docs/a.md"];
+        let places = ["crates/sim/cuda/src/lib.rs", "crates/wire/src/a/b.rs", "tests/e2e/src/lib.rs", "docs/a/b.txt"];
         assert_eq!(places.map(place), ["crates/sim/cuda", "crates/wire", "tests/e2e", "docs"]);
         assert_eq!(place("README.md"), "README.md");
     }

@@ -1,4 +1,4 @@
-//! `docs/coverage.md`: of how many functions and parameters something is known, by library and version,
+//! `docs/reference/coverage.md`: of how many functions and parameters something is known, by library and version,
 //! and which pointers nobody can read.
 
 use super::functions::FunctionRow;

@@ -132,7 +132,7 @@ fn a_recording_has_them() {
     assert!(ask(&["maps"]).contains("rw nvidiactl"));
     let census = ask(&["census"]);
     assert!(census.contains("not understood: 1\n  control 0x20808159, 1 times: GSS legacy"), "{census}");
-    assert!(ask(&["census", "--allow-list"]).contains("0x30000001 UVM_INITIALIZE\n"));
+    assert!(ask(&["census", "--allow-list"]).contains("0x30000001 UVM_INITIALIZE  # compute,utility\n"));
     let shown = finish(Command::new(cutap()).args(["show", "-e", "!kernel"]).arg(&file)).stdout;
     assert!(shown.contains("nvmlInit_v2") && !shown.contains("[kernel]"), "{shown}");
 }

@@ -2,7 +2,7 @@
 //! `tests/gpu/programs/demo_training.py`.
 
 use crate::reading::read_events;
-use crate::stdout::{print, written};
+use crate::stdout::written;
 use cutap_collect::{Result, cannot, filter};
 use cutap_report::{Explain, Input, REPORTS, Report};
 use cutap_trace::Aggregator;
@@ -18,11 +18,10 @@ pub fn write(path: &Path) -> Result<()> {
     File::create_new(path).and_then(|mut file| file.write_all(RECORDING)).map_err(fail)
 }
 
-/// Prints what two commands say about it.
-pub fn show() -> Result<()> {
+/// Writes what two commands say about it.
+pub fn show(out: &mut dyn Write) -> Result<()> {
     let file = Temporary::new()?;
-    print("$ cutap report --by library training.cutap\n")?;
-    let mut text = Vec::new();
+    let mut text = b"$ cutap report --by library training.cutap\n".to_vec();
     if let Some(kind) = REPORTS.first() {
         let mut report = (kind.new)("library");
         let end = match report.input() {
@@ -34,7 +33,7 @@ pub fn show() -> Result<()> {
     let mut explain = Explain::default();
     read_events(&file.0, filter(None)?, &mut |event| explain.event(event))?;
     written(writeln!(text, "\n$ cutap explain training.cutap").and_then(|()| explain.write_text(&mut text)))?;
-    print(&String::from_utf8_lossy(&text))
+    written(out.write_all(&text))
 }
 
 /// A file that is removed at the end.

@@ -3,8 +3,10 @@
 
 use crate::demo_recording;
 use crate::embedded::LIBRARIES;
-use cutap_collect::{OWN_FAILURE, Result, TraceOptions, cannot, say};
+use cutap_collect::{Error, OWN_FAILURE, Result, TraceOptions, cannot, say};
 use std::ffi::{CString, c_int, c_void};
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -32,6 +34,8 @@ impl Demo {
             true => "this is cutap record --sim -- PROG, with a small program that cutap brings along",
             false => "this is cutap trace --sim -- PROG, with a small program that cutap brings along",
         });
+        // A trace gives standard output to its program.
+        let output = std::io::stdout().as_fd().try_clone_to_owned();
         let program = std::env::current_exe()
             .map_err(|e| cannot("find the program", &PathBuf::from("cutap"), &e, "start cutap by its path"))?;
         let options = TraceOptions {
@@ -45,7 +49,9 @@ impl Demo {
         let ended = cutap_collect::trace(LIBRARIES, &options)?;
         if !record {
             say("now a recording of a real run: six training steps of PyTorch on an H200");
-            demo_recording::show()?;
+            let mut output =
+                output.map(File::from).map_err(|e| Error::own(format!("cannot write to standard output: {e}")))?;
+            demo_recording::show(&mut output)?;
             say("next: cutap ./your-program; cutap help lists all commands");
             say("cutap demo --recording writes the real run to training.cutap, for show, report and export");
         }

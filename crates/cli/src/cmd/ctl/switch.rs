@@ -100,7 +100,8 @@ fn not_armed(text: &str, of: &Filter, run: &Path) -> Result<()> {
     missing.map_or(Ok(()), |layer| {
         let name = layer.name();
         Err(Error::own(format!(
-            "filter {text}: this run was started without the layer {name}, and its pointers cannot be replaced any more; start the program with -e {name}, and switch it then with cutap ctl PID off and on"
+            "filter {text}: this run was started without the layer {name}, and its pointers cannot be replaced \
+             any more; start the program with -e {name}, and switch it then with cutap ctl PID off and on"
         )))
     })
 }

@@ -27,7 +27,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Cargo's target folder.
-fn target(root: &Path) -> PathBuf {
+pub(crate) fn target(root: &Path) -> PathBuf {
     root.join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
 }
 

@@ -28,7 +28,7 @@ pub struct Nvproxy {
 pub enum Answer {
     /// It lets the request through where the sandbox has one of these capabilities.
     Permits(&'static str),
-    /// It lets the request through without looking at it: a control that goes to the GSP as it is.
+    /// It lets the request through without looking at it: a control that goes to the GSP unchanged.
     Opaque,
     /// It refuses the request.
     Refuses,
@@ -44,7 +44,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Controls with this bit go to the GSP as they are.
+/// Controls with this bit go to the GSP unchanged.
 const GSS_LEGACY: u32 = 0x8000;
 
 impl Nvproxy {

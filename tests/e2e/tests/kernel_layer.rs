@@ -127,6 +127,7 @@ fn a_recording_has_them() {
         Command::new(cutap()).args(["record", "-e", "kernel,library", "-o"]).arg(&file).arg("--").arg(program()),
     );
     assert_eq!(record.stdout, "ok\n");
+    assert!(record.stderr.contains("raw bytes of requests to the kernel driver"), "{}", record.stderr);
     let ask = |words: &[&str]| finish(Command::new(cutap()).arg("kernel").args(words).arg(&file)).stdout;
     assert!(ask(&["tree"]).contains("  0xc1d00001 NV01_ROOT_CLIENT  [nvmlInit_v2]\n"));
     assert!(ask(&["maps"]).contains("rw nvidiactl"));

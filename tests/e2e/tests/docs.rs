@@ -1,5 +1,5 @@
-//! The examples of the tutorial and of the how-to pages: each command is run as a reader would, in a folder with the
-//! program `vector` of the tutorial, and its output is that of the page. Times, addresses, process ids and sizes of
+//! The examples of the tutorial and of the how-to pages. Each command is run as a reader would, in a folder with the
+//! program `vector` of the tutorial. Its output must be that of the page. Times, addresses, process ids and sizes of
 //! files are masked.
 //!
 //! An example is a fenced block `console`. Its commands begin with `$ `, and what follows a command is its output; a

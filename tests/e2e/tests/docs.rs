@@ -12,6 +12,8 @@
 //! the pages: read what it wrote.
 
 use cutap_e2e::{cutap, scratch, sources};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -307,6 +309,61 @@ fn examples_of_the_pages() {
         workers.into_iter().flat_map(|worker| worker.join().expect("pages")).collect()
     });
     assert!(wrong.is_empty(), "{}\n{} examples differ", wrong.join("\n\n"), wrong.len());
+}
+
+/// Lines of `--json` have the fields and types of `docs/reference/json-schema.json`, and all types of lines occur.
+#[test]
+fn json_lines_fit_the_schema() {
+    let folder = scratch("schema");
+    let Some(program) = vector(&folder) else {
+        println!("skipped: JSON lines against their schema (no wheel of NVIDIA's runtime)");
+        return;
+    };
+    let text = fs::read_to_string(root().join("docs/reference/json-schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    let types = schema["oneOf"].as_array().expect("a list");
+    let mut seen = BTreeSet::new();
+    for flags in [
+        ["--json", "--stack"],
+        ["--json", "-e=lookup,driver"],
+        ["--json", "-c"],
+        ["--json", "-C"],
+        ["--json", "--dump-modules=modules"],
+    ] {
+        let mut trace = Command::new(cutap());
+        trace.args(["trace", "--sim", "-q", "-o", "out.jsonl"]).args(flags).arg("--").arg(&program);
+        assert!(trace.current_dir(&*folder).stdout(Stdio::null()).status().expect("cutap runs").success(), "{flags:?}");
+        for line in fs::read_to_string(folder.join("out.jsonl")).expect("the trace").lines() {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            let of = types.iter().find(|of| of["properties"]["type"]["const"] == line["type"]);
+            let of = of.unwrap_or_else(|| panic!("no such line: {line}"));
+            seen.insert(line["type"].to_string());
+            for (name, value) in line.as_object().expect("an object") {
+                let property =
+                    of["properties"].get(name).unwrap_or_else(|| panic!("{name} is not in the schema: {line}"));
+                assert!(fits(value, &property["type"]), "{name} has another type: {line}");
+            }
+            for name in of["required"].as_array().expect("a list") {
+                assert!(line.get(name.as_str().expect("a name")).is_some(), "{name} is not there: {line}");
+            }
+        }
+    }
+    assert_eq!(seen.len(), types.len(), "{seen:?}");
+}
+
+/// Whether a value has one of the types of a property; without types any value fits.
+fn fits(value: &Value, types: &Value) -> bool {
+    let is = |of: &Value| match of.as_str().unwrap_or_default() {
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    };
+    types.as_array().map_or_else(|| is(types), |all| all.iter().any(is))
 }
 
 /// A how-to page begins with a command, before its first section; and what is not run has a known reason.

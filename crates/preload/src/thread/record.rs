@@ -1,5 +1,8 @@
 //! Writing records: the recording hook, notes and look-ups. The hot path of the whole product: words
 //! in, no name, no formatting, no system call but when a chunk is full.
+//!
+//! Limits: a child that a signal handler forks in the middle of a record continues that call in its parent's ring.
+//! A user-level scheduler that switches stacks there loses calls.
 
 use super::block::{self, OpenCall, ThreadState};
 use super::reserve::{self, Pending, calls, finish, here, reserve};

@@ -7,6 +7,7 @@ use crate::client::Handle;
 use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::link::Link;
+use crate::space::Space;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -116,14 +117,14 @@ unsafe impl Send for Channel {}
 impl Channel {
     /// Makes a channel in a group and schedules it. `copy_engine` is set for a copy group.
     pub fn new(
-        link: &Link,
+        space: &Space,
         group: Group,
         classes: Classes,
         memory: &Allocation,
         notifier: Handle,
         copy_engine: bool,
     ) -> Result<Self> {
-        let client = &link.client;
+        let client = &space.link.client;
         let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
         let fields = [
             ("hObjectError", u64::from(notifier)),
@@ -144,6 +145,7 @@ impl Channel {
             let mut params = client.filled("NV_GR_ALLOCATION_PARAMETERS", &[("version", 2), ("size", 16)])?;
             client.create(handle, classes.compute, Some(&mut params), "a compute object")?;
         }
+        space.register_channel(handle, copy_engine)?;
         let token = client.query(handle, 0xc36f_0108, &[])?;
         let token = client.field(&token, "workSubmitToken")? as u32;
         client.query(handle, 0xa06f_0103, &[("bEnable", 1)])?;

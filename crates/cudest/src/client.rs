@@ -107,6 +107,28 @@ impl Client {
         Error::Refused { what: what.to_owned(), status, name }
     }
 
+    /// One request to the unified memory driver. Its number has no size in it.
+    pub fn uvm(&self, node: &Descriptor, number: u32, params: &mut Params, what: &str) -> Result<()> {
+        self.ioctls.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: these structs have no address of a buffer in them.
+        unsafe { self.kernel.ioctl(node.fd, number, params.bytes_mut()) }.map_err(|why| Error::system(what, why))?;
+        match self.field(params, "rmStatus")? {
+            0 => Ok(()),
+            status => Err(self.refused(what, status as u32)),
+        }
+    }
+
+    /// The descriptor of the control node, as other drivers need it.
+    pub fn control_fd(&self) -> i32 {
+        self.control.fd
+    }
+
+    /// Writes bytes into a field of a struct.
+    pub fn set_bytes(&self, params: &mut Params, field: &str, bytes: &[u8]) -> Result<()> {
+        let name = params.record().name();
+        params.set_bytes(field, bytes).map(drop).map_err(|_| self.unknown(&format!("{name}.{field}")))
+    }
+
     /// The cards that the driver lists: the array's bytes.
     pub fn cards(&self) -> Result<Vec<u8>> {
         let record = self.tables.record("nv_ioctl_card_info_t").ok_or_else(|| self.unknown("nv_ioctl_card_info_t"))?;

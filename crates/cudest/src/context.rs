@@ -3,7 +3,6 @@
 use crate::allocation::{Allocation, Place, Request};
 use crate::channel::{Doorbell, Group};
 use crate::chip::Chip;
-use crate::client::Handle;
 use crate::encode::bank;
 use crate::error::{Error, Loss, Result};
 use crate::fence::{Fence, Timeline};
@@ -12,6 +11,7 @@ use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::link::Link;
 use crate::pool::{Owner, Pool};
 use crate::reserve::Windows;
+use crate::space::{Mode, Space};
 use crate::wait::Backoff;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -34,11 +34,13 @@ pub struct Options {
     /// A channel that waits for a fence lets other channels run. Without it ordered launches are
     /// faster, but streams and processes that wait for each other may stop for good.
     pub yield_on_wait: bool,
+    /// Who makes the page tables. None: RM, or the unified memory driver where RM's are refused, as in some sandboxes.
+    pub mode: Option<Mode>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: Order::default(), boost: true, copy_engine_from: 1 << 18, yield_on_wait: true }
+        Self { order: Order::default(), boost: true, copy_engine_from: 1 << 18, yield_on_wait: true, mode: None }
     }
 }
 
@@ -60,7 +62,9 @@ pub(crate) struct Shared {
     pub control: Allocation,
     doorbell: Doorbell,
     pub windows: Windows,
-    pub space: Handle,
+    pub space: Arc<Space>,
+    /// Why mode A was refused, if mode B was taken for that.
+    pub refusal: Option<Error>,
     pub chip: &'static Chip,
     pub options: Options,
     code: AtomicU32,
@@ -103,6 +107,23 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The address space with the first memory in it, and why mode A was refused.
+fn space(link: &Arc<Link>, mode: Option<Mode>) -> Result<(Arc<Space>, Allocation, Option<Error>)> {
+    const CONTROL: Request = Request { place: Place::System, size: CONTROL_BYTES, visible: true, unified: false };
+    let make = |mode| {
+        let space = Space::new(link, mode)?;
+        Allocation::new(&space, CONTROL).map(|control| (space, control))
+    };
+    let with = |refusal| move |(space, control)| (space, control, refusal);
+    match make(mode.unwrap_or(Mode::Rm)) {
+        Err(rm @ (Error::Refused { .. } | Error::System { .. })) if mode.is_none() => match make(Mode::Uvm) {
+            Ok(made) => Ok(with(Some(rm))(made)),
+            Err(uvm) => Err(Error::NoMode { rm: Box::new(rm), uvm: Box::new(uvm) }),
+        },
+        made => made.map(with(None)),
+    }
+}
+
 impl Shared {
     pub fn new(link: Arc<Link>, chip: &'static Chip, options: Options) -> Result<Self> {
         fork::watch();
@@ -113,11 +134,8 @@ impl Shared {
             let _ = link.query(0x2080_200a, &fields);
         }
         let doorbell = Doorbell::new(&link, chip.classes.usermode)?;
-        let mut params = link.client.filled("NV_VASPACE_ALLOCATION_PARAMETERS", &[])?;
-        let space = link.client.create(link.device, 0x90f1, Some(&mut params), "an address space")?;
+        let (space, control, refusal) = space(&link, options.mode)?;
         let windows = Windows::new()?;
-        let request = Request { place: Place::System, size: CONTROL_BYTES, visible: true, unified: false };
-        let control = Allocation::new(&link, space, request)?;
         Ok(Self {
             buried: Mutex::default(),
             local: Mutex::default(),
@@ -128,6 +146,7 @@ impl Shared {
             doorbell,
             windows,
             space,
+            refusal,
             chip,
             options,
             code: AtomicU32::new(1),
@@ -277,7 +296,7 @@ impl Shared {
         let bytes_per_tpc = u64::from(bytes) * THREADS;
         let size = bytes_per_tpc * u64::from(tpcs);
         let request = Request { place: Place::Video, size, visible: false, unified: false };
-        let memory = Allocation::new(&self.link, self.space, request)?;
+        let memory = Allocation::new(&self.space, request)?;
         // Kernels that run use the old pool, and channels of a group may share this state.
         self.idle()?;
         local.bytes = bytes;

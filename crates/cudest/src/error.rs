@@ -68,6 +68,14 @@ pub enum Error {
         /// Its name.
         name: &'static str,
     },
+    /// Neither the resource manager nor the unified memory driver makes page tables.
+    #[error("no address space for the GPU: mode A: {rm}; mode B: {uvm}")]
+    NoMode {
+        /// Why not the resource manager.
+        rm: Box<Error>,
+        /// Why not the unified memory driver.
+        uvm: Box<Error>,
+    },
     /// There is not enough memory.
     #[error("no memory for {bytes} bytes of {what}: free some, or ask for less")]
     NoMemory {

@@ -102,7 +102,7 @@ pub(crate) fn name(link: &Link) -> Result<String> {
     Ok(String::from_utf8_lossy(text).into_owned())
 }
 
-fn uuid(link: &Link) -> Result<[u8; 16]> {
+pub(crate) fn uuid(link: &Link) -> Result<[u8; 16]> {
     const BINARY: u64 = 2;
     let params = link.query(0x2080_014a, &[("flags", BINARY), ("length", 16)])?;
     Ok(link.bytes(&params, "data")?.first_chunk::<16>().copied().unwrap_or_default())

@@ -10,6 +10,7 @@ use crate::kernel::{Kernel, Linux};
 use crate::link::Link;
 use crate::memory::Memory;
 use crate::module::Module;
+use crate::space::Mode;
 use crate::stream::Stream;
 use crate::vmm::{Addresses, Backing};
 use std::ptr::NonNull;
@@ -209,6 +210,18 @@ impl Context {
     /// [`Error::Lost`] or [`Error::Forked`].
     pub fn check(&self) -> Result<()> {
         self.shared.check()
+    }
+
+    /// Who makes the page tables of this context.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.shared.space.mode()
+    }
+
+    /// Why the resource manager refused to make them, where the unified memory driver took its place.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Error> {
+        self.shared.refusal.as_ref()
     }
 
     /// The ioctls that this context has made.

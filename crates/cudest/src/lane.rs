@@ -10,6 +10,7 @@ use crate::encode::qmd::Qmd;
 use crate::error::{Error, Result};
 use crate::fence::Timeline;
 use crate::link::Link;
+use crate::space::Space;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -139,8 +140,7 @@ unsafe impl Sync for Lane {}
 
 /// What a lane is made of.
 pub(crate) struct Parts<'a> {
-    pub link: &'a Arc<Link>,
-    pub space: u32,
+    pub space: &'a Arc<Space>,
     pub group: Group,
     pub classes: Classes,
     pub notifier: u32,
@@ -154,9 +154,9 @@ pub(crate) struct Parts<'a> {
 
 impl Lane {
     pub fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { link, space, group, classes, notifier, timeline, windows, copies_only, order, yields } = parts;
+        let Parts { space, group, classes, notifier, timeline, windows, copies_only, order, yields } = parts;
         let request = Request { place: Place::Video, size: TOTAL as u64, visible: true, unified: false };
-        let memory = Allocation::new(link, space, request)?;
+        let memory = Allocation::new(space, request)?;
         if memory.address.checked_add(memory.size).is_none_or(|end| end >> 40 != 0) {
             return Err(Error::Unsupported("a ring above 40 address bits"));
         }
@@ -164,7 +164,7 @@ impl Lane {
             // SAFETY: the word is inside the new memory.
             unsafe { host.add(NEAR).cast::<u32>().write_volatile(0) };
         }
-        let channel = Channel::new(link, group, classes, &memory, notifier, copies_only)?;
+        let channel = Channel::new(space, group, classes, &memory, notifier, copies_only)?;
         let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
         let state = State {
             channel,
@@ -184,7 +184,7 @@ impl Lane {
             copies_only,
             order,
             yields,
-            link: Arc::clone(link),
+            link: Arc::clone(&space.link),
             _memory: memory,
         })
     }

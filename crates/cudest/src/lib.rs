@@ -34,8 +34,10 @@ mod module;
 mod physical;
 mod pool;
 mod reserve;
+mod space;
 mod stream;
 mod survey;
+mod uvm;
 mod vmm;
 mod wait;
 
@@ -51,6 +53,7 @@ pub use lane::Order;
 pub use link::Card;
 pub use memory::{Kind, Memory};
 pub use module::{Kernel, Module, Shape};
+pub use space::Mode;
 pub use stream::{Rectangle, Stream};
 pub use survey::Survey;
 pub use vmm::{Addresses, Backing, Mapping};

@@ -38,7 +38,8 @@ fn no_memory() {
     assert_eq!(error, "no memory for 2097152 bytes of video memory: free some, or ask for less");
     let model = Model { refuse_class: Some((0x90f1, 0x1b)), ..Model::hopper() };
     let error = refused(model);
-    assert_eq!(error, "the kernel driver refused an address space: NV_ERR_INSUFFICIENT_PERMISSIONS (0x1b)");
+    let refused = "the kernel driver refused an address space: NV_ERR_INSUFFICIENT_PERMISSIONS (0x1b)";
+    assert_eq!(error, format!("no address space for the GPU: mode A: {refused}; mode B: {refused}"));
 }
 
 #[test]

@@ -2,11 +2,13 @@
 //! their waits allow. Each kernel does what `step` of kernels.cu does: `c[i] = c[i] * 3 + k` for n words.
 
 use cutap_cudest::sys::{Kernel, Node};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+
+mod uvm;
 
 #[derive(Default)]
 pub struct Model {
@@ -19,6 +21,10 @@ pub struct Model {
     pub refuse_open: Option<io::ErrorKind>,
     /// Allocating this class gives this status.
     pub refuse_class: Option<(u32, u32)>,
+    /// The operating system refuses this request of the frontend, as a sandbox does.
+    pub refuse_request: Option<u8>,
+    /// The node of the unified memory driver is missing.
+    pub no_uvm: bool,
 }
 
 #[derive(Default)]
@@ -35,6 +41,13 @@ pub struct State {
     channels: Vec<Channel>,
     random: u64,
     log: Vec<String>,
+    uvm: uvm::Uvm,
+    /// Address spaces that RM does not own.
+    external: HashSet<u32>,
+    /// Compute objects.
+    compute: HashSet<u32>,
+    /// CPU addresses of memory.
+    cpu: HashMap<u32, u64>,
 }
 
 struct Memory {
@@ -45,6 +58,7 @@ struct Memory {
 
 #[derive(Default)]
 struct Channel {
+    handle: u32,
     ring: u64,
     entries: u64,
     userd: (u32, u64),
@@ -120,6 +134,16 @@ impl State {
                 assert_ne!(host, libc::MAP_FAILED);
                 self.memory.insert(handle, Memory { fd, host: host as usize, size });
             }
+            0x90f1 => {
+                if word(params, 4) & 0x48 == 0x48 {
+                    self.external.insert(handle);
+                }
+            }
+            // RM has no addresses in such a space.
+            0x50a0 if self.external.contains(&word(params, 108)) => {
+                self.parents.remove(&handle);
+                return 0x1a;
+            }
             0x50a0 => {
                 let fixed = word(params, 8) & 0x10 != 0;
                 let size = long(params, 64);
@@ -131,7 +155,9 @@ impl State {
                 };
                 self.ranges.insert(handle, (address, fixed));
             }
+            0xcbc0 => drop(self.compute.insert(handle)),
             0xc86f => self.channels.push(Channel {
+                handle,
                 ring: long(params, 8),
                 entries: word(params, 16).into(),
                 userd: (word(params, 32), long(params, 64)),
@@ -150,6 +176,9 @@ impl State {
         if let Some((address, _)) = self.ranges.remove(&handle) {
             self.mapped.remove(&address);
         }
+        self.external.remove(&handle);
+        self.cpu.remove(&handle);
+        self.channels.iter_mut().filter(|channel| channel.handle == handle).for_each(|c| *c = Channel::default());
         if let Some(memory) = self.memory.remove(&handle) {
             // SAFETY: the mapping and the file are the model's.
             unsafe {
@@ -176,6 +205,11 @@ impl State {
             0x2080_2a0a => {
                 put(params, 128, &0x1f_u64.to_le_bytes());
                 (params[0], params[2]) = (1, 1);
+            }
+            0xa06f_0103 if !self.external.is_empty() && params[0] != 0 => {
+                let channel = word(call, 4);
+                // Without page tables for its context a channel cannot run.
+                return if self.uvm.is_registered(channel) { 0 } else { 0x40 };
             }
             0x2080_0110 => put(params, 4, b"Model"),
             0x2080_122a => put(params, 16, &3_u32.to_le_bytes()),
@@ -363,24 +397,37 @@ impl Kernel for Model {
         Ok(self.version.clone())
     }
 
-    fn open(&self, _: Node) -> io::Result<i32> {
+    fn open(&self, node: Node) -> io::Result<i32> {
         if let Some(kind) = self.refuse_open {
             return Err(kind.into());
         }
         let mut state = self.state.lock().unwrap();
         state.next_fd += 1;
         let fd = 1000 + state.next_fd;
+        if node == Node::Uvm {
+            if self.no_uvm {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            state.uvm.opened(fd);
+        }
         state.open.insert(fd, None);
         Ok(fd)
     }
 
     fn close(&self, fd: i32) {
-        assert!(self.state.lock().unwrap().open.remove(&fd).is_some(), "descriptor {fd} closed twice");
+        let mut state = self.state.lock().unwrap();
+        state.uvm.closed(fd);
+        assert!(state.open.remove(&fd).is_some(), "descriptor {fd} closed twice");
     }
 
     unsafe fn ioctl(&self, fd: i32, request: u32, call: &mut [u8]) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
         assert!(state.open.contains_key(&fd));
+        if state.uvm.has(fd) {
+            state.ioctls.push((0, request));
+            state.uvm(fd, request, call);
+            return Ok(());
+        }
         assert_eq!(request >> 16 & 0x3fff, call.len() as u32, "the request has the struct's size");
         let number = request as u8;
         let what = match number {
@@ -389,6 +436,9 @@ impl Kernel for Model {
             _ => 0,
         };
         state.ioctls.push((number, what));
+        if self.refuse_request == Some(number) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         match number {
             0xc8 => {
                 call[0] = 1;
@@ -421,7 +471,10 @@ impl Kernel for Model {
     }
 
     unsafe fn map(&self, fd: i32, at: Option<NonNull<u8>>, length: usize) -> io::Result<NonNull<u8>> {
-        let state = self.state.lock().unwrap();
+        let mut state = self.state.lock().unwrap();
+        if let (Some(handle), Some(at)) = (state.open[&fd], at) {
+            state.cpu.insert(handle, at.as_ptr() as u64);
+        }
         let memory = state.open[&fd].and_then(|handle| state.memory.get(&handle));
         let (file, shared) = memory.map_or((-1, libc::MAP_ANONYMOUS), |memory| (memory.fd, 0));
         let (address, fixed) = at.map_or((std::ptr::null_mut(), 0), |at| (at.as_ptr(), libc::MAP_FIXED));

@@ -2,7 +2,7 @@
 
 use crate::model::{Model, Running};
 use cutap_cudest::sys::Kernel as _;
-use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Options, Order, Rectangle, Shape, Stream};
+use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Mode, Options, Order, Rectangle, Shape, Stream};
 use std::sync::Arc;
 
 pub const CUBIN: &[u8] = include_bytes!("../cubins/kernels-12.9-sm_90.cubin");
@@ -49,7 +49,7 @@ fn first_result_with_few_ioctls() {
 
 fn random_work(options: Options, launches: u32) {
     const WORDS: u32 = 16;
-    let (context, _model, _running) = context(options);
+    let (context, model, _running) = context(options);
     let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
     let streams: Vec<_> = (0..4).map(|_| context.stream().unwrap()).collect();
     let arrays: Vec<_> = (0..4).map(|_| context.pinned(u64::from(WORDS) * 4).unwrap()).collect();
@@ -84,6 +84,9 @@ fn random_work(options: Options, launches: u32) {
         // SAFETY: all has ended.
         assert!(unsafe { words(array) }.iter().all(|word| *word == wanted));
     }
+    assert_eq!(context.mode(), options.mode.unwrap_or(Mode::Rm));
+    drop((kernel, streams, arrays, context));
+    assert_eq!(model.left(), (0, 0), "objects and descriptors");
 }
 
 #[test]
@@ -125,6 +128,54 @@ fn threads_share_a_context() {
     context.synchronize().unwrap();
     // SAFETY: all has ended.
     assert!(unsafe { words(&total) }.iter().all(|word| *word == 9));
+}
+
+/// Mode B: the unified memory driver has the page tables.
+#[test]
+fn uvm_on_request() {
+    random_work(Options { mode: Some(Mode::Uvm), ..Options::default() }, 2000);
+}
+
+#[test]
+fn uvm_where_a_sandbox_refuses_mappings() {
+    const MAP_MEMORY_DMA: u8 = 0x57;
+    let sandbox = || Model { refuse_request: Some(MAP_MEMORY_DMA), ..Model::hopper() };
+    let (model, _running) = sandbox().start();
+    let context = Gpu::with_kernel(model.clone(), 0).context().unwrap();
+    assert_eq!(context.mode(), Mode::Uvm);
+    let refusal = context.refusal().unwrap().to_string();
+    assert!(refusal.starts_with("a mapping for the GPU failed:"), "{refusal}");
+    let stream = context.stream().unwrap();
+    let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
+    let (pinned, video) = (context.pinned(4096).unwrap(), context.video(4096).unwrap());
+    assert_eq!(pinned.host().unwrap().as_ptr() as u64, pinned.address());
+    step(&stream, &kernel, &pinned, 7, 1024);
+    // SAFETY: the stream orders the kernel, the copies and the fill.
+    unsafe {
+        stream.copy_memory(&video, 0, &pinned, 0, 4096).unwrap();
+        stream.fill(pinned.address(), 1, 4, 1024).unwrap();
+        stream.copy_memory(&pinned, 0, &video, 0, 2048).unwrap();
+    }
+    let addresses = context.reserve(8 << 20).unwrap();
+    let memory = context.backing(4 << 20).unwrap();
+    let mapping = addresses.map(2 << 20, &memory, 2 << 20, 2 << 20).unwrap();
+    assert!(addresses.map(2 << 20, &memory, 0, 2 << 20).is_err(), "there is a mapping");
+    // SAFETY: the range is mapped.
+    unsafe { stream.fill(mapping.address(), 3, 4, 1 << 19).unwrap() };
+    stream.synchronize().unwrap();
+    // SAFETY: all has ended.
+    let found = unsafe { words(&pinned) };
+    assert!(found[..512].iter().all(|word| *word == 7) && found[512..].iter().all(|word| *word == 1));
+    drop((stream, kernel, pinned, video, mapping, memory, addresses, context));
+    assert_eq!(model.left(), (0, 0), "objects and descriptors");
+    // On request there is no second try, and without the node both refusals are named.
+    let only = Options { mode: Some(Mode::Rm), ..Options::default() };
+    let error = Gpu::with_kernel(Arc::new(sandbox()), 0).context_with(only).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("a mapping for the GPU failed:"), "{error}");
+    let error = Gpu::with_kernel(Arc::new(Model { no_uvm: true, ..sandbox() }), 0).context().map(drop).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("no address space for the GPU: mode A: a mapping for the GPU failed:"), "{error}");
+    assert!(error.contains("mode B: no NVIDIA kernel driver: /dev/nvidia-uvm is missing"), "{error}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::allocation::{Allocation, Place, Request};
 use crate::channel::{Doorbell, Group};
 use crate::chip::Chip;
+use crate::cooperative::Cooperative;
 use crate::encode::bank;
 use crate::error::{Error, Loss, Result};
 use crate::fence::{Fence, Timeline};
@@ -56,6 +57,7 @@ pub(crate) enum Direction {
 pub(crate) struct Shared {
     pub buried: Mutex<Vec<(Vec<Fence>, Owner)>>,
     local: Mutex<LocalPool>,
+    pub cooperative: Mutex<Cooperative>,
     pub lanes: RwLock<Lanes>,
     timelines: RwLock<Vec<Arc<Timeline>>>,
     pub pool: Pool,
@@ -72,6 +74,7 @@ pub(crate) struct Shared {
     /// Host fences that are not signalled.
     pub gates: AtomicU32,
     lost: OnceLock<Loss>,
+    tpcs: OnceLock<u32>,
     /// Functions that end a kernel, of the loaded modules.
     pub traps: Mutex<Vec<String>>,
     born: u32,
@@ -139,6 +142,8 @@ impl Shared {
         Ok(Self {
             buried: Mutex::default(),
             local: Mutex::default(),
+            cooperative: Mutex::default(),
+            tpcs: OnceLock::new(),
             lanes: RwLock::default(),
             timelines: RwLock::default(),
             pool: Pool::default(),
@@ -292,7 +297,7 @@ impl Shared {
     fn grow_local(&self, local: &mut LocalPool, bytes: u32) -> Result<()> {
         // Threads of a TPC: 2 SMs of 64 warps of 32 lanes.
         const THREADS: u64 = 2 * 64 * 32;
-        let tpcs: u32 = self.link.tpcs()?.iter().sum();
+        let tpcs = self.tpcs()?;
         let bytes_per_tpc = u64::from(bytes) * THREADS;
         let size = bytes_per_tpc * u64::from(tpcs);
         let request = Request { place: Place::Video, size, visible: false, unified: false };
@@ -305,6 +310,15 @@ impl Shared {
             self.bury(Owner::Whole(old));
         }
         Ok(())
+    }
+
+    /// Pairs of SMs of the GPU.
+    pub fn tpcs(&self) -> Result<u32> {
+        if let Some(tpcs) = self.tpcs.get() {
+            return Ok(*tpcs);
+        }
+        let tpcs = self.link.tpcs()?.iter().sum();
+        Ok(*self.tpcs.get_or_init(|| tpcs))
     }
 
     /// New code is in memory.

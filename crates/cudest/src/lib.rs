@@ -16,6 +16,7 @@ mod channel;
 mod chip;
 mod client;
 mod context;
+mod cooperative;
 mod cubin;
 mod encode;
 mod error;

@@ -178,11 +178,16 @@ impl Kernel {
         &self.module.shared
     }
 
+    /// Shared memory of a block with so much dynamic memory, and with the system's.
+    pub(crate) fn shared_bytes(&self, dynamic: u32) -> u32 {
+        self.entry.shared.max(SYSTEM_SHARED).saturating_add(dynamic)
+    }
+
     pub(crate) fn local(&self) -> u32 {
         self.local
     }
 
-    fn refuse(&self, why: impl Into<String>) -> Error {
+    pub(crate) fn refuse(&self, why: impl Into<String>) -> Error {
         Error::Launch { kernel: self.entry.name.clone(), why: why.into() }
     }
 
@@ -196,7 +201,7 @@ impl Kernel {
         }
         self.check_shape(grid, block)?;
         let most = self.module.shared.chip.most_shared;
-        let own = entry.shared.max(SYSTEM_SHARED);
+        let own = self.shared_bytes(0);
         let total = own.checked_add(shared).filter(|total| *total <= most + SYSTEM_SHARED);
         let total = total.ok_or_else(|| {
             let own = own - SYSTEM_SHARED;

@@ -5,7 +5,7 @@ use crate::encode::methods::{FILL_LINES, Lines};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fence::Fence;
-use crate::lane::{Lane, Operation};
+use crate::lane::{Lane, Launch, Operation};
 use crate::memory::{Kind, Memory};
 use crate::module::{Kernel, Shape};
 use std::sync::atomic::Ordering;
@@ -88,10 +88,37 @@ impl Stream {
     /// reached, and no other work, of CPU or GPU, conflicts with it. Addresses in `parameters` are
     /// valid for the kernel. A kernel that breaks this ends the context, or overwrites its memory.
     pub unsafe fn launch(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
-        if !Arc::ptr_eq(kernel.shared(), &self.shared) {
-            return Err(Error::Range("the kernel is of another context".to_owned()));
-        }
+        self.check_kernel(kernel)?;
+        self.run(kernel, kernel.launch(shape, parameters)?)
+    }
+
+    /// Launches a kernel whose blocks wait for each other (`grid.sync()` of cooperative groups): all run at once. Such
+    /// launches of a context run one after the other.
+    ///
+    /// # Errors
+    /// As [`launch`](Stream::launch), and the grid does not fit on the GPU.
+    ///
+    /// # Safety
+    /// As [`launch`](Stream::launch).
+    pub unsafe fn launch_cooperative(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
+        self.check_kernel(kernel)?;
         let mut launch = kernel.launch(shape, parameters)?;
+        let (mut state, workspace) = self.shared.cooperative()?;
+        kernel.cooperate(shape, &mut launch, workspace)?;
+        self.tail().waits.extend(state.last);
+        let fence = self.run(kernel, launch)?;
+        state.last = Some(fence);
+        Ok(fence)
+    }
+
+    fn check_kernel(&self, kernel: &Kernel) -> Result<()> {
+        if Arc::ptr_eq(kernel.shared(), &self.shared) {
+            return Ok(());
+        }
+        Err(Error::Range("the kernel is of another context".to_owned()))
+    }
+
+    fn run(&self, kernel: &Kernel, mut launch: Launch<'_>) -> Result<Fence> {
         self.shared.with_generation(kernel.local(), |generation, local| {
             launch.needs = generation;
             if local != 0 {

@@ -98,6 +98,14 @@ impl Qmd {
         self.set(most, carve_out(self.format, u32::MAX));
     }
 
+    /// Several blocks share an SM, so that all of a grid run at once: together they have so much shared memory.
+    pub fn set_shared_of_sm(&mut self, bytes: u32) {
+        let [least, target, _] = self.format.carve_out;
+        for at in [least, target] {
+            self.set(at, carve_out(self.format, bytes));
+        }
+    }
+
     /// A constant bank, at a multiple of 64.
     pub fn set_bank(&mut self, bank: usize, address: u64, bytes: usize) {
         let (first, distance) = self.format.bank_valid;

@@ -41,6 +41,8 @@ pub struct State {
     channels: Vec<Channel>,
     random: u64,
     log: Vec<String>,
+    /// Workspace and barrier of each cooperative launch that ran.
+    pub cooperative: Vec<(u64, u32)>,
     uvm: uvm::Uvm,
     /// Address spaces that RM does not own.
     external: HashSet<u32>,
@@ -316,8 +318,14 @@ impl State {
     }
 
     fn run_kernel(&mut self, descriptor: u64) {
+        let bank =
+            (u64::from(self.read(descriptor + 192)) | u64::from(self.read(descriptor + 196) & 0x7ffff) << 32) << 6;
+        let workspace = u64::from(self.read(bank + 0x44)) << 32 | u64::from(self.read(bank + 0x48));
+        if workspace != 0 {
+            let barrier = self.read(workspace + 4);
+            self.cooperative.push((workspace, barrier));
+        }
         let qmd = |n: u64| self.read(descriptor + 4 * n);
-        let bank = (u64::from(qmd(48)) | u64::from(qmd(49) & 0x7ffff) << 32) << 6;
         let wide = |at: u64| u64::from(self.read(at)) | u64::from(self.read(at + 4)) << 32;
         let (array, k, n) = (wide(bank + 0x210), self.read(bank + 0x218), self.read(bank + 0x21c));
         for i in 0..u64::from(n) {

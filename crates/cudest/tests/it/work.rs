@@ -178,6 +178,35 @@ fn uvm_where_a_sandbox_refuses_mappings() {
     assert!(error.contains("mode B: no NVIDIA kernel driver: /dev/nvidia-uvm is missing"), "{error}");
 }
 
+/// Cooperative launches of two streams share a workspace and run one after the other; a grid that is too large is refused.
+#[test]
+fn cooperative_launches() {
+    let (context, model, _running) = context(Options::default());
+    let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
+    let streams = [context.stream().unwrap(), context.stream().unwrap()];
+    let array = context.pinned(64).unwrap();
+    let shape = Shape::linear(384, 64);
+    assert_eq!(kernel.resident_blocks(&shape).unwrap(), 384, "32 on each of 12 SMs");
+    let mut wanted = 0_u32;
+    for k in 0..50_u32 {
+        let parameters = [&array.address().to_le_bytes()[..], &k.to_le_bytes(), &16_u32.to_le_bytes()].concat();
+        // SAFETY: the array has 16 words, and only these launches use it.
+        unsafe { streams[k as usize % 2].launch_cooperative(&kernel, &shape, &parameters).unwrap() };
+        wanted = wanted.wrapping_mul(3).wrapping_add(k);
+    }
+    context.synchronize().unwrap();
+    // SAFETY: all has ended.
+    assert!(unsafe { words(&array) }[..16].iter().all(|word| *word == wanted));
+    let seen = model.state.lock().unwrap().cooperative.clone();
+    assert_eq!((seen.len(), seen.iter().all(|(at, barrier)| *at == seen[0].0 && *barrier == 0)), (50, true));
+    // SAFETY: it is refused.
+    let large = unsafe { streams[0].launch_cooperative(&kernel, &Shape::linear(385, 64), &[0; 16]) }.unwrap_err();
+    let why = "a cooperative grid of 385 blocks, and 384 run at once on 12 SMs";
+    assert_eq!(large.to_string(), format!("kernel step cannot be launched: {why}"));
+    let shape = Shape { shared: 100 << 10, ..Shape::linear(1, 64) };
+    assert_eq!(kernel.resident_blocks(&shape).unwrap(), 24, "two of 101 KiB on each of 12 SMs");
+}
+
 #[test]
 fn order_by_idle() {
     random_work(Options { order: Order::Idle, ..Options::default() }, 3000);

@@ -10,6 +10,7 @@ use crate::fence::{Fence, Timeline};
 use crate::fork;
 use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::link::Link;
+use crate::module::WeakModule;
 use crate::pool::{Owner, Pool};
 use crate::reserve::Windows;
 use crate::space::{Mode, Space};
@@ -32,6 +33,8 @@ pub struct Options {
     pub boost: bool,
     /// Copies from this size on use an engine for copies alone.
     pub copy_engine_from: u64,
+    /// Copies within video memory from this size on are made by a kernel.
+    pub copy_kernel_from: u64,
     /// A channel that waits for a fence lets other channels run. Without it ordered launches are
     /// faster, but streams and processes that wait for each other may stop for good.
     pub yield_on_wait: bool,
@@ -41,7 +44,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: Order::default(), boost: true, copy_engine_from: 1 << 18, yield_on_wait: true, mode: None }
+        Self {
+            order: Order::default(),
+            boost: true,
+            copy_engine_from: 1 << 18,
+            copy_kernel_from: 1 << 20,
+            yield_on_wait: true,
+            mode: None,
+        }
     }
 }
 
@@ -58,6 +68,8 @@ pub(crate) struct Shared {
     pub buried: Mutex<Vec<(Vec<Fence>, Owner)>>,
     local: Mutex<LocalPool>,
     pub cooperative: Mutex<Cooperative>,
+    /// The module with the kernel that copies.
+    pub copier: Mutex<WeakModule>,
     pub lanes: RwLock<Lanes>,
     timelines: RwLock<Vec<Arc<Timeline>>>,
     pub pool: Pool,
@@ -143,6 +155,7 @@ impl Shared {
             buried: Mutex::default(),
             local: Mutex::default(),
             cooperative: Mutex::default(),
+            copier: Mutex::default(),
             tpcs: OnceLock::new(),
             lanes: RwLock::default(),
             timelines: RwLock::default(),

@@ -7,7 +7,7 @@ use crate::encode::qmd::{Dim3, Program, Qmd};
 use crate::error::{Error, Result};
 use crate::lane::Launch;
 use crate::memory::Memory;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// Limits of a block and a grid, of compute capability 9.0.
 const MOST_THREADS: u64 = 1024;
@@ -34,6 +34,16 @@ struct Inner {
     layout: Layout,
     memory: Memory,
     shared: Arc<Shared>,
+}
+
+/// A module that others keep.
+#[derive(Debug, Default)]
+pub(crate) struct WeakModule(Weak<Inner>);
+
+impl WeakModule {
+    pub fn upgrade(&self) -> Option<Module> {
+        self.0.upgrade().map(|inner| Module { inner })
+    }
 }
 
 /// A kernel of a module, ready to be launched. It keeps its module.
@@ -90,6 +100,10 @@ impl Module {
         traps.unwrap_or_else(PoisonError::into_inner).extend(cubin.missing.iter().cloned());
         shared.code_changed();
         Ok(Self { inner: Arc::new(Inner { cubin, layout, memory, shared: Arc::clone(shared) }) })
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakModule {
+        WeakModule(Arc::downgrade(&self.inner))
     }
 
     /// The names of its kernels.

@@ -1,7 +1,7 @@
 //! Copies, fills and mappings, compared on the host.
 
 use crate::{Answer, Random, Setup, words};
-use cutap_cudest::{Error, Rectangle};
+use cutap_cudest::{Error, Fill, Rectangle};
 
 /// Waits for two seconds.
 fn ended(s: &Setup, step: &str) -> Result<(), String> {
@@ -85,18 +85,54 @@ pub fn copies(s: &Setup) -> Answer {
         // SAFETY: the ranges are inside.
         unsafe {
             s.stream.fill(b.address() + 16, value, width, 1000)?;
-            s.stream.fill_2d(b.address() + 65536, 512, value, width, 50, 20)?;
         }
         ended(s, &step)?;
         let w = width as usize;
         let one = &value.to_le_bytes()[..w];
         let line =
             |at: usize, count: usize| y[at..at + count * w].chunks(w).all(|v| v == one) && y[at + count * w] == 0;
-        if !line(16, 1000) || y[15] != 0 || !(0..20).all(|n| line(65536 + n * 512, 50)) {
+        if !line(16, 1000) || y[15] != 0 {
             return Err(format!("fill with {width} bytes").into());
         }
     }
-    Ok(format!("{all} bytes in 10 sizes, 111 lines in 3 layers, fills of 1, 2, 4 bytes in 1D and 2D"))
+    Ok(format!("{all} bytes in 10 sizes, 111 lines in 3 layers, fills of 1, 2, 4 bytes"))
+}
+
+/// Fills of lines and layers, in pinned and in video memory.
+pub fn fills(s: &Setup) -> Answer {
+    let (out, video) = (s.context.pinned(4 << 20)?, s.context.video(4 << 20)?);
+    let mut lines = 0;
+    for (width, value) in [(1_u32, 0xab_u32), (2, 0xabcd), (4, 0x1234_5678)] {
+        for (count, height, depth, pitch, layer) in [(50, 20, 1, 512, 0), (3, 100, 7, 64, 8192), (100, 5, 3, 800, 4000)]
+        {
+            for to in [out.address(), video.address()] {
+                let fill = Fill { to: to + 16, value, width, count, height, depth, pitch, layer };
+                // SAFETY: the ranges are inside.
+                unsafe {
+                    s.stream.fill(to, 0, 4, 1 << 20)?;
+                    s.stream.fill_3d(&fill)?;
+                    if to != out.address() {
+                        s.stream.copy_memory(&out, 0, &video, 0, 4 << 20)?;
+                    }
+                }
+                ended(s, &format!("{fill:?}"))?;
+                // SAFETY: all has ended.
+                let found = unsafe { std::slice::from_raw_parts(out.host().unwrap().as_ptr(), 4 << 20) };
+                let mut wanted = vec![0; 4 << 20];
+                for (z, y) in (0..depth).flat_map(|z| (0..height).map(move |y| (z, y))) {
+                    let at = (16 + z * layer + y * pitch) as usize;
+                    for x in 0..count as usize * width as usize {
+                        wanted[at + x] = value.to_le_bytes()[x % width as usize];
+                    }
+                    lines += 1;
+                }
+                if found != wanted {
+                    return Err(format!("{fill:?}").into());
+                }
+            }
+        }
+    }
+    Ok(format!("{lines} lines with values of 1, 2, 4 bytes in 18 fills"))
 }
 
 pub fn pageable(s: &Setup) -> Answer {

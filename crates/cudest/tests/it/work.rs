@@ -2,7 +2,7 @@
 
 use crate::model::{Model, Running};
 use cutap_cudest::sys::Kernel as _;
-use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Mode, Options, Order, Rectangle, Shape, Stream};
+use cutap_cudest::{Context, Error, Fill, Gpu, Kernel, Memory, Mode, Options, Order, Rectangle, Shape, Stream};
 use std::sync::Arc;
 
 pub const CUBIN: &[u8] = include_bytes!("../cubins/kernels-12.9-sm_90.cubin");
@@ -215,7 +215,7 @@ fn order_by_idle() {
 #[test]
 fn copies_and_fills() {
     let options = Options { copy_engine_from: 4000, ..Options::default() };
-    let (context, _model, _running) = context(options);
+    let (context, model, _running) = context(options);
     let stream = context.stream().unwrap();
     let (from, to, video) =
         (context.pinned(1 << 16).unwrap(), context.pinned(1 << 16).unwrap(), context.video(1 << 16).unwrap());
@@ -238,7 +238,8 @@ fn copies_and_fills() {
         };
         stream.fill(to.address(), 0, 1, 1 << 16).unwrap();
         stream.copy_3d(&copy).unwrap();
-        stream.fill_2d(to.address() + 4096, 64, 0xabcd, 2, 5, 40).unwrap();
+        let lines = Fill { value: 0xabcd, width: 2, count: 5, height: 20, depth: 2, pitch: 64, layer: 1280, to: 0 };
+        stream.fill_3d(&Fill { to: to.address() + 4096, ..lines }).unwrap();
         stream.synchronize().unwrap();
         assert_eq!(words(&to)[..12], [0, 1, 0, 0, 8, 9, 0, 0, 16, 17, 0, 0]);
         assert_eq!(words(&to)[16..18], [32, 33]);
@@ -252,6 +253,14 @@ fn copies_and_fills() {
         stream.download(&large, 5, &mut back).unwrap();
         assert!(back == bytes);
         assert!(matches!(stream.upload(&large, 2 << 20, &bytes), Err(Error::Range(_))));
+        // A large copy within video memory is made by a kernel, and its last bytes by a copy engine.
+        let second = context.video(10 << 20).unwrap();
+        stream.copy_memory(&second, 16, &large, 0, (1 << 20) + 7).unwrap();
+        stream.copy_memory(&second, 4 << 20, &large, 5, 1 << 20).unwrap();
+        stream.download(&second, 21, &mut back[..(1 << 20) + 2]).unwrap();
+        stream.download(&second, 4 << 20, &mut back[2 << 20..3 << 20]).unwrap();
+        assert!(back[..(1 << 20) + 2] == bytes[..(1 << 20) + 2] && back[2 << 20..3 << 20] == bytes[..1 << 20]);
+        assert_eq!(model.copies(), ["copy 65536"]);
     }
 }
 

@@ -106,6 +106,8 @@ impl Group {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub handle: Handle,
+    /// The compute object.
+    pub compute: Option<Handle>,
     token: u32,
     put: u64,
     memory: NonNull<u8>,
@@ -137,19 +139,20 @@ impl Channel {
         ];
         let mut params = client.filled("NV_CHANNEL_ALLOC_PARAMS", &fields)?;
         let handle = client.create(group.handle, classes.channel, Some(&mut params), "a channel")?;
+        let mut compute = None;
         if copy_engine {
             let fields = [("version", 1), ("engineType", group.engine.into())];
             let mut params = client.filled("NVB0B5_ALLOCATION_PARAMETERS", &fields)?;
             client.create(handle, classes.copy, Some(&mut params), "a copy object")?;
         } else {
             let mut params = client.filled("NV_GR_ALLOCATION_PARAMETERS", &[("version", 2), ("size", 16)])?;
-            client.create(handle, classes.compute, Some(&mut params), "a compute object")?;
+            compute = Some(client.create(handle, classes.compute, Some(&mut params), "a compute object")?);
         }
         space.register_channel(handle, copy_engine)?;
         let token = client.query(handle, 0xc36f_0108, &[])?;
         let token = client.field(&token, "workSubmitToken")? as u32;
         client.query(handle, 0xa06f_0103, &[("bEnable", 1)])?;
-        Ok(Self { handle, token, put: 0, memory: host })
+        Ok(Self { handle, compute, token, put: 0, memory: host })
     }
 
     /// Gives a compute channel a copy object, on the copy engine that belongs to the graphics engine.

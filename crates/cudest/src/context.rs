@@ -5,7 +5,8 @@ use crate::channel::{Doorbell, Group};
 use crate::chip::Chip;
 use crate::cooperative::Cooperative;
 use crate::encode::bank;
-use crate::error::{Error, Loss, Result};
+use crate::error::{Error, Fault, Loss, Result, SmError};
+use crate::fault;
 use crate::fence::{Fence, Timeline};
 use crate::fork;
 use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order};
@@ -211,7 +212,28 @@ impl Shared {
             format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", traps.join(", "))
         };
         let time = u64::from(high) << 32 | u64::from(low);
-        Some(self.lost.get_or_init(|| Loss { xid, time, detail }).clone())
+        drop(traps);
+        let (fault, sm) = self.fault_details(xid);
+        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, detail }).clone())
+    }
+
+    /// What RM knows of a fault.
+    fn fault_details(&self, xid: u32) -> (Option<Fault>, Option<SmError>) {
+        const MEMORY: u32 = 31;
+        const SM: u32 = 13;
+        // Who makes a lane now holds this lock.
+        let Ok(lanes) = self.lanes.try_read() else { return (None, None) };
+        let lanes = lanes.compute.iter().chain(lanes.copy.iter().flatten());
+        let channels: Vec<_> = lanes.map(|lane| lane.asked).collect();
+        let client = &self.link.client;
+        match xid {
+            MEMORY => (fault::memory_fault(client, &channels), None),
+            SM => {
+                let sms = self.tpcs().unwrap_or(0) * 2;
+                (None, fault::sm_error(client, self.link.device, sms, &channels))
+            }
+            _ => (None, None),
+        }
     }
 
     /// A further timeline.

@@ -35,7 +35,7 @@ impl Stream {
         let loads = bytes / LOAD;
         let is_large = bytes >= self.shared.options.copy_kernel_from;
         let blocks = u32::try_from(loads.div_ceil(LOADS_OF_BLOCK)).unwrap_or(u32::MAX);
-        if !is_large || loads == 0 || (to | from) % LOAD != 0 || blocks > i32::MAX as u32 {
+        if !is_large || loads == 0 || !(to | from).is_multiple_of(LOAD) || blocks > i32::MAX as u32 {
             return Ok(None);
         }
         let kernel = match self.copier.get().map_or_else(|| kernel(&self.shared), |kernel| Ok(kernel.clone())) {

@@ -171,13 +171,48 @@ pub struct Loss {
     pub xid: u32,
     /// The driver's clock when it wrote the notifier, in nanoseconds.
     pub time: u64,
+    /// The memory access, as far as RM knows it.
+    pub fault: Option<Fault>,
+    /// The SM that stopped, as far as RM knows it.
+    pub sm: Option<SmError>,
     /// What else is known of it.
     pub detail: String,
 }
 
+/// A memory access that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The GPU's address.
+    pub address: u64,
+    /// The kind of fault, as a number and as RM names it.
+    pub code: u32,
+    /// Its name.
+    pub kind: String,
+    /// The engine whose channel reports it.
+    pub engine: &'static str,
+}
+
+/// An SM that stopped a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmError {
+    /// Its number.
+    pub sm: u32,
+    /// Its error register.
+    pub error: u32,
+    /// The address of the instruction.
+    pub instruction: u64,
+}
+
 impl std::fmt::Display for Loss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Xid {} ({}){}", self.xid, xid_meaning(self.xid), self.detail)
+        write!(f, "Xid {} ({})", self.xid, xid_meaning(self.xid))?;
+        if let Some(Fault { address, kind, engine, .. }) = &self.fault {
+            write!(f, "; {kind} at {address:#x} on the {engine} engine")?;
+        }
+        if let Some(SmError { sm, error, instruction }) = self.sm {
+            write!(f, "; SM {sm} stopped at instruction {instruction:#x} with error {error:#x}")?;
+        }
+        f.write_str(&self.detail)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::encode::bank;
 use crate::encode::methods::{Lines, Methods, Release, WORDS, ring_entry};
 use crate::encode::qmd::Qmd;
 use crate::error::{Error, Result};
+use crate::fault::Asked;
 use crate::fence::Timeline;
 use crate::link::Link;
 use crate::space::Space;
@@ -121,6 +122,8 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub timeline: Arc<Timeline>,
+    /// The channel and its compute object.
+    pub asked: Asked,
     state: Mutex<State>,
     address: u64,
     host: NonNull<u8>,
@@ -166,6 +169,7 @@ impl Lane {
         }
         let channel = Channel::new(space, group, classes, &memory, notifier, copies_only)?;
         let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
+        let asked = (channel.handle, channel.compute);
         let state = State {
             channel,
             copies: false,
@@ -176,6 +180,7 @@ impl Lane {
         };
         Ok(Self {
             timeline,
+            asked,
             state: Mutex::new(state),
             address: memory.address,
             host,

@@ -326,12 +326,12 @@ pub fn spin(s: &Setup, seconds: u64) -> Answer {
 }
 
 /// Contexts one after the other, and two at a time.
-pub fn contexts(cubin: &[u8]) -> Answer {
-    let keep = Setup::new(cubin, Options::default())?;
+pub fn contexts(cubin: &[u8], options: Options) -> Answer {
+    let keep = Setup::new(cubin, options)?;
     let mut times = Vec::new();
     for _ in 0..10 {
         let start = std::time::Instant::now();
-        let s = Setup::new(cubin, Options::default())?;
+        let s = Setup::new(cubin, options)?;
         let made = start.elapsed();
         kernels(&s)?;
         let start = std::time::Instant::now();

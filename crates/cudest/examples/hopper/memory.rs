@@ -1,7 +1,7 @@
 //! Copies, fills and mappings, compared on the host.
 
 use crate::{Answer, Random, Setup, words};
-use cutap_cudest::{Error, Fill, Rectangle};
+use cutap_cudest::{Error, Fill, Gpu, Options, Rectangle};
 
 /// Waits for two seconds.
 fn ended(s: &Setup, step: &str) -> Result<(), String> {
@@ -133,6 +133,58 @@ pub fn fills(s: &Setup) -> Answer {
         }
     }
     Ok(format!("{lines} lines with values of 1, 2, 4 bytes in 18 fills"))
+}
+
+/// Copies within video memory, by a copy engine and by a kernel.
+pub fn within(s: &Setup) -> Answer {
+    const SIZE: usize = 32 << 20;
+    let (a, b) = (s.context.video(SIZE as u64)?, s.context.video(SIZE as u64)?);
+    let mut random = Random(17);
+    let from: Vec<u8> = (0..SIZE).map(|_| random.word() as u8).collect();
+    let mut sizes = 0;
+    for (to_at, from_at, bytes) in
+        [(0, 0, 5), (0, 16, 1 << 20), (32, 0, (1 << 20) + 9), (3, 0, 3 << 20), (16, 48, (20 << 20) + 15), (0, 0, SIZE)]
+    {
+        let mut to = vec![0; SIZE];
+        // SAFETY: the ranges are inside; the stream orders all.
+        unsafe {
+            s.stream.upload(&a, 0, &from)?;
+            s.stream.fill(b.address(), 0, 4, SIZE as u64 / 4)?;
+            s.stream.copy_memory(&b, to_at as u64, &a, from_at as u64, bytes as u64)?;
+            s.stream.download(&b, 0, &mut to)?;
+        }
+        let right = to[to_at..to_at + bytes] == from[from_at..from_at + bytes];
+        if !right || to[..to_at].iter().chain(&to[to_at + bytes..]).any(|byte| *byte != 0) {
+            return Err(format!("{bytes} bytes from {from_at} to {to_at}").into());
+        }
+        sizes += 1;
+    }
+    Ok(format!("{sizes} copies within video memory"))
+}
+
+/// What a context costs in memory: of the GPU, as the driver reports it, and of the process.
+pub fn used(cubin: &[u8], options: Options) -> Answer {
+    let free = || Gpu::new(0).facts().map(|facts| facts.memory.map_or(0, |(_, free)| free));
+    let resident = || -> Result<u64, std::io::Error> {
+        let status = std::fs::read_to_string("/proc/self/status")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+        Ok(line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0))
+    };
+    let (before, resident_before) = (free()?, resident()?);
+    let s = Setup::new(cubin, options)?;
+    crate::check::kernels(&s)?;
+    let one = before.saturating_sub(free()?);
+    let streams = (0..15).map(|_| s.context.stream()).collect::<Result<Vec<_>, _>>()?;
+    let many = before.saturating_sub(free()?);
+    let resident = resident()? - resident_before;
+    drop((streams, s));
+    let after = before.saturating_sub(free()?);
+    Ok(format!(
+        "video memory: {:.1} MiB with one stream, {:.1} MiB with 16, {:.1} MiB after; {resident} KiB of the process",
+        one as f64 / f64::from(1 << 20),
+        many as f64 / f64::from(1 << 20),
+        after as f64 / f64::from(1 << 20),
+    ))
 }
 
 pub fn pageable(s: &Setup) -> Answer {

@@ -136,11 +136,7 @@ impl State {
                 assert_ne!(host, libc::MAP_FAILED);
                 self.memory.insert(handle, Memory { fd, host: host as usize, size });
             }
-            0x90f1 => {
-                if word(params, 4) & 0x48 == 0x48 {
-                    self.external.insert(handle);
-                }
-            }
+            0x90f1 if word(params, 4) & 0x48 == 0x48 => drop(self.external.insert(handle)),
             // RM has no addresses in such a space.
             0x50a0 if self.external.contains(&word(params, 108)) => {
                 self.parents.remove(&handle);
@@ -212,6 +208,10 @@ impl State {
                 let channel = word(call, 4);
                 // Without page tables for its context a channel cannot run.
                 return if self.uvm.is_registered(channel) { 0 } else { 0x40 };
+            }
+            0x906f_0106 => {
+                put(params, 0, &[0x70, 0, 0, 0, 0x40, 0x23, 1, 0]);
+                put(params, 12, b"FAULT_PDE");
             }
             0x2080_0110 => put(params, 4, b"Model"),
             0x2080_122a => put(params, 16, &3_u32.to_le_bytes()),

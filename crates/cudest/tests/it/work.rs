@@ -355,7 +355,8 @@ fn a_fault_ends_the_context() {
     model.fault(31);
     let Err(Error::Lost(loss)) = context.wait(fence, None) else { panic!("no loss") };
     assert_eq!(loss.xid, 31);
-    assert_eq!(loss.to_string(), "Xid 31 (a memory access outside of mapped addresses)");
+    let text = "Xid 31 (a memory access outside of mapped addresses); FAULT_PDE at 0x7000012340 on the compute engine";
+    assert_eq!(loss.to_string(), text);
     assert!(matches!(context.video(1), Err(Error::Lost(_))));
     assert!(matches!(stream.synchronize(), Err(Error::Lost(_))));
     let other = Gpu::with_kernel(model.clone(), 0);

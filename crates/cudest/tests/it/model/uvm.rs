@@ -87,7 +87,7 @@ impl State {
 
     fn range(&mut self, base: u64, length: u64) -> u32 {
         let overlaps = self.uvm.ranges.iter().any(|(at, size)| base < at + size && *at < base + length);
-        if overlaps || base % 4096 != 0 || length % 4096 != 0 || length == 0 {
+        if overlaps || !(base | length).is_multiple_of(4096) || length == 0 {
             return INVALID_ADDRESS;
         }
         self.uvm.ranges.insert(base, length);

@@ -261,8 +261,9 @@ impl Lane {
             if self.order == Order::Idle && engine == Engine::Compute && state.last == Engine::Compute {
                 methods.wait_for_idle();
             } else {
-                // After a kernel the word in video memory is nearer.
-                let near = state.last == Engine::Compute;
+                // Between kernels the word in video memory is nearer. It may be there before the timeline in system
+                // memory: another engine that released the timeline then would be overwritten, and the lane stop.
+                let near = state.last == Engine::Compute && engine == Engine::Compute;
                 let address = if near { self.address + NEAR as u64 } else { self.timeline.address };
                 methods.acquire(address, (value - 1) as u32, self.yields);
             }

@@ -41,6 +41,8 @@ pub struct State {
     channels: Vec<Channel>,
     random: u64,
     log: Vec<String>,
+    /// Words in system memory that kernels have released and that have not arrived.
+    late: VecDeque<(u64, u32)>,
     /// Workspace and barrier of each cooperative launch that ran.
     pub cooperative: Vec<(u64, u32)>,
     uvm: uvm::Uvm,
@@ -223,6 +225,9 @@ impl State {
 
     /// One method of some channel. Whether there was one that could run.
     fn step(&mut self) -> bool {
+        if !self.late.is_empty() && self.below(4) == 0 {
+            return self.arrive();
+        }
         let count = self.channels.len();
         for turn in 0..count {
             let first = self.below(count);
@@ -233,7 +238,13 @@ impl State {
                 return true;
             }
         }
-        false
+        self.arrive()
+    }
+
+    fn arrive(&mut self) -> bool {
+        let Some((address, value)) = self.late.pop_front() else { return false };
+        self.write(address, value);
+        true
     }
 
     fn step_channel(&mut self, channel: &mut Channel) -> bool {
@@ -344,12 +355,19 @@ impl State {
     }
 
     fn release(&mut self, descriptor: u64) {
-        let qmd = |n: u64| self.read(descriptor + 4 * n);
         for release in 0..2 {
-            if qmd(10) >> (16 * release) & 1 != 0 {
-                let at = 20 + 4 * release;
-                let address = u64::from(qmd(at)) | u64::from(qmd(at + 1) & 0x1ff_ffff) << 32;
-                self.write(address, qmd(at + 2));
+            let qmd = |n: u64| self.read(descriptor + 4 * n);
+            if qmd(10) >> (16 * release) & 1 == 0 {
+                continue;
+            }
+            let at = 20 + 4 * release;
+            let address = u64::from(qmd(at)) | u64::from(qmd(at + 1) & 0x1ff_ffff) << 32;
+            let value = qmd(at + 2);
+            // The first word is in system memory: it may arrive after the second, in order with others.
+            if release == 0 {
+                self.late.push_back((address, value));
+            } else {
+                self.write(address, value);
             }
         }
     }

@@ -86,6 +86,7 @@ impl Kernel {
         }
         let of_sm = blocks.div_ceil(sms.max(1)) as u32;
         launch.qmd.set_shared_of_sm(of_sm.saturating_mul(self.shared_bytes(shape.shared)));
+        launch.qmd.set_cooperative(shape.grid);
         bank::set_grid_workspace(&mut launch.header, workspace);
         Ok(())
     }

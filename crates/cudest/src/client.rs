@@ -183,12 +183,17 @@ impl Client {
     /// One control with a struct of the tables.
     pub fn control(&self, object: Handle, command: u32, params: &mut Params) -> Result<()> {
         let name = self.tables.control(command).map_or("a control", |c| c.name());
+        self.control_bytes(object, command, params.bytes_mut(), name)
+    }
+
+    /// One control whose struct the tables may not have.
+    pub fn control_bytes(&self, object: Handle, command: u32, bytes: &mut [u8], name: &str) -> Result<()> {
         let fields = [
             ("hClient", u64::from(self.root)),
             ("hObject", u64::from(object)),
             ("cmd", u64::from(command)),
-            ("params", params.bytes_mut().as_mut_ptr() as u64),
-            ("paramsSize", params.bytes().len() as u64),
+            ("params", bytes.as_mut_ptr() as u64),
+            ("paramsSize", bytes.len() as u64),
         ];
         let mut call = self.filled("NVOS54_PARAMETERS", &fields)?;
         self.escape(self.control.fd, CONTROL, &mut call, Some("status"), name)

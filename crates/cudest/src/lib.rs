@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod allocation;
+mod attributes;
 mod channel;
 mod chip;
 mod client;
@@ -45,6 +46,7 @@ mod uvm;
 mod vmm;
 mod wait;
 
+pub use attributes::{DIFFERENCES, Difference};
 pub use context::Options;
 pub use cubin::{Contents, Entry, Parameter, Variable, contents};
 pub use cutap_rm::Fit;

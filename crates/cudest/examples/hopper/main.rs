@@ -85,6 +85,11 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
     let setup = || Setup::new(cubin, options).map(|setup| &*Box::leak(Box::new(setup)));
     match name {
         "facts" => Ok(format!("{:#?}", Gpu::new(0).facts()?)),
+        // For a comparison with libcuda's: `NUMBER=VALUE`.
+        "attributes" => {
+            let all = Gpu::new(0).facts()?.attributes().into_iter();
+            Ok(all.map(|(id, value)| format!("{id}={} ", value.map_or("?".into(), |v| v.to_string()))).collect())
+        }
         "mode" => {
             let s = setup()?;
             Ok(format!("{}; {} ioctls", s.context.mode(), s.context.ioctls()))

@@ -103,7 +103,7 @@ pub enum Error {
         sm: u32,
     },
     /// A module is no ELF file.
-    #[error("the module is not an ELF file: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
+    #[error("the module is not an ELF file, a fat binary or PTX: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
     NotElf,
     /// A module is an ELF file, and no cubin.
     #[error("the module is an ELF file for machine {0}, not a cubin (machine 190)")]
@@ -118,6 +118,31 @@ pub enum Error {
         cubin: u32,
         /// Of the GPU.
         gpu: u32,
+    },
+    /// A fat binary cannot be read to its end.
+    #[error("the fat binary is damaged: {0}")]
+    BadFatbin(String),
+    /// A fat binary has nothing for the GPU.
+    #[error("the fat binary has code for {has}, and the GPU is sm_{gpu}: compile with -arch=sm_{gpu}")]
+    NoCode {
+        /// What it has code for.
+        has: String,
+        /// The GPU.
+        gpu: u32,
+    },
+    /// There is no compiler for PTX.
+    #[error(
+        "the module is PTX, and NVIDIA's ptxas is not in PATH or /usr/local/cuda/bin: install it, name it in CUTAP_PTXAS, \
+         or pass a cubin"
+    )]
+    NoPtxCompiler,
+    /// The compiler refused PTX.
+    #[error("{compiler} refused the module's PTX: {why}")]
+    Ptx {
+        /// The compiler.
+        compiler: String,
+        /// What it said.
+        why: String,
     },
     /// A module has no such kernel or variable.
     #[error("the module has no {kind} named {name:?}; it has: {has}")]

@@ -156,12 +156,13 @@ impl Context {
         Backing::new(&self.shared, bytes)
     }
 
-    /// Loads a cubin.
+    /// Loads a cubin, a fat binary or PTX. NVIDIA's `ptxas` compiles PTX, from `CUTAP_PTXAS`, `PATH` or
+    /// `/usr/local/cuda/bin`.
     ///
     /// # Errors
-    /// It is no cubin, is damaged, or is for another architecture.
-    pub fn load(&self, cubin: &[u8]) -> Result<Module> {
-        Module::load(&self.shared, cubin)
+    /// It is none of them, is damaged, has no code for this GPU, or there is no compiler.
+    pub fn load(&self, code: &[u8]) -> Result<Module> {
+        Module::load(&self.shared, code)
     }
 
     /// A stream.

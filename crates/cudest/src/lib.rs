@@ -37,6 +37,7 @@ mod memory;
 mod module;
 mod physical;
 mod pool;
+mod ptx;
 mod reserve;
 mod space;
 mod staging;

@@ -1,12 +1,14 @@
 //! Modules and kernels: a cubin in GPU memory, and what a launch of each kernel needs.
 
 use crate::context::Shared;
+use crate::cubin::fatbin::{self, Code};
 use crate::cubin::{Cubin, Entry, Layout, Parameter};
 use crate::encode::bank;
 use crate::encode::qmd::{Dim3, Program, Qmd};
 use crate::error::{Error, Result};
 use crate::lane::Launch;
 use crate::memory::Memory;
+use crate::ptx;
 use std::sync::{Arc, PoisonError, Weak};
 
 /// Limits of a block and a grid, of compute capability 9.0.
@@ -76,7 +78,23 @@ impl Shape {
 }
 
 impl Module {
-    pub(crate) fn load(shared: &Arc<Shared>, cubin: &[u8]) -> Result<Self> {
+    /// A cubin, a fat binary, or PTX.
+    pub(crate) fn load(shared: &Arc<Shared>, code: &[u8]) -> Result<Self> {
+        let gpu = shared.chip.sm;
+        let code = if fatbin::is_fatbin(code) {
+            fatbin::choose(code, gpu)?
+        } else if ptx::is_ptx(code) {
+            Code::Ptx(code.into())
+        } else {
+            Code::Cubin(code.into())
+        };
+        match code {
+            Code::Cubin(cubin) => Self::load_cubin(shared, &cubin),
+            Code::Ptx(text) => Self::load_cubin(shared, &ptx::compile(&text, gpu)?),
+        }
+    }
+
+    fn load_cubin(shared: &Arc<Shared>, cubin: &[u8]) -> Result<Self> {
         let cubin = Cubin::parse(cubin)?;
         let gpu = shared.chip.sm;
         // A cubin runs on its own architecture, and on later ones of the same generation.

@@ -1,12 +1,12 @@
 #!/bin/bash
 # Runs cudest on a real GPU: results, measurements beside libcuda, faults last. DIR has the programs `hopper` and `vecadd`
 # of crates/cudest/examples, kernels*.cubin, and cudest_libcuda.c. Usage: cudest.sh DIR [PART...]
-# Parts: bench check uvm keep cooperative processes minute faults. `minute` runs alone.
+# Parts: bench check uvm code random keep cooperative processes minute faults. `minute` runs alone.
 cd "$1" || exit 1
 shift
-parts=" ${*:-bench check uvm keep cooperative processes minute faults} "
+parts=" ${*:-bench check uvm cooperative code random keep processes minute faults} "
 chmod +x hopper vecadd
-run_() { timeout -k 2 "$1" ./hopper "${@:2}" 2>&1 | cut -c1-700; }
+run_() { timeout -k 2 "$1" ./hopper "${@:2}" 2>&1 | cut -c1-1500; }
 test_() { run_ "$1" kernels.cubin "${@:2}"; }
 xids() { dmesg 2>/dev/null | grep -iE "xid|gsp" | tail -n "${1:-3}"; }
 has() { [[ $parts == *" $1 "* ]] && echo "== $1, $SECONDS s"; }
@@ -21,6 +21,9 @@ if has bench; then
     echo "libcuda $(timeout 60 ./libcuda_ kernels.cubin bandwidth)"
     test_ 60 bandwidth
   done
+  echo "libcuda $(timeout 20 ./libcuda_ kernels.cubin use)"
+  test_ 10 requests
+  test_ 10 requests@uvm
   for t in launch@keep launch@idle streams@keep streams@idle overlap overlap@keep overlap@idle; do test_ 20 $t; done
 fi
 if has check; then
@@ -35,11 +38,27 @@ if has uvm; then
 fi
 if has cooperative; then
   test_ 20 cooperative
+  test_ 20 cooperative@uvm
   [[ -e cg.cubin ]] && test_ 20 cooperative=cg.cubin
+fi
+if has code; then
+  nvcc=$(command -v nvcc || ls /usr/local/cuda*/bin/nvcc 2>/dev/null | head -n 1)
+  [[ -n $nvcc ]] && PATH=$PATH:$(dirname "$nvcc")
+  for f in small*.fatbin small.ptx; do test_ 20 code=$f; done
+  for mode in "" -no-compress -compress-mode=speed -compress-mode=size; do
+    [[ -n $nvcc ]] && "$nvcc" -fatbin $mode -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -o own.fatbin small.cu &&
+      { echo "nvcc -fatbin $mode"; test_ 20 code=own.fatbin; }
+  done
+  CUTAP_PTXAS=/none test_ 20 code=small.ptx
+fi
+if has random; then
+  # Waits between streams, by one process and by two: a lane that stops shows here.
+  for i in $(seq 15); do test_ 8 random=10000; done
+  for i in $(seq 10); do test_ 8 random=3000 & test_ 8 random=3000 & wait -n; wait -n; done
 fi
 if has keep; then
   for t in chain random=10000 copies events; do test_ 10 $t@keep; done
-  for round in 1 2 3; do echo "two processes:"; test_ 10 random=3000@keep & test_ 10 random=3000@keep & wait -n; wait -n; done
+  for round in $(seq 15); do echo "two processes:"; test_ 10 random=3000@keep & test_ 10 random=3000@keep & wait -n; wait -n; done
 fi
 if has processes; then
   for round in 1 2 3; do echo "two processes:"; test_ 10 random=3000 & test_ 10 random=3000 & wait -n; wait -n; done

@@ -5,6 +5,7 @@ mod check;
 mod cooperative;
 mod faults;
 mod memory;
+mod requests;
 
 use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Mode, Module, Options, Order, Stream};
 use std::time::Instant;
@@ -110,6 +111,8 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "use" => memory::used(cubin, options),
         "events" => check::events(setup()?),
         "matmul" => check::matmul(setup()?),
+        "code" => check::code(setup()?, argument),
+        "requests" => requests::requests(cubin, options),
         "cooperative" => cooperative::cooperative(setup()?, argument),
         "spin" => check::spin(setup()?, number),
         "overlap" => bench::overlap(setup()?),

@@ -172,17 +172,21 @@ pub fn used(cubin: &[u8], options: Options) -> Answer {
     };
     let (before, resident_before) = (free()?, resident()?);
     let s = Setup::new(cubin, options)?;
-    crate::check::kernels(&s)?;
+    crate::check::matmul(&s)?;
     let one = before.saturating_sub(free()?);
     let streams = (0..15).map(|_| s.context.stream()).collect::<Result<Vec<_>, _>>()?;
     let many = before.saturating_sub(free()?);
+    crate::check::kernels(&s)?;
+    let local = before.saturating_sub(free()?);
     let resident = resident()? - resident_before;
     drop((streams, s));
     let after = before.saturating_sub(free()?);
     Ok(format!(
-        "video memory: {:.1} MiB with one stream, {:.1} MiB with 16, {:.1} MiB after; {resident} KiB of the process",
+        "video memory: {:.1} MiB with one stream, {:.1} MiB with 16, {:.1} MiB with local memory, \
+         {:.1} MiB after; {resident} KiB of the process",
         one as f64 / f64::from(1 << 20),
         many as f64 / f64::from(1 << 20),
+        local as f64 / f64::from(1 << 20),
         after as f64 / f64::from(1 << 20),
     ))
 }

@@ -57,7 +57,8 @@ if has random; then
   for i in $(seq 10); do test_ 8 random=3000 & test_ 8 random=3000 & wait -n; wait -n; done
 fi
 if has keep; then
-  for t in chain random=10000 copies events; do test_ 10 $t@keep; done
+  for t in chain random=10000 copies events gate; do test_ 10 $t@keep; done
+  test_ 10 gate
   for round in $(seq 15); do echo "two processes:"; test_ 10 random=3000@keep & test_ 10 random=3000@keep & wait -n; wait -n; done
 fi
 if has processes; then

@@ -3,7 +3,7 @@
 use crate::allocation::{Allocation, Place, Request};
 use crate::channel::{Doorbell, Group};
 use crate::chip::Chip;
-use crate::cooperative::Cooperative;
+use crate::cooperation::Cooperation;
 use crate::encode::bank;
 use crate::error::{Error, Fault, Loss, Result, SmError};
 use crate::fault;
@@ -11,16 +11,16 @@ use crate::fence::{Fence, Timeline};
 use crate::fork;
 use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::link::Link;
-use crate::module::WeakModule;
 use crate::pool::{Owner, Pool};
 use crate::reserve::Windows;
 use crate::space::{Mode, Space};
 use crate::wait::Backoff;
+use std::any::Any;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
-/// The control buffer: the error notifier, then a word for each timeline, a cache line apart.
+/// The control buffer: the error notifier, then a word a timeline, a cache line apart.
 const CONTROL_BYTES: u64 = 0x20000;
 const TIMELINES_AT: u64 = 0x1000;
 const TIMELINE_BYTES: u64 = 64;
@@ -68,9 +68,9 @@ pub(crate) enum Direction {
 pub(crate) struct Shared {
     pub buried: Mutex<Vec<(Vec<Fence>, Owner)>>,
     local: Mutex<LocalPool>,
-    pub cooperative: Mutex<Cooperative>,
+    pub cooperative: Mutex<Cooperation>,
     /// The module with the kernel that copies.
-    pub copier: Mutex<WeakModule>,
+    pub copier: Mutex<Weak<dyn Any + Send + Sync>>,
     pub lanes: RwLock<Lanes>,
     timelines: RwLock<Vec<Arc<Timeline>>>,
     pub pool: Pool,
@@ -156,7 +156,7 @@ impl Shared {
             buried: Mutex::default(),
             local: Mutex::default(),
             cooperative: Mutex::default(),
-            copier: Mutex::default(),
+            copier: Mutex::new(Weak::<()>::new()),
             tpcs: OnceLock::new(),
             lanes: RwLock::default(),
             timelines: RwLock::default(),
@@ -221,7 +221,6 @@ impl Shared {
     fn fault_details(&self, xid: u32) -> (Option<Fault>, Option<SmError>) {
         const MEMORY: u32 = 31;
         const SM: u32 = 13;
-        // Who makes a lane now holds this lock.
         let Ok(lanes) = self.lanes.try_read() else { return (None, None) };
         let lanes = lanes.compute.iter().chain(lanes.copy.iter().flatten());
         let channels: Vec<_> = lanes.map(|lane| lane.asked).collect();

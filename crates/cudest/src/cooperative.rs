@@ -1,21 +1,14 @@
-//! Cooperative launches: all blocks of a grid run at once, so that they can wait for each other. One at a time runs in a
-//! context: two that each have a part of the SMs would wait for the rest for good.
+//! Cooperative launches: all blocks of a grid run at the same time, so that they can wait for each other. They share a
+//! workspace, so one at a time runs in a context.
 
-use crate::allocation::{Allocation, Place, Request};
+use crate::allocation::{Place, Request};
 use crate::context::{Shared, lock};
+use crate::cooperation::Cooperation;
 use crate::encode::bank;
 use crate::error::Result;
-use crate::fence::Fence;
 use crate::lane::Launch;
 use crate::module::{Kernel, Shape};
 use std::sync::MutexGuard;
-
-/// The state of a context's cooperative launches.
-#[derive(Debug, Default)]
-pub(crate) struct Cooperative {
-    workspace: Option<Allocation>,
-    pub last: Option<Fence>,
-}
 
 /// What of an SM limits its blocks. The numbers of compute capability 9.0.
 mod sm {
@@ -28,7 +21,7 @@ mod sm {
     pub const SHARED_UNIT: u32 = 128;
 }
 
-/// How many blocks of `threads` run at once on an SM with `most_shared` bytes of shared memory. `shared` are the bytes
+/// How many blocks of `threads` run together on an SM with `most_shared` bytes of shared memory. `shared` are the bytes
 /// of a block, with the system's.
 pub(crate) fn blocks_of_sm(threads: u64, registers: u32, shared: u32, most_shared: u32) -> u32 {
     let warps = u32::try_from(threads.div_ceil(32)).unwrap_or(u32::MAX).max(1);
@@ -40,7 +33,7 @@ pub(crate) fn blocks_of_sm(threads: u64, registers: u32, shared: u32, most_share
 
 impl Shared {
     /// The state, locked until the next launch is submitted, and the address of the workspace.
-    pub fn cooperative(&self) -> Result<(MutexGuard<'_, Cooperative>, u64)> {
+    pub fn cooperative(&self) -> Result<(MutexGuard<'_, Cooperation>, u64)> {
         let mut state = lock(&self.cooperative);
         if let Some(workspace) = &state.workspace {
             let address = workspace.address;
@@ -60,7 +53,7 @@ impl Shared {
 }
 
 impl Kernel {
-    /// How many blocks of this shape run at once on the GPU: the largest grid of a cooperative launch.
+    /// How many blocks of this shape run together on the GPU: the largest grid of a cooperative launch.
     ///
     /// # Errors
     /// The driver does not say how many SMs there are.
@@ -81,7 +74,7 @@ impl Kernel {
         let sms = u64::from(self.shared().tpcs()? * 2);
         if blocks > most {
             return Err(
-                self.refuse(format!("a cooperative grid of {blocks} blocks, and {most} run at once on {sms} SMs"))
+                self.refuse(format!("a cooperative grid of {blocks} blocks, and {sms} SMs run {most} together"))
             );
         }
         let of_sm = blocks.div_ceil(sms.max(1)) as u32;

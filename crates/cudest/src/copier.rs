@@ -18,7 +18,7 @@ const LOADS_OF_BLOCK: u64 = 4 * THREADS as u64;
 /// The kernel of a context: loaded when a stream needs it, kept by the streams that have used it.
 fn kernel(shared: &Arc<Shared>) -> Result<Kernel> {
     let mut copier = lock(&shared.copier);
-    let module = match copier.upgrade() {
+    let module = match Module::upgrade(&copier) {
         Some(module) => module,
         None => {
             let module = Module::load(shared, CUBIN)?;

@@ -143,7 +143,7 @@ fn subsystem(link: &Link) -> Result<(u16, u16)> {
 }
 
 /// The highest clocks of SMs and memory, in kHz. NVIDIA's headers do not have this control. libcuda 580.159.04 sends it
-/// for its attributes of clocks: a word, three words of answers, a count, and entries of domain, 0, kHz, 0.
+/// for its attributes of clocks. It has a word, three words of answers, a count, and entries of domain, 0, kHz, 0.
 fn clocks(link: &Link) -> Result<(u32, u32)> {
     const MAXIMUM_CLOCKS: u32 = 0x2080_a026;
     const WORDS: usize = 133;

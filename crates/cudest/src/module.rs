@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::lane::Launch;
 use crate::memory::Memory;
 use crate::ptx;
+use std::any::Any;
 use std::sync::{Arc, PoisonError, Weak};
 
 /// Limits of a block and a grid, of compute capability 9.0.
@@ -36,16 +37,6 @@ struct Inner {
     layout: Layout,
     memory: Memory,
     shared: Arc<Shared>,
-}
-
-/// A module that others keep.
-#[derive(Debug, Default)]
-pub(crate) struct WeakModule(Weak<Inner>);
-
-impl WeakModule {
-    pub fn upgrade(&self) -> Option<Module> {
-        self.0.upgrade().map(|inner| Module { inner })
-    }
 }
 
 /// A kernel of a module, ready to be launched. It keeps its module.
@@ -120,8 +111,15 @@ impl Module {
         Ok(Self { inner: Arc::new(Inner { cubin, layout, memory, shared: Arc::clone(shared) }) })
     }
 
-    pub(crate) fn downgrade(&self) -> WeakModule {
-        WeakModule(Arc::downgrade(&self.inner))
+    /// A reference that does not keep it.
+    pub(crate) fn downgrade(&self) -> Weak<dyn Any + Send + Sync> {
+        let weak: Weak<Inner> = Arc::downgrade(&self.inner);
+        weak
+    }
+
+    /// A module of such a reference, while others keep it.
+    pub(crate) fn upgrade(weak: &Weak<dyn Any + Send + Sync>) -> Option<Self> {
+        Some(Self { inner: weak.upgrade()?.downcast().ok()? })
     }
 
     /// The names of its kernels.

@@ -1,49 +1,17 @@
 //! Copies between pageable memory of the program and the GPU. They go through pinned memory in pieces: while a copy
-//! engine moves one, the CPU moves the next. The pinned memory is small, so that it stays in the CPU's caches.
+//! engine moves one, the CPU moves the next.
 
-use crate::context::{Direction, Shared};
+use crate::context::Direction;
 use crate::error::{Error, Result};
-use crate::fence::Fence;
 use crate::memory::Memory;
+use crate::pieces::{LONGEST, PIECES};
 use crate::stream::{Stream, line};
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
-/// Pieces of pinned memory, and the bytes of each.
-const PIECES: usize = 4;
-const LONGEST: usize = 512 << 10;
 /// A shorter copy is not cut further.
 const SHORTEST: usize = 64 << 10;
 /// Copies to the program of this size go past the CPU's caches.
 const PAST_CACHES: usize = 1 << 20;
-
-/// A stream's pinned memory. Made at its first use.
-#[derive(Debug, Default)]
-pub(crate) struct Staging {
-    memory: Option<Memory>,
-    /// The copy that reads or writes each piece.
-    users: [Option<Fence>; PIECES],
-}
-
-impl Staging {
-    /// A piece that no copy uses: its offset.
-    fn piece(&mut self, n: usize, shared: &Arc<Shared>) -> Result<(&Memory, u64)> {
-        let n = n % PIECES;
-        if let Some(fence) = self.users.get_mut(n).and_then(Option::take) {
-            shared.wait(fence, None)?;
-        }
-        if self.memory.is_none() {
-            self.memory = Some(Memory::pinned(shared, (PIECES * LONGEST) as u64)?);
-        }
-        let memory = self.memory.as_ref().ok_or(Error::NoMemory { what: "pinned memory", bytes: LONGEST as u64 })?;
-        Ok((memory, (n * LONGEST) as u64))
-    }
-
-    fn used(&mut self, n: usize, fence: Fence) {
-        if let Some(user) = self.users.get_mut(n % PIECES) {
-            *user = Some(fence);
-        }
-    }
-}
 
 /// Bytes of a piece: several of a copy, so that CPU and copy engine work at the same time.
 fn piece_of(length: usize) -> usize {
@@ -112,11 +80,11 @@ impl Stream {
     }
 }
 
-/// Fills `to` from `from`, with stores that go past the caches: it is too large to stay there, and ordinary stores would
-/// read it first.
+/// Fills `to` from `from`, with stores that go past the caches: it is too large to stay there, and ordinary stores
+/// would read it first.
 ///
 /// # Safety
-/// `from` has as many bytes, which nobody writes.
+/// `from` has as many bytes, and no other work writes them.
 unsafe fn past_caches(to: &mut [u8], from: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {

@@ -8,7 +8,7 @@ use crate::fence::Fence;
 use crate::lane::{Lane, Launch, Operation};
 use crate::memory::{Kind, Memory};
 use crate::module::{Kernel, Shape};
-use crate::staging::Staging;
+use crate::pieces::Staging;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -122,7 +122,7 @@ impl Stream {
         self.run(kernel, kernel.launch(shape, parameters)?)
     }
 
-    /// Launches a kernel whose blocks wait for each other (`grid.sync()` of cooperative groups): all run at once. Such
+    /// Launches a kernel whose blocks wait for each other (`grid.sync()` of cooperative groups): all run together. Such
     /// launches of a context run one after the other.
     ///
     /// # Errors

@@ -67,8 +67,8 @@ impl Random {
     }
 }
 
-/// A test by its name: `NAME[=NUMBER][@OPTION...]`. Options: `uvm` (mode B), `idle` (order by idle), `keep` (channels that
-/// wait do not yield).
+/// A test by its name: `NAME[=NUMBER][@OPTION...]`. Options: `uvm` (mode B), `idle` (order by idle), `keep` (channels
+/// that wait do not yield).
 fn run(name: &str, cubin: &[u8]) -> Answer {
     let mut words = name.split('@');
     let (name, argument) = words.next().map_or((name, ""), |name| name.split_once('=').unwrap_or((name, "")));
@@ -110,6 +110,7 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "mapping" => memory::mapping(setup()?),
         "use" => memory::used(cubin, options),
         "events" => check::events(setup()?),
+        "gate" => bench::gate(setup()?),
         "matmul" => check::matmul(setup()?),
         "code" => check::code(setup()?, argument),
         "requests" => requests::requests(cubin, options),

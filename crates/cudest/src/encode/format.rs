@@ -46,7 +46,7 @@ pub(crate) struct Format {
     pub bank_shift: u32,
     /// The bit that says that bank 0 is valid, and the distance to the next bank's.
     pub bank_valid: (usize, usize),
-    /// How a grid is marked that must run at once: its group of descriptors, and its size apart from the grid's.
+    /// How a grid is marked whose blocks must run together: its group of descriptors, and its size.
     pub cooperative: Option<(Bits, [Bits; 3])>,
     /// KiB of shared memory that an SM can be set to.
     pub carve_outs: &'static [u32],

@@ -98,7 +98,7 @@ impl Qmd {
         self.set(most, carve_out(self.format, u32::MAX));
     }
 
-    /// Several blocks share an SM, so that all of a grid run at once: together they have so much shared memory.
+    /// Several blocks share an SM, so that all of a grid run together: they have so much shared memory.
     pub fn set_shared_of_sm(&mut self, bytes: u32) {
         let [least, target, _] = self.format.carve_out;
         for at in [least, target] {
@@ -106,7 +106,7 @@ impl Qmd {
         }
     }
 
-    /// All blocks of the grid run at once. The GPU takes such a grid as one array of blocks, as libcuda has it.
+    /// All blocks of the grid run together. The GPU takes such a grid as one array of blocks, as libcuda has it.
     pub fn set_cooperative(&mut self, grid: Dim3) {
         const ARRAY: u32 = 4;
         const GROUP: u32 = 8;
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// The fields that libcuda 580.159.04 sent on an H200 for a cooperative launch of 200 blocks, unlike an ordinary one.
+    /// The fields of a cooperative launch of 200 blocks that libcuda 580.159.04 sent on an H200.
     #[test]
     fn cooperative_as_libcuda() {
         let mut qmd = Qmd { words: [0; WORDS], format: &V4 };

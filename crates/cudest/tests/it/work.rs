@@ -178,7 +178,7 @@ fn uvm_where_a_sandbox_refuses_mappings() {
     assert!(error.contains("mode B: no NVIDIA kernel driver: /dev/nvidia-uvm is missing"), "{error}");
 }
 
-/// Cooperative launches of two streams share a workspace and run one after the other; a grid that is too large is refused.
+/// Cooperative launches of two streams share a workspace and run one after the other. A larger grid is refused.
 #[test]
 fn cooperative_launches() {
     let (context, model, _running) = context(Options::default());
@@ -201,7 +201,7 @@ fn cooperative_launches() {
     assert_eq!((seen.len(), seen.iter().all(|(at, barrier)| *at == seen[0].0 && *barrier == 0)), (50, true));
     // SAFETY: it is refused.
     let large = unsafe { streams[0].launch_cooperative(&kernel, &Shape::linear(385, 64), &[0; 16]) }.unwrap_err();
-    let why = "a cooperative grid of 385 blocks, and 384 run at once on 12 SMs";
+    let why = "a cooperative grid of 385 blocks, and 12 SMs run 384 together";
     assert_eq!(large.to_string(), format!("kernel step cannot be launched: {why}"));
     let shape = Shape { shared: 100 << 10, ..Shape::linear(1, 64) };
     assert_eq!(kernel.resident_blocks(&shape).unwrap(), 24, "two of 101 KiB on each of 12 SMs");
@@ -364,4 +364,24 @@ fn a_fault_ends_the_context() {
     assert_eq!(model.left(), (0, 0));
     other.context().unwrap().stream().unwrap().synchronize().unwrap();
     assert!(model.version().is_ok());
+}
+
+/// The child of a fork has no context: the GPU's mappings are the parent's.
+#[test]
+fn use_after_fork() {
+    let (context, _model, _running) = context(Options::default());
+    // SAFETY: the child asks for nothing but the error, without allocating, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let refused = matches!(context.check(), Err(Error::Forked)) && matches!(context.pinned(64), Err(Error::Forked));
+        // SAFETY: it ends this process without its destructors.
+        unsafe { libc::_exit(if refused { 7 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: the status is on this stack.
+    let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!((ended, libc::WEXITSTATUS(status)), (child, 7));
+    assert!(context.pinned(64).is_ok());
+    let text = Error::Forked.to_string();
+    assert_eq!(text, "this context was made before fork: make a new context in the child");
 }

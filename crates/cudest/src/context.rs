@@ -16,7 +16,7 @@ use crate::reserve::Windows;
 use crate::space::{Mode, Space};
 use crate::wait::Backoff;
 use std::any::Any;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ const TIMELINE_BYTES: u64 = 64;
 pub struct Options {
     /// How kernels of one stream are kept in order.
     pub order: Order,
-    /// Ask for boost clocks.
+    /// Ask for boost clocks, with the first work that lasts.
     pub boost: bool,
     /// Copies from this size on use an engine for copies alone.
     pub copy_engine_from: u64,
@@ -82,6 +82,8 @@ pub(crate) struct Shared {
     pub refusal: Option<Error>,
     pub chip: &'static Chip,
     pub options: Options,
+    /// Boost clocks are wanted and not asked for yet.
+    pub boost: AtomicBool,
     code: AtomicU32,
     pub next_lane: AtomicU64,
     /// Host fences that are not signalled.
@@ -143,12 +145,6 @@ fn space(link: &Arc<Link>, mode: Option<Mode>) -> Result<(Arc<Space>, Allocation
 impl Shared {
     pub fn new(link: Arc<Link>, chip: &'static Chip, options: Options) -> Result<Self> {
         fork::watch();
-        if options.boost {
-            // Boost to the highest clocks as long as the client lives; without it only slower.
-            const MAXIMUM: u64 = 0x12;
-            let fields = [("flags", MAXIMUM), ("duration", u64::from(u32::MAX))];
-            let _ = link.query(0x2080_200a, &fields);
-        }
         let doorbell = Doorbell::new(&link, chip.classes.usermode)?;
         let (space, control, refusal) = space(&link, options.mode)?;
         let windows = Windows::new()?;
@@ -168,6 +164,7 @@ impl Shared {
             refusal,
             chip,
             options,
+            boost: AtomicBool::new(options.boost),
             code: AtomicU32::new(1),
             next_lane: AtomicU64::new(0),
             gates: AtomicU32::new(0),
@@ -243,8 +240,8 @@ impl Shared {
         let host = host.ok_or(Error::Unsupported("more than 1984 timelines in a context"))?;
         let address = self.control.address + offset;
         // SAFETY: the word is inside the control buffer, aligned, and lives as long as the context.
-        let timeline = unsafe { Timeline::new(timelines.len() as u32, host.add(offset as usize).cast(), address) };
-        let timeline = Arc::new(timeline);
+        let timeline =
+            Arc::new(unsafe { Timeline::new(timelines.len() as u32, host.add(offset as usize).cast(), address) });
         timelines.push(Arc::clone(&timeline));
         Ok(timeline)
     }
@@ -274,6 +271,9 @@ impl Shared {
         while !timeline.reached(value) {
             if backoff.pause() {
                 self.check()?;
+                if backoff.is_long() {
+                    self.boost();
+                }
                 if until.is_some_and(|until| Instant::now() >= until) {
                     return Err(Error::Timeout);
                 }
@@ -310,6 +310,7 @@ impl Shared {
     }
 
     fn submit_raw(&self, lane: &Lane, waits: &[(u64, u32)], operation: &Operation<'_>) -> Result<u64> {
+        self.boost_for(&lane.timeline, operation);
         let room = |value| self.wait_on(&lane.timeline, value, None);
         lane.submit(waits, operation, &self.doorbell, &room)
     }

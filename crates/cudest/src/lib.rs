@@ -14,6 +14,7 @@
 
 mod allocation;
 mod attributes;
+mod boost;
 mod channel;
 mod chip;
 mod client;

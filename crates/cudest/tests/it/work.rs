@@ -42,6 +42,16 @@ fn first_result_with_few_ioctls() {
     // SAFETY: it has ended.
     assert!(unsafe { words(&memory) }.iter().all(|word| *word == 5));
     assert_eq!(context.ioctls(), model.ioctls().len() as u64);
+    // Boost clocks are asked for with the first work that lasts, once.
+    let boosts = || model.ioctls().iter().filter(|call| **call == (0x2a, 0x2080_200a)).count();
+    let early = boosts();
+    for _ in 0..40 {
+        step(&stream, &kernel, &memory, 0, 1024);
+    }
+    stream.synchronize().unwrap();
+    assert!(early <= 1 && boosts() == 1, "{early}, {}", boosts());
+    // SAFETY: it has ended.
+    unsafe { words(&memory).fill(5) };
     assert!(context.ioctls() <= 40, "{}: {:x?}", context.ioctls(), model.ioctls());
     drop((stream, kernel, module, memory, context));
     assert_eq!(model.left(), (0, 0), "objects and descriptors");

@@ -1,5 +1,5 @@
-//! The request for boost clocks. It takes 0.7 to 1.2 ms on an H200, a tenth of the time to a first result. So it is made
-//! with the first work that lasts: many operations, a large copy, a long wait. Short programs end before.
+//! The request for boost clocks. It takes 0.7 to 1.2 ms on an H200, a tenth of the time to a first result. So it is
+//! made with the first work that lasts: many operations, a large copy, a long wait. Short programs end before.
 
 use crate::context::Shared;
 use crate::fence::Timeline;

@@ -82,7 +82,7 @@ pub(crate) struct Shared {
     pub refusal: Option<Error>,
     pub chip: &'static Chip,
     pub options: Options,
-    /// Boost clocks are wanted and not asked for yet.
+    /// Boost clocks are to be asked for.
     pub boost: AtomicBool,
     code: AtomicU32,
     pub next_lane: AtomicU64,

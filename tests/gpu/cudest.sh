@@ -49,6 +49,7 @@ if has code; then
     [[ -n $nvcc ]] && "$nvcc" -fatbin $mode -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -o own.fatbin small.cu &&
       { echo "nvcc -fatbin $mode"; test_ 20 code=own.fatbin; }
   done
+  echo "an error, since there is no compiler:"
   CUTAP_PTXAS=/none test_ 20 code=small.ptx
 fi
 if has random; then

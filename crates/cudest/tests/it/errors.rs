@@ -10,6 +10,8 @@ use std::sync::Arc;
 const CUBIN_13: &[u8] = include_bytes!("../cubins/kernels-13.0-sm_90.cubin");
 const LZ4: &[u8] = include_bytes!("../cubins/small-lz4.fatbin");
 const ZSTD: &[u8] = include_bytes!("../cubins/small-zstd.fatbin");
+const PTXAS_12: &[u8] = include_bytes!("../cubins/small-ptxas-12.9-sm_90.cubin");
+const PTXAS_13: &[u8] = include_bytes!("../cubins/small-ptxas-13.0-sm_90.cubin");
 const PTX: &[u8] = include_bytes!("../cubins/small.ptx");
 const CUBIN_11: &[u8] = include_bytes!("../cubins/kernels-11.8-sm_90.cubin");
 
@@ -137,6 +139,13 @@ fn ptx_by_a_compiler() {
     let error = context.load(&refused).map(drop).unwrap_err().to_string();
     assert_eq!(error, format!("{} refused the module's PTX: ptxas PTX, line 1; error: no", tool.display()));
     std::fs::remove_dir_all(&folder).unwrap();
+    // SAFETY: as above.
+    unsafe { std::env::remove_var("CUTAP_PTXAS") };
+    match context.load(PTX) {
+        Ok(module) => assert_eq!(module.kernel("step").unwrap().entry().parameters_size, 16),
+        Err(Error::NoPtxCompiler) => println!("skipped: PTX by the real ptxas (it is not in PATH)"),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// What is known of the kernels does not depend on the toolkit.
@@ -160,9 +169,24 @@ fn three_toolkits() {
     }
 }
 
+/// Cubins that `ptxas` made of PTX, and NVRTC of the same source.
+#[test]
+fn cubins_of_ptxas() {
+    for cubin in [PTXAS_12, PTXAS_13, LZ4] {
+        let found = contents(cubin).unwrap();
+        let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!((found.architecture, names, found.missing.len()), (90, vec!["compressible", "step"], 0));
+        let step = &found.kernels[1];
+        assert_eq!((step.parameters_at, step.parameters_size, step.stack), (0x210, 16, 0));
+        let offsets: Vec<_> = step.parameters.iter().map(|p| (p.offset, p.size)).collect();
+        assert_eq!(offsets, [(0, 8), (8, 4), (12, 4)]);
+        assert!((6..=20).contains(&step.registers), "{step:?}");
+    }
+}
+
 #[test]
 fn truncated_cubins() {
-    for cubin in [CUBIN_11, CUBIN, CUBIN_13] {
+    for cubin in [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13] {
         for length in (0..cubin.len()).step_by(97) {
             // The end has program headers, which the loader does not need.
             let is_needed = length + 6 * 56 < cubin.len();
@@ -194,11 +218,11 @@ proptest! {
     fn damaged_cubins(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         tail: bool,
-        which in 0_usize..3,
+        which in 0_usize..5,
     ) {
-        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13][which].to_vec();
+        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13][which].to_vec();
         // Half of the cases change the section headers, which are at the end.
-        let from = if tail { cubin.len() - 78 * 64 } else { 0 };
+        let from = if tail { cubin.len().saturating_sub(78 * 64) } else { 0 };
         for (at, value) in changes {
             let at = from + at.index(cubin.len() - from);
             cubin[at] = value;

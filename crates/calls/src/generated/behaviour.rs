@@ -295,4 +295,5 @@ pub static ROLE_PATTERNS: &[(&str, Role)] = &[
     ("*ErrorStringExt", Role::ReturnsText),
     ("*StatusName", Role::ReturnsText),
     ("*StatusString", Role::ReturnsText),
+    ("cuLaunch*", Role::LaunchOfDriver),
 ];

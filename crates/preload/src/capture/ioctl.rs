@@ -54,9 +54,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let fd = descriptor(name, &frame.args);
     let file = fd.map_or(&[][..], |fd| file_of(fd, &mut path));
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, file));
-    if frame.recorded != 0
-        && let Some(b) = record::ready()
-    {
+    if let Some(b) = record::of(frame) {
         let mut kept = Kept::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
             kept.put(what::FILE, fd as usize, file);
@@ -68,7 +66,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let answered = ioctl.and_then(|ioctl| answers::answer(&ioctl));
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
-    if let Some(b) = record::ready().filter(|_| frame.recorded != 0) {
+    if let Some(b) = record::of(frame) {
         Kept::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as usize, &[]);
     }
     false
@@ -76,10 +74,7 @@ pub fn before(frame: &mut Frame) -> bool {
 
 /// The hook, on the way out, before recording's.
 pub fn after(frame: &mut Frame) {
-    if frame.recorded == 0 {
-        return;
-    }
-    let Some(b) = record::ready() else { return };
+    let Some(b) = record::of(frame) else { return };
     let name = table::name_of(frame.slot);
     let [result, _] = frame.result;
     let mut kept = Kept::new(b, frame, what::AFTER);

@@ -1,4 +1,4 @@
-//! Copies of lines and layers between pageable memory of the program and the GPU, through the pinned pieces of a stream.
+//! Copies of lines and layers between pageable memory of the program and the GPU, through a stream's pinned pieces.
 
 use crate::context::Direction;
 use crate::error::{Error, Result};

@@ -36,8 +36,7 @@ pub struct Options {
     pub copy_engine_from: u64,
     /// Copies within video memory from this size on are made by a kernel.
     pub copy_kernel_from: u64,
-    /// A channel that waits for a fence lets other channels run. Without it ordered launches are
-    /// faster, but streams and processes that wait for each other may stop for good.
+    /// A channel that waits for a fence lets other channels run. Without it ordered launches are faster.
     pub yield_on_wait: bool,
     /// Who makes the page tables. None: RM, or the unified memory driver where RM's are refused, as in some sandboxes.
     pub mode: Option<Mode>,
@@ -78,7 +77,7 @@ pub(crate) struct Shared {
     doorbell: Doorbell,
     pub windows: Windows,
     pub space: Arc<Space>,
-    /// Why mode A was refused, if mode B was taken for that.
+    /// Why mode A was refused.
     pub refusal: Option<Error>,
     pub chip: &'static Chip,
     pub options: Options,

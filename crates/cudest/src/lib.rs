@@ -42,6 +42,7 @@ mod physical;
 mod pieces;
 mod pool;
 mod ptx;
+mod rectangles;
 mod reserve;
 mod space;
 mod staging;

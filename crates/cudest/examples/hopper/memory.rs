@@ -206,7 +206,23 @@ pub fn pageable(s: &Setup) -> Answer {
             return Err(format!("{size} bytes differ").into());
         }
     }
-    Ok("4 sizes there and back".into())
+    // 3 layers of 500 lines of 999 bytes.
+    let lines = Rectangle { width: 999, height: 500, depth: 3, ..Rectangle::default() };
+    let to = Rectangle { to: video.address() + 3, from: 9, pitch: (1024, 1500), layer: (600_000, 800_000), ..lines };
+    let back = Rectangle { to: 9, from: to.to, pitch: (1500, 1024), layer: (800_000, 600_000), ..lines };
+    let mut found = vec![0; from.len()];
+    // SAFETY: nothing else runs.
+    unsafe {
+        s.stream.upload_3d(&to, &from)?;
+        s.stream.download_3d(&back, &mut found)?;
+    }
+    for (z, y) in (0..3).flat_map(|z| (0..500).map(move |y| (z, y))) {
+        let at = 9 + z * 800_000 + y * 1500;
+        if found[at..at + 999] != from[at..at + 999] || found[at + 999] != 0 {
+            return Err(format!("layer {z}, line {y} differ").into());
+        }
+    }
+    Ok("4 sizes and 1500 lines there and back".into())
 }
 
 pub fn memory(s: &Setup) -> Answer {

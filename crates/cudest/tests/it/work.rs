@@ -274,6 +274,39 @@ fn copies_and_fills() {
     }
 }
 
+/// Lines of pageable memory: short ones, many to a piece, and one that is longer than a piece.
+#[test]
+fn pageable_rectangles() {
+    let (context, _model, _running) = context(Options::default());
+    let stream = context.stream().unwrap();
+    let video = context.video(8 << 20).unwrap();
+    let bytes: Vec<u8> = (0..6 << 20).map(|n: u32| (n * 13 / 8) as u8).collect();
+    for (width, height, depth) in [(1, 1, 1), (100, 37, 3), (3, 3000, 2), (1_500_000, 2, 1), (0, 5, 5)] {
+        let (pitch, layer) = (width + 28, (width + 28) * (height + 3));
+        let sizes = Rectangle { width, height, depth, ..Rectangle::default() };
+        let to_gpu = Rectangle { to: video.address() + 7, from: 5, pitch: (width + 8, pitch), ..sizes };
+        let to_gpu = Rectangle { layer: ((width + 8) * height, layer), ..to_gpu };
+        let back = Rectangle { to: 5, from: to_gpu.to, pitch: (pitch, to_gpu.pitch.0), ..sizes };
+        let back = Rectangle { layer: (layer, to_gpu.layer.0), ..back };
+        let mut found = vec![0; bytes.len()];
+        // SAFETY: the ranges are inside; the stream orders all.
+        unsafe {
+            stream.upload_3d(&to_gpu, &bytes).unwrap();
+            stream.download_3d(&back, &mut found).unwrap();
+        }
+        let mut wanted = vec![0; bytes.len()];
+        for (z, y) in (0..depth).flat_map(|z| (0..height).map(move |y| (z, y))) {
+            let at = (5 + z * layer + y * pitch) as usize;
+            wanted[at..at + width as usize].copy_from_slice(&bytes[at..at + width as usize]);
+        }
+        assert!(found == wanted, "{width} {height} {depth}");
+    }
+    let copy =
+        Rectangle { to: video.address(), width: 10, height: 2, depth: 1, pitch: (10, 95), ..Rectangle::default() };
+    // SAFETY: it is refused before any copy.
+    assert!(matches!(unsafe { stream.upload_3d(&copy, &bytes[..100]) }, Err(Error::Range(_))));
+}
+
 #[test]
 fn events_and_host_fences() {
     let (context, _model, _running) = context(Options::default());

@@ -1,7 +1,7 @@
-//! What is kept of a call of the layer `kernel` beside its words: the file of its descriptor, the bytes of an ioctl's
-//! argument and of what its pointers lead to, before and after, and errno. They go straight into the ring, in as many
-//! records as it takes. Where pointers stand and how much they lead to is data (`cutap_calls::kernel`); nothing here
-//! knows what a number means.
+//! What is kept of a call of the layer `kernel` beside its words. That is the file of its descriptor, errno, and the
+//! bytes of an ioctl's argument and of what its pointers lead to, before and after. They go straight into the ring, in
+//! as many records as it takes. Where pointers stand and how much they lead to is data (`cutap_calls::kernel`); nothing
+//! here knows what a number means.
 
 use super::answers;
 use super::copy::{checked, program_words};

@@ -166,8 +166,8 @@ pub fn ready() -> Option<&'static mut ThreadState> {
     block::current().filter(|b| !b.inside)
 }
 
-/// The same for a call of this slot. What the driver asks of the kernel is the program's even while cutap asks the
-/// driver: it may load a module then, which the program's own call would have made it do.
+/// Like `ready`, for a call of this slot. A request of the driver to the kernel counts as the program's even while
+/// cutap asks the driver. The driver may load a module then, as the program's own call would have made it do.
 #[inline(always)]
 fn ready_for(slot: &Slot) -> Option<&'static mut ThreadState> {
     if !start::recording() {

@@ -14,7 +14,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.extend(cutap_registry::generate_docs(root)?);
     files.extend(cutap_registry::sim_exports::generate(root)?);
     files.extend(cutap_registry::nvml_exports::generate(root)?);
-    files.push(cutap_registry::submission::generate(root)?);
+    files.extend(cutap_registry::submission::generate(root)?);
     let mut files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
     files.extend(cutap_registry::kernel::generate(root)?);
     for (path, bytes) in &files {

@@ -8,6 +8,7 @@ use super::copy::{checked, program_words};
 use crate::slots::table;
 use crate::slots::thunks_x86_64::Frame;
 use crate::start;
+use crate::submit::{self, track};
 use crate::sys;
 use crate::thread::block::ThreadState;
 use crate::thread::record;
@@ -49,6 +50,7 @@ impl Ioctl {
 
 /// The hook, on the way in, behind recording's. False: the call is answered.
 pub fn before(frame: &mut Frame) -> bool {
+    track::before(frame);
     let name = table::name_of(frame.slot);
     let mut path = [0; PATH];
     let fd = descriptor(name, &frame.args);
@@ -76,18 +78,19 @@ pub fn before(frame: &mut Frame) -> bool {
 
 /// The hook, on the way out, before recording's.
 pub fn after(frame: &mut Frame) {
+    let name = table::name_of(frame.slot);
+    let (mut path, [fd, ..]) = ([0; PATH], frame.args);
+    let looked_at = frame.recorded != 0 || submit::is_on();
+    let ioctl = (name == b"ioctl" && looked_at).then(|| Ioctl::of(&frame.args, file_of(fd as i32, &mut path)));
+    track::after(frame, ioctl.as_ref());
     if frame.recorded == 0 {
         return;
     }
     let Some(b) = record::ready() else { return };
-    let name = table::name_of(frame.slot);
     let [result, _] = frame.result;
     let mut kept = Kept::new(b, frame, what::AFTER);
-    if name == b"ioctl" {
-        let mut path = [0; PATH];
-        let [fd, ..] = frame.args;
-        let ioctl = Ioctl::of(&frame.args, file_of(fd as i32, &mut path));
-        kept.ioctl(&ioctl);
+    if let Some(ioctl) = &ioctl {
+        kept.ioctl(ioctl);
     }
     // Functions that return an address fail with -1, too; getenv leaves errno alone.
     let failed = if name.starts_with(b"fopen") { result == 0 } else { result as i32 == -1 };

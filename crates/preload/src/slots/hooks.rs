@@ -7,6 +7,7 @@ use super::thunks_x86_64::Frame;
 use crate::capture::{call_stack, ioctl};
 use crate::routes::{export_table, handles, proc_address};
 use crate::start;
+use crate::submit;
 use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
 use cutap_wire::control;
@@ -43,9 +44,11 @@ pub const STACK: u32 = 1 << 10;
 pub const KERNEL: u32 = 1 << 11;
 /// The image that is linked is kept.
 const LINKED: u32 = 1 << 12;
+/// The rings of the GPU's channels are looked at after the call, before its end is recorded.
+pub const SUBMIT: u32 = 1 << 13;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 13] = [
+static HOOKS: [Hook; 14] = [
     Hook { before: record::before, after: record::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
@@ -59,6 +62,7 @@ static HOOKS: [Hook; 13] = [
     Hook { before: call_stack::before, after: nothing },
     Hook { before: ioctl::before, after: ioctl::after },
     Hook { before: made_here, after: nothing },
+    Hook { before: submit::before, after: submit::after },
 ];
 
 fn pass(_: &mut Frame) -> bool {
@@ -149,7 +153,8 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
         (Role::LoadsImage, IMAGE, true),
         (Role::LinksImage, LINKED, true),
     ];
-    roles.into_iter().filter(|(role, _, now)| *now && has_role(name, *role)).fold(0, |all, (_, bit, _)| all | bit)
+    let own = if submit::is_on() && submit::is_submitting(name) { SUBMIT } else { 0 };
+    roles.into_iter().filter(|(role, _, now)| *now && has_role(name, *role)).fold(own, |all, (_, bit, _)| all | bit)
 }
 
 /// Runs the hooks of `set` before the call; false when one of them answered.

@@ -3,6 +3,7 @@
 mod blob;
 mod follow;
 mod overlay;
+mod places;
 mod release;
 mod resolve;
 mod rows;

@@ -309,6 +309,7 @@ pub static ROLE_PATTERNS: &[(&str, Role)] = &[
     ("cuCtxPopCurrent*", Role::NeverSubmits),
     ("cuCtxPushCurrent*", Role::NeverSubmits),
     ("cuCtxSetCurrent*", Role::NeverSubmits),
+    ("cuCtxSynchronize*", Role::NeverSubmits),
     ("cuDeviceGet*", Role::NeverSubmits),
     ("cuEventElapsedTime*", Role::NeverSubmits),
     ("cuGetError*", Role::NeverSubmits),
@@ -321,4 +322,5 @@ pub static ROLE_PATTERNS: &[(&str, Role)] = &[
     ("cuPointerGet*", Role::NeverSubmits),
     ("cuStreamGet*", Role::NeverSubmits),
     ("cuStreamIsCapturing*", Role::NeverSubmits),
+    ("cuStreamSynchronize*", Role::NeverSubmits),
 ];

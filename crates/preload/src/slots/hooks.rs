@@ -23,33 +23,34 @@ pub struct Hook {
 
 /// Bit of the recording hook.
 pub const RECORD: u32 = 1 << 0;
-const PROC_ADDRESS: u32 = 1 << 1;
-const EXPORT_TABLE: u32 = 1 << 2;
+/// The rings of the GPU's channels are looked at after the call and all other hooks, before its end is recorded.
+pub const SUBMIT: u32 = 1 << 1;
+const PROC_ADDRESS: u32 = 1 << 2;
+const EXPORT_TABLE: u32 = 1 << 3;
 /// See `RECORD_FOOTPRINT`.
-pub const FOOTPRINT: u32 = 1 << 3;
+pub const FOOTPRINT: u32 = 1 << 4;
 /// Bits of a function of which calls may be our own footprint.
 pub const RECORD_FOOTPRINT: u32 = RECORD | FOOTPRINT;
-const HANDLES: u32 = 1 << 4;
-const UNLOAD: u32 = 1 << 5;
+const HANDLES: u32 = 1 << 5;
+const UNLOAD: u32 = 1 << 6;
 /// Bits of the hooks that keep a module's image: it is the second argument, or the first.
-pub const IMAGE: u32 = 1 << 6;
+pub const IMAGE: u32 = 1 << 7;
 /// See `IMAGE`.
-pub const IMAGE_FIRST: u32 = 1 << 7;
-const RANGE_ON: u32 = 1 << 8;
-const RANGE_OFF: u32 = 1 << 9;
+pub const IMAGE_FIRST: u32 = 1 << 8;
+const RANGE_ON: u32 = 1 << 9;
+const RANGE_OFF: u32 = 1 << 10;
 /// The caller's stack is kept. Not before recording: it needs the call's number.
-pub const STACK: u32 = 1 << 10;
+pub const STACK: u32 = 1 << 11;
 /// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces precede the
 /// call's end.
-pub const KERNEL: u32 = 1 << 11;
+pub const KERNEL: u32 = 1 << 12;
 /// The image that is linked is kept.
-const LINKED: u32 = 1 << 12;
-/// The rings of the GPU's channels are looked at after the call, before its end is recorded.
-pub const SUBMIT: u32 = 1 << 13;
+const LINKED: u32 = 1 << 13;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
 static HOOKS: [Hook; 14] = [
     Hook { before: record::before, after: record::after },
+    Hook { before: submit::before, after: submit::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
     Hook { before: pass, after: nothing },
@@ -62,7 +63,6 @@ static HOOKS: [Hook; 14] = [
     Hook { before: call_stack::before, after: nothing },
     Hook { before: ioctl::before, after: ioctl::after },
     Hook { before: made_here, after: nothing },
-    Hook { before: submit::before, after: submit::after },
 ];
 
 fn pass(_: &mut Frame) -> bool {

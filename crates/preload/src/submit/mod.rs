@@ -22,6 +22,7 @@ use crate::slots::thunks_x86_64::Frame;
 use crate::start;
 use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
+use cutap_wire::submission::flag;
 
 /// Whether the layer was asked for.
 pub fn is_on() -> bool {
@@ -49,6 +50,9 @@ pub fn close() {
 pub fn before(frame: &mut Frame) -> bool {
     if let Some(b) = record::ready() {
         frame.word = u64::from(callers::enter(&raw const *b as usize, frame.stack as usize));
+        if frame.word != 0 {
+            lock::alone(|| rings::look(b, frame, flag::BEFORE));
+        }
     }
     true
 }
@@ -58,7 +62,7 @@ pub fn after(frame: &mut Frame) {
     match record::ready() {
         None => rings::missed(),
         Some(b) => {
-            lock::alone(|| rings::look(b, frame));
+            lock::alone(|| rings::look(b, frame, 0));
             if frame.word != 0 {
                 callers::leave(&raw const *b as usize);
             }

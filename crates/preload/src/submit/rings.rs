@@ -124,8 +124,8 @@ pub fn missed() {
     MISSED.store(true, Relaxed);
 }
 
-/// Writes what is new in all rings, after the call of `frame`. Only under the lock.
-pub fn look(b: &mut ThreadState, frame: &Frame) {
+/// Writes what is new in all rings, with these flags, inside the call of `frame`. Only under the lock.
+pub fn look(b: &mut ThreadState, frame: &Frame, flags: u32) {
     let missed = MISSED.swap(false, Relaxed);
     let mut tested = (0, 0);
     let mut left = TOTAL;
@@ -139,7 +139,7 @@ pub fn look(b: &mut ThreadState, frame: &Frame) {
         if missed {
             start::count(diagnostic::SUBMISSION_MISSED, u64::from(count));
         } else {
-            write(b, frame, channel, count, &mut left);
+            write(b, frame, channel, (count, flags), &mut left);
         }
         channel.cursor = put;
     }
@@ -181,10 +181,10 @@ fn put_of(channel: &mut Channel, tested: &mut (usize, usize)) -> Option<u32> {
 const CLOSE: usize = 2 << 20;
 
 /// Writes the new entries of a channel as a call inside that of `frame`.
-fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, count: u32, left: &mut usize) {
+fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flags): (u32, u32), left: &mut usize) {
     let Some(slot) = SLOT.load(Acquire).checked_sub(1) else { return };
     let shared = callers::is_shared();
-    let flags = if shared { flag::SHARED } else { 0 } | if frame.recorded == 0 { flag::ALONE } else { 0 };
+    let flags = flags | if shared { flag::SHARED } else { 0 } | if frame.recorded == 0 { flag::ALONE } else { 0 };
     if shared {
         start::count(diagnostic::SUBMISSION_SHARED, 1);
     }

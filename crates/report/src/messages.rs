@@ -57,8 +57,9 @@ const MESSAGES: &[(usize, &str)] = &[
     (HOOK_NO_PARAMETER, "{name|names} by which a hook asked for an argument that does not exist: it got 0"),
     (MEMORY_NOT_KEPT, "{piece|pieces} of memory of {an ioctl|ioctls} not kept: no room in the run directory"),
     (MEMORY_CUT, "{ioctl|ioctls} whose memory was cut: more than 256 KiB"),
-    (CHANNEL_NOT_READ, "{channel|channels} of the GPU whose ring is not mapped in this process: {its|their} submissions \
-      were not seen"),
+    (CHANNEL_NOT_READ,
+     "{channel|channels} of the GPU whose ring is not mapped in this process: {its|their} submissions were not \
+      seen"),
     (SUBMISSION_NOT_READ, "{piece|pieces} of submitted work in memory that the process has not mapped: not read"),
     (SUBMISSION_CUT, "{piece|pieces} of submitted work cut: more than 256 KiB in one driver call"),
     (SUBMISSION_SHARED, "{submission|submissions} marked shared: other threads were in driver calls too"),

@@ -1,4 +1,4 @@
-//! What commands ask the GPU to do: launches, copies, fills, writes, semaphores. [`crate::submit`] has the single methods.
+//! What commands ask the GPU to do: launches, copies, fills, writes, semaphores. Single methods: [`crate::submit`].
 //!
 //! ```
 //! use cutap_rm::work::{Piece, Step, steps};
@@ -54,7 +54,7 @@ pub enum Step {
     Write {
         /// At this address.
         to: u64,
-        /// The bytes, as far as they are known.
+        /// The bytes that are known.
         bytes: Vec<u8>,
         /// How many bytes are meant.
         length: u64,

@@ -1438,7 +1438,7 @@ pub static FOLLOW: &[Follow] = &[
     },
 ];
 
-/// Where the fields of [`Tracked`] requests stand: number of the request or class, bytes of its struct (0: any), places.
+/// Where fields of [`Tracked`] requests stand: number of request or class, bytes of the struct (0: any), places.
 pub static PLACES: &[(Tracked, u32, u32, [u32; 5])] = &[
     (Tracked::Alloc, 0x2b, 32, [0, 8, 12, 16, NO]),
     (Tracked::Alloc, 0x2b, 48, [0, 8, 12, 16, NO]),

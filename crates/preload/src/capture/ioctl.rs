@@ -5,10 +5,9 @@
 
 use super::answers;
 use super::copy::{checked, program_words};
-use crate::slots::table;
 use crate::slots::thunks_x86_64::Frame;
+use crate::slots::{hooks, table};
 use crate::start;
-use crate::submit::{self, track};
 use crate::sys;
 use crate::thread::block::ThreadState;
 use crate::thread::record;
@@ -50,7 +49,7 @@ impl Ioctl {
 
 /// The hook, on the way in, behind recording's. False: the call is answered.
 pub fn before(frame: &mut Frame) -> bool {
-    track::before(frame);
+    hooks::extension(|of| (of.before_request)(frame));
     let name = table::name_of(frame.slot);
     let mut path = [0; PATH];
     let fd = descriptor(name, &frame.args);
@@ -80,9 +79,9 @@ pub fn before(frame: &mut Frame) -> bool {
 pub fn after(frame: &mut Frame) {
     let name = table::name_of(frame.slot);
     let (mut path, [fd, ..]) = ([0; PATH], frame.args);
-    let looked_at = frame.recorded != 0 || submit::is_on();
+    let looked_at = frame.recorded != 0 || hooks::is_extended();
     let ioctl = (name == b"ioctl" && looked_at).then(|| Ioctl::of(&frame.args, file_of(fd as i32, &mut path)));
-    track::after(frame, ioctl.as_ref());
+    hooks::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
     if frame.recorded == 0 {
         return;
     }

@@ -16,7 +16,7 @@ static LOADS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 /// Whether the layer was asked for, or `submit`, which follows the same calls.
 pub fn is_on() -> bool {
-    start::armed::holds_layer(Layer::KERNEL.number()) || crate::submit::is_on()
+    start::armed::holds_layer(Layer::KERNEL.number()) || crate::slots::hooks::is_extended()
 }
 
 /// Whether an object's calls of these functions are wanted.

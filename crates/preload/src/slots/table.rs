@@ -9,7 +9,6 @@ use crate::hook::functions::{self, Found, Info};
 use crate::loader::objects::Object;
 use crate::routes::own_calls;
 use crate::start::{self, names, switch};
-use crate::submit;
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_calls::hidden::is_slot_name;
@@ -324,7 +323,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
         }
     }
     // Nothing is done to a function of the kernel layer that is neither recorded nor followed.
-    let followed = of_kernel && submit::is_on() && submit::track::is_followed(name);
+    let followed = of_kernel && super::hooks::extension(|of| (of.is_on)() && (of.follows)(name)) == Some(true);
     if of_kernel && !followed && hooks & super::hooks::RECORD == 0 {
         return None;
     }
@@ -341,7 +340,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     let n = take_number()?;
     start::announce(owner);
     if hooks & super::hooks::SUBMIT != 0 {
-        submit::announce(owner);
+        super::hooks::extension(|of| (of.announce)(owner));
     }
     let row = if cxx { 0 } else { capture::find(name, false, owner.major()) };
     let shape = capture::of(row).map_or(shape(6, 0, 0), |r| shape(r.ints, r.vectors, r.stack));

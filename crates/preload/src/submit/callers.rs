@@ -27,7 +27,7 @@ pub fn enter(thread: usize, at: usize) -> bool {
         }
         return !nested;
     }
-    // Before this thread can be seen: whoever sees it comes later, and says so.
+    // Before other threads can see this one: those that do come later, and set it.
     if !others(thread) {
         MIXED.store(false, SeqCst);
     }
@@ -63,7 +63,7 @@ pub fn leave(thread: usize) {
     }
 }
 
-/// A forked child has one thread, and no call of it goes on to the driver.
+/// A forked child has one thread, which is in no driver call that counts.
 pub fn forget() {
     PLACES.iter().for_each(|p| p.thread.store(0, Relaxed));
     MIXED.store(false, Relaxed);

@@ -32,7 +32,7 @@ impl<'a> Commands<'a> {
         Commands { classes, open, high: 0, low: 0, fresh: false, inline, inlines: 0, sent, sends: 0 }
     }
 
-    /// An entry begins; no header goes on from one entry into the next.
+    /// An entry begins; no header continues from one entry into the next.
     pub fn entry(&mut self) {
         self.open = (0, 0, 0, 0);
     }

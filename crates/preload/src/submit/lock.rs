@@ -1,6 +1,6 @@
-//! The lock of what is known of memory and channels. It is held for a look at the rings, or to forget a mapping before it
-//! goes; never while code of the program or of the driver runs. Signals are blocked meanwhile: a handler of this thread
-//! would wait for itself.
+//! The lock of what is known of memory and channels. It is held while the rings are read, or a mapping is forgotten
+//! before it goes; never while code of the program or of the driver runs. Signals are blocked meanwhile: a handler of
+//! this thread would wait for itself.
 
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering::*};
@@ -20,7 +20,7 @@ pub fn alone<R>(then: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A forked child: whoever held it is its parent's thread.
+/// A forked child: the holder was a thread of its parent.
 pub fn forked() {
     HOLDER.store(0, Release);
 }

@@ -1,5 +1,5 @@
 //! Which memory of the kernel driver this process has mapped, and where a GPU sees it. Only under `lock`: a mapping is
-//! forgotten before it goes, so that nobody reads from it then.
+//! forgotten before it goes, so no thread reads from it then.
 
 use crate::start::Shared;
 use crate::sys::x86_64::{load4, load8};
@@ -209,7 +209,7 @@ pub unsafe fn host(at: u64) -> Option<(usize, u64)> {
     }
 }
 
-/// Copies mapped memory, as far as it is still there; how many bytes. Memory of a device cannot be copied by the
+/// Copies mapped memory, up to the first page that is gone; how many bytes. Memory of a device cannot be copied by the
 /// kernel, so each page is tested first.
 ///
 /// # Safety
@@ -222,7 +222,7 @@ pub unsafe fn copy(from: usize, to: *mut u8, len: usize) -> usize {
         if !sys::readable(at & !(PAGE - 1)) {
             break;
         }
-        // SAFETY: the page is there, and nobody unmaps it under the lock; `to` is the caller's promise.
+        // SAFETY: the page is there, and the driver unmaps nothing under the lock; `to` is the caller's promise.
         unsafe { words(at, to.add(done), part) };
         done += part;
     }

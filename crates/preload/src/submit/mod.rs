@@ -14,40 +14,49 @@ mod commands;
 mod lock;
 mod memory;
 mod rings;
-pub mod track;
+mod track;
 
 use crate::loader::live;
 use crate::loader::objects::Object;
+use crate::slots::hooks::{Extension, Hook};
 use crate::slots::thunks_x86_64::Frame;
 use crate::start;
 use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
 use cutap_wire::submission::flag;
 
+/// The layer, for the constructor.
+pub static LAYER: Extension = Extension {
+    is_on,
+    submits: is_submitting,
+    follows: track::is_followed,
+    announce,
+    hook: Hook { before, after },
+    before_request: track::before,
+    after_request: track::after,
+    close: memory::close,
+    forked,
+};
+
 /// Whether the layer was asked for.
-pub fn is_on() -> bool {
+fn is_on() -> bool {
     start::armed::holds_layer(Layer::SUBMIT.number())
 }
 
 /// Whether the rings are looked at after calls of this driver function.
-pub fn is_submitting(name: &[u8]) -> bool {
+fn is_submitting(name: &[u8]) -> bool {
     !has_role(name, Role::NeverSubmits)
 }
 
 /// A function of the driver has the hook. Only under the loader's lock.
-pub fn announce(driver: &Object) {
+fn announce(driver: &Object) {
     // What makes the number of this load another than the driver's.
     const LOAD: u64 = 0x7375_626d_6974;
     rings::announce(&driver.as_load(Layer::SUBMIT.number(), live::load_id_as(driver, LOAD)));
 }
 
-/// At start: no table is in use.
-pub fn close() {
-    memory::close();
-}
-
 /// The hook, on the way in.
-pub fn before(frame: &mut Frame) -> bool {
+fn before(frame: &mut Frame) -> bool {
     if let Some(b) = record::ready() {
         frame.word = u64::from(callers::enter(&raw const *b as usize, frame.stack as usize));
         if frame.word != 0 {
@@ -58,7 +67,7 @@ pub fn before(frame: &mut Frame) -> bool {
 }
 
 /// The hook, on the way out, before recording's.
-pub fn after(frame: &mut Frame) {
+fn after(frame: &mut Frame) {
     match record::ready() {
         None => rings::missed(),
         Some(b) => {
@@ -71,7 +80,7 @@ pub fn after(frame: &mut Frame) {
 }
 
 /// A forked child.
-pub fn forked() {
+fn forked() {
     lock::forked();
     callers::forget();
     lock::alone(|| {

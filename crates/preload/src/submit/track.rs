@@ -59,7 +59,7 @@ pub fn after(frame: &Frame, ioctl: Option<&Ioctl>) {
 /// A number of up to eight bytes in the program's memory.
 fn number(at: usize, bytes: usize) -> Option<u64> {
     let mut word = 0u64;
-    // SAFETY: a word of ours.
+    // SAFETY: the word here.
     (unsafe { checked(at, (&raw mut word).cast(), bytes) } == bytes).then_some(word)
 }
 

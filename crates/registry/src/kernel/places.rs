@@ -49,7 +49,7 @@ pub(super) fn text(tables: &Tables) -> String {
         }
     }
     let mut out = String::from(
-        "\n/// Where the fields of [`Tracked`] requests stand: number of the request or class, bytes of its struct (0: any), \
+        "\n/// Where fields of [`Tracked`] requests stand: number of request or class, bytes of the struct (0: any), \
          places.\npub static PLACES: &[(Tracked, u32, u32, [u32; 5])] = &[\n",
     );
     for ((at, number, size), mut places) in rows {

@@ -79,7 +79,7 @@ impl Pieces {
         if self.submitted.iter().map(|p| p.bytes.len()).sum::<usize>() + bytes.len() > MOST {
             return;
         }
-        // Commands of one entry that are longer than a record go on in the next.
+        // Commands of one entry that are longer than a record continue in the next.
         let end = |last: &Submitted| last.address.wrapping_add(last.bytes.len() as u64);
         match self.submitted.last_mut() {
             Some(last)

@@ -7,7 +7,7 @@
 Needs Python 3.9 and, for what --built has not, gcc. --program is overhead.c, built (with libcudart_static.a
 behind it, or with -DDRIVER_ONLY); --built is a folder with cupti_overhead.so, flag_on.so and hook_nothing.so.
 Each round runs every column once; the table has medians over the rounds, and the spread from least to
-most. A column that cannot be measured here says why. docs/overhead.md says what the columns mean.
+most. A column that cannot be measured here says why. docs/explanation/cost.md says what the columns mean.
 """
 
 import argparse
@@ -328,7 +328,7 @@ def main():
         f"# What a call costs, {datetime.date.today().isoformat()}, {options.name}, {driver}",
         "",
         f"{len(results['plain'])} rounds, all columns in turns in each. {os.cpu_count()} cores ({processor()}), Linux {platform.release()}, "
-        f"load {os.getloadavg()[0]:.1f} at the end. `benches/overhead.py`; docs/overhead.md says what the columns mean.",
+        f"load {os.getloadavg()[0]:.1f} at the end. `benches/overhead.py`; docs/explanation/cost.md says what the columns mean.",
         "",
     ]
     text = "\n".join([*head, *tables(results, missing)]) + "\n"

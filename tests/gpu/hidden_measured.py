@@ -7,7 +7,7 @@ import sys
 with open(sys.argv[1], encoding="utf-8") as file:
     result = json.load(file)
 print("# The calls of hidden functions that workloads made, as tests/gpu/hidden.sh measured them.")
-print("# docs/hidden-tables.md says how to read it. Made by tests/gpu/hidden_measured.py.")
+print("# docs/how-to/hidden-tables.md says how to read it. Made by tests/gpu/hidden_measured.py.")
 print(f"about = {json.dumps(sys.argv[2])}")
 for workload in result["workloads"]:
     # Places that differ only in the public call get one row beyond the first six of a slot and library.

@@ -49,7 +49,7 @@ def nothing(result, tools):
     _expect(result, "a hook that does nothing around every call", run, checks)
 
 
-# What a runtime asks the driver only because a launch is watched (docs/hooks.md).
+# What a runtime asks the driver only because a launch is watched (docs/how-to/write-a-hook.md).
 OURS = {"cuKernelGetName", "cuKernelGetFunction", "cuFuncGetName"}
 
 

@@ -19,7 +19,7 @@ say() { echo "$*" | tee -a "$report"; }
 check() { # WHAT CONDITION...
     local what=$1
     shift
-    if "$@"; then say "ok: $what"; else say "FAILED: $what" && bad=1; fi
+    if "$@" >>"$report"; then say "ok: $what"; else say "FAILED: $what" && bad=1; fi
 }
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
@@ -71,6 +71,19 @@ done
 "$cutap" kernel census --allow-list "${runs[@]}" >all.allow 2>/dev/null
 say "all: $(grep '^not understood' all.census)"
 sed -n '/^not understood/,$p' all.census | tail -n +2 | tee -a "$report"
+
+# One run seen from outside and from inside.
+agree() { # NAME COMMAND...
+    local name=$1
+    shift
+    timeout 120 "$cutap" kernel trace --ptrace --json -o "$name.outside.json" -- \
+        "$cutap" record -e kernel --force -o "$name.inside.cutap" -- "$@" >"$name.both.out" 2>"$name.both.err"
+    "$cutap" kernel decode --json "$name.inside.cutap" >"$name.inside.json" 2>/dev/null
+    check "$name: the same output with both" cmp -s "$name.plain" "$name.both.out"
+    check "$name: ptrace and the layer agree" python3 "$here/kernel_agree.py" "$name.outside.json" "$name.inside.json"
+}
+[ -x built/saxpy ] && agree saxpy built/saxpy
+if python3 -c "import torch" 2>/dev/null; then agree torch_train python3 "$programs/torch_train.py"; fi
 
 if [ -x built/saxpy ]; then
     "$cutap" kernel trace -o saxpy.trace -- built/saxpy >/dev/null

@@ -2,7 +2,7 @@
 """Compares what two drivers say to wrong uses: the output of wrong_uses on a GPU and on the simulated driver.
 
     wrong_uses.py REAL SIM            the lines that differ, and how many agree; exit code 1 if any differs
-    wrong_uses.py REAL SIM --table    the same as a table for docs/sim.md
+    wrong_uses.py REAL SIM --table    the same as a table for crates/sim/README.md
 
 Values ("pitch: 512") count like codes. A case that crashes the real driver is no rule for another one: left out.
 """

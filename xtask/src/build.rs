@@ -26,10 +26,14 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }
 
+/// The folder for finished builds.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    root.join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
+}
+
 /// The folder for finished builds of the release profile.
 pub(crate) fn release(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root.join(target).join("release")
+    target(root).join("release")
 }
 
 /// Builds the shared library that travels inside `cutap`, as the cli's build script does.

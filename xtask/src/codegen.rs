@@ -1,5 +1,8 @@
 //! `codegen`: writes the generated files from `api/`; `--check` proves the committed ones current and
-//! touches nothing. rustfmt does the layout, so that `cargo fmt --check` agrees with both.
+//! touches nothing. rustfmt does the layout, so that `cargo fmt --check` agrees with both. Pages about the program
+//! itself come last, for it is built from generated tables.
+
+mod program_pages;
 
 use anyhow::{Context, Result, bail, ensure};
 use std::io::Write;
@@ -8,6 +11,20 @@ use std::process::{Command, Stdio};
 
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     let mut stale = Vec::new();
+    let tables = of_tables(root)?;
+    write(root, &tables, check, &mut stale)?;
+    // Tables that are not current may not compile.
+    let pages = if stale.is_empty() { program_pages::generate(root)? } else { Vec::new() };
+    write(root, &pages, check, &mut stale)?;
+    if !stale.is_empty() {
+        bail!("not current: {}; run `cargo xtask codegen` and commit", stale.join(", "));
+    }
+    println!("{} generated files are current", tables.len() + pages.len());
+    Ok(())
+}
+
+/// The files from `api/`.
+fn of_tables(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut files = cutap_registry::generate_calls(root)?;
     files.extend(cutap_registry::interface::generate(root)?);
     files.extend(cutap_registry::generate_inspect(root)?);
@@ -15,9 +32,15 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.extend(cutap_registry::sim_exports::generate(root)?);
     files.extend(cutap_registry::nvml_exports::generate(root)?);
     files.extend(cutap_registry::submission::generate(root)?);
+    files.push(cutap_registry::nvproxy::generate(root)?);
     let mut files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
     files.extend(cutap_registry::kernel::generate(root)?);
-    for (path, bytes) in &files {
+    Ok(files)
+}
+
+/// Writes what has changed; with `check` it lists that in `stale`.
+fn write(root: &Path, files: &[(PathBuf, Vec<u8>)], check: bool, stale: &mut Vec<String>) -> Result<()> {
+    for (path, bytes) in files {
         let bytes = match path.extension().is_some_and(|e| e == "rs") {
             true => rustfmt(root, bytes).with_context(|| format!("formatting {}", path.display()))?,
             false => bytes.clone(),
@@ -34,10 +57,6 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
             println!("wrote {}", path.display());
         }
     }
-    if !stale.is_empty() {
-        bail!("not what api/ says: {}; run `cargo xtask codegen` and commit", stale.join(", "));
-    }
-    println!("{} generated files are current", files.len());
     Ok(())
 }
 

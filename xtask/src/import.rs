@@ -18,3 +18,8 @@ pub(crate) fn run_rm(root: &Path, words: &[&str]) -> Result<()> {
         checkouts => cutap_import::import_rm(root, checkouts),
     }
 }
+
+/// `import-nvproxy`: what a release of gVisor's nvproxy lets through.
+pub(crate) fn run_nvproxy(root: &Path, folder: &str, tag: &str) -> Result<()> {
+    cutap_import::import_nvproxy(root, folder, tag)
+}

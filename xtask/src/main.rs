@@ -25,6 +25,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   import --changes FAMILY FROM TO     what changed between two versions
   import-rm CHECKOUT...               read trees of NVIDIA/open-gpu-kernel-modules and write api/kernel/
   import-rm --check CHECKOUT...       prove api/kernel/ current
+  import-nvproxy GIT-FOLDER TAG       read a release of gVisor and write api/kernel/nvproxy.toml
   tidy               the rules that the compiler does not know
   tidy --shrink      lower the numbers of xtask/src/tidy/prose.toml to the present ones";
 
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ["codegen", "--check"] => codegen::run(&root, true),
         ["import", ref words @ ..] => import::run(&root, words),
         ["import-rm", ref words @ ..] => import::run_rm(&root, words),
+        ["import-nvproxy", folder, tag] => import::run_nvproxy(&root, folder, tag),
         ["tidy"] => tidy::run(&root),
         ["tidy", "--shrink"] => tidy::shrink(&root),
         _ => {

@@ -5,6 +5,7 @@ mod folders;
 mod function_names;
 mod imports;
 mod layers;
+mod links;
 mod phrases;
 mod preload;
 mod prose;
@@ -27,6 +28,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     folders::check(root, &mut wrong)?;
     function_names::check(root, &mut wrong)?;
     prose::check(root, &mut wrong)?;
+    links::check(root, &mut wrong)?;
     match crate::build::preload(root) {
         Ok(path) => preload::check(&path, &mut wrong)?,
         Err(error) => wrong.push(format!("the release preload is not there to look at: {error:#}")),

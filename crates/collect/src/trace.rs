@@ -26,7 +26,7 @@ use crate::unseen::{Outer, unseen};
 use crate::window::{Schedule, Window};
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_report::KernelStyle;
-use cutap_trace::Filter;
+use cutap_trace::{Filter, Layer};
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
@@ -190,6 +190,11 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
         let is_there = file.is_file() && is_the_same(file, supervisor.output());
         unwritten = !pack_recorded(file, supervisor.output());
         if !unwritten && is_there {
+            if Layer::of_name("kernel").is_some_and(|layer| filter.adds(layer)) {
+                note(
+                    "the recording has raw bytes of requests to the kernel driver; they may contain the program's data",
+                );
+            }
             note(&recorded(file));
         }
     }

@@ -5,7 +5,8 @@
 //! - [`Context`] is an address space of it; [`Memory`], [`Module`], [`Kernel`], [`Stream`] and [`Event`] belong to one.
 //! - A [`Fence`] is the only notion of completion.
 //!
-//! It ran on an H200 with driver 580.159.04. `docs/cudest.md` explains how a GPU is driven, and what is missing.
+//! It ran on an H200 with driver 580.159.04. `docs/explanation/cudest.md` explains how a GPU is driven, and lists what
+//! is missing.
 //!
 //! All of it runs on a [`sys::Kernel`]: the real one, or a model of the kernel driver in tests.
 #![warn(missing_docs)]

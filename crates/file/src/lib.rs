@@ -1,6 +1,6 @@
 //! The bytes of a recording, `run.cutap`: what the files of a run directory hold, in blocks that are only
 //! ever appended. Writer and reader side by side, so that they cannot drift; described for others in
-//! `docs/format.md`.
+//! `docs/reference/file-format.md`.
 //!
 //! Nothing here knows a call, opens a file or decides what is written when. Nothing here may panic on
 //! bytes that were cut off, damaged or made to harm.

@@ -15,7 +15,7 @@
  *     gcc -shared -fPIC -O2 mine.c -o libmine.so && cutap run --hook ./libmine.so -- ./program
  *
  * C99 and C++11. The functions of a hook run on the program's own threads, in the middle of its calls: they must be
- * thread-safe. Calls that they make themselves pass without hooks. docs/hooks.md tells the rest.
+ * thread-safe. Calls that they make themselves pass without hooks. docs/reference/hook-api.md has the rest.
  */
 #ifndef CUTAP_HOOK_H
 #define CUTAP_HOOK_H

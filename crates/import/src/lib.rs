@@ -23,6 +23,7 @@ mod merge_types;
 mod naming;
 mod node;
 mod notes;
+mod nvproxy;
 mod pfn;
 mod rm;
 mod snapshot;
@@ -32,6 +33,7 @@ mod tests;
 mod write;
 mod write_shared;
 
+pub use nvproxy::import_nvproxy;
 pub use rm::{check_rm, import_rm};
 
 use anyhow::{Context, Result, bail, ensure};

@@ -1,5 +1,5 @@
 //! What follows for a trace: which route catches what, what none of them does, and what else to know.
-//! One rule a paragraph; docs/limits.md says the same in prose.
+//! One rule a paragraph; docs/explanation/limits.md says the same in prose.
 
 use crate::report::{Kind, Report, Route};
 use cutap_calls::{Role, function_with};

@@ -1,5 +1,5 @@
-//! A system call of a program to the kernel driver, and a run. The serde names
-//! here are the stable JSON format, version 1 (docs/kernel-interface.md). A change of their meaning needs version 2.
+//! A system call of a program to the kernel driver, and a run. The serde names here are the stable JSON format,
+//! version 1 (docs/how-to/kernel-interface.md). A change of their meaning needs version 2.
 
 use crate::hex_fields::{hex_bytes, hex_bytes_option, hex_number};
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,7 @@
 
 use crate::call::{Action, Run};
 use crate::decode::Decoder;
+use crate::nvproxy::{Answer, Nvproxy};
 use cutap_rm::{Call, Device, Remark, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -172,10 +173,16 @@ impl Census {
         out
     }
 
-    /// What a sandbox must permit, in the terms of gVisor's nvproxy.
+    /// What a sandbox must permit, in the terms of gVisor's nvproxy, and what this nvproxy refuses.
     #[must_use]
-    pub fn allow_list(&self) -> String {
-        let mut out = String::from("# What a sandbox must permit for these runs, in the terms of gVisor's nvproxy.\n");
+    pub fn allow_list(&self, nvproxy: Nvproxy) -> String {
+        let mut out = format!(
+            "# What a sandbox must permit for these runs, in the terms of gVisor's nvproxy.\n\
+             # nvproxy here: {}.\n\
+             # After each request: the sandbox needs one of these capabilities.\n",
+            nvproxy.description()
+        );
+        let (mut refused, mut more) = (Vec::new(), Vec::new());
         let sections = [
             ("escape", "frontend ioctls"),
             ("uvm", "uvm ioctls"),
@@ -186,7 +193,18 @@ impl Census {
         for (kind, title) in sections {
             let _ = writeln!(out, "[{title}]");
             for ((_, number), (name, _)) in self.rows.iter().filter(|((k, _), _)| *k == kind) {
-                let _ = writeln!(out, "{number:#010x} {}", if name.is_empty() { "(unknown)" } else { name });
+                let name = match name.as_str() {
+                    "" => Nvproxy::name(kind, *number).unwrap_or("(unknown)"),
+                    name => name,
+                };
+                let answer = nvproxy.answer(kind, *number);
+                let _ = writeln!(out, "{number:#010x} {name}  # {answer}");
+                let row = format!("{number:#010x} {name} ({kind})\n");
+                match answer {
+                    Answer::Refuses => refused.push(row),
+                    Answer::Permits(capabilities) if !capabilities.contains("compute") => more.push(row),
+                    Answer::Permits(_) | Answer::Opaque => {}
+                }
             }
         }
         out.push_str("[device nodes]\n");
@@ -194,6 +212,10 @@ impl Census {
         self.nodes.iter().for_each(|node| put(node));
         put("[files]");
         self.files.iter().for_each(|file| put(file));
+        for (title, rows) in [("refused by nvproxy", refused), ("needs more than compute and utility", more)] {
+            let _ = writeln!(out, "[{title}: {}]", rows.len());
+            out.extend(rows);
+        }
         out
     }
 }

@@ -71,6 +71,12 @@ impl Decoder {
         }
     }
 
+    /// The driver that made the calls.
+    #[must_use]
+    pub fn driver(&self) -> &str {
+        &self.driver
+    }
+
     /// Decodes a request.
     #[must_use]
     pub fn decode(&self, ioctl: &Ioctl, result: Option<i64>) -> Call {

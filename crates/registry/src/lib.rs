@@ -12,6 +12,7 @@ pub mod interface;
 pub mod kernel;
 mod layers;
 pub mod nvml_exports;
+pub mod nvproxy;
 pub mod sim_exports;
 mod static_toolkits;
 pub mod submission;

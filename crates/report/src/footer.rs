@@ -15,17 +15,20 @@ const LISTED: usize = 20;
 const FEW: usize = 3;
 
 /// The capture range of the run never began.
-const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with \
+pub(crate) const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with \
                            cuProfilerStart or cudaProfilerStart, and no call came behind one";
 
-const NAMELESS: &str =
+pub(crate) const NAMELESS: &str =
     "{function without a name: its name record was|functions without a name: their name records were} not found";
-const OVERWRITTEN: &str = "{call|calls} older than what the flight recorder kept";
-const CHUNKS_TAKEN: &str = "{part|parts} of the trace not here: a collector has read {it|them} for its own output";
-const CHUNKS_UNKNOWN: &str = "{part|parts} of the trace not here: nobody knows whether {it was|they were} read or \
-                              written over, as the control page is missing";
-const CHUNKS_LOST: &str = "{part|parts} of the trace lost: written over before {it was|they were} read, or damaged";
-const RECORDS_CUT: &str = "{event|events} cut off: {its thread was|their threads were} stopped while writing {it|them}";
+pub(crate) const OVERWRITTEN: &str = "{call|calls} older than what the flight recorder kept";
+pub(crate) const CHUNKS_TAKEN: &str =
+    "{part|parts} of the trace not here: a collector has read {it|them} for its own output";
+pub(crate) const CHUNKS_UNKNOWN: &str = "{part|parts} of the trace not here: nobody knows whether \
+                                         {it was|they were} read or written over, as the control page is missing";
+pub(crate) const CHUNKS_LOST: &str =
+    "{part|parts} of the trace lost: written over before {it was|they were} read, or damaged";
+pub(crate) const RECORDS_CUT: &str =
+    "{event|events} cut off: {its thread was|their threads were} stopped while writing {it|them}";
 
 /// All lines, without the `cutap: ` before each.
 pub fn end_lines(end: &End) -> Vec<String> {

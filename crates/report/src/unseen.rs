@@ -6,7 +6,7 @@ use cutap_trace::{End, Process, printable};
 /// The largest number of processes in a line.
 const FEW: usize = 3;
 /// The document that explains it.
-const SEE: &str = "see docs/limits.md";
+const SEE: &str = "see docs/explanation/limits.md";
 
 /// The lines, without the `cutap: ` before each.
 pub fn unseen_lines(end: &End) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Values as JSON. Each kind of value has one shape, which `docs/json.md` lists.
+//! Values as JSON. Each kind of value has one shape, which `docs/reference/json.md` lists.
 
 use crate::values::write_value;
 use cutap_calls::known::{Dir, Memory, Param};

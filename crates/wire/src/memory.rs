@@ -70,7 +70,7 @@ mod tests {
     use crate::record::{COMMITTED, Cursor, Record, Step};
     use crate::ring::CHUNK_HEADER;
 
-    /// The bytes of a piece, word by word as docs/format.md has them.
+    /// The bytes of a piece, word by word as docs/reference/file-format.md has them.
     #[test]
     fn its_bytes() {
         let words = [

@@ -52,7 +52,7 @@ mod tests {
     use crate::record::{COMMITTED, Cursor, Record, Step};
     use crate::ring::CHUNK_HEADER;
 
-    /// The bytes of a first piece, word by word as docs/format.md has them, in a chunk of which one call is known.
+    /// The bytes of a first piece, word by word as in docs/reference/file-format.md, in a chunk with one known call.
     #[test]
     fn its_bytes() {
         let words = [

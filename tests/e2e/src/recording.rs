@@ -1,7 +1,7 @@
-//! The file of a recording as docs/format.md describes it, for tests that damage one. It knows of a block where it
-//! begins, no more.
+//! The file of a recording as docs/reference/file-format.md describes it, for tests that damage one. It knows where a
+//! block begins, and no more.
 
-/// Where each block of a recording begins, and where its body does, by docs/format.md.
+/// Where each block of a recording begins, and where its body does, by docs/reference/file-format.md.
 pub fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
     let word = |at: usize| bytes[at..at + 4].iter().rev().fold(0, |w, b| w << 8 | usize::from(*b));
     let (mut at, mut found) = (24, Vec::new());

@@ -28,7 +28,7 @@ const LISTED: &[(&str, &str)] = &[
 
 /// Left out, with reasons; and those that are not for running alone.
 const LEFT_OUT: &[&str] = &[
-    "reused_numbers", // what it writes may go to a file of cutap's (docs/limits.md); descriptors.rs counts how often
+    "reused_numbers", // its output may go to a file of cutap (docs/explanation/limits.md); descriptors.rs counts
     "asan", // the sanitizer's runtime insists on the first place in LD_PRELOAD; `cutap env` does not know the program
     "tsan", // its runtime may refuse a new kernel's address space
     "signal_jump", // how many calls are counted is a matter of chance (calls.rs allows for it)

@@ -127,12 +127,13 @@ fn a_recording_has_them() {
         Command::new(cutap()).args(["record", "-e", "kernel,library", "-o"]).arg(&file).arg("--").arg(program()),
     );
     assert_eq!(record.stdout, "ok\n");
+    assert!(record.stderr.contains("raw bytes of requests to the kernel driver"), "{}", record.stderr);
     let ask = |words: &[&str]| finish(Command::new(cutap()).arg("kernel").args(words).arg(&file)).stdout;
     assert!(ask(&["tree"]).contains("  0xc1d00001 NV01_ROOT_CLIENT  [nvmlInit_v2]\n"));
     assert!(ask(&["maps"]).contains("rw nvidiactl"));
     let census = ask(&["census"]);
     assert!(census.contains("not understood: 1\n  control 0x20808159, 1 times: GSS legacy"), "{census}");
-    assert!(ask(&["census", "--allow-list"]).contains("0x30000001 UVM_INITIALIZE\n"));
+    assert!(ask(&["census", "--allow-list"]).contains("0x30000001 UVM_INITIALIZE  # compute,utility\n"));
     let shown = finish(Command::new(cutap()).args(["show", "-e", "!kernel"]).arg(&file)).stdout;
     assert!(shown.contains("nvmlInit_v2") && !shown.contains("[kernel]"), "{shown}");
 }

@@ -95,7 +95,7 @@ fn packed_at_rest() {
     command.args(["record", "--run-dir"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("layers"));
     let done = finish(command.env("LD_LIBRARY_PATH", out()));
     assert!(done.status.success(), "{}", done.stderr);
-    // The kind of packing of each block, by docs/format.md.
+    // The kind of packing of each block, by docs/reference/file-format.md.
     let packing = |file: &Path| -> Vec<u8> {
         let bytes = fs::read(file).unwrap();
         blocks(&bytes).iter().map(|(at, _)| bytes[at + 5]).collect()

@@ -1,6 +1,7 @@
 //! A scheduled channel on the model of the kernel driver, as `cutap kernel` shows it, and what the model refuses.
 
 use cutap_kernel::decode::Decoder;
+use cutap_kernel::nvproxy::Nvproxy;
 use cutap_kernel::objects::Objects;
 use cutap_kernel::show::text::{Style, Text};
 use cutap_kernel::{Action, Run, census::Census, json, maps, tree};
@@ -63,7 +64,7 @@ fn the_tree_the_mappings_and_the_census() {
     census.add(&recorder.run, &decoder);
     assert!(census.unknown.is_empty() && census.sizes.is_empty(), "{:?}", census.unknown);
     golden("census.txt", &census.text());
-    golden("allow_list.txt", &census.allow_list());
+    golden("allow_list.txt", &census.allow_list(Nvproxy::of(decoder.driver())));
 }
 
 #[test]

@@ -112,7 +112,8 @@ fn findings(root: &Path) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// Rust sources and documents. Generated files, build folders and hidden folders are left out.
+/// Rust sources and documents. Generated files, build folders and hidden folders are left out, and so are results:
+/// they are records of their day.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     for entry in entries {
@@ -122,7 +123,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
             continue;
         }
         if path.is_dir() {
-            if !matches!(name.as_str(), "target" | "generated" | "shared") {
+            if !matches!(name.as_str(), "target" | "generated" | "shared" | "results") {
                 list(&path, files)?;
             }
         } else if path.extension().is_some_and(|e| e == "rs" || e == "md") {
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn place_of_a_path() {
-        let places = ["crates/sim/cuda/src/lib.rs", "crates/wire/src/a/b.rs", "tests/e2e/src/lib.rs", "docs/a.md"];
+        let places = ["crates/sim/cuda/src/lib.rs", "crates/wire/src/a/b.rs", "tests/e2e/src/lib.rs", "docs/a/b.txt"];
         assert_eq!(places.map(place), ["crates/sim/cuda", "crates/wire", "tests/e2e", "docs"]);
         assert_eq!(place("README.md"), "README.md");
     }

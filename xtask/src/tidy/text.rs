@@ -93,6 +93,16 @@ impl Text {
     }
 }
 
+/// The lines of a document that are in no fenced block.
+pub(super) fn markdown_lines(source: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    source.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
 /// The text of an item of a list.
 fn item(line: &str) -> Option<&str> {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());

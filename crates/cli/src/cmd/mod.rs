@@ -19,6 +19,7 @@ mod man;
 mod pack;
 mod record;
 mod recover;
+mod reference;
 mod report;
 mod run;
 mod show;
@@ -75,6 +76,8 @@ pub enum Command {
     Man(man::Man),
     /// Print shell completions: source <(cutap completions bash)
     Completions(completions::Completions),
+    #[command(name = "__reference", hide = true)]
+    Reference(reference::Reference),
     #[command(name = "__demo-program", hide = true)]
     DemoProgram,
     #[command(name = "__collect", hide = true)]
@@ -103,6 +106,7 @@ impl Command {
             Command::Explain(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Demo(args) => args.run(),
+            Command::Reference(args) => args.run(),
             Command::DemoProgram => demo::program(),
             Command::Doctor(args) => args.run(),
             Command::Man(args) => args.run(),

@@ -77,6 +77,6 @@ pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
     }
     files.push(("crates/calls/src/generated/tracked.rs".into(), write_tracked::tracked(&tables, &all)));
     files.push(("crates/calls/src/generated/libc.rs".into(), write_known::libc(&tables)));
-    files.push(("docs/coverage.md".into(), coverage::page(&tables, &all)));
+    files.push(("docs/reference/coverage.md".into(), coverage::page(&tables, &all)));
     Ok(files)
 }

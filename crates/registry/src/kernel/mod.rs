@@ -1,6 +1,7 @@
 //! The kernel driver's interface: `api/kernel/`, checked and packed into the one table that `crates/rm` includes.
 
 mod blob;
+mod commands_page;
 mod follow;
 mod overlay;
 mod places;
@@ -12,8 +13,9 @@ use crate::error::Error;
 use overlay::Overlay;
 use std::path::{Path, PathBuf};
 
-/// The packed tables, and what the target has of them: paths from the repository's root, and bytes.
-pub fn generate(root: &Path) -> Result<[(PathBuf, Vec<u8>); 2], Error> {
+/// The packed tables, their part for the target, and the page of commands: paths from the repository's root, and
+/// bytes.
+pub fn generate(root: &Path) -> Result<[(PathBuf, Vec<u8>); 3], Error> {
     let folder = root.join("api/kernel");
     let (overlay, kinds) = Overlay::read(&folder.join("overlay.toml"))?;
     let releases = release::read_all(&folder).map_err(Error::Kernel)?;
@@ -21,5 +23,6 @@ pub fn generate(root: &Path) -> Result<[(PathBuf, Vec<u8>); 2], Error> {
     Ok([
         (PathBuf::from("crates/rm/src/generated/tables.bin"), blob::pack(&tables)),
         (PathBuf::from("crates/calls/src/generated/kernel.rs"), follow::text(&tables).into_bytes()),
+        (PathBuf::from("docs/reference/kernel-commands.md"), commands_page::write(&tables).into_bytes()),
     ])
 }

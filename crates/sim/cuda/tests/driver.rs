@@ -123,7 +123,7 @@ fn wrong_uses() {
     let compared = String::from_utf8(compared.expect("python3 runs").stdout).expect("text");
     let differing: Vec<&str> = compared.lines().filter_map(|line| Some(line.split_once(": real ")?.0)).collect();
     assert_eq!(differing, OTHER, "{compared}");
-    // The table in docs/sim.md must match the recorded answers.
+    // The table in crates/sim/README.md must match the recorded answers.
     let table = |line: &&str| line.starts_with('|');
     let mut python = Command::new("python3");
     let python =
@@ -132,23 +132,23 @@ fn wrong_uses() {
     let numbers: Vec<u32> =
         text.lines().last().unwrap_or("").split_whitespace().filter_map(|w| w.parse().ok()).collect();
     let [same, compared, no_rule] = numbers[..] else { panic!("{text}") };
-    let page = std::fs::read_to_string(root().join("docs/sim.md")).expect("docs/sim.md");
+    let page = std::fs::read_to_string(root().join("crates/sim/README.md")).expect("crates/sim/README.md");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         format!("{} answers", compared + no_rule),
         format!("{no_rule} of them are no rule"),
-        format!("Of the other {compared} the simulated driver gives {same}"),
+        format!("The simulated driver gives {same} of the other {compared}"),
     ] {
-        assert!(words.contains(&said), "docs/sim.md does not say: {said}");
+        assert!(words.contains(&said), "crates/sim/README.md does not say: {said}");
     }
     let page: Vec<&str> = page.lines().skip_while(|l| !l.starts_with("## Wrong uses")).filter(table).collect();
     assert_eq!(page[..text.lines().filter(table).count()], text.lines().filter(table).collect::<Vec<_>>()[..]);
 }
 
-/// docs/sim.md lists exactly the functions without an implementation.
+/// crates/sim/README.md lists exactly the functions without an implementation.
 #[test]
 fn the_page_lists_what_answers_801() {
-    let page = std::fs::read_to_string(root().join("docs/sim.md")).expect("docs/sim.md");
+    let page = std::fs::read_to_string(root().join("crates/sim/README.md")).expect("crates/sim/README.md");
     let section = page.split("## What answers 801").nth(1).and_then(|s| s.split("\n## ").next()).expect("the section");
     let rows = section.lines().filter(|l| l.starts_with('|'));
     let listed: Vec<&str> =

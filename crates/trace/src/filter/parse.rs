@@ -119,6 +119,11 @@ impl Filter {
         let tracked = if tracked && self.allocates { TRACKED } else { "" };
         format!("{}{launches}{tracked}", self.rules)
     }
+    /// Whether a rule adds calls of this layer by its letter. An asked layer is recorded only then.
+    pub fn adds(&self, layer: Layer) -> bool {
+        let added = self.rules.lines().filter_map(|rule| rule.strip_prefix('+'));
+        added.filter_map(|rule| rule.split(' ').next()).any(|letters| letters.contains(layer.letter()))
+    }
     /// Look-ups are events too.
     pub fn wants_lookups(&self) -> bool {
         self.lookups

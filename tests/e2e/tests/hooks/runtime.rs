@@ -298,7 +298,7 @@ fn a_program_without_unwind_tables_is_told_of() {
 }
 
 /// The forums' riddle: a replaced cuMemcpyHtoD that is not called. Each call and what it becomes is told in
-/// docs/hooks.md.
+/// docs/how-to/write-a-hook.md.
 #[test]
 fn every_copy_and_the_driver_call_that_it_becomes() {
     let copies = hook("copies");

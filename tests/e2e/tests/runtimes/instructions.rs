@@ -67,7 +67,7 @@ const BYTES: [(&str, u64); 5] = [
     ("cuMemcpyDtoDAsync_v2", 64),
 ];
 
-/// Bytes of all chunks of a run of the program with so many calls, by docs/format.md.
+/// Bytes of all chunks of a run of the program with so many calls, by docs/reference/file-format.md.
 fn ring(program: &Path, function: &str, calls: u64) -> u64 {
     let folder = scratch("bytes");
     let file = folder.join("run.cutap");

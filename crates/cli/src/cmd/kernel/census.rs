@@ -7,11 +7,12 @@ use crate::stdout::print;
 use cutap_collect::{Result, say};
 use cutap_kernel::census::Census as Counts;
 use cutap_kernel::decode::Decoder;
+use cutap_kernel::nvproxy::Nvproxy;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub struct Census {
-    /// Print what a sandbox must permit for these runs, in the terms of gVisor's nvproxy
+    /// Print what a sandbox must permit for these runs, in the terms of gVisor's nvproxy, and what nvproxy refuses
     #[arg(long)]
     allow_list: bool,
     #[command(flatten)]
@@ -26,12 +27,17 @@ pub struct Census {
 impl Census {
     pub fn run(self) -> Result<()> {
         let mut counts = Counts::default();
+        let mut nvproxy = None;
         for path in &self.runs {
             let run = input::read(path, self.filter.text().as_deref())?;
             let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
             say(&format!("{}: {}", path.display(), decoder.description()));
             counts.add(&run, &decoder);
+            nvproxy.get_or_insert_with(|| Nvproxy::of(decoder.driver()));
         }
-        print(&if self.allow_list { counts.allow_list() } else { counts.text() })
+        print(&match nvproxy {
+            Some(nvproxy) if self.allow_list => counts.allow_list(nvproxy),
+            _ => counts.text(),
+        })
     }
 }

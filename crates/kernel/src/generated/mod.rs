@@ -1,0 +1,3 @@
+//! Tables that `cargo xtask codegen` writes.
+
+pub(crate) mod nvproxy;

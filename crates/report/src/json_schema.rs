@@ -1,0 +1,262 @@
+//! The fields of each JSON line, and from them a JSON Schema and the page of lines. A test compares the fields of a
+//! call with those that are written.
+
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// A field: its name, its type, and its meaning. The types are those of JSON Schema with `|` between them; a name
+/// that ends in `?` may be absent.
+type FieldRow = (&'static str, &'static str, &'static str);
+
+/// The lines of one type.
+struct Line {
+    name: &'static str,
+    about: &'static str,
+    fields: &'static [FieldRow],
+}
+
+const CALL: &[FieldRow] = &[
+    ("pid", "integer", "process"),
+    ("tid", "integer", "thread"),
+    ("depth", "integer", "printed calls around it, as far as they were known at its beginning"),
+    ("layer", "string", "`library`, `runtime`, `driver`, `hidden`, `kernel` or `submit`"),
+    ("library", "string", "SONAME or file name of the object with the function, or with the runtime"),
+    ("runtime", "string|null", "version of the runtime"),
+    ("name", "string", "the exported name"),
+    ("demangled?", "string", "of C++ functions, and of hidden functions with a name"),
+    ("args", "array", "argument words, hexadecimal"),
+    ("arguments?", "array", "typed arguments, if the function is known"),
+    ("result", "integer|string|null", "the status or number; hexadecimal text for an address"),
+    ("result_name?", "string", "the status by name"),
+    ("returned?", "any", "a result that is no status, as a value"),
+    ("error", "boolean", "whether the call failed"),
+    ("start_ns", "integer", "beginning, CLOCK_MONOTONIC"),
+    ("duration_ns", "integer|null", "null if it did not return"),
+    (
+        "submission?",
+        "object",
+        "of the layer `submit`: `channel`, `entries`, `methods`, `steps`, `flags`, `not_read`, ...",
+    ),
+    ("kernel", "string|null", "name of the launched kernel"),
+    ("stream?", "string", "name of the stream among the arguments"),
+    ("caller", "string", "return address; of a static runtime an address inside it"),
+    ("caller_library?", "string", "of hidden functions: the library that made the call"),
+    ("state", "string", "`done`, `unfinished`, `unwound` or `entry_only`"),
+    ("returned_late?", "boolean", "true: it was written as unwound or unfinished before"),
+    ("hooks?", "array", "what hooks did: `hook`, `action`, `argument`, `value`, `text`, `original_result`"),
+    ("logs?", "object", "what the call added to `info_log` and `error_log` of a linker"),
+    ("stack?", "array", "frames: `address`, `object`, `offset`, `function`, `into`, `inlined`, `file`, `line`"),
+    ("stack_end?", "string", "`whole`, `truncated` or `unknown`"),
+];
+
+const PROCESS: &[FieldRow] = &[
+    ("pid", "integer", "process"),
+    ("ppid", "integer", "its parent"),
+    ("exe", "string", "path of the program"),
+    ("arguments", "array", "command line"),
+    ("forked", "boolean", "a child that never called exec"),
+    ("folder", "string", "its directory in the run directory"),
+    ("parent", "string|null", "the directory of the process that forked it"),
+    ("start_ns", "integer", "beginning, CLOCK_MONOTONIC"),
+    ("start_realtime_ns", "integer", "beginning, since 1970"),
+];
+
+const INSTANCE: &[FieldRow] = &[
+    ("pid", "integer", "process"),
+    ("id", "integer", "number in the process"),
+    ("library", "string", "the file that contains it"),
+    ("runtime", "string|null", "version"),
+    ("shared", "boolean", "false: statically linked"),
+    ("ns", "integer", "when it was first seen"),
+];
+
+const LOOKUP: &[FieldRow] = &[
+    ("pid", "integer", "process"),
+    ("tid", "integer", "thread"),
+    ("ns", "integer", "when"),
+    ("kind", "string", "`dlsym`, `dlvsym`, `cuGetProcAddress`, ..."),
+    ("name", "string", "requested name"),
+    ("handle_or_version", "string", "handle of the library, or CUDA version"),
+    ("flags", "string", "hexadecimal"),
+    ("caller", "string|null", "object that asked"),
+    ("caller_address", "string", "return address"),
+    ("code", "integer|null", "result"),
+    ("symbol_status", "integer|null", "status of the symbol"),
+    ("function", "string|null", "the function that was handed out"),
+    ("library", "string|null", "its library"),
+    ("address", "string|null", "an address without a known function"),
+];
+
+const MODULE: &[FieldRow] = &[
+    ("pid", "integer", "process"),
+    ("ns", "integer", "when"),
+    ("bytes", "integer", "size"),
+    ("kind", "string|integer", "`cubin`, `fatbin` or `ptx`"),
+    ("file", "string", "name in the folder of `--dump-modules`"),
+];
+
+const COUNT: &[FieldRow] = &[
+    ("layer", "string", "layer"),
+    ("library", "string", "library"),
+    ("runtime", "string|null", "version of the runtime"),
+    ("name", "string", "function"),
+    ("calls", "integer", "number of calls"),
+];
+
+const SUMMARY: &[FieldRow] = &[
+    ("layer", "string", "layer"),
+    ("library", "string", "library"),
+    ("runtime", "string|null", "version of the runtime"),
+    ("name", "string", "function"),
+    ("calls", "integer", "number of calls"),
+    ("errors", "integer", "calls that failed"),
+    ("unfinished", "integer", "calls that did not return"),
+    ("total_ns", "integer|null", "time with the calls inside"),
+    ("self_ns", "integer|null", "time without them"),
+    ("share", "number|null", "part of all self times"),
+    ("mean_ns", "integer|number|null", "mean of the total"),
+    ("min_ns", "integer|null", "shortest"),
+    ("p50_ns", "integer|null", "median"),
+    ("p99_ns", "integer|null", "99th percentile"),
+    ("max_ns", "integer|null", "longest"),
+];
+
+const END: &[FieldRow] = &[
+    ("filter", "object|null", "`text`, `shown`, `filtered_out`"),
+    ("failed", "integer", "processes that could not write to the run directory"),
+    ("counts", "array", "missed calls: `reason`, `text`, `count`"),
+    ("gaps", "array", "what was missed by name: `reason`, `text`, `pid`, `what`, `more`"),
+    ("instances", "array", "copies of the runtime, as in `instance`"),
+    ("without_register_calls", "array", "objects whose static runtime reports no `__cudaRegister*`"),
+    ("running", "array", "processes that still run"),
+    ("unfinished", "integer", "calls that had not returned"),
+    (
+        "recording",
+        "object|null",
+        "`state` (`ended`, `open`, `cut off`, `damaged`, `incomplete`), `read_bytes`, `damaged_blocks`",
+    ),
+    ("raw", "array", "functions with untyped pointers: `library`, `name`, `calls`, `params`"),
+    ("undescribed", "array", "unknown functions: `library`, `name`, `calls`"),
+    ("nameless", "integer", "functions whose name was not found"),
+    ("chunks_taken", "integer", "parts that a collector has read"),
+    ("chunks_unknown", "integer", "parts that are missing for an unknown reason"),
+    ("chunks_lost", "integer", "parts that are lost"),
+    ("entered", "integer|null", "programs that cutap was in"),
+    ("inner", "integer", "cutaps that were started inside this one"),
+    ("without_calls", "array", "processes with the driver and no call"),
+    ("overwritten", "integer", "calls older than what a flight recorder kept"),
+    ("records_cut", "integer", "records that were not finished"),
+    ("switched", "array", "`cutap ctl`: `ns`, `to` (`off`, `on`, `filter`), `pid` (null: all)"),
+    ("counted", "integer", "calls that were only counted"),
+];
+
+const LINES: [Line; 8] = [
+    Line { name: "call", about: "A call.", fields: CALL },
+    Line { name: "process", about: "A process.", fields: PROCESS },
+    Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: INSTANCE },
+    Line { name: "lookup", about: "A question for an address (`-e lookup`).", fields: LOOKUP },
+    Line { name: "module", about: "A code image that was dumped (`--dump-modules`).", fields: MODULE },
+    Line { name: "summary", about: "A row of `-c`.", fields: SUMMARY },
+    Line { name: "count", about: "A row of `-C`.", fields: COUNT },
+    Line { name: "end", about: "The last line.", fields: END },
+];
+
+fn name_of(row: &FieldRow) -> &'static str {
+    row.0.trim_end_matches('?')
+}
+
+fn is_required(row: &FieldRow) -> bool {
+    !row.0.ends_with('?')
+}
+
+/// The schema of all lines of `trace --json` and `show --json`.
+pub fn json_schema() -> String {
+    let lines: Vec<Value> = LINES.iter().map(of_line).collect();
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of cutap --json",
+        "oneOf": lines,
+    });
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}
+
+fn of_line(line: &Line) -> Value {
+    let mut properties = Map::new();
+    properties.insert("type".to_owned(), json!({"const": line.name}));
+    for row in line.fields {
+        let types: Vec<&str> = row.1.split('|').collect();
+        let mut of = json!({"description": row.2});
+        match types[..] {
+            ["any"] => {}
+            [one] => of["type"] = one.into(),
+            _ => of["type"] = types.into(),
+        }
+        properties.insert(name_of(row).to_owned(), of);
+    }
+    let required: Vec<&str> = line.fields.iter().filter(|row| is_required(row)).map(name_of).collect();
+    let required: Vec<&str> = ["type"].into_iter().chain(required).collect();
+    json!({"type": "object", "title": line.about, "properties": properties, "required": required})
+}
+
+const START: &str = "\
+# JSON lines
+
+<!-- Generated by `cargo xtask codegen` from `crates/report/src/json_schema.rs`. Do not edit. -->
+
+This page is for a programmer who looks up a field of `--json`. [JSON](json.md) describes values.
+Each line also has `type`. A field with `?` may be absent.
+";
+
+/// `docs/reference/json-lines.md`.
+pub fn json_lines_page() -> String {
+    let mut page = START.to_owned();
+    for line in &LINES {
+        let _ =
+            write!(page, "\n## {}\n\n{}\n\n| field | type | meaning |\n| --- | --- | --- |\n", line.name, line.about);
+        for row in line.fields {
+            let _ = writeln!(page, "| `{}` | {} | {} |", row.0, row.1.replace('|', " or "), row.2);
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::fields;
+    use cutap_trace::End;
+
+    /// The fields of a line that is written, against those of the table.
+    fn compare(name: &str, written: &Value) {
+        let of = LINES.iter().find(|line| line.name == name).expect("a line of the table");
+        let written: Vec<&str> = written.as_object().expect("an object").keys().map(String::as_str).collect();
+        let known: Vec<&str> = ["type"].into_iter().chain(of.fields.iter().map(name_of)).collect();
+        for field in &written {
+            assert!(known.contains(field), "{name}: {field} is not in the table");
+        }
+        for row in of.fields.iter().filter(|row| is_required(row)) {
+            assert!(written.contains(&name_of(row)), "{name}: {} is not written", row.0);
+        }
+    }
+
+    /// The table has each field of a call, in the order of a line.
+    #[test]
+    fn fields_of_a_call() {
+        let written: Vec<&str> = fields().iter().map(|field| field.name).collect();
+        let known: Vec<&str> = ["type"].into_iter().chain(CALL.iter().map(name_of)).collect();
+        assert_eq!(written, known);
+    }
+
+    #[test]
+    fn fields_of_the_end() {
+        let mut out = Vec::new();
+        crate::end_line(&End::default(), &mut out).expect("a line");
+        compare("end", &serde_json::from_slice(&out).expect("JSON"));
+    }
+
+    #[test]
+    fn schema_is_json() {
+        let schema: Value = serde_json::from_str(&json_schema()).expect("JSON");
+        assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(LINES.len()));
+    }
+}

@@ -31,7 +31,7 @@ fn of_tables(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     files.extend(cutap_registry::generate_docs(root)?);
     files.extend(cutap_registry::sim_exports::generate(root)?);
     files.extend(cutap_registry::nvml_exports::generate(root)?);
-    files.push(cutap_registry::submission::generate(root)?);
+    files.extend(cutap_registry::submission::generate(root)?);
     files.push(cutap_registry::nvproxy::generate(root)?);
     let mut files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
     files.extend(cutap_registry::kernel::generate(root)?);

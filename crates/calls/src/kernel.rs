@@ -1,7 +1,7 @@
 //! What the target knows of requests of the kernel driver: how long an argument is, and where pointers to further
 //! memory stand. No names: `crates/rm` has those.
 
-pub use crate::generated::kernel::{CLASS_SIZES, FOLLOW, STATUS_AT, UVM_SIZES};
+pub use crate::generated::kernel::{CLASS_SIZES, FOLLOW, PLACES, STATUS_AT, UVM_SIZES};
 use crate::generated::libc::KERNEL_FUNCTIONS;
 
 /// An embedded pointer.
@@ -61,6 +61,33 @@ impl Inner {
             Self::Escape => Some(Owner::Escape),
         }
     }
+}
+
+/// A request of which the target reads fields. Their places are in [`PLACES`], in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracked {
+    /// An object is made: its client, its handle, its class, a pointer to its parameters.
+    Alloc,
+    /// An object is freed: its client, its handle.
+    Free,
+    /// Memory is prepared to be mapped: client, handle, offset, length, descriptor.
+    MapMemory,
+    /// Memory gets an address of a GPU: client, handle, offset, length, address.
+    MapDma,
+    /// The same by the UVM driver: address, length, offset, client, handle.
+    MapExternal,
+    /// Parameters of a channel: address and entries of its ring, handle of the memory of USERD, offset in it, engine.
+    Channel,
+}
+
+/// The place of a field that a struct has not.
+pub const NO: u32 = u32::MAX;
+
+/// Where the fields of a request stand, and which one it is. The number is that of an escape, a UVM command or a class.
+pub fn places(of: impl Fn(Tracked) -> bool, number: u32, size: usize) -> Option<(Tracked, &'static [u32; 5])> {
+    let is =
+        |row: &&(Tracked, u32, u32, [u32; 5])| of(row.0) && row.1 == number && (row.2 == 0 || row.2 as usize == size);
+    PLACES.iter().find(is).map(|row| (row.0, &row.3))
 }
 
 /// The pointers of an owner. Of an escape those of the struct of this size.
@@ -126,6 +153,18 @@ mod tests {
     fn statuses() {
         assert_eq!((status_at(0x2a, 32), status_at(0x2b, 48), status_at(0x2b, 32)), (Some(28), Some(40), Some(28)));
         assert_eq!((status_at(33, 9264), status_at(0x4e, 56), status_at(0x2a, 7)), (Some(9260), Some(40), None));
+    }
+
+    #[test]
+    fn places_of_fields() {
+        let of = |wanted: Tracked, number, size| places(|t| t == wanted, number, size).map(|(_, at)| *at);
+        assert_eq!(of(Tracked::Alloc, 0x2b, 48), Some([0, 8, 12, 16, NO]));
+        assert_eq!(of(Tracked::MapMemory, 0x4e, 56), Some([0, 8, 16, 24, 48]));
+        assert_eq!(of(Tracked::MapDma, 0x57, 64), Some([0, 12, 16, 24, 48]));
+        assert_eq!(of(Tracked::MapDma, 0x57, 56), Some([0, 12, 16, 24, 40]));
+        assert_eq!(of(Tracked::MapExternal, 33, 9264), Some([0, 8, 16, 9252, 9256]));
+        assert_eq!(of(Tracked::Channel, 0xc86f, 368), Some([8, 16, 32, 64, 128]));
+        assert_eq!((of(Tracked::Channel, 0xcbc0, 0), of(Tracked::Free, 0x29, 16)), (None, Some([0, 8, NO, NO, NO])));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum Role {
     LaunchesReported,
     /// Reports of its calls have the kernel's name.
     ReportsKernel,
+    /// Gives no work to a device.
+    NeverSubmits,
     /// Launches an executable graph.
     LaunchesGraph,
     /// Makes an executable graph.

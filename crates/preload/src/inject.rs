@@ -3,7 +3,7 @@
 //! us. They are unversioned, which satisfies references to every version of them.
 
 use crate::routes::dlsym::{ask, ask_once, describe, next_dlsym, next_dlvsym};
-use crate::{slots, start};
+use crate::{slots, start, submit};
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
@@ -114,6 +114,7 @@ pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flag
 /// What is passed holds under glibc alone (`start/other_libc.rs`).
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
     slots::set_exports(own_exports());
+    slots::hooks::extend(&submit::LAYER);
     start::begin(environment);
     if start::running() {
         ask_once();

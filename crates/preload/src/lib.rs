@@ -11,6 +11,7 @@
 //! * [`hook`]: hook libraries and what they want.
 //! * [`capture`]: what is kept of a call beside its words.
 //! * [`thread`]: thread block, ring, clock, fork; knows nothing of CUDA.
+//! * [`submit`]: what a driver call adds to the rings of the GPU's channels.
 //! * [`start`]: the run directory, the process folder, names.
 #![no_std]
 #![allow(clippy::missing_safety_doc)] // internal functions: each file says under which contract it works
@@ -21,6 +22,7 @@ pub mod loader;
 pub mod routes;
 pub mod slots;
 pub mod start;
+pub mod submit;
 pub mod sys;
 pub mod thread;
 

@@ -5,6 +5,7 @@ use crate::hooked::{hooked_json, hooked_lines, write_hooked};
 use crate::stacks;
 use crate::streams::stream;
 use crate::style::{Styles, push_styled};
+use crate::submission::{self, submission_json};
 use crate::values::write_logs;
 use crate::values_json::{Arguments, Json};
 use cutap_trace::{Call, Exit, Returned};
@@ -86,6 +87,8 @@ const FIELDS: &[Field] = &[
     Field::new("error", |c| F::Bool(c.exit.is_some_and(Exit::is_error))),
     Field::new("start_ns", |c| F::Number(c.call.start_ns)),
     Field::new("duration_ns", |c| c.exit.and_then(|exit| exit.duration_ns).map_or(F::Null, F::Number)),
+    Field::new("submission", |c| c.exit.and_then(submission_json).map_or(F::Absent, F::Json))
+        .in_exports(|c, to| to.push_str(&c.exit.and_then(submission::lines).unwrap_or_default().join("\n"))),
     Field::new("kernel", |c| c.kernel().map_or(F::Null, |kernel| F::Text(kernel)))
         .in_text(Part::Head, |c, styles, to| {
             if let Some(kernel) = c.kernel() {

@@ -37,6 +37,7 @@ mod shape;
 mod stacks;
 mod streams;
 mod style;
+mod submission;
 mod summary;
 mod switched;
 mod table;

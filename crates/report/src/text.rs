@@ -10,6 +10,7 @@ use crate::notes::notes;
 use crate::shape::shorten;
 use crate::stacks;
 use crate::style::{Styles, push_styled};
+use crate::submission;
 use crate::text_format::{TextFormat, TimeColumn, TimeState};
 use crate::text_parts::{asked, tag};
 use crate::units::{decimal, word, write_time};
@@ -127,6 +128,10 @@ impl<W: io::Write> Text<W> {
             // A late call, which was closed before.
             None => (exit.late, true, exit.late),
         };
+        if !opened && let Some(lines) = submission::lines(exit) {
+            self.open_top(&call.thread)?;
+            return self.submission(exit, &lines);
+        }
         let kernel = if opened || exit.state != State::Returned { None } else { kernel_line(exit, &mut self.decoder) };
         if let Some(line) = kernel {
             self.open_top(&call.thread)?;
@@ -163,6 +168,21 @@ impl<W: io::Write> Text<W> {
         self.line.push('>');
         self.end_style(took);
         self.flush_line()
+    }
+
+    /// A call of the layer `submit`: a line for the channel, and one for each thing that is done.
+    fn submission(&mut self, exit: &Exit, lines: &[String]) -> io::Result<()> {
+        let call = &exit.call;
+        for (n, line) in lines.iter().enumerate() {
+            self.start(&call.thread, call.depth + u32::from(n > 0), call.start_ns);
+            if n == 0 {
+                self.styled(self.styles.tag, "[submit]");
+                self.line.push(' ');
+            }
+            self.line.push_str(line);
+            self.flush_line()?;
+        }
+        Ok(())
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {

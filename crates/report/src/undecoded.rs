@@ -28,7 +28,8 @@ impl Row {
 /// Functions with undecoded arguments, and functions without a description, the most frequent first.
 fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
     let mut merged: BTreeMap<(bool, String, String), Row> = BTreeMap::new();
-    for raw in &end.raw {
+    // What a ring got is shown in another form.
+    for raw in end.raw.iter().filter(|raw| raw.function.layer != Layer::SUBMIT) {
         let f = &raw.function;
         // A static runtime would have the name of its program.
         let library = match f.layer {

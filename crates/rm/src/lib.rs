@@ -112,6 +112,8 @@ mod tables;
 mod tree;
 #[cfg(feature = "alloc")]
 mod walk;
+#[cfg(feature = "alloc")]
+pub mod work;
 
 pub use error::Error;
 #[cfg(feature = "alloc")]

@@ -114,6 +114,16 @@ reasons! {
     HIDDEN_TABLE_LEFT = 48;
     /// Own footprint: a runtime fills the record of a report, or looks for the name of a kernel.
     HIDDEN_FOOTPRINT = 49;
+    /// Its ring or USERD is not mapped where the process reads it; or the table of channels is full.
+    CHANNEL_NOT_READ = 50;
+    /// Entries whose commands, or descriptors that, are in memory that the process has not mapped.
+    SUBMISSION_NOT_READ = 51;
+    /// More commands than are kept of one driver call.
+    SUBMISSION_CUT = 52;
+    /// Submissions that were found while several threads were in driver calls.
+    SUBMISSION_SHARED = 53;
+    /// Submissions by calls that were not recorded.
+    SUBMISSION_MISSED = 54;
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub mod record;
 pub mod ring;
 mod shape;
 pub mod stack;
+pub mod submission;
 mod words;
 
 /// First word of every file of a run directory: "CUTAPRUN" in little endian.

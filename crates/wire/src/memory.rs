@@ -19,6 +19,14 @@ pub mod what {
     /// No bytes: the call was answered by `--deny` or `--fail`, and did not reach the kernel. The address is the
     /// status.
     pub const ANSWERED: u8 = 4;
+    /// Of a submission: new entries of the ring; the address is the GPU's.
+    pub const ENTRIES: u8 = 5;
+    /// The same: commands that an entry leads to.
+    pub const COMMANDS: u8 = 6;
+    /// The same: a launch descriptor that lies in memory.
+    pub const DESCRIPTOR: u8 = 7;
+    /// The same: the class of each of the eight subchannels before the first command, four bytes each.
+    pub const CLASSES: u8 = 8;
 }
 
 /// Words of the record before the bytes.

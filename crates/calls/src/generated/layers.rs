@@ -15,6 +15,8 @@ impl Layer {
     pub const HIDDEN: Layer = Layer(4);
     /// Functions of libc by which a watched library reaches the kernel: ioctl, open, mmap, and getenv.
     pub const KERNEL: Layer = Layer(5);
+    /// What a driver call adds to the rings of the GPU's channels: commands, launch descriptors, semaphores.
+    pub const SUBMIT: Layer = Layer(6);
 }
 
 /// All of them, by number.
@@ -24,4 +26,5 @@ pub static LAYERS: &[LayerRow] = &[
     LayerRow { layer: Layer::DRIVER, name: "driver", letter: b'd', asked: false },
     LayerRow { layer: Layer::HIDDEN, name: "hidden", letter: b'h', asked: true },
     LayerRow { layer: Layer::KERNEL, name: "kernel", letter: b'k', asked: true },
+    LayerRow { layer: Layer::SUBMIT, name: "submit", letter: b's', asked: true },
 ];

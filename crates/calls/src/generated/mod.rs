@@ -8,5 +8,6 @@ pub mod kernel;
 pub mod known;
 pub mod layers;
 pub mod libc;
+pub mod submission;
 pub mod tracked;
 pub mod watched;

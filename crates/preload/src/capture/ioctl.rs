@@ -5,8 +5,8 @@
 
 use super::answers;
 use super::copy::{checked, program_words};
-use crate::slots::table;
 use crate::slots::thunks_x86_64::Frame;
+use crate::slots::{hooks, table};
 use crate::start;
 use crate::sys;
 use crate::thread::block::ThreadState;
@@ -49,6 +49,7 @@ impl Ioctl {
 
 /// The hook, on the way in, behind recording's. False: the call is answered.
 pub fn before(frame: &mut Frame) -> bool {
+    hooks::extension(|of| (of.before_request)(frame));
     let name = table::name_of(frame.slot);
     let mut path = [0; PATH];
     let fd = descriptor(name, &frame.args);
@@ -74,15 +75,16 @@ pub fn before(frame: &mut Frame) -> bool {
 
 /// The hook, on the way out, before recording's.
 pub fn after(frame: &mut Frame) {
-    let Some(b) = record::of(frame) else { return };
     let name = table::name_of(frame.slot);
+    let (mut path, [fd, ..]) = ([0; PATH], frame.args);
+    let looked_at = frame.recorded != 0 || hooks::is_extended();
+    let ioctl = (name == b"ioctl" && looked_at).then(|| Ioctl::of(&frame.args, file_of(fd as i32, &mut path)));
+    hooks::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
+    let Some(b) = record::of(frame) else { return };
     let [result, _] = frame.result;
     let mut kept = Kept::new(b, frame, what::AFTER);
-    if name == b"ioctl" {
-        let mut path = [0; PATH];
-        let [fd, ..] = frame.args;
-        let ioctl = Ioctl::of(&frame.args, file_of(fd as i32, &mut path));
-        kept.ioctl(&ioctl);
+    if let Some(ioctl) = &ioctl {
+        kept.ioctl(ioctl);
     }
     // Functions that return an address fail with -1, too; getenv leaves errno alone.
     let failed = if name.starts_with(b"fopen") { result == 0 } else { result as i32 == -1 };

@@ -14,9 +14,9 @@ const LOAD: u64 = 0x6b65_726e_656c;
 /// The numbers of such loads: libc's, and those of libraries in front of it that have functions of these names.
 static LOADS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
-/// Whether the layer was asked for.
+/// Whether the layer was asked for, or `submit`, which follows the same calls.
 pub fn is_on() -> bool {
-    start::armed::holds_layer(Layer::KERNEL.number())
+    start::armed::holds_layer(Layer::KERNEL.number()) || crate::slots::hooks::is_extended()
 }
 
 /// Whether an object's calls of these functions are wanted.

@@ -4,10 +4,14 @@
 
 use super::table;
 use super::thunks_x86_64::Frame;
+use crate::capture::ioctl::Ioctl;
 use crate::capture::{call_stack, ioctl};
+use crate::loader::objects::Object;
 use crate::routes::{export_table, handles, proc_address};
 use crate::start;
 use crate::thread::record;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Release};
 use cutap_calls::{Layer, Role, has_role};
 use cutap_wire::control;
 use cutap_wire::names::route;
@@ -22,31 +26,34 @@ pub struct Hook {
 
 /// Bit of the recording hook.
 pub const RECORD: u32 = 1 << 0;
-const PROC_ADDRESS: u32 = 1 << 1;
-const EXPORT_TABLE: u32 = 1 << 2;
+/// The rings of the GPU's channels are looked at after the call and all other hooks, before its end is recorded.
+pub const SUBMIT: u32 = 1 << 1;
+const PROC_ADDRESS: u32 = 1 << 2;
+const EXPORT_TABLE: u32 = 1 << 3;
 /// See `RECORD_FOOTPRINT`.
-pub const FOOTPRINT: u32 = 1 << 3;
+pub const FOOTPRINT: u32 = 1 << 4;
 /// Bits of a function of which calls may be our own footprint.
 pub const RECORD_FOOTPRINT: u32 = RECORD | FOOTPRINT;
-const HANDLES: u32 = 1 << 4;
-const UNLOAD: u32 = 1 << 5;
+const HANDLES: u32 = 1 << 5;
+const UNLOAD: u32 = 1 << 6;
 /// Bits of the hooks that keep a module's image: it is the second argument, or the first.
-pub const IMAGE: u32 = 1 << 6;
+pub const IMAGE: u32 = 1 << 7;
 /// See `IMAGE`.
-pub const IMAGE_FIRST: u32 = 1 << 7;
-const RANGE_ON: u32 = 1 << 8;
-const RANGE_OFF: u32 = 1 << 9;
+pub const IMAGE_FIRST: u32 = 1 << 8;
+const RANGE_ON: u32 = 1 << 9;
+const RANGE_OFF: u32 = 1 << 10;
 /// The caller's stack is kept. Not before recording: it needs the call's number.
-pub const STACK: u32 = 1 << 10;
+pub const STACK: u32 = 1 << 11;
 /// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces precede the
 /// call's end.
-pub const KERNEL: u32 = 1 << 11;
+pub const KERNEL: u32 = 1 << 12;
 /// The image that is linked is kept.
-const LINKED: u32 = 1 << 12;
+const LINKED: u32 = 1 << 13;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 13] = [
+static HOOKS: [Hook; 14] = [
     Hook { before: record::before, after: record::after },
+    Hook { before: extended, after: extended_after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
     Hook { before: pass, after: nothing },
@@ -60,6 +67,50 @@ static HOOKS: [Hook; 13] = [
     Hook { before: ioctl::before, after: ioctl::after },
     Hook { before: made_here, after: nothing },
 ];
+
+/// A layer that needs all that is here, and that nothing here needs: `crate::submit`.
+pub struct Extension {
+    /// Whether the layer was asked for.
+    pub is_on: fn() -> bool,
+    /// Whether a function of the driver has the hook `SUBMIT`.
+    pub submits: fn(&[u8]) -> bool,
+    /// Whether the layer needs the calls of a function of libc.
+    pub follows: fn(&[u8]) -> bool,
+    /// A function of this library, the driver, has the hook. Only under the loader's lock.
+    pub announce: fn(&Object),
+    /// The hook.
+    pub hook: Hook,
+    /// Before a call of a function of libc.
+    pub before_request: fn(&Frame),
+    /// After it; the request, where it is an ioctl.
+    pub after_request: fn(&Frame, Option<&Ioctl>),
+    /// At start: no table is in use.
+    pub close: fn(),
+    /// In a forked child.
+    pub forked: fn(),
+}
+
+static EXTENSION: AtomicPtr<Extension> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The constructor adds it before anything starts.
+pub fn extend(with: &'static Extension) {
+    EXTENSION.store(core::ptr::from_ref(with).cast_mut(), Release);
+}
+/// What it answers, if there is one.
+pub fn extension<R>(ask: impl FnOnce(&'static Extension) -> R) -> Option<R> {
+    // SAFETY: null or a static.
+    unsafe { EXTENSION.load(Acquire).as_ref() }.map(ask)
+}
+/// Whether there is one, and its layer was asked for.
+pub fn is_extended() -> bool {
+    extension(|of| (of.is_on)()) == Some(true)
+}
+fn extended(frame: &mut Frame) -> bool {
+    extension(|of| (of.hook.before)(frame)) != Some(false)
+}
+fn extended_after(frame: &mut Frame) {
+    extension(|of| (of.hook.after)(frame));
+}
 
 fn pass(_: &mut Frame) -> bool {
     true
@@ -149,7 +200,8 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
         (Role::LoadsImage, IMAGE, true),
         (Role::LinksImage, LINKED, true),
     ];
-    roles.into_iter().filter(|(role, _, now)| *now && has_role(name, *role)).fold(0, |all, (_, bit, _)| all | bit)
+    let own = if extension(|of| (of.is_on)() && (of.submits)(name)) == Some(true) { SUBMIT } else { 0 };
+    roles.into_iter().filter(|(role, _, now)| *now && has_role(name, *role)).fold(own, |all, (_, bit, _)| all | bit)
 }
 
 /// Runs the hooks of `set` before the call; false when one of them answered.

@@ -214,10 +214,15 @@ pub fn take_number() -> Option<u32> {
     taken
 }
 
+/// A number that no thunk has.
+pub fn number_without_thunk() -> u32 {
+    NEXT_RUNTIME.fetch_add(1, Relaxed)
+}
+
 /// A number for a function of a runtime instance, with its name in the stream; `words` that the records of
 /// its parameter block have.
 pub fn runtime_slot(instance: u32, callback: u32, words: u8, name: &[u8]) -> u32 {
-    let n = NEXT_RUNTIME.fetch_add(1, Relaxed);
+    let n = number_without_thunk();
     let text = Name {
         kind: kind::RUNTIME_SLOT,
         ticks: 0,
@@ -317,8 +322,9 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
             hooks |= super::hooks::STACK;
         }
     }
-    // Nothing is done to a function of the kernel layer that is not recorded.
-    if of_kernel && hooks & super::hooks::RECORD == 0 {
+    // Nothing is done to a function of the kernel layer that is neither recorded nor followed.
+    let followed = of_kernel && super::hooks::extension(|of| (of.is_on)() && (of.follows)(name)) == Some(true);
+    if of_kernel && !followed && hooks & super::hooks::RECORD == 0 {
         return None;
     }
     let layer = hook_layer(of);
@@ -333,6 +339,9 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     }
     let n = take_number()?;
     start::announce(owner);
+    if hooks & super::hooks::SUBMIT != 0 {
+        super::hooks::extension(|of| (of.announce)(owner));
+    }
     let row = if cxx { 0 } else { capture::find(name, false, owner.major()) };
     let shape = capture::of(row).map_or(shape(6, 0, 0), |r| shape(r.ints, r.vectors, r.stack));
     let hidden = if shown { 0 } else { HIDDEN };

@@ -138,6 +138,7 @@ pub fn begin(environment: *const *const u8) {
 /// Nobody has written to them yet: whoever does, starts us first.
 fn close_tables() {
     crate::slots::table::close();
+    crate::slots::hooks::extension(|of| (of.close)());
     thread::block::close();
     routes::first_call::close();
     routes::handles::close();

@@ -148,6 +148,7 @@ fn forked(word: &AtomicU32) {
         loader::notice::forked();
         routes::instances::forked();
         crate::hook::thread::forked();
+        crate::slots::hooks::extension(|of| (of.forked)());
         word.store(HERE, Release);
         agree();
     } else {

@@ -4,6 +4,7 @@ mod blob;
 mod commands_page;
 mod follow;
 mod overlay;
+mod places;
 mod release;
 mod resolve;
 mod rows;

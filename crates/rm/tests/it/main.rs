@@ -9,4 +9,5 @@ mod properties;
 mod submission;
 mod tables;
 mod transcript;
+mod work;
 mod writer;

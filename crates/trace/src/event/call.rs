@@ -148,13 +148,13 @@ impl Call {
     pub fn stack(&self) -> Option<&Stack> {
         self.stack.as_deref()
     }
-    /// What was kept of a call of the layer `kernel` beside its words. Whole when the call has ended.
+    /// What was kept of a call of the layers `kernel` and `submit` beside its words. Whole when the call has ended.
     pub fn pieces(&self) -> Pieces {
         self.pieces.as_deref().cloned().unwrap_or_default()
     }
-    /// The call that a call of the layer `kernel` was made from.
+    /// The call that a call of the layers `kernel` and `submit` was made from.
     pub fn around(&self) -> Option<&Arc<Call>> {
-        self.parent.as_ref().filter(|_| self.function.layer == Layer::KERNEL)
+        self.parent.as_ref().filter(|_| matches!(self.function.layer, Layer::KERNEL | Layer::SUBMIT))
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> &[Hooked] {

@@ -14,6 +14,19 @@ pub struct Piece {
     pub bytes: Vec<u8>,
 }
 
+/// A piece of what a call of the layer `submit` found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// One of `cutap_wire::memory::what`.
+    pub what: u8,
+    /// The GPU's address.
+    pub address: u64,
+    /// How many bytes are meant.
+    pub meant: u32,
+    /// Those that could be read.
+    pub bytes: Vec<u8>,
+}
+
 /// All that is known of a call of the layer `kernel` beside its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pieces {
@@ -29,6 +42,8 @@ pub struct Pieces {
     pub caller: Option<Arc<str>>,
     /// Memory, in the order in which it was read.
     pub memory: Vec<Piece>,
+    /// What a call of the layer `submit` found, in the order in which it was read.
+    pub submitted: Vec<Submitted>,
 }
 
 /// Bytes that are put together for one call at most; a recording that was tampered with could name more.
@@ -43,6 +58,7 @@ impl Pieces {
             what::FILE => return self.file = Some(String::from_utf8_lossy(piece.bytes).into_owned()),
             what::ERRNO => return self.errno = i32::try_from(piece.address).ok(),
             what::ANSWERED => return self.answered = Some(piece.address as u32),
+            what::ENTRIES | what::COMMANDS | what::DESCRIPTOR | what::CLASSES => return self.submission(piece),
             _ => return,
         };
         if self.memory.iter().map(|p| p.bytes.len()).sum::<usize>() + piece.bytes.len() > MOST {
@@ -55,6 +71,26 @@ impl Pieces {
                 last.bytes.extend_from_slice(piece.bytes);
             }
             _ => self.memory.push(Piece { address: piece.address, after, bytes: piece.bytes.to_vec() }),
+        }
+    }
+
+    fn submission(&mut self, piece: &MemoryPiece<'_>) {
+        let MemoryPiece { what, address, meant, bytes, .. } = *piece;
+        if self.submitted.iter().map(|p| p.bytes.len()).sum::<usize>() + bytes.len() > MOST {
+            return;
+        }
+        // Commands of one entry that are longer than a record continue in the next.
+        let end = |last: &Submitted| last.address.wrapping_add(last.bytes.len() as u64);
+        match self.submitted.last_mut() {
+            Some(last)
+                if what == what::COMMANDS
+                    && last.what == what
+                    && end(last) == address
+                    && last.meant.checked_sub(last.bytes.len() as u32) == Some(meant) =>
+            {
+                last.bytes.extend_from_slice(bytes);
+            }
+            _ => self.submitted.push(Submitted { what, address, meant, bytes: bytes.to_vec() }),
         }
     }
 

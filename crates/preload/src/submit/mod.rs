@@ -1,0 +1,91 @@
+//! The layer `submit`: what a driver call adds to the rings of the GPU's channels is read back after it, from memory
+//! that the driver's library has mapped. Nothing is written, and no system call is made for it but to test a page.
+//!
+//! * [`track`] follows requests to the kernel driver: which memory is where, which channels there are.
+//! * [`memory`] has that memory.
+//! * [`rings`] has the channels, with one cursor each, and writes what is new into this thread's ring.
+//! * [`commands`] finds launch descriptors that are not among the commands.
+//! * [`callers`] knows whether several threads may have submitted it.
+//!
+//! Meaning is outside: `cutap_rm::submit`.
+
+mod callers;
+mod commands;
+mod lock;
+mod memory;
+mod rings;
+mod track;
+
+use crate::loader::live;
+use crate::loader::objects::Object;
+use crate::slots::hooks::{Extension, Hook};
+use crate::slots::thunks_x86_64::Frame;
+use crate::start;
+use crate::thread::record;
+use cutap_calls::{Layer, Role, has_role};
+use cutap_wire::submission::flag;
+
+/// The layer, for the constructor.
+pub static LAYER: Extension = Extension {
+    is_on,
+    submits: is_submitting,
+    follows: track::is_followed,
+    announce,
+    hook: Hook { before, after },
+    before_request: track::before,
+    after_request: track::after,
+    close: memory::close,
+    forked,
+};
+
+/// Whether the layer was asked for.
+fn is_on() -> bool {
+    start::armed::holds_layer(Layer::SUBMIT.number())
+}
+
+/// Whether the rings are looked at after calls of this driver function.
+fn is_submitting(name: &[u8]) -> bool {
+    !has_role(name, Role::NeverSubmits)
+}
+
+/// A function of the driver has the hook. Only under the loader's lock.
+fn announce(driver: &Object) {
+    // What makes the number of this load another than the driver's.
+    const LOAD: u64 = 0x7375_626d_6974;
+    rings::announce(&driver.as_load(Layer::SUBMIT.number(), live::load_id_as(driver, LOAD)));
+}
+
+/// The hook, on the way in.
+fn before(frame: &mut Frame) -> bool {
+    if let Some(b) = record::ready() {
+        frame.word = u64::from(callers::enter(&raw const *b as usize, frame.stack as usize));
+        if frame.word != 0 {
+            lock::alone(|| rings::look(b, frame, flag::BEFORE));
+        }
+    }
+    true
+}
+
+/// The hook, on the way out, before recording's.
+fn after(frame: &mut Frame) {
+    match record::ready() {
+        None => rings::missed(),
+        Some(b) => {
+            lock::alone(|| rings::look(b, frame, 0));
+            if frame.word != 0 {
+                callers::leave(&raw const *b as usize);
+            }
+        }
+    }
+}
+
+/// A forked child.
+fn forked() {
+    lock::forked();
+    callers::forget();
+    lock::alone(|| {
+        // SAFETY: under the lock.
+        unsafe { memory::forget() };
+        rings::forget();
+    });
+}

@@ -1,0 +1,83 @@
+//! The layer `submit`: what a driver puts into the rings of a GPU's channels, read back in the process. A model of the
+//! kernel driver hands out memory files; the driver writes commands there as libcuda does.
+
+use cutap_e2e::{cutap, finish, out, scratch};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// `cutap trace WORDS -o FILE -- submits`: the file, and what cutap said.
+fn run(words: &[&str]) -> String {
+    let folder = scratch("submit");
+    let file = folder.join("out");
+    let mut command = Command::new(cutap());
+    command.arg("trace").args(words).arg("-o").arg(&file).arg("--").arg(out().join("submits"));
+    let done = finish(&mut command);
+    assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+    std::fs::read_to_string(&file).unwrap()
+}
+
+/// Without times, processes and addresses of the program's own memory.
+fn normal(text: &str) -> String {
+    let mut all = String::new();
+    for line in text.lines().filter(|l| !l.starts_with("cutap: all lines") && !l.contains("cutap report")) {
+        let line = line.rsplit_once(" <").map_or(line, |(line, _)| line);
+        let line = match line.split_once(' ') {
+            Some((ids, rest)) if ids.contains('/') && ids.bytes().all(|b| b.is_ascii_digit() || b == b'/') => rest,
+            _ => line,
+        };
+        let (from, to) = (line.find("kernelParams=0x"), line.find(", extra="));
+        all += &match (from, to) {
+            (Some(from), Some(to)) => format!("{}kernelParams=ADDRESS{}\n", &line[..from], &line[to..]),
+            _ => format!("{line}\n"),
+        };
+    }
+    all
+}
+
+#[test]
+fn each_submission_below_its_call() {
+    let text = normal(&run(&["-e", "submit,driver"]));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/submit.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default());
+}
+
+#[test]
+fn off_unless_it_is_asked_for() {
+    for words in [&[][..], &["-e", "driver"], &["-e", "kernel,driver"]] {
+        let text = run(words);
+        assert!(text.contains("cuLaunchKernel") && !text.contains("[submit]"), "{words:?}: {text}");
+    }
+}
+
+/// Alone, with the layer `kernel`, and where the driver calls are not recorded.
+#[test]
+fn with_other_layers() {
+    let launches = |text: &str| text.matches("launch grid").count();
+    let (alone, kernel) = (run(&["-e", "submit"]), run(&["-e", "submit,kernel"]));
+    assert_eq!((launches(&alone), launches(&kernel)), (2, 2), "{alone}{kernel}");
+    assert!(kernel.contains("[kernel]") && !alone.contains("[kernel]"), "{alone}");
+    let others = run(&["-e", "submit,!driver"]);
+    assert!(launches(&others) == 2 && !others.contains("cuLaunchKernel"), "{others}");
+    assert!(others.contains("by a call that is not recorded"), "{others}");
+}
+
+#[test]
+fn json_has_entries_methods_and_fields() {
+    let text = run(&["-e", "submit,driver", "--json"]);
+    let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let submissions: Vec<&Value> = all.iter().map(|call| &call["submission"]).filter(|s| !s.is_null()).collect();
+    assert_eq!(submissions.len(), 9, "{text}");
+    // The ring has four entries: the fifth is at the place of the first.
+    let firsts: Vec<u64> = submissions.iter().map(|s| s["first"].as_u64().unwrap()).collect();
+    assert_eq!(firsts, [0, 1, 2, 3, 0, 1, 2, 3, 0]);
+    let launch = submissions[2]["steps"].as_array().unwrap().iter().find(|step| step["do"] == "launch").unwrap();
+    assert_eq!((&launch["grid"], &launch["fields"]["GRID_WIDTH"]), (&[7, 5, 3].into(), &"0x7".into()), "{launch}");
+    let methods = submissions[4]["methods"].to_string();
+    assert!(methods.contains(r#"[4,"LAUNCH_DMA","0x182"]"#), "{methods}");
+    assert_eq!((&submissions[6]["flags"][0], &submissions[5]["not_read"]), (&"shared".into(), &28.into()));
+    assert_eq!(submissions[1]["flags"][0], "before_the_call");
+}

@@ -1,6 +1,8 @@
 //! Builds the preload, the simulated driver and its NVML, and hands their paths to `main.rs`, which embeds them:
 //! `cutap` is one file. The nested build has a target folder of its own and none of the outer build's
 //! settings: what is injected into programs is always the release build, with the flags it needs.
+//! Debug and release builds of `cutap`, the tests of the simulated driver and `cargo xtask tidy` share that folder: the
+//! libraries are built once. Words that differ from these would build them again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,13 +79,25 @@ fn hash(files: &[PathBuf]) -> u64 {
     h
 }
 
-/// Builds one library with `cargo rustc` and returns where it lies.
+/// The target folder of the nested build, in the outer one: `target/inside`.
+fn inside() -> PathBuf {
+    let out = PathBuf::from(var("OUT_DIR"));
+    // target/debug/build/cutap-0123456789abcdef/out
+    out.ancestors().nth(4).expect("build scripts run in cargo's target folder").join("inside")
+}
+
+/// Builds one library with `cargo rustc` and returns where it lies. It is a copy: `main.rs` must embed what was hashed
+/// here, even if another build writes to the common folder in between.
 fn build(root: &Path, package: &str, cargo: &[&str], rustc: &[&str]) -> PathBuf {
-    let (target, folder) = (var("TARGET"), PathBuf::from(var("OUT_DIR")).join("inside"));
+    let (target, folder) = (var("TARGET"), inside());
+    let other_target = target != var("HOST");
     let mut command = Command::new(var("CARGO"));
     command.args(["rustc", "--release", "--lib", "--crate-type", "cdylib", "--package", package]);
     command.arg("--manifest-path").arg(root.join("Cargo.toml"));
-    command.arg("--target-dir").arg(&folder).args(["--target", &target]);
+    command.arg("--target-dir").arg(&folder);
+    if other_target {
+        command.args(["--target", &target]);
+    }
     if root.join("Cargo.lock").exists() {
         command.arg("--locked");
     }
@@ -100,8 +114,10 @@ fn build(root: &Path, package: &str, cargo: &[&str], rustc: &[&str]) -> PathBuf 
         panic!("building {package}, which cutap carries inside, failed; the reason stands above");
     }
     let file = format!("lib{}.so", package.replace('-', "_"));
-    let path = folder.join(target).join("release").join(file);
-    assert!(path.is_file(), "building {package} left no {}", path.display());
+    let built = if other_target { folder.join(target) } else { folder }.join("release").join(&file);
+    let path = PathBuf::from(var("OUT_DIR")).join(&file);
+    std::fs::copy(&built, &path)
+        .unwrap_or_else(|e| panic!("building {package} left no {} that can be copied: {e}", built.display()));
     path
 }
 

@@ -1,36 +1,74 @@
 #!/bin/bash
 # Runs cudest on a real GPU: results, measurements beside libcuda, faults last. DIR has the programs `hopper` and `vecadd`
 # of crates/cudest/examples, kernels*.cubin, and cudest_libcuda.c. Usage: cudest.sh DIR [PART...]
+# Parts: bench check uvm code random keep cooperative processes minute faults. `minute` runs alone.
 cd "$1" || exit 1
 shift
-parts=" ${*:-check bench processes minute faults} "
+parts=" ${*:-bench check uvm cooperative code random keep processes minute faults} "
 chmod +x hopper vecadd
-run_() { timeout -k 2 "$1" ./hopper "${@:2}" 2>&1 | cut -c1-500; }
+run_() { timeout -k 2 "$1" ./hopper "${@:2}" 2>&1 | cut -c1-1500; }
 test_() { run_ "$1" kernels.cubin "${@:2}"; }
 xids() { dmesg 2>/dev/null | grep -iE "xid|gsp" | tail -n "${1:-3}"; }
+has() { [[ $parts == *" $1 "* ]] && echo "== $1, $SECONDS s"; }
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv,noheader
 [[ -x ./cutap ]] && ./cutap devices
 
-if [[ $parts == *" bench "* ]]; then
+if has bench; then
   gcc -O2 -o libcuda_ cudest_libcuda.c -ldl
   for round in 1 2; do
     for t in launch streams; do echo "libcuda $(timeout 30 ./libcuda_ kernels.cubin $t)"; test_ 30 $t; done
     for i in 1 2 3; do timeout 20 ./libcuda_ kernels.cubin first; timeout 20 ./vecadd kernels.cubin; done
+    echo "libcuda $(timeout 60 ./libcuda_ kernels.cubin bandwidth)"
+    test_ 60 bandwidth
   done
-  for t in launch-keep launch-idle streams-keep overlap overlap-keep overlap-idle; do test_ 20 $t; done
-  echo "libcuda $(timeout 60 ./libcuda_ kernels.cubin bandwidth)"; test_ 60 bandwidth
+  echo "libcuda $(timeout 20 ./libcuda_ kernels.cubin use)"
+  test_ 10 requests
+  test_ 10 requests@uvm
+  for t in launch@keep launch@idle streams@keep streams@idle overlap overlap@keep overlap@idle; do test_ 20 $t; done
 fi
-if [[ $parts == *" check "* ]]; then
-  for t in kernels shapes globals large local chain chain-idle random=10000 copies pageable memory mapping events matmul contexts fork; do test_ 10 $t; done
+if has check; then
+  for t in kernels shapes globals large local chain chain@idle random=10000 copies within fills pageable memory mapping \
+    events matmul contexts use fork; do test_ 10 $t; done
   for cubin in kernels-*.cubin; do echo "$cubin:"; for t in kernels shapes globals matmul; do run_ 10 $cubin $t; done; done
 fi
-if [[ $parts == *" minute "* ]]; then (run_ 80 kernels.cubin spin=60) & fi
-if [[ $parts == *" processes "* ]]; then
+if has uvm; then
+  for i in 1 2 3; do timeout 20 ./vecadd kernels.cubin 65536 uvm; done
+  for t in mode kernels shapes globals large local chain random=10000 copies within fills pageable memory mapping events \
+    matmul contexts use cooperative launch streams bandwidth; do test_ 15 $t@uvm; done
+fi
+if has cooperative; then
+  test_ 20 cooperative
+  test_ 20 cooperative@uvm
+  [[ -e cg.cubin ]] && test_ 20 cooperative=cg.cubin
+fi
+if has code; then
+  nvcc=$(command -v nvcc || ls /usr/local/cuda*/bin/nvcc 2>/dev/null | head -n 1)
+  [[ -n $nvcc ]] && PATH=$PATH:$(dirname "$nvcc")
+  for f in small*.fatbin small.ptx; do test_ 20 code=$f; done
+  for mode in "" -no-compress -compress-mode=speed -compress-mode=size; do
+    [[ -n $nvcc ]] && "$nvcc" -fatbin $mode -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -o own.fatbin small.cu &&
+      { echo "nvcc -fatbin $mode"; test_ 20 code=own.fatbin; }
+  done
+  echo "an error, since there is no compiler:"
+  CUTAP_PTXAS=/none test_ 20 code=small.ptx
+fi
+if has random; then
+  # Waits between streams, by one process and by two: a lane that stops shows here.
+  for i in $(seq 15); do test_ 8 random=10000; done
+  for i in $(seq 10); do test_ 8 random=3000 & test_ 8 random=3000 & wait -n; wait -n; done
+fi
+if has keep; then
+  for t in chain random=10000 copies events gate; do test_ 10 $t@keep; done
+  test_ 10 gate
+  for round in $(seq 15); do echo "two processes:"; test_ 10 random=3000@keep & test_ 10 random=3000@keep & wait -n; wait -n; done
+fi
+if has processes; then
   for round in 1 2 3; do echo "two processes:"; test_ 10 random=3000 & test_ 10 random=3000 & wait -n; wait -n; done
   echo "kill -9 during a kernel:"; ./hopper kernels.cubin spin=20 & victim=$!; sleep 1.5; kill -9 $victim; wait $victim 2>/dev/null; test_ 10 kernels
 fi
+if has minute; then test_ 80 spin=60; xids; fi
 wait
-if [[ $parts == *" faults "* ]]; then
-  for t in pointer trap kernels; do test_ 10 $t; xids; done
+if has faults; then
+  for t in pointer trap kernels pointer@uvm kernels; do test_ 10 $t; xids; done
 fi
 xids 10

@@ -1,5 +1,5 @@
 /* The measurements of `hopper` (crates/cudest/examples) through libcuda: the same kernels, sizes and loops.
- * usage: cudest_libcuda CUBIN first|launch|streams|bandwidth   prints name=value pairs */
+ * usage: cudest_libcuda CUBIN first|launch|streams|bandwidth|use   prints name=value pairs */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,6 +50,10 @@ int main(int c, char **v)
     CK(cuMemAlloc_v2(&A, 1 << 20));
     uint64_t B = A + 4096, C = A + 8192; n = 256; void *args[] = { &A, &B, &C, &n }; double w[16], q[16];
 #define ONE(s) CK(cuLaunchKernel(add, 1, 1, 1, 256, 1, 1, 0, s, args, 0))
+    if (!strcmp(v[2], "use")) {
+        printf("with 16 streams, in MiB: "); fflush(stdout);
+        int r = system("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits; grep VmRSS /proc/$PPID/status"); (void)r;
+    }
     if (!strcmp(v[2], "launch")) {
         for (int i = 0; i < 100; i++) ONE(st[0]);
         CK(cuStreamSynchronize(st[0]));

@@ -2,8 +2,8 @@
 
 For each workload: the same output without cutap and with `-e hidden`; the calls of each hidden function as cutap and as
 an independent counter (hidden_counter.c) see them in one run; from which library and inside which public call they are
-made; and which functions can be answered with CUDA_SUCCESS with the same output. Writes result.json and measured.toml
-(for api/export-tables) to --out.
+made; and which functions can be answered with CUDA_SUCCESS with the same output. Writes result.json to --out, of which
+hidden_measured.py makes rows for api/export-tables. With --toolkit only programs of single toolkit libraries are run.
 """
 
 import argparse
@@ -25,11 +25,29 @@ PROGRAMS = os.path.join(HERE, "programs")
 ALONE = "hidden,!library,!runtime,!driver"
 # The runtime and the driver agree on these: a skipped call is no experiment.
 NOT_SKIPPED = ("6bd5fb6c", "c693336e", "263e8860")
+SKIPPED = ("torch_train", "torch_libs", "torch_matmul", "cupy_small", "jax_small")
 NCCL = (
     "import torch, torch.distributed as d; d.init_process_group('nccl', init_method='tcp://127.0.0.1:29517',"
     " rank=0, world_size=1); x = torch.ones(8, device='cuda'); d.all_reduce(x); print('nccl:', float(x.sum()));"
     " d.destroy_process_group()"
 )
+
+
+TOOLKIT = {"cublas": "cublas", "cufft": "cufft", "cusolver": "cusolver", "cudnn": "cudnn", "nvrtc": "nvrtc", "nvjitlink": "nvJitLink"}
+
+
+def toolkit_workloads(toolkits):
+    """One program for each library of each LABEL=FOLDER."""
+    found = []
+    for label, folder in (toolkit.split("=", 1) for toolkit in toolkits):
+        libraries = f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":")
+        for name, library in TOOLKIT.items():
+            if not glob.glob(os.path.join(folder, f"lib{library}.so.*")):
+                print(f"skipped: {name} {label} (no lib{library} in {folder})")
+                continue
+            program = [sys.executable, os.path.join(PROGRAMS, "toolkit.py"), name, folder]
+            found.append((f"{name} {label}", ["env", f"LD_LIBRARY_PATH={libraries}", *program], True))
+    return found
 
 
 def workloads(built):
@@ -184,10 +202,12 @@ def main():
     for name in ("cutap", "counter", "skip", "tables", "all-tables", "built", "out"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--seconds", type=float, default=100)
+    parser.add_argument("--toolkit", action="append", default=[], metavar="LABEL=FOLDER")
     args = parser.parse_args()
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        jobs = [(w, pool.submit(measure, *w, args)) for w in workloads(args.built)]
+        chosen = toolkit_workloads(args.toolkit) if args.toolkit else workloads(args.built)
+        jobs = [(w, pool.submit(measure, *w, args)) for w in chosen]
         results = [(w, *job.result()) for w, job in jobs]
         rows, plains = [r for _, r, _ in results], {w[0]: (w, p) for w, _, p in results}
         for r in rows:
@@ -198,8 +218,8 @@ def main():
         result = {"workloads": rows, "skip": [], "lengths": lengths(args.all_tables)}
         save(result, args.out)
         skipped = []
-        for name in ("torch_train", "torch_libs", "torch_matmul", "cupy_small", "jax_small"):
-            if name not in plains:
+        for name in SKIPPED + tuple(w[0] for w in chosen if args.toolkit):
+            if name not in plains or plains[name][1].code:
                 continue
             w, plain = plains[name]
             slots = [s for r in rows if r["name"] == name for s in r["slots"] if not s.startswith(NOT_SKIPPED)]

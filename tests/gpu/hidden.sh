@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Measures the layer hidden on this machine's GPU; see hidden.py. Needs a GPU with its driver, nvcc, gcc and Python.
 #
-#   tests/gpu/hidden.sh --cutap PATH --out DIR [--python PYTHON] [--seconds N]
+#   tests/gpu/hidden.sh --cutap PATH --out DIR [--python PYTHON] [--seconds N] [--toolkit LABEL=FOLDER]...
 #
+# With --toolkit: only programs of single toolkit libraries (programs/toolkit.py), of the libraries in FOLDER.
 # The tables are those of api/export-tables. Exit code: 0 where all counts are equal, 1 where some differ, 2 could not test.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-cutap= out= python=python3 seconds=100
+cutap= out= python=python3 seconds=100 toolkits=()
 while [ $# -gt 1 ]; do
     case $1 in
     --cutap) cutap=$2 ;;
     --out) out=$2 ;;
     --python) python=$2 ;;
     --seconds) seconds=$2 ;;
+    --toolkit) toolkits+=(--toolkit "$2") ;;
     *) echo "hidden.sh: unknown argument $1" >&2 && exit 2 ;;
     esac
     shift 2
@@ -44,4 +46,4 @@ open(built + "/all", "w").write("\n".join(all_tables))
 open(built + "/counted", "w").write("\n".join(counted) + "\n")
 PY
 exec "$python" "$here/hidden.py" --cutap "$cutap" --counter "$built/hidden_counter.so" --skip "$built/hidden_skip.so" \
-    --tables "$built/counted" --all-tables "$built/all" --built "$built" --out "$out" --seconds "$seconds"
+    --tables "$built/counted" --all-tables "$built/all" --built "$built" --out "$out" --seconds "$seconds" "${toolkits[@]}"

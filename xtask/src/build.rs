@@ -26,7 +26,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }
 
-/// The folder for finished builds.
+/// Cargo's target folder.
 pub(crate) fn target(root: &Path) -> PathBuf {
     root.join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
 }
@@ -36,13 +36,13 @@ pub(crate) fn release(root: &Path) -> PathBuf {
     target(root).join("release")
 }
 
-/// Builds the shared library that travels inside `cutap`, as the cli's build script does.
+/// Builds the shared library that travels inside `cutap`, as the cli's build script does: in the same folder, with the
+/// same words, so that it is built once.
 pub(crate) fn preload(root: &Path) -> Result<PathBuf> {
-    run(cargo(root).args(["rustc", "--quiet", "--package", "cutap-preload", "--release", "--lib"]).args([
-        "--crate-type",
-        "cdylib",
-        "--features",
-        "inject",
-    ]))?;
-    Ok(release(root).join("libcutap_preload.so"))
+    let inside = target(root).join("inside");
+    run(cargo(root)
+        .args(["rustc", "--quiet", "--package", "cutap-preload", "--release", "--lib"])
+        .args(["--crate-type", "cdylib", "--features", "inject", "--target-dir"])
+        .arg(&inside))?;
+    Ok(inside.join("release/libcutap_preload.so"))
 }

@@ -60,7 +60,12 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     stage("ring: writer and collector in all orders", &mut || {
         tests(&mut test(&["--package", "cutap-wire", "--features", "loom", "--test", "loom"]), &mut sum)
     });
-    stage("programs on the simulated driver", &mut || tests(&mut test(&["--package", "cutap-e2e"]), &mut sum));
+    // They run what users get. A debug build takes several times as long, for all of them.
+    stage("release build", &mut || run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"])));
+    stage("programs on the simulated driver", &mut || {
+        let mut all = test(&["--package", "cutap-e2e"]);
+        tests(all.env("CUTAP_BIN", release(root).join("cutap")), &mut sum)
+    });
     if large {
         // Libraries' wheels are gigabytes: their headers are compared by whoever imports them.
         stage("api/ and NVIDIA's headers", &mut || match cutap_import::ready() {
@@ -89,7 +94,6 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
 fn released(root: &Path) -> Result<()> {
     const LARGEST: u64 = 30 << 20;
     const LONGEST: Duration = Duration::from_millis(50);
-    run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"]))?;
     let program = release(root).join("cutap");
     let size = program.metadata()?.len();
     let ask = || {

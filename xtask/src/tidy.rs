@@ -9,6 +9,7 @@ mod links;
 mod phrases;
 mod preload;
 mod prose;
+mod reference;
 mod sources;
 mod text;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     function_names::check(root, &mut wrong)?;
     prose::check(root, &mut wrong)?;
     links::check(root, &mut wrong)?;
+    reference::check(root, &mut wrong)?;
     match crate::build::preload(root) {
         Ok(path) => preload::check(&path, &mut wrong)?,
         Err(error) => wrong.push(format!("the release preload is not there to look at: {error:#}")),

@@ -23,7 +23,7 @@ pub use generated::watched::{FAMILIES, PARTS, PROFILERS, WATCHED};
 pub use glob::glob;
 pub use layer::{Layer, LayerRow};
 pub use lookup::{in_family, is_part, is_profiler, is_soname, layer_of};
-pub use role::{Role, argument, function_with, has_role, roles};
+pub use role::{Role, argument, function_with, has_role, patterns_of, roles};
 
 /// A library whose functions are traced.
 #[derive(Debug)]

@@ -39,6 +39,8 @@ pub enum Role {
     LoadsFile,
     /// Launches a kernel. The argument is its handle.
     LaunchesKernel,
+    /// Launches something, and is a function of the driver.
+    LaunchOfDriver,
     /// Launches a kernel, and has no argument with a handle of the driver.
     LaunchesReported,
     /// Reports of its calls have the kernel's name.
@@ -135,10 +137,14 @@ pub fn has_role(name: &[u8], role: Role) -> bool {
 }
 
 fn fits(name: &str, role: Role) -> bool {
-    let mut patterns = ROLE_PATTERNS.iter().filter(|(_, has)| *has == role).map(|(pattern, _)| *pattern);
     // Patterns with `!` are first.
-    let fitting = patterns.find(|pattern| glob(pattern.trim_start_matches('!').as_bytes(), name.as_bytes()));
+    let fitting = patterns_of(role).find(|pattern| glob(pattern.trim_start_matches('!').as_bytes(), name.as_bytes()));
     fitting.is_some_and(|pattern| !pattern.starts_with('!'))
+}
+
+/// The patterns of a role that is given by patterns of names.
+pub fn patterns_of(role: Role) -> impl Iterator<Item = &'static str> {
+    ROLE_PATTERNS.iter().filter(move |(_, has)| *has == role).map(|(pattern, _)| *pattern)
 }
 
 /// The parameter that a role of a function is about.

@@ -13,8 +13,8 @@ use std::time::Duration;
 /// Which calls are recorded, shown or added up.
 #[derive(Debug, Default, Args)]
 pub struct FilterArgs {
-    /// Only these calls: names with *, layers (library, runtime, driver, lookup, hidden, kernel), libraries, conditions
-    /// (error, '>=1ms'), ! for not. Repeated: all must hold. cutap help filters explains all terms
+    /// Only these calls: names with *, layers, libraries or conditions, ! for not. Repeated: all must hold. cutap help
+    /// filters explains all terms
     #[arg(short = 'e', long, value_name = "FILTER")]
     filter: Vec<String>,
     /// Only calls that succeeded, as -e '!error'
@@ -150,8 +150,8 @@ impl LossyArgs {
 pub struct OverflowArgs {
     #[command(flatten)]
     lossy: LossyArgs,
-    /// Keep only the newest calls: SIZE (such as 4M) for each thread, TOTAL (default 1G) for processes that have ended.
-    /// They are written at the end, or by cutap ctl PID dump
+    /// Keep only the newest calls: SIZE (such as 4M) for each thread, TOTAL (default 1G) for ended processes. cutap ctl
+    /// PID dump writes them earlier
     #[arg(long, value_name = "SIZE[,TOTAL]", conflicts_with = "lossy")]
     flight_recorder: Option<FlightRecorderSize>,
 }

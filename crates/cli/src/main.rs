@@ -4,6 +4,7 @@
 mod args;
 mod cmd;
 mod command_line;
+mod demo_recording;
 mod embedded;
 mod input;
 mod pager;

@@ -29,7 +29,7 @@ impl Progress {
             if stopped.recv_timeout(SOON) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = ProgressBar::new_spinner().with_message(doing);
+            let bar = ProgressBar::new_spinner().with_message(doing).with_elapsed(SOON);
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
                 bar.set_style(style);
             }

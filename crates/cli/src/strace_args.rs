@@ -18,8 +18,6 @@ pub struct StraceArgs {
     follow: u8,
     #[arg(short = 'T', hide = true, action = ArgAction::Count)]
     times: u8,
-    #[arg(short = 's', hide = true, value_name = "BYTES")]
-    text: Option<u64>,
     #[arg(short = 'p', hide = true, value_name = "PID")]
     attach: Option<String>,
 }
@@ -29,8 +27,9 @@ impl StraceArgs {
     pub fn check(&self) -> Result<()> {
         if let Some(pid) = &self.attach {
             return Err(Error::own(format!(
-                "-p {pid}: a running program cannot be attached to, as it has fetched its CUDA functions already; \
-                 start it under cutap record --delay 1e9, and switch it with cutap ctl PID on"
+                "-p {pid}: cutap cannot attach to a running program, which has fetched its CUDA functions already; \
+                 start it under cutap record and switch it with cutap ctl PID off and on, \
+                 or see its kernel calls with cutap kernel trace -p {pid}"
             )));
         }
         if let Some(bad) = self.environment.iter().find(|e| e.is_empty() || e.as_bytes().starts_with(b"=")) {
@@ -50,7 +49,6 @@ impl StraceArgs {
         let sentences = [
             (self.follow > 0, "-f: children are followed by default; --no-follow-children leaves them alone"),
             (self.times > 0, "-T: times are printed by default"),
-            (self.text.is_some(), "-s: texts are kept up to a limit of their own; -s does not change it"),
         ];
         sentences.iter().filter(|(given, _)| *given && !self.quiet).for_each(|(_, sentence)| say(sentence));
         Ok(())

@@ -16,6 +16,9 @@ pub struct TextArgs {
     /// Cut lines at N columns (0: never); default: the width of the terminal
     #[arg(long, value_name = "N")]
     width: Option<u16>,
+    /// Cut quoted texts at BYTES; cutap keeps at most 256 of each
+    #[arg(short = 's', value_name = "BYTES")]
+    texts: Option<usize>,
     /// Colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: When,
@@ -41,6 +44,7 @@ impl TextArgs {
             verbose: self.verbose,
             silent: false,
             width: self.width,
+            texts: self.texts,
             colour: match self.color {
                 When::Auto => ColourChoice::Auto,
                 When::Always => ColourChoice::Always,

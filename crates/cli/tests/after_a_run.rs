@@ -139,6 +139,13 @@ fn demo_and_doctor() {
     let demo = cutap(&["demo"]).output().unwrap();
     assert!(demo.status.success() && out(&demo).starts_with("demo: allocated"), "{demo:?}");
     assert!(err(&demo).contains("CUDA_ERROR_OUT_OF_MEMORY !"), "{demo:?}");
+    // A change of the format needs a new recording: tests/gpu/programs/demo_training.py.
+    assert!(out(&demo).contains("Asynchronous copies of pageable memory") && out(&demo).contains("libcublasLt.so.13"));
+    let real = folder.join("training.cutap");
+    let written = cutap(&["demo", "--recording"]).arg(&real).output().unwrap();
+    assert!(written.status.success() && err(&written).contains("next: cutap report --slowest"), "{written:?}");
+    assert!(text(&["report", "--allocations"], &real).contains("in cublasCreate_v2 [libcublas.so.13]"));
+    assert!(!cutap(&["demo", "--recording"]).arg(&real).output().unwrap().status.success(), "the file is there");
     let file = folder.join("demo.cutap");
     let recorded = cutap(&["demo", "--record"]).arg(&file).output().unwrap();
     assert!(recorded.status.success() && err(&recorded).contains("; next: cutap report --errors "), "{recorded:?}");
@@ -149,6 +156,39 @@ fn demo_and_doctor() {
     let doctor = cutap(&["doctor"]).output().unwrap();
     assert!(doctor.status.success(), "{doctor:?}");
     assert!(out(&doctor).contains("ok       tracing "), "{doctor:?}");
+}
+
+/// `-s`, as in strace; and a program that ends before `--delay`.
+#[test]
+fn flags_of_strace() {
+    let run = |words: &[&str]| err(&cutap(words).arg(CUTAP).arg("__demo-program").output().unwrap());
+    let late = run(&["--sim", "--delay", "100", "--"]);
+    assert!(late.contains("nothing was recorded: the program ended before the 100 s of --delay"), "{late}");
+}
+
+/// A summary on a terminal has at most five notes, and none with -q.
+#[test]
+fn notes_of_a_summary() {
+    let quiet = cutap(&["--sim", "-q", "-c", "--", CUTAP, "__demo-program"]).output().unwrap();
+    assert!(!err(&quiet).contains("cutap:") && err(&quiet).contains("cuMemAlloc_v2"), "{quiet:?}");
+}
+
+/// Errors and waits of a recording with stacks have the first stack of each line.
+#[test]
+fn stacks_in_reports() {
+    let folder = Folder::new("stacks");
+    let Some(program) = problems(&folder) else { return };
+    for (question, mode, line) in
+        [("--errors", "ignored_error", " = CUDA_ERROR_"), ("--blocking", "sync_in_loop", "Synchronize: ")]
+    {
+        let file = folder.join(mode);
+        let done = cutap(&["record", "--sim", "--stack", "-o"]).arg(&file).arg(&program).arg(mode).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        let shown = text(&["report", question], &file);
+        let after = shown.lines().skip_while(|l| !l.contains(line)).nth(1).unwrap_or("");
+        assert!(after.trim_start().starts_with("at "), "{question}: {shown}");
+        assert!(text(&["report", "--json", question], &file).contains("\"stack\":[\"at "), "{question}");
+    }
 }
 
 /// Only the middle of the run is recorded.

@@ -219,6 +219,7 @@ fn a_run_that_is_over() {
         ("cuMemAlloc[bytesize>1]", "before any call is made"),
         ("lookup", "at the start alone"),
         ("cuInit,cxx", "at the start alone"),
+        ("driver,hidden", "was started without the layer hidden"),
     ] {
         let done = cutap(&["ctl"]).arg(&run).args(["filter", filter]).output().unwrap();
         refused(&done, 125, &[&format!("filter {filter}: "), said]);

@@ -48,14 +48,14 @@ pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> 
         return Box::new(Quiet::new(out));
     }
     if form.counts {
-        return Box::new(Counts::new(out, form.json, colour));
+        return Box::new(Counts::new(out, form.json, colour).with_notes(format.notes));
     }
     match (form.json, form.summary) {
         (false, false) if again => Box::new(Text::new(out, colour).with_format(format).go_on()),
         (false, false) if format.fold => Box::new(Fold::new(Text::new(out, colour).with_format(format))),
         (false, false) => Box::new(Text::new(out, colour).with_format(format)),
         (true, false) => Box::new(Json::new(out)),
-        (false, true) => Box::new(Summary::text(out, colour)),
+        (false, true) => Box::new(Summary::text(out, colour).with_notes(format.notes)),
         (true, true) => Box::new(Summary::json(out)),
     }
 }

@@ -1,5 +1,9 @@
 //! Messages of a collector that stays for processes that outlive the program, and the descriptors that it closes then
 //! so that no reader waits for it.
+//!
+//! Limits: a process is found by `CUTAP_RUN` in its environment, by the run directory in its memory, or by a lease
+//! of its page. The file systems overlayfs and NFS have no leases: a process that hides from `/proc` is not found
+//! there.
 
 use crate::error::say;
 use crate::foreground_channel::Line;

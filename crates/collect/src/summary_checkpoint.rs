@@ -1,5 +1,8 @@
 //! The sums of `trace -c` in the run directory, for a collector that replaces a killed one. The file has the sums and
 //! the moment up to which they hold, and is replaced as a whole. Chunks are given back only afterwards.
+//!
+//! Limits: if a collector of `trace -c` is killed, an open call may be missing. Its thread must have made so many
+//! others inside it that half of the ring was full (2 MiB). `record` and then `report` loses nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -29,6 +29,8 @@ pub struct TextOptions {
     pub silent: bool,
     /// Longest line; 0: any.
     pub width: Option<u16>,
+    /// Longest quoted text, in bytes.
+    pub texts: Option<usize>,
     pub colour: ColourChoice,
     pub time: TimeColumn,
 }
@@ -44,6 +46,7 @@ impl TextOptions {
         };
         TextFormat {
             width,
+            texts: self.texts,
             abbreviate: terminal && !self.verbose,
             fold: terminal && !self.verbose && !self.all,
             time: self.time,

@@ -152,6 +152,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     };
     let glance = || say_vain(hooks::unmatched_hooks(&run.path));
     let (ended, stays) = foreground::wait(child, collector, |status| supervisor.ended(status), glance, &mut schedule);
+    if let Some(delay) = schedule.never_on().filter(|_| !stays) {
+        note(&format!("nothing was recorded: the program ended before the {} s of --delay", delay.as_secs_f64()));
+    }
     // A collector that stays removes the run directory itself.
     if supervisor.keep || stays {
         run.keep();

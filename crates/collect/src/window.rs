@@ -35,6 +35,11 @@ impl Schedule {
         Schedule { run: run.to_owned(), start: Instant::now(), next }
     }
 
+    /// The delay, if recording was never switched on.
+    pub fn never_on(&self) -> Option<Duration> {
+        self.next.iter().find(|(_, on)| *on).map(|(delay, _)| *delay)
+    }
+
     /// Makes the switches that are due; how long until the next one.
     pub fn round(&mut self) -> Option<Duration> {
         let now = self.start.elapsed();
@@ -85,5 +90,7 @@ mod tests {
         let left = Schedule::new(Path::new("/nowhere"), window).round().unwrap();
         assert!(left > Duration::from_secs(90) && left <= Duration::from_secs(100), "{left:?}");
         assert_eq!(Schedule::new(Path::new("/nowhere"), Window::default()).round(), None);
+        let of = |window| Schedule::new(Path::new("/nowhere"), window).never_on();
+        assert_eq!((of(window), of(Window::default())), (Some(Duration::from_secs(100)), None));
     }
 }

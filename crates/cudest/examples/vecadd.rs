@@ -1,16 +1,18 @@
-//! Adds two vectors on the first GPU, without libcuda: `vecadd KERNELS.cubin [N]`.
+//! Adds two vectors on the first GPU, without libcuda: `vecadd KERNELS.cubin [N [uvm]]`.
 
-use cutap_cudest::{Gpu, Shape};
+use cutap_cudest::{Gpu, Mode, Options, Shape};
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let mut words = std::env::args().skip(1);
-    let path = words.next().ok_or("usage: vecadd KERNELS.cubin [N]")?;
+    let path = words.next().ok_or("usage: vecadd KERNELS.cubin [N [uvm]]")?;
     let n: u32 = words.next().map_or(Ok(65536), |n| n.parse())?;
     let bytes = u64::from(n) * 4;
 
-    let context = Gpu::new(0).context()?;
+    let mode = words.next().is_some_and(|mode| mode == "uvm").then_some(Mode::Uvm);
+
+    let context = Gpu::new(0).context_with(Options { mode, ..Options::default() })?;
     let kernel = context.load(&std::fs::read(path)?)?.kernel("vecadd")?;
     let stream = context.stream()?;
     // One piece of pinned memory: the CPU and the GPU see it at the same address.

@@ -7,6 +7,7 @@ use crate::client::Handle;
 use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::link::Link;
+use crate::space::Space;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -105,6 +106,8 @@ impl Group {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub handle: Handle,
+    /// The compute object.
+    pub compute: Option<Handle>,
     token: u32,
     put: u64,
     memory: NonNull<u8>,
@@ -116,14 +119,14 @@ unsafe impl Send for Channel {}
 impl Channel {
     /// Makes a channel in a group and schedules it. `copy_engine` is set for a copy group.
     pub fn new(
-        link: &Link,
+        space: &Space,
         group: Group,
         classes: Classes,
         memory: &Allocation,
         notifier: Handle,
         copy_engine: bool,
     ) -> Result<Self> {
-        let client = &link.client;
+        let client = &space.link.client;
         let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
         let fields = [
             ("hObjectError", u64::from(notifier)),
@@ -136,18 +139,20 @@ impl Channel {
         ];
         let mut params = client.filled("NV_CHANNEL_ALLOC_PARAMS", &fields)?;
         let handle = client.create(group.handle, classes.channel, Some(&mut params), "a channel")?;
+        let mut compute = None;
         if copy_engine {
             let fields = [("version", 1), ("engineType", group.engine.into())];
             let mut params = client.filled("NVB0B5_ALLOCATION_PARAMETERS", &fields)?;
             client.create(handle, classes.copy, Some(&mut params), "a copy object")?;
         } else {
             let mut params = client.filled("NV_GR_ALLOCATION_PARAMETERS", &[("version", 2), ("size", 16)])?;
-            client.create(handle, classes.compute, Some(&mut params), "a compute object")?;
+            compute = Some(client.create(handle, classes.compute, Some(&mut params), "a compute object")?);
         }
+        space.register_channel(handle, copy_engine)?;
         let token = client.query(handle, 0xc36f_0108, &[])?;
         let token = client.field(&token, "workSubmitToken")? as u32;
         client.query(handle, 0xa06f_0103, &[("bEnable", 1)])?;
-        Ok(Self { handle, token, put: 0, memory: host })
+        Ok(Self { handle, compute, token, put: 0, memory: host })
     }
 
     /// Gives a compute channel a copy object, on the copy engine that belongs to the graphics engine.

@@ -82,6 +82,11 @@ pub(crate) const CHIPS: &[Chip] = &[
 ];
 
 impl Chip {
+    /// Shared memory of an SM.
+    pub fn shared_of_sm(&self) -> u32 {
+        self.format.carve_outs.last().map_or(0, |kib| kib << 10).min(self.most_shared + 1024)
+    }
+
     /// The chip that has these classes.
     pub fn of(has: &[u32]) -> Option<&'static Self> {
         CHIPS.iter().find(|chip| has.contains(&chip.classes.compute))

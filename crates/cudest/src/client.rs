@@ -107,6 +107,28 @@ impl Client {
         Error::Refused { what: what.to_owned(), status, name }
     }
 
+    /// One request to the unified memory driver. Its number has no size in it.
+    pub fn uvm(&self, node: &Descriptor, number: u32, params: &mut Params, what: &str) -> Result<()> {
+        self.ioctls.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: these structs have no address of a buffer in them.
+        unsafe { self.kernel.ioctl(node.fd, number, params.bytes_mut()) }.map_err(|why| Error::system(what, why))?;
+        match self.field(params, "rmStatus")? {
+            0 => Ok(()),
+            status => Err(self.refused(what, status as u32)),
+        }
+    }
+
+    /// The descriptor of the control node, as other drivers need it.
+    pub fn control_fd(&self) -> i32 {
+        self.control.fd
+    }
+
+    /// Writes bytes into a field of a struct.
+    pub fn set_bytes(&self, params: &mut Params, field: &str, bytes: &[u8]) -> Result<()> {
+        let name = params.record().name();
+        params.set_bytes(field, bytes).map(drop).map_err(|_| self.unknown(&format!("{name}.{field}")))
+    }
+
     /// The cards that the driver lists: the array's bytes.
     pub fn cards(&self) -> Result<Vec<u8>> {
         let record = self.tables.record("nv_ioctl_card_info_t").ok_or_else(|| self.unknown("nv_ioctl_card_info_t"))?;
@@ -161,12 +183,17 @@ impl Client {
     /// One control with a struct of the tables.
     pub fn control(&self, object: Handle, command: u32, params: &mut Params) -> Result<()> {
         let name = self.tables.control(command).map_or("a control", |c| c.name());
+        self.control_bytes(object, command, params.bytes_mut(), name)
+    }
+
+    /// One control whose struct the tables may not have.
+    pub fn control_bytes(&self, object: Handle, command: u32, bytes: &mut [u8], name: &str) -> Result<()> {
         let fields = [
             ("hClient", u64::from(self.root)),
             ("hObject", u64::from(object)),
             ("cmd", u64::from(command)),
-            ("params", params.bytes_mut().as_mut_ptr() as u64),
-            ("paramsSize", params.bytes().len() as u64),
+            ("params", bytes.as_mut_ptr() as u64),
+            ("paramsSize", bytes.len() as u64),
         ];
         let mut call = self.filled("NVOS54_PARAMETERS", &fields)?;
         self.escape(self.control.fd, CONTROL, &mut call, Some("status"), name)

@@ -3,21 +3,24 @@
 use crate::allocation::{Allocation, Place, Request};
 use crate::channel::{Doorbell, Group};
 use crate::chip::Chip;
-use crate::client::Handle;
+use crate::cooperation::Cooperation;
 use crate::encode::bank;
-use crate::error::{Error, Loss, Result};
+use crate::error::{Error, Fault, Loss, Result, SmError};
+use crate::fault;
 use crate::fence::{Fence, Timeline};
 use crate::fork;
 use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::link::Link;
 use crate::pool::{Owner, Pool};
 use crate::reserve::Windows;
+use crate::space::{Mode, Space};
 use crate::wait::Backoff;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
-/// The control buffer: the error notifier, then a word for each timeline, a cache line apart.
+/// The control buffer: the error notifier, then a word a timeline, a cache line apart.
 const CONTROL_BYTES: u64 = 0x20000;
 const TIMELINES_AT: u64 = 0x1000;
 const TIMELINE_BYTES: u64 = 64;
@@ -27,18 +30,29 @@ const TIMELINE_BYTES: u64 = 64;
 pub struct Options {
     /// How kernels of one stream are kept in order.
     pub order: Order,
-    /// Ask for boost clocks.
+    /// Ask for boost clocks, with the first work that lasts.
     pub boost: bool,
     /// Copies from this size on use an engine for copies alone.
     pub copy_engine_from: u64,
+    /// Copies within video memory from this size on are made by a kernel.
+    pub copy_kernel_from: u64,
     /// A channel that waits for a fence lets other channels run. Without it ordered launches are
     /// faster, but streams and processes that wait for each other may stop for good.
     pub yield_on_wait: bool,
+    /// Who makes the page tables. None: RM, or the unified memory driver where RM's are refused, as in some sandboxes.
+    pub mode: Option<Mode>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: Order::default(), boost: true, copy_engine_from: 1 << 18, yield_on_wait: true }
+        Self {
+            order: Order::default(),
+            boost: true,
+            copy_engine_from: 1 << 18,
+            copy_kernel_from: 1 << 20,
+            yield_on_wait: true,
+            mode: None,
+        }
     }
 }
 
@@ -54,20 +68,28 @@ pub(crate) enum Direction {
 pub(crate) struct Shared {
     pub buried: Mutex<Vec<(Vec<Fence>, Owner)>>,
     local: Mutex<LocalPool>,
+    pub cooperative: Mutex<Cooperation>,
+    /// The module with the kernel that copies.
+    pub copier: Mutex<Weak<dyn Any + Send + Sync>>,
     pub lanes: RwLock<Lanes>,
     timelines: RwLock<Vec<Arc<Timeline>>>,
     pub pool: Pool,
     pub control: Allocation,
     doorbell: Doorbell,
     pub windows: Windows,
-    pub space: Handle,
+    pub space: Arc<Space>,
+    /// Why mode A was refused, if mode B was taken for that.
+    pub refusal: Option<Error>,
     pub chip: &'static Chip,
     pub options: Options,
+    /// Boost clocks are to be asked for.
+    pub boost: AtomicBool,
     code: AtomicU32,
     pub next_lane: AtomicU64,
     /// Host fences that are not signalled.
     pub gates: AtomicU32,
     lost: OnceLock<Loss>,
+    tpcs: OnceLock<u32>,
     /// Functions that end a kernel, of the loaded modules.
     pub traps: Mutex<Vec<String>>,
     born: u32,
@@ -103,24 +125,35 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The address space with the first memory in it, and why mode A was refused.
+fn space(link: &Arc<Link>, mode: Option<Mode>) -> Result<(Arc<Space>, Allocation, Option<Error>)> {
+    const CONTROL: Request = Request { place: Place::System, size: CONTROL_BYTES, visible: true, unified: false };
+    let make = |mode| {
+        let space = Space::new(link, mode)?;
+        Allocation::new(&space, CONTROL).map(|control| (space, control))
+    };
+    let with = |refusal| move |(space, control)| (space, control, refusal);
+    match make(mode.unwrap_or(Mode::Rm)) {
+        Err(rm @ (Error::Refused { .. } | Error::System { .. })) if mode.is_none() => match make(Mode::Uvm) {
+            Ok(made) => Ok(with(Some(rm))(made)),
+            Err(uvm) => Err(Error::NoMode { rm: Box::new(rm), uvm: Box::new(uvm) }),
+        },
+        made => made.map(with(None)),
+    }
+}
+
 impl Shared {
     pub fn new(link: Arc<Link>, chip: &'static Chip, options: Options) -> Result<Self> {
         fork::watch();
-        if options.boost {
-            // Boost to the highest clocks as long as the client lives; without it only slower.
-            const MAXIMUM: u64 = 0x12;
-            let fields = [("flags", MAXIMUM), ("duration", u64::from(u32::MAX))];
-            let _ = link.query(0x2080_200a, &fields);
-        }
         let doorbell = Doorbell::new(&link, chip.classes.usermode)?;
-        let mut params = link.client.filled("NV_VASPACE_ALLOCATION_PARAMETERS", &[])?;
-        let space = link.client.create(link.device, 0x90f1, Some(&mut params), "an address space")?;
+        let (space, control, refusal) = space(&link, options.mode)?;
         let windows = Windows::new()?;
-        let request = Request { place: Place::System, size: CONTROL_BYTES, visible: true, unified: false };
-        let control = Allocation::new(&link, space, request)?;
         Ok(Self {
             buried: Mutex::default(),
             local: Mutex::default(),
+            cooperative: Mutex::default(),
+            copier: Mutex::new(Weak::<()>::new()),
+            tpcs: OnceLock::new(),
             lanes: RwLock::default(),
             timelines: RwLock::default(),
             pool: Pool::default(),
@@ -128,8 +161,10 @@ impl Shared {
             doorbell,
             windows,
             space,
+            refusal,
             chip,
             options,
+            boost: AtomicBool::new(options.boost),
             code: AtomicU32::new(1),
             next_lane: AtomicU64::new(0),
             gates: AtomicU32::new(0),
@@ -174,7 +209,27 @@ impl Shared {
             format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", traps.join(", "))
         };
         let time = u64::from(high) << 32 | u64::from(low);
-        Some(self.lost.get_or_init(|| Loss { xid, time, detail }).clone())
+        drop(traps);
+        let (fault, sm) = self.fault_details(xid);
+        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, detail }).clone())
+    }
+
+    /// What RM knows of a fault.
+    fn fault_details(&self, xid: u32) -> (Option<Fault>, Option<SmError>) {
+        const MEMORY: u32 = 31;
+        const SM: u32 = 13;
+        let Ok(lanes) = self.lanes.try_read() else { return (None, None) };
+        let lanes = lanes.compute.iter().chain(lanes.copy.iter().flatten());
+        let channels: Vec<_> = lanes.map(|lane| lane.asked).collect();
+        let client = &self.link.client;
+        match xid {
+            MEMORY => (fault::memory_fault(client, &channels), None),
+            SM => {
+                let sms = self.tpcs().unwrap_or(0) * 2;
+                (None, fault::sm_error(client, self.link.device, sms, &channels))
+            }
+            _ => (None, None),
+        }
     }
 
     /// A further timeline.
@@ -185,8 +240,8 @@ impl Shared {
         let host = host.ok_or(Error::Unsupported("more than 1984 timelines in a context"))?;
         let address = self.control.address + offset;
         // SAFETY: the word is inside the control buffer, aligned, and lives as long as the context.
-        let timeline = unsafe { Timeline::new(timelines.len() as u32, host.add(offset as usize).cast(), address) };
-        let timeline = Arc::new(timeline);
+        let timeline =
+            Arc::new(unsafe { Timeline::new(timelines.len() as u32, host.add(offset as usize).cast(), address) });
         timelines.push(Arc::clone(&timeline));
         Ok(timeline)
     }
@@ -216,6 +271,9 @@ impl Shared {
         while !timeline.reached(value) {
             if backoff.pause() {
                 self.check()?;
+                if backoff.is_long() {
+                    self.boost();
+                }
                 if until.is_some_and(|until| Instant::now() >= until) {
                     return Err(Error::Timeout);
                 }
@@ -252,6 +310,7 @@ impl Shared {
     }
 
     fn submit_raw(&self, lane: &Lane, waits: &[(u64, u32)], operation: &Operation<'_>) -> Result<u64> {
+        self.boost_for(&lane.timeline, operation);
         let room = |value| self.wait_on(&lane.timeline, value, None);
         lane.submit(waits, operation, &self.doorbell, &room)
     }
@@ -273,11 +332,11 @@ impl Shared {
     fn grow_local(&self, local: &mut LocalPool, bytes: u32) -> Result<()> {
         // Threads of a TPC: 2 SMs of 64 warps of 32 lanes.
         const THREADS: u64 = 2 * 64 * 32;
-        let tpcs: u32 = self.link.tpcs()?.iter().sum();
+        let tpcs = self.tpcs()?;
         let bytes_per_tpc = u64::from(bytes) * THREADS;
         let size = bytes_per_tpc * u64::from(tpcs);
         let request = Request { place: Place::Video, size, visible: false, unified: false };
-        let memory = Allocation::new(&self.link, self.space, request)?;
+        let memory = Allocation::new(&self.space, request)?;
         // Kernels that run use the old pool, and channels of a group may share this state.
         self.idle()?;
         local.bytes = bytes;
@@ -286,6 +345,15 @@ impl Shared {
             self.bury(Owner::Whole(old));
         }
         Ok(())
+    }
+
+    /// Pairs of SMs of the GPU.
+    pub fn tpcs(&self) -> Result<u32> {
+        if let Some(tpcs) = self.tpcs.get() {
+            return Ok(*tpcs);
+        }
+        let tpcs = self.link.tpcs()?.iter().sum();
+        Ok(*self.tpcs.get_or_init(|| tpcs))
     }
 
     /// New code is in memory.

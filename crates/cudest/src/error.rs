@@ -68,6 +68,14 @@ pub enum Error {
         /// Its name.
         name: &'static str,
     },
+    /// Neither the resource manager nor the unified memory driver makes page tables.
+    #[error("no address space for the GPU: mode A: {rm}; mode B: {uvm}")]
+    NoMode {
+        /// Why not the resource manager.
+        rm: Box<Error>,
+        /// Why not the unified memory driver.
+        uvm: Box<Error>,
+    },
     /// There is not enough memory.
     #[error("no memory for {bytes} bytes of {what}: free some, or ask for less")]
     NoMemory {
@@ -95,7 +103,7 @@ pub enum Error {
         sm: u32,
     },
     /// A module is no ELF file.
-    #[error("the module is not an ELF file: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
+    #[error("the module is not an ELF file, a fat binary or PTX: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
     NotElf,
     /// A module is an ELF file, and no cubin.
     #[error("the module is an ELF file for machine {0}, not a cubin (machine 190)")]
@@ -110,6 +118,31 @@ pub enum Error {
         cubin: u32,
         /// Of the GPU.
         gpu: u32,
+    },
+    /// A fat binary cannot be read to its end.
+    #[error("the fat binary is damaged: {0}")]
+    BadFatbin(String),
+    /// A fat binary has nothing for the GPU.
+    #[error("the fat binary has code for {has}, and the GPU is sm_{gpu}: compile with -arch=sm_{gpu}")]
+    NoCode {
+        /// What it has code for.
+        has: String,
+        /// The GPU.
+        gpu: u32,
+    },
+    /// There is no compiler for PTX.
+    #[error(
+        "the module is PTX, and NVIDIA's ptxas is not in PATH or /usr/local/cuda/bin: \
+         install it, name it in CUTAP_PTXAS, or pass a cubin"
+    )]
+    NoPtxCompiler,
+    /// The compiler refused PTX.
+    #[error("{compiler} refused the module's PTX: {why}")]
+    Ptx {
+        /// The compiler.
+        compiler: String,
+        /// What it said.
+        why: String,
     },
     /// A module has no such kernel or variable.
     #[error("the module has no {kind} named {name:?}; it has: {has}")]
@@ -163,13 +196,48 @@ pub struct Loss {
     pub xid: u32,
     /// The driver's clock when it wrote the notifier, in nanoseconds.
     pub time: u64,
+    /// The memory access, as far as RM knows it.
+    pub fault: Option<Fault>,
+    /// The SM that stopped, as far as RM knows it.
+    pub sm: Option<SmError>,
     /// What else is known of it.
     pub detail: String,
 }
 
+/// A memory access that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The GPU's address.
+    pub address: u64,
+    /// The kind of fault, as a number and as RM names it.
+    pub code: u32,
+    /// Its name.
+    pub kind: String,
+    /// The engine whose channel reports it.
+    pub engine: &'static str,
+}
+
+/// An SM that stopped a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmError {
+    /// Its number.
+    pub sm: u32,
+    /// Its error register.
+    pub error: u32,
+    /// The address of the instruction.
+    pub instruction: u64,
+}
+
 impl std::fmt::Display for Loss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Xid {} ({}){}", self.xid, xid_meaning(self.xid), self.detail)
+        write!(f, "Xid {} ({})", self.xid, xid_meaning(self.xid))?;
+        if let Some(Fault { address, kind, engine, .. }) = &self.fault {
+            write!(f, "; {kind} at {address:#x} on the {engine} engine")?;
+        }
+        if let Some(SmError { sm, error, instruction }) = self.sm {
+            write!(f, "; SM {sm} stopped at instruction {instruction:#x} with error {error:#x}")?;
+        }
+        f.write_str(&self.detail)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the kernel driver says of a GPU, by queries alone.
 
 use crate::chip::Chip;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Node};
 use crate::link::{Card, Link, cards};
 use cutap_rm::Fit;
@@ -32,6 +32,14 @@ pub struct Facts {
     pub copy_engines: Vec<(u32, bool)>,
     /// NVLinks that are on: number and line rate in Mbit/s.
     pub nvlinks: Option<Vec<(u32, u32)>>,
+    /// The highest clocks of SMs and of memory, in kHz.
+    pub clocks: Option<(u32, u32)>,
+    /// Bits of the memory's bus.
+    pub bus_width: Option<u32>,
+    /// Bytes of the L2 cache.
+    pub l2: Option<u64>,
+    /// PCI subsystem: vendor and device.
+    pub subsystem: Option<(u16, u16)>,
 }
 
 impl Facts {
@@ -102,7 +110,7 @@ pub(crate) fn name(link: &Link) -> Result<String> {
     Ok(String::from_utf8_lossy(text).into_owned())
 }
 
-fn uuid(link: &Link) -> Result<[u8; 16]> {
+pub(crate) fn uuid(link: &Link) -> Result<[u8; 16]> {
     const BINARY: u64 = 2;
     let params = link.query(0x2080_014a, &[("flags", BINARY), ("length", 16)])?;
     Ok(link.bytes(&params, "data")?.first_chunk::<16>().copied().unwrap_or_default())
@@ -116,6 +124,43 @@ fn memory(link: &Link) -> Result<(u64, u64)> {
     let params = link.query(0x2080_1303, &fields)?;
     let kib = |n: usize| link.get(&params, &format!("fbInfoList[{n}].data")).map(|kib| kib << 10);
     Ok((kib(0)?, kib(1)?))
+}
+
+/// The width of the memory's bus, and the bytes of the L2 cache.
+fn memory_system(link: &Link) -> Result<(u32, u64)> {
+    // Entries of the list.
+    const BUS_WIDTH: u64 = 0x0b;
+    const L2_CACHE: u64 = 0x1b;
+    let fields = [("fbInfoListSize", 2), ("fbInfoList[0].index", BUS_WIDTH), ("fbInfoList[1].index", L2_CACHE)];
+    let params = link.query(0x2080_1303, &fields)?;
+    Ok((link.get(&params, "fbInfoList[0].data")? as u32, link.get(&params, "fbInfoList[1].data")?))
+}
+
+fn subsystem(link: &Link) -> Result<(u16, u16)> {
+    let params = link.query(0x2080_1801, &[])?;
+    let both = link.get(&params, "pciSubSystemId")?;
+    Ok((both as u16, (both >> 16) as u16))
+}
+
+/// The highest clocks of SMs and memory, in kHz. NVIDIA's headers do not have this control. libcuda 580.159.04 sends it
+/// for its attributes of clocks. It has a word, three words of answers, a count, and entries of domain, 0, kHz, 0.
+fn clocks(link: &Link) -> Result<(u32, u32)> {
+    const MAXIMUM_CLOCKS: u32 = 0x2080_a026;
+    const WORDS: usize = 133;
+    const SM: u32 = 1;
+    const MEMORY: u32 = 0x10;
+    let mut words = [0_u32; WORDS];
+    for (at, value) in [(0, 0x400), (4, 2), (5, SM), (9, MEMORY)] {
+        if let Some(word) = words.get_mut(at) {
+            *word = value;
+        }
+    }
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    link.client.control_bytes(link.subdevice, MAXIMUM_CLOCKS, &mut bytes, "the clocks")?;
+    let word = |at: usize| bytes.as_chunks::<4>().0.get(at).map_or(0, |word| u32::from_ne_bytes(*word));
+    let found = (word(7), word(11));
+    let is_clock = |khz: u32| (10_000..10_000_000).contains(&khz);
+    if is_clock(found.0) && is_clock(found.1) { Ok(found) } else { Err(Error::Unsupported("the form of these clocks")) }
 }
 
 fn chip(link: &Link) -> Result<(u32, u32, u32)> {
@@ -151,6 +196,7 @@ fn nvlinks(link: &Link) -> Result<Vec<(u32, u32)>> {
 }
 
 pub(crate) fn read(link: &Link) -> Result<Facts> {
+    let memory_system = memory_system(link).ok();
     Ok(Facts {
         card: link.card.clone(),
         name: name(link)?,
@@ -163,5 +209,9 @@ pub(crate) fn read(link: &Link) -> Result<Facts> {
         classes: classes(link)?,
         copy_engines: copy_engines(link).unwrap_or_default(),
         nvlinks: nvlinks(link).ok(),
+        clocks: clocks(link).ok(),
+        bus_width: memory_system.map(|(bits, _)| bits),
+        l2: memory_system.map(|(_, bytes)| bytes),
+        subsystem: subsystem(link).ok(),
     })
 }

@@ -27,11 +27,11 @@ impl Shared {
 
     pub fn allocate(&self, request: Request) -> Result<Allocation> {
         self.check()?;
-        match Allocation::new(&self.link, self.space, request) {
+        match Allocation::new(&self.space, request) {
             Err(Error::NoMemory { .. }) if !lock(&self.buried).is_empty() => {
                 self.idle()?;
                 self.dig();
-                Allocation::new(&self.link, self.space, request)
+                Allocation::new(&self.space, request)
             }
             result => result,
         }
@@ -39,6 +39,6 @@ impl Shared {
 
     pub fn register(&self, start: NonNull<u8>, length: u64) -> Result<Allocation> {
         self.check()?;
-        Allocation::register(&self.link, self.space, start, length)
+        Allocation::register(&self.space, start, length)
     }
 }

@@ -10,6 +10,7 @@ use crate::kernel::{Kernel, Linux};
 use crate::link::Link;
 use crate::memory::Memory;
 use crate::module::Module;
+use crate::space::Mode;
 use crate::stream::Stream;
 use crate::vmm::{Addresses, Backing};
 use std::ptr::NonNull;
@@ -155,12 +156,13 @@ impl Context {
         Backing::new(&self.shared, bytes)
     }
 
-    /// Loads a cubin.
+    /// Loads a cubin, a fat binary or PTX. NVIDIA's `ptxas` compiles PTX, from `CUTAP_PTXAS`, `PATH` or
+    /// `/usr/local/cuda/bin`.
     ///
     /// # Errors
-    /// It is no cubin, is damaged, or is for another architecture.
-    pub fn load(&self, cubin: &[u8]) -> Result<Module> {
-        Module::load(&self.shared, cubin)
+    /// It is none of them, is damaged, has no code for this GPU, or there is no compiler.
+    pub fn load(&self, code: &[u8]) -> Result<Module> {
+        Module::load(&self.shared, code)
     }
 
     /// A stream.
@@ -209,6 +211,18 @@ impl Context {
     /// [`Error::Lost`] or [`Error::Forked`].
     pub fn check(&self) -> Result<()> {
         self.shared.check()
+    }
+
+    /// Who makes the page tables of this context.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.shared.space.mode()
+    }
+
+    /// Why the resource manager refused to make them, where the unified memory driver took its place.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Error> {
+        self.shared.refusal.as_ref()
     }
 
     /// The ioctls that this context has made.

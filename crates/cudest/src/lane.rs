@@ -8,8 +8,10 @@ use crate::encode::bank;
 use crate::encode::methods::{Lines, Methods, Release, WORDS, ring_entry};
 use crate::encode::qmd::Qmd;
 use crate::error::{Error, Result};
+use crate::fault::Asked;
 use crate::fence::Timeline;
 use crate::link::Link;
+use crate::space::Space;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -120,6 +122,8 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub timeline: Arc<Timeline>,
+    /// The channel and its compute object.
+    pub asked: Asked,
     state: Mutex<State>,
     address: u64,
     host: NonNull<u8>,
@@ -139,8 +143,7 @@ unsafe impl Sync for Lane {}
 
 /// What a lane is made of.
 pub(crate) struct Parts<'a> {
-    pub link: &'a Arc<Link>,
-    pub space: u32,
+    pub space: &'a Arc<Space>,
     pub group: Group,
     pub classes: Classes,
     pub notifier: u32,
@@ -154,9 +157,9 @@ pub(crate) struct Parts<'a> {
 
 impl Lane {
     pub fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { link, space, group, classes, notifier, timeline, windows, copies_only, order, yields } = parts;
+        let Parts { space, group, classes, notifier, timeline, windows, copies_only, order, yields } = parts;
         let request = Request { place: Place::Video, size: TOTAL as u64, visible: true, unified: false };
-        let memory = Allocation::new(link, space, request)?;
+        let memory = Allocation::new(space, request)?;
         if memory.address.checked_add(memory.size).is_none_or(|end| end >> 40 != 0) {
             return Err(Error::Unsupported("a ring above 40 address bits"));
         }
@@ -164,8 +167,9 @@ impl Lane {
             // SAFETY: the word is inside the new memory.
             unsafe { host.add(NEAR).cast::<u32>().write_volatile(0) };
         }
-        let channel = Channel::new(link, group, classes, &memory, notifier, copies_only)?;
+        let channel = Channel::new(space, group, classes, &memory, notifier, copies_only)?;
         let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
+        let asked = (channel.handle, channel.compute);
         let state = State {
             channel,
             copies: false,
@@ -176,6 +180,7 @@ impl Lane {
         };
         Ok(Self {
             timeline,
+            asked,
             state: Mutex::new(state),
             address: memory.address,
             host,
@@ -184,7 +189,7 @@ impl Lane {
             copies_only,
             order,
             yields,
-            link: Arc::clone(link),
+            link: Arc::clone(&space.link),
             _memory: memory,
         })
     }
@@ -256,8 +261,9 @@ impl Lane {
             if self.order == Order::Idle && engine == Engine::Compute && state.last == Engine::Compute {
                 methods.wait_for_idle();
             } else {
-                // After a kernel the word in video memory is nearer.
-                let near = state.last == Engine::Compute;
+                // Between kernels the word in video memory is nearer. It may be there before the timeline in system
+                // memory: another engine that released the timeline then would be overwritten, and the lane stop.
+                let near = state.last == Engine::Compute && engine == Engine::Compute;
                 let address = if near { self.address + NEAR as u64 } else { self.timeline.address };
                 methods.acquire(address, (value - 1) as u32, self.yields);
             }

@@ -23,7 +23,7 @@ impl Shared {
         }
         let group = match lanes.group {
             Some(group) => group,
-            None => *lanes.group.insert(Group::new(&self.link, self.space, GRAPHICS, true)?),
+            None => *lanes.group.insert(Group::new(&self.link, self.space.handle, GRAPHICS, true)?),
         };
         let lane = self.new_lane(group, false)?;
         lanes.compute.push(Arc::clone(&lane));
@@ -32,8 +32,7 @@ impl Shared {
 
     fn new_lane(&self, group: Group, copies_only: bool) -> Result<Arc<Lane>> {
         let parts = Parts {
-            link: &self.link,
-            space: self.space,
+            space: &self.space,
             group,
             classes: self.chip.classes,
             notifier: self.control.memory(),
@@ -59,7 +58,7 @@ impl Shared {
         if let Some(Some(lane)) = lanes.copy.get(slot) {
             return Ok(Arc::clone(lane));
         }
-        let group = Group::new(&self.link, self.space, FIRST_COPY + engine, false)?;
+        let group = Group::new(&self.link, self.space.handle, FIRST_COPY + engine, false)?;
         let lane = self.new_lane(group, true)?;
         if let Some(place) = lanes.copy.get_mut(slot) {
             *place = Some(Arc::clone(&lane));

@@ -13,15 +13,21 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod allocation;
+mod attributes;
+mod boost;
 mod channel;
 mod chip;
 mod client;
 mod context;
+mod cooperation;
+mod cooperative;
+mod copier;
 mod cubin;
 mod encode;
 mod error;
 mod event;
 mod facts;
+mod fault;
 mod fence;
 mod fork;
 mod frees;
@@ -33,17 +39,23 @@ mod link;
 mod memory;
 mod module;
 mod physical;
+mod pieces;
 mod pool;
+mod ptx;
 mod reserve;
+mod space;
+mod staging;
 mod stream;
 mod survey;
+mod uvm;
 mod vmm;
 mod wait;
 
+pub use attributes::{DIFFERENCES, Difference};
 pub use context::Options;
 pub use cubin::{Contents, Entry, Parameter, Variable, contents};
 pub use cutap_rm::Fit;
-pub use error::{Error, Loss, Result};
+pub use error::{Error, Fault, Loss, Result, SmError};
 pub use event::Event;
 pub use facts::{Driver, Facts, driver, probe};
 pub use fence::Fence;
@@ -52,7 +64,8 @@ pub use lane::Order;
 pub use link::Card;
 pub use memory::{Kind, Memory};
 pub use module::{Kernel, Module, Shape};
-pub use stream::{Rectangle, Stream};
+pub use space::Mode;
+pub use stream::{Fill, Rectangle, Stream};
 pub use survey::Survey;
 pub use vmm::{Addresses, Backing, Mapping};
 

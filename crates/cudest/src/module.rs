@@ -1,13 +1,16 @@
 //! Modules and kernels: a cubin in GPU memory, and what a launch of each kernel needs.
 
 use crate::context::Shared;
+use crate::cubin::fatbin::{self, Code};
 use crate::cubin::{Cubin, Entry, Layout, Parameter};
 use crate::encode::bank;
 use crate::encode::qmd::{Dim3, Program, Qmd};
 use crate::error::{Error, Result};
 use crate::lane::Launch;
 use crate::memory::Memory;
-use std::sync::{Arc, PoisonError};
+use crate::ptx;
+use std::any::Any;
+use std::sync::{Arc, PoisonError, Weak};
 
 /// Limits of a block and a grid, of compute capability 9.0.
 const MOST_THREADS: u64 = 1024;
@@ -66,7 +69,23 @@ impl Shape {
 }
 
 impl Module {
-    pub(crate) fn load(shared: &Arc<Shared>, cubin: &[u8]) -> Result<Self> {
+    /// A cubin, a fat binary, or PTX.
+    pub(crate) fn load(shared: &Arc<Shared>, code: &[u8]) -> Result<Self> {
+        let gpu = shared.chip.sm;
+        let code = if fatbin::is_fatbin(code) {
+            fatbin::choose(code, gpu)?
+        } else if ptx::is_ptx(code) {
+            Code::Ptx(code.into())
+        } else {
+            Code::Cubin(code.into())
+        };
+        match code {
+            Code::Cubin(cubin) => Self::load_cubin(shared, &cubin),
+            Code::Ptx(text) => Self::load_cubin(shared, &ptx::compile(&text, gpu)?),
+        }
+    }
+
+    fn load_cubin(shared: &Arc<Shared>, cubin: &[u8]) -> Result<Self> {
         let cubin = Cubin::parse(cubin)?;
         let gpu = shared.chip.sm;
         // A cubin runs on its own architecture, and on later ones of the same generation.
@@ -90,6 +109,17 @@ impl Module {
         traps.unwrap_or_else(PoisonError::into_inner).extend(cubin.missing.iter().cloned());
         shared.code_changed();
         Ok(Self { inner: Arc::new(Inner { cubin, layout, memory, shared: Arc::clone(shared) }) })
+    }
+
+    /// A reference that does not keep it.
+    pub(crate) fn downgrade(&self) -> Weak<dyn Any + Send + Sync> {
+        let weak: Weak<Inner> = Arc::downgrade(&self.inner);
+        weak
+    }
+
+    /// A module of such a reference, while others keep it.
+    pub(crate) fn upgrade(weak: &Weak<dyn Any + Send + Sync>) -> Option<Self> {
+        Some(Self { inner: weak.upgrade()?.downcast().ok()? })
     }
 
     /// The names of its kernels.
@@ -178,11 +208,16 @@ impl Kernel {
         &self.module.shared
     }
 
+    /// Shared memory of a block with so much dynamic memory, and with the system's.
+    pub(crate) fn shared_bytes(&self, dynamic: u32) -> u32 {
+        self.entry.shared.max(SYSTEM_SHARED).saturating_add(dynamic)
+    }
+
     pub(crate) fn local(&self) -> u32 {
         self.local
     }
 
-    fn refuse(&self, why: impl Into<String>) -> Error {
+    pub(crate) fn refuse(&self, why: impl Into<String>) -> Error {
         Error::Launch { kernel: self.entry.name.clone(), why: why.into() }
     }
 
@@ -196,7 +231,7 @@ impl Kernel {
         }
         self.check_shape(grid, block)?;
         let most = self.module.shared.chip.most_shared;
-        let own = entry.shared.max(SYSTEM_SHARED);
+        let own = self.shared_bytes(0);
         let total = own.checked_add(shared).filter(|total| *total <= most + SYSTEM_SHARED);
         let total = total.ok_or_else(|| {
             let own = own - SYSTEM_SHARED;

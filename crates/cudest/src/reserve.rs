@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// 2 MiB: the GPU's large page.
 pub(crate) const LARGE_PAGE: u64 = 2 << 20;
@@ -37,6 +38,41 @@ impl Reservation {
         // SAFETY: `skip` is less than `align`, which was added to the length.
         let start = unsafe { whole.add(skip) };
         Ok(Self { whole, whole_length: size, start })
+    }
+
+    /// As [`new`](Self::new), with all addresses below 2^40: the GPU's pointers to rings and methods are short.
+    pub fn low(length: u64, align: u64) -> Result<Self> {
+        /// Where the next search begins: below are programs without relocation, above is seldom anything.
+        static NEXT: AtomicU64 = AtomicU64::new(0x2_0000_0000);
+        const END: u64 = 1 << 40;
+        const STEP: u64 = 64 << 20;
+        let what = || format!("reserving {length} bytes of addresses below 2^40");
+        let size = length.next_multiple_of(align);
+        loop {
+            let at = NEXT.fetch_add(size.next_multiple_of(STEP), Ordering::Relaxed).next_multiple_of(align);
+            let Some(end) = at.checked_add(size).filter(|end| *end <= END) else {
+                return Err(Error::system(what(), std::io::ErrorKind::OutOfMemory.into()));
+            };
+            let length = (end - at) as usize;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+            let wanted = std::ptr::without_provenance_mut(at as usize);
+            // SAFETY: the kernel gives these addresses only if nothing is there.
+            let found = unsafe { libc::mmap(wanted, length, libc::PROT_NONE, flags, -1, 0) };
+            if found == libc::MAP_FAILED {
+                let why = std::io::Error::last_os_error();
+                if why.raw_os_error() == Some(libc::EEXIST) {
+                    continue;
+                }
+                return Err(Error::system(what(), why));
+            }
+            let start = NonNull::new(found.cast::<u8>())
+                .ok_or_else(|| Error::system(what(), std::io::ErrorKind::Other.into()))?;
+            let new = Self { whole: start, whole_length: length, start };
+            // A kernel before 4.17 takes the address as a hint.
+            if new.address() == at {
+                return Ok(new);
+            }
+        }
     }
 
     pub fn start(&self) -> NonNull<u8> {
@@ -91,5 +127,9 @@ mod tests {
         assert_eq!(windows.shared % (4 << 30), 0);
         assert_eq!(windows.local, windows.shared + (4 << 30));
         assert!(Reservation::new(u64::MAX - 1, 4096).is_err());
+        let (first, second) = (Reservation::low(5000, LARGE_PAGE).unwrap(), Reservation::low(1, LARGE_PAGE).unwrap());
+        assert!(first.address() + 5000 <= second.address() && second.address() < 1 << 40);
+        assert_eq!((first.address() % LARGE_PAGE, second.address() % LARGE_PAGE), (0, 0));
+        assert!(Reservation::low(1 << 40, LARGE_PAGE).is_err());
     }
 }

@@ -1,29 +1,32 @@
 //! Streams: operations in order, on a lane of the context. Copies of some size go to a copy engine and back in order.
 
 use crate::context::{Direction, Shared};
-use crate::encode::methods::{FILL_LINES, Lines};
+use crate::encode::methods::Lines;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fence::Fence;
-use crate::lane::{Lane, Operation};
+use crate::lane::{Lane, Launch, Operation};
 use crate::memory::{Kind, Memory};
 use crate::module::{Kernel, Shape};
+use crate::pieces::Staging;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// A line of a copy has at most this many bytes, or a fill this many values.
 const LONGEST_LINE: u64 = 1 << 30;
-/// Pageable memory goes through pinned memory of this size, in two halves.
-const STAGING: u64 = 8 << 20;
+/// Lines of one transfer.
+const MOST_LINES: u64 = 1 << 16;
 
 /// Work in order. Dropping it waits for nothing: the context waits.
 #[derive(Debug)]
 pub struct Stream {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     lane: Arc<Lane>,
     tail: Mutex<Tail>,
-    staging: Mutex<Option<Memory>>,
+    pub(crate) staging: Mutex<Staging>,
+    /// The kernel that copies within video memory, once it was used.
+    pub(crate) copier: OnceLock<Kernel>,
 }
 
 /// What the next operation comes after.
@@ -52,11 +55,38 @@ pub struct Rectangle {
     pub layer: (u64, u64),
 }
 
+/// A fill of lines in layers. Pitches count bytes, from the beginning of a line or layer to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fill {
+    /// The first byte.
+    pub to: u64,
+    /// The value.
+    pub value: u32,
+    /// Bytes of the value: 1, 2 or 4.
+    pub width: u32,
+    /// Values of a line.
+    pub count: u64,
+    /// Lines of a layer.
+    pub height: u64,
+    /// Layers.
+    pub depth: u64,
+    /// From line to line.
+    pub pitch: u64,
+    /// From layer to layer.
+    pub layer: u64,
+}
+
 impl Stream {
     pub(crate) fn new(shared: &Arc<Shared>) -> Result<Self> {
         shared.check()?;
         let lane = shared.lane()?;
-        Ok(Self { shared: Arc::clone(shared), lane, tail: Mutex::default(), staging: Mutex::default() })
+        Ok(Self {
+            shared: Arc::clone(shared),
+            lane,
+            tail: Mutex::default(),
+            staging: Mutex::default(),
+            copier: OnceLock::new(),
+        })
     }
 
     fn tail(&self) -> MutexGuard<'_, Tail> {
@@ -88,10 +118,37 @@ impl Stream {
     /// reached, and no other work, of CPU or GPU, conflicts with it. Addresses in `parameters` are
     /// valid for the kernel. A kernel that breaks this ends the context, or overwrites its memory.
     pub unsafe fn launch(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
-        if !Arc::ptr_eq(kernel.shared(), &self.shared) {
-            return Err(Error::Range("the kernel is of another context".to_owned()));
-        }
+        self.check_kernel(kernel)?;
+        self.run(kernel, kernel.launch(shape, parameters)?)
+    }
+
+    /// Launches a kernel whose blocks wait for each other (`grid.sync()` of cooperative groups): all run together. Such
+    /// launches of a context run one after the other.
+    ///
+    /// # Errors
+    /// As [`launch`](Stream::launch), and the grid does not fit on the GPU.
+    ///
+    /// # Safety
+    /// As [`launch`](Stream::launch).
+    pub unsafe fn launch_cooperative(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
+        self.check_kernel(kernel)?;
         let mut launch = kernel.launch(shape, parameters)?;
+        let (mut state, workspace) = self.shared.cooperative()?;
+        kernel.cooperate(shape, &mut launch, workspace)?;
+        self.tail().waits.extend(state.last);
+        let fence = self.run(kernel, launch)?;
+        state.last = Some(fence);
+        Ok(fence)
+    }
+
+    fn check_kernel(&self, kernel: &Kernel) -> Result<()> {
+        if Arc::ptr_eq(kernel.shared(), &self.shared) {
+            return Ok(());
+        }
+        Err(Error::Range("the kernel is of another context".to_owned()))
+    }
+
+    fn run(&self, kernel: &Kernel, mut launch: Launch<'_>) -> Result<Fence> {
         self.shared.with_generation(kernel.local(), |generation, local| {
             launch.needs = generation;
             if local != 0 {
@@ -126,7 +183,7 @@ impl Stream {
         unsafe { self.copy_rectangle(rectangle, Direction::Within) }
     }
 
-    unsafe fn copy_rectangle(&self, copy: &Rectangle, direction: Direction) -> Result<Fence> {
+    pub(crate) unsafe fn copy_rectangle(&self, copy: &Rectangle, direction: Direction) -> Result<Fence> {
         let Rectangle { to, from, width, height, depth, pitch, layer } = *copy;
         let word = |value: u64| {
             u32::try_from(value).map_err(|_| Error::Range(format!("a copy with a pitch or height of {value}")))
@@ -175,113 +232,39 @@ impl Stream {
     /// The range is mapped until the fence is reached, and no other work conflicts.
     pub unsafe fn fill(&self, to: u64, value: u32, width: u32, count: u64) -> Result<Fence> {
         // SAFETY: the caller's promise, for one line.
-        unsafe { self.fill_2d(to, 0, value, width, count, 1) }
+        unsafe { self.fill_3d(&Fill { to, value, width, count, height: 1, depth: 1, ..Fill::default() }) }
     }
 
-    /// Fills `height` lines of `count` values, `pitch` bytes apart.
+    /// Fills lines in layers.
     ///
     /// # Errors
     /// The width is not 1, 2 or 4, a number is too large, or the context has ended.
     ///
     /// # Safety
     /// As [`fill`](Stream::fill), for each line.
-    pub unsafe fn fill_2d(
-        &self,
-        to: u64,
-        pitch: u64,
-        value: u32,
-        width: u32,
-        count: u64,
-        height: u64,
-    ) -> Result<Fence> {
+    pub unsafe fn fill_3d(&self, fill: &Fill) -> Result<Fence> {
+        let Fill { to, value, width, count, height, depth, pitch, layer } = *fill;
         if !matches!(width, 1 | 2 | 4) {
             return Err(Error::Range(format!("a fill with values of {width} bytes: 1, 2 or 4 are possible")));
         }
         let to_pitch = u32::try_from(pitch).map_err(|_| Error::Range(format!("a fill with a pitch of {pitch}")))?;
         let mut tail = self.tail();
-        if count == 0 || height == 0 {
-            return self.submit(&mut tail, &self.lane, &Operation::Nothing);
-        }
-        let (mut x, mut y) = (0, 0);
-        loop {
-            let (length, lines) = ((count - x).min(LONGEST_LINE), (height - y).min(FILL_LINES.into()));
-            let lines = Lines { length: length as u32, count: lines as u32, to_pitch, from_pitch: 0 };
-            let to = to + y * pitch + x * u64::from(width);
-            let fence = self.submit(&mut tail, &self.lane, &Operation::Fill { to, value, width, lines })?;
-            y += u64::from(lines.count);
-            if y == height {
-                (x, y) = (x + length, 0);
-                if x == count {
-                    return Ok(fence);
+        let mut last = None;
+        let empty = count == 0 || height == 0;
+        for z in (0..depth).filter(|_| !empty) {
+            let (mut x, mut y) = (0, 0);
+            while x < count {
+                let (length, lines) = ((count - x).min(LONGEST_LINE), (height - y).min(MOST_LINES));
+                let to = to + z * layer + y * pitch + x * u64::from(width);
+                let lines = Lines { length: length as u32, count: lines as u32, to_pitch, from_pitch: 0 };
+                last = Some(self.submit(&mut tail, &self.lane, &Operation::Fill { to, value, width, lines })?);
+                y += u64::from(lines.count);
+                if y == height {
+                    (x, y) = (x + length, 0);
                 }
             }
         }
-    }
-
-    /// Copies bytes of the program into memory. Returns when `from` is free again; the copy may still run.
-    ///
-    /// # Errors
-    /// The range is outside of `to`, or the context has ended.
-    ///
-    /// # Safety
-    /// No other work conflicts with the range of `to`.
-    pub unsafe fn upload(&self, to: &Memory, offset: u64, from: &[u8]) -> Result<()> {
-        let mut address = to.check(offset, from.len() as u64)?;
-        let half = (STAGING / 2) as usize;
-        let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = staged(staging, &self.shared)?;
-        let mut users = [None; 2];
-        for (n, piece) in from.chunks(half).enumerate() {
-            if let Some(fence) = users.get_mut(n % 2).and_then(Option::take) {
-                self.shared.wait(fence, None)?;
-            }
-            let at = (n % 2 * half) as u64;
-            // SAFETY: the earlier copy from this half has ended; the rest is the caller's promise.
-            let fence = unsafe {
-                staging.write(at, piece)?;
-                self.copy_rectangle(&line(address, staging.address() + at, piece.len()), Direction::ToGpu)?
-            };
-            if let Some(user) = users.get_mut(n % 2) {
-                *user = Some(fence);
-            }
-            address += piece.len() as u64;
-        }
-        // The staging memory is this stream's: the next use waits.
-        users.into_iter().flatten().try_for_each(|fence| self.shared.wait(fence, None))
-    }
-
-    /// Copies memory into bytes of the program, after the work of this stream, and waits for it.
-    ///
-    /// # Errors
-    /// The range is outside of `from`, or the context has ended.
-    ///
-    /// # Safety
-    /// No other work writes the range of `from`.
-    pub unsafe fn download(&self, from: &Memory, offset: u64, to: &mut [u8]) -> Result<()> {
-        let mut address = from.check(offset, to.len() as u64)?;
-        let half = (STAGING / 2) as usize;
-        let staging = &mut *self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = staged(staging, &self.shared)?;
-        let mut waiting: Option<(Fence, u64, &mut [u8])> = None;
-        for (n, piece) in to.chunks_mut(half).enumerate() {
-            let at = (n % 2 * half) as u64;
-            // SAFETY: the bytes of this half were taken two rounds ago; the rest is the caller's promise.
-            let fence = unsafe {
-                self.copy_rectangle(&line(staging.address() + at, address, piece.len()), Direction::FromGpu)?
-            };
-            address += piece.len() as u64;
-            if let Some((fence, at, piece)) = waiting.replace((fence, at, piece)) {
-                self.shared.wait(fence, None)?;
-                // SAFETY: the copy into this half has ended.
-                unsafe { staging.read(at, piece)? };
-            }
-        }
-        if let Some((fence, at, piece)) = waiting {
-            self.shared.wait(fence, None)?;
-            // SAFETY: as above.
-            unsafe { staging.read(at, piece)? };
-        }
-        Ok(())
+        last.map_or_else(|| self.submit(&mut tail, &self.lane, &Operation::Nothing), Ok)
     }
 
     /// Copies between memories, on the engine for their direction.
@@ -305,6 +288,11 @@ impl Stream {
             (Kind::Pinned | Kind::Registered, Kind::Video) => Direction::FromGpu,
             _ => Direction::Within,
         };
+        if (to.kind(), from.kind()) == (Kind::Video, Kind::Video)
+            && let Some(fence) = self.copy_by_kernel(to_address, from_address, bytes)?
+        {
+            return Ok(fence);
+        }
         // SAFETY: the ranges are inside of their memories; the rest is the caller's promise.
         unsafe { self.copy_rectangle(&line(to_address, from_address, bytes as usize), direction) }
     }
@@ -364,14 +352,6 @@ impl Stream {
     }
 }
 
-fn line(to: u64, from: u64, bytes: usize) -> Rectangle {
+pub(crate) fn line(to: u64, from: u64, bytes: usize) -> Rectangle {
     Rectangle { to, from, width: bytes as u64, height: 1, depth: 1, ..Rectangle::default() }
-}
-
-/// The stream's staging memory; made at its first use.
-fn staged<'a>(staging: &'a mut Option<Memory>, shared: &Arc<Shared>) -> Result<&'a Memory> {
-    if staging.is_none() {
-        *staging = Some(Memory::pinned(shared, STAGING)?);
-    }
-    staging.as_ref().ok_or(Error::NoMemory { what: "pinned memory", bytes: STAGING })
 }

@@ -1,12 +1,13 @@
 //! Addresses and memory apart: addresses are reserved first, memory has no address, and mappings join parts of both.
 
-use crate::allocation::{Page, Place, allocate, range};
+use crate::allocation::{Place, allocate};
 use crate::client::or_no_memory;
 use crate::context::Shared;
 use crate::error::{Error, Result};
 use crate::physical::{Joined, Physical};
 use crate::pool::Owner;
 use crate::reserve::{LARGE_PAGE, Reservation};
+use crate::space::Page;
 use std::sync::Arc;
 
 /// Video memory without an address, in pieces of 2 MiB. It lives as long as its mappings.
@@ -38,9 +39,9 @@ impl Backing {
         let what = "video memory";
         let size = bytes.max(1).checked_next_multiple_of(LARGE_PAGE).filter(|size| *size < 1 << 47);
         let size = size.ok_or(Error::NoMemory { what, bytes })?;
-        let link = Arc::clone(&shared.link);
+        let (space, link) = (Arc::clone(&shared.space), &shared.link);
         let memory = or_no_memory(allocate(&link.client, link.device, Place::Video, size), what, size)?;
-        Ok(Self { inner: Arc::new(Physical { link, memory, size }) })
+        Ok(Self { inner: Arc::new(Physical { space, memory, size }) })
     }
 
     /// Its bytes: a multiple of 2 MiB.
@@ -84,11 +85,9 @@ impl Addresses {
         }
         let shared = &self.shared;
         shared.check()?;
-        let (link, address) = (&shared.link, self.address() + offset);
-        let (client, device) = (&link.client, link.device);
-        let range = range(client, device, shared.space, bytes, Some(address), Page::Large)?;
-        let joined = Joined::new(range, Arc::clone(&memory.inner), Arc::clone(&self.reserved));
-        let address = client.map_dma(device, range, memory.inner.memory, memory_offset, bytes)?;
+        let at = Some(self.address() + offset);
+        let (mapped, address) = shared.space.map(memory.inner.memory, memory_offset, bytes, at, Page::Large)?;
+        let joined = Joined::new(mapped, Arc::clone(&memory.inner), Arc::clone(&self.reserved));
         Ok(Mapping { shared: Arc::clone(shared), joined: Some(joined), address, size: bytes })
     }
 }

@@ -18,6 +18,11 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
+    /// Whether it has lasted some milliseconds.
+    pub fn is_long(&self) -> bool {
+        self.since.is_some_and(|since| since.elapsed() >= YIELDS)
+    }
+
     /// Passes some time. Whether it was long, so that the caller should look for faults and time limits.
     #[inline]
     pub fn pause(&mut self) -> bool {

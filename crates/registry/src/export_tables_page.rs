@@ -59,11 +59,15 @@ pub(crate) fn write(all: &Tables, measured: &Measured) -> String {
     );
     for table in all.tables.iter().filter(|t| !t.slots.is_empty()) {
         write!(out, "\n### {}\n\n{}\n", table.text, paragraph(table)).unwrap();
-        out.push_str("\n| slot | name | parameters | effect | source |\n| --- | --- | --- | --- | --- |\n");
+        out.push_str(
+            "\n| slot | name | parameters | effect | skipped | source |\n| --- | --- | --- | --- | --- | --- |\n",
+        );
         for Slot { n, name, parameters, status, about, source } in &table.slots {
             let returns = if *status { "CUresult " } else { "" };
             let parameters = if parameters.is_empty() { String::new() } else { format!("`{returns}({parameters})`") };
-            writeln!(out, "| {}[{n}] | {name} | {parameters} | {about} | {source} |", short(table)).unwrap();
+            let slot = format!("{}[{n}]", short(table));
+            let skipped = skipped(&slot, &measured.skip);
+            writeln!(out, "| {slot} | {name} | {parameters} | {about} | {skipped} | {source} |").unwrap();
         }
     }
     out.push_str("\nSources:\n\n");
@@ -99,6 +103,19 @@ pub(crate) fn write(all: &Tables, measured: &Measured) -> String {
         writeln!(out, " {} |", table.asked_by.join(", ")).unwrap();
     }
     out
+}
+
+/// With which workloads a slot was skipped: `same: cublas 12.9, cublas 13.0`.
+fn skipped(slot: &str, skips: &[Skip]) -> String {
+    let of = |same: bool| {
+        let workloads = skips.iter().filter(|skip| skip.slot == slot && skip.same == same);
+        let mut workloads: Vec<&str> = workloads.map(|skip| skip.workload.as_str()).collect();
+        workloads.sort_unstable();
+        workloads.dedup();
+        let word = if same { "same" } else { "differs" };
+        (!workloads.is_empty()).then(|| format!("{word}: {}", workloads.join(", ")))
+    };
+    [of(true), of(false)].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn skips(out: &mut String, skips: &[Skip]) {

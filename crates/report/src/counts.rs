@@ -2,10 +2,10 @@
 //! never added.
 
 use crate::Output;
-use crate::footer::end_lines;
 use crate::json::end_line;
 use crate::json_writer;
 use crate::label::tag;
+use crate::notes::notes;
 use crate::style::Styles;
 use crate::table::{Cell, Heading, Table};
 use cutap_trace::{Call, Counted, End, Event, Exit};
@@ -19,6 +19,8 @@ pub struct Counts<W> {
     out: W,
     json: bool,
     styles: Styles,
+    /// Notes at the end; none: all.
+    notes: Option<usize>,
     /// Calls that were recorded, by the function's key.
     recorded: Vec<Option<Counted>>,
 }
@@ -26,7 +28,12 @@ pub struct Counts<W> {
 impl<W: io::Write> Counts<W> {
     /// A table for people, coloured if `colour`; or one JSON object for each function.
     pub fn new(out: W, json: bool, colour: bool) -> Counts<W> {
-        Counts { out, json, styles: Styles::new(colour && !json), recorded: Vec::new() }
+        Counts { out, json, styles: Styles::new(colour && !json), notes: None, recorded: Vec::new() }
+    }
+
+    /// Writes at most so many notes at the end.
+    pub fn with_notes(self, notes: Option<usize>) -> Counts<W> {
+        Counts { notes, ..self }
     }
 
     fn call(&mut self, call: &Call) {
@@ -115,7 +122,7 @@ impl<W: io::Write + Send> Output for Counts<W> {
             return end_line(end, &mut self.out);
         }
         self.text(counted)?;
-        end_lines(end).iter().try_for_each(|line| writeln!(self.out, "cutap: {line}"))?;
+        notes(end, self.notes).iter().try_for_each(|line| writeln!(self.out, "cutap: {line}"))?;
         self.out.flush()
     }
 }

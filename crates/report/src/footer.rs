@@ -184,8 +184,7 @@ fn runtimes(end: &End, lines: &mut Vec<String>) {
     let mut seen: Vec<String> = Vec::new();
     for instance in &end.instances {
         let version = instance.version.as_deref().unwrap_or("of unknown version");
-        let how = if instance.shared { "shared" } else { "linked in" };
-        let text = format!("{version} in {} ({how})", instance.library);
+        let text = format!("{version} in {} ({})", instance.library, instance.linkage());
         if !seen.contains(&text) {
             seen.push(text);
         }

@@ -1,15 +1,17 @@
 //! Follows allocations and handles from the call that makes them to the call that ends them, by the effects in the
 //! descriptions of functions. Memory grows with the number of live resources.
 
-use crate::label::Label;
 use crate::length::length;
 use crate::open_calls::OpenCalls;
+use crate::path_stacks::{path_of, stack_of};
 use crate::resource_names::{address, handles, word, written};
+use crate::stacks::Lines;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{begins_capture, ends_capture, hands_out, resets};
 use cutap_trace::decode::{Devices, Value};
 use cutap_trace::{Event, Exit, Function, Layer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// The largest number of resources that are followed. Further ones are only counted.
 pub(crate) const MOST: usize = 1 << 22;
@@ -29,12 +31,16 @@ pub struct Leaks {
     devices: HashMap<u32, Devices>,
     /// The graph of a capture into an existing graph, by process and stream.
     captured: HashMap<(u32, u64), u64>,
-    /// Paths of calls, each once.
-    ways: Vec<Vec<String>>,
-    numbers: HashMap<Vec<String>, u32>,
+    /// Paths of calls with their stacks, each once.
+    ways: Vec<Way>,
+    numbers: HashMap<Way, u32>,
+    lines: Lines,
     /// Resources that were made while [`MOST`] were alive.
     beyond: u64,
 }
+
+/// A path of calls, and the frames of its recorded stack.
+type Way = (Vec<String>, Arc<[String]>);
 
 /// The roles of a function in `api/behaviour.toml`.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +78,8 @@ pub struct Group {
     pub bytes: u64,
     /// The call that made them, and those around it, the outermost first.
     pub way: Vec<String>,
+    /// The frames of their stack; none if it was not recorded.
+    pub stack: Arc<[String]>,
     /// Addresses of the first ones.
     pub first: Vec<u64>,
 }
@@ -95,6 +103,7 @@ impl Default for Leaks {
             captured: HashMap::new(),
             ways: Vec::new(),
             numbers: HashMap::new(),
+            lines: Lines::default(),
             beyond: 0,
         }
     }
@@ -271,9 +280,8 @@ impl Leaks {
             self.beyond += 1;
             return;
         }
-        let label = |call: &cutap_trace::Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
-        let mut way: Vec<String> = self.nest.around(thread).map(|c| label(c)).collect();
-        way.push(label(&exit.call));
+        let stack = stack_of(&self.nest, &exit.call).map(|stack| self.lines.of(stack)).unwrap_or_default();
+        let way = (path_of(&self.nest, &exit.call), stack);
         let next = self.ways.len() as u32;
         let number = *self.numbers.entry(way.clone()).or_insert(next);
         if number == next {
@@ -289,11 +297,13 @@ impl Leaks {
         let mut things: Vec<_> = self.alive.iter().collect();
         things.sort_by_key(|(thing, made)| (made.since, thing.2));
         for (thing, made) in things {
+            let (way, stack) = self.ways.get(made.way as usize).cloned().unwrap_or_default();
             let group = groups.entry((thing.1, made.way)).or_insert_with(|| Group {
                 kind: thing.1,
                 count: 0,
                 bytes: 0,
-                way: self.ways.get(made.way as usize).cloned().unwrap_or_default(),
+                way,
+                stack,
                 first: Vec::new(),
             });
             group.count += 1;

@@ -27,6 +27,7 @@ pub mod messages;
 mod messages_page;
 mod notes;
 mod open_calls;
+mod path_stacks;
 mod path_tree;
 mod quiet;
 mod reports;

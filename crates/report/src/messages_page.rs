@@ -11,8 +11,8 @@ const START: &str = "\
 
 This page is for a user who reads a line that begins with `cutap: ` at the end of a trace or
 recording. A number before the text says how often it happened; names are listed below it, at most
-twenty. A run that lacks nothing has no such line. `-q` suppresses them, and `cutap report --notes`
-prints those of a recording.
+twenty. A run that lacks nothing has no such line. `-q` suppresses them, except after the tables of
+`-c` and `-C`. `cutap report --notes` prints those of a recording.
 
 ";
 

@@ -1,13 +1,35 @@
 //! Makes a finished line shorter, for a terminal: structs of many fields keep the first six, and the line ends at the
 //! terminal's width. Works on text alone; colours and quoted texts stay whole.
 
+use crate::text_format::TextFormat;
+
 /// Fields of a struct that are kept.
 const FIELDS: usize = 6;
 /// The end of a colour.
 const RESET: &str = "\x1b[0m";
 
+/// Makes a line shorter, as the format says. What begins at `result` stays longest.
+pub fn shorten(line: &mut String, result: Option<usize>, format: &TextFormat) {
+    let TextFormat { abbreviate: fields, texts, width, .. } = *format;
+    if !fields && texts.is_none() && width.is_none() {
+        return;
+    }
+    let mut end = result.filter(|at| line.is_char_boundary(*at)).map(|at| line.split_off(at)).unwrap_or_default();
+    for part in [&mut *line, &mut end] {
+        texts.into_iter().for_each(|most| shorten_texts(part, most));
+        if fields {
+            abbreviate(part);
+        }
+    }
+    let at = Some(line.len()).filter(|_| !end.is_empty());
+    line.push_str(&end);
+    if let Some(width) = width {
+        cut(line, width, at);
+    }
+}
+
 /// Replaces the fields after the sixth in each `{a=1, b=2, ...}` by `…`.
-pub fn abbreviate(line: &mut String) {
+fn abbreviate(line: &mut String) {
     if line.bytes().filter(|b| *b == b'=').count() <= FIELDS {
         return;
     }
@@ -28,6 +50,49 @@ pub fn abbreviate(line: &mut String) {
     }
     out.push_str(line.get(at..).unwrap_or(""));
     *line = out;
+}
+
+/// Cuts each quoted text that has more than `most` bytes, with `...` after it, as strace does.
+fn shorten_texts(line: &mut String, most: usize) {
+    if !line.contains('"') {
+        return;
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line.as_str();
+    while let Some((before, quoted)) = rest.split_once('"') {
+        out.push_str(before);
+        let (inner, after) = quoted.split_at(end_of_text(quoted, usize::MAX));
+        let kept = end_of_text(inner, most);
+        out.push('"');
+        out.push_str(inner.get(..kept).unwrap_or(""));
+        rest = after;
+        if kept < inner.len() {
+            out.push_str("\"...");
+            let closed = rest.strip_prefix('"').unwrap_or(rest);
+            rest = closed.strip_prefix("...").unwrap_or(closed);
+        } else if let Some(closed) = rest.strip_prefix('"') {
+            out.push('"');
+            rest = closed;
+        }
+    }
+    out.push_str(rest);
+    *line = out;
+}
+
+/// Where a text ends that begins after a quotation mark: at the next one, or after `most` bytes of the text. An escaped
+/// character counts as one byte.
+fn end_of_text(text: &str, most: usize) -> usize {
+    let (mut bytes, mut escaped) = (0usize, false);
+    for (at, c) in text.char_indices() {
+        if !escaped {
+            bytes += c.len_utf8();
+            if c == '"' || bytes > most {
+                return at;
+            }
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    text.len()
 }
 
 /// The part of a struct that is left out: from after the comma of its sixth field to before its closing brace.
@@ -67,7 +132,7 @@ fn seventh(inner: &str) -> Option<Cut> {
 
 /// Cuts a line so that it has at most so many columns, with `…` in it. What begins at `tail` (the result and the
 /// time) is kept, unless it takes more than two thirds of the line. A character counts as one column.
-pub fn cut(line: &mut String, width: usize, tail: Option<usize>) {
+fn cut(line: &mut String, width: usize, tail: Option<usize>) {
     // Without multi-byte characters and colours a short line is one of few bytes.
     if line.len() <= width || columns(line) <= width {
         return;
@@ -147,6 +212,30 @@ mod tests {
         });
         let inner = "{x={a=1, b=2, c=3, d=4, e=5, f=6, g=7}, y={z=[1, 2]}, n=\"a, {b\"}";
         assert_eq!(abbreviated(inner), "{x={a=1, b=2, c=3, d=4, e=5, f=6, …}, y={z=[1, 2]}, n=\"a, {b\"}");
+    }
+
+    #[test]
+    fn texts_end_after_so_many_bytes() {
+        let shortened = |text: &str, most| {
+            let mut line = text.to_owned();
+            shorten_texts(&mut line, most);
+            line
+        };
+        let line = r#"f(name="cuInit", log="a\"b\\c"..., n=1) = 0"#;
+        assert_eq!(shortened(line, 6), line);
+        assert_eq!(shortened(line, 3), r#"f(name="cuI"..., log="a\"b"..., n=1) = 0"#);
+        assert_eq!(shortened(line, 0), r#"f(name=""..., log=""..., n=1) = 0"#);
+        assert_eq!(shortened("f(name=\"äöü\")", 4), "f(name=\"äö\"...)");
+        assert_eq!(shortened("f(\"open", 2), "f(\"op\"...");
+    }
+
+    #[test]
+    fn the_result_stays_behind_a_shortened_struct() {
+        let mut line = "f(p=&{a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8}, other=1234567890) = OK <1us>".to_owned();
+        let format = TextFormat { abbreviate: true, width: Some(60), ..TextFormat::default() };
+        let at = line.find(" = OK");
+        shorten(&mut line, at, &format);
+        assert_eq!(line, "f(p=&{a=1, b=2, c=3, d=4, e=5, f=6, …}, other=12… = OK <1us>");
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use crate::Output;
 use crate::call_stats::{CallStats, View};
-use crate::footer::end_lines;
 use crate::json::end_line;
 use crate::json_writer;
 use crate::label::tag;
+use crate::notes::notes;
 use crate::open_calls::OpenCalls;
 use crate::style::Styles;
 use crate::table::Table;
@@ -23,6 +23,8 @@ pub struct Summary<W> {
     out: W,
     json: bool,
     styles: Styles,
+    /// Notes at the end; none: all.
+    notes: Option<usize>,
     /// By the function's key.
     functions: Vec<Option<Row>>,
     /// Sums that another collector saved.
@@ -70,6 +72,7 @@ impl<W: io::Write> Summary<W> {
             out,
             json: false,
             styles: Styles::new(colour),
+            notes: None,
             functions: Vec::new(),
             before: Vec::new(),
             open: OpenCalls::default(),
@@ -81,10 +84,16 @@ impl<W: io::Write> Summary<W> {
             out,
             json: true,
             styles: Styles::new(false),
+            notes: None,
             functions: Vec::new(),
             before: Vec::new(),
             open: OpenCalls::default(),
         }
+    }
+
+    /// Writes at most so many notes at the end.
+    pub fn with_notes(self, notes: Option<usize>) -> Summary<W> {
+        Summary { notes, ..self }
     }
 
     fn sums(&mut self, call: &Call) -> &mut CallStats {
@@ -211,7 +220,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
             return end_line(end, &mut self.out);
         }
         self.table(&lines)?;
-        for line in end_lines(end) {
+        for line in notes(end, self.notes) {
             writeln!(self.out, "cutap: {line}")?;
         }
         self.out.flush()

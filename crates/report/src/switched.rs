@@ -49,7 +49,8 @@ pub fn switched_lines(end: &End) -> Vec<String> {
             (SwitchedTo::On, None) if lines.is_empty() && after(*ns).is_some() => {
                 let until = after(*ns).unwrap_or_default();
                 lines.push(format!(
-                    "recording{whose} was off until {until} after the start (cutap ctl): calls made before are missing"
+                    "recording{whose} was off until {until} after the start (cutap ctl or --delay): \
+                     calls made before are missing"
                 ));
             }
             (SwitchedTo::Filter, _) => lines.push(format!(
@@ -74,7 +75,10 @@ pub fn switched_lines(end: &End) -> Vec<String> {
     } else {
         lines.extend(off.into_iter().map(|(pid, from)| {
             let from = after(from).map_or_else(|| "some time on".to_owned(), |t| format!("{t} after the start"));
-            format!("recording{} was off from {from} (cutap ctl) to the end: calls made then are missing", whose(pid))
+            format!(
+                "recording{} was off from {from} (cutap ctl or --duration) to the end: calls made then are missing",
+                whose(pid)
+            )
         }));
     }
     lines
@@ -137,7 +141,8 @@ mod tests {
         let all = [(5_000, Filter), (6_000, Off), (7_000, On), (8_000, Off)];
         let no_time = "the filter was changed at some time (cutap ctl): from then on calls that it leaves out are \
                        missing; recording was off for a time (cutap ctl): calls made then are missing; \
-                       recording was off from some time on (cutap ctl) to the end: calls made then are missing";
+                       recording was off from some time on (cutap ctl or --duration) to the end: \
+                       calls made then are missing";
         assert_eq!(lines_of(&[], &all, 0), no_time, "no process");
         assert_eq!(lines_of(&[(HOUR, 0)], &all, 0), no_time, "before its first moment, or by a clock that is ahead");
         assert_eq!(lines_of(&[(4_000, HOUR), (HOUR, 9)], &all, 0), no_time, "two clocks");

@@ -72,6 +72,11 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// The writer, for lines below a row.
+    pub fn out(&mut self) -> &mut dyn io::Write {
+        self.out
+    }
+
     /// Writes a line below a row.
     pub fn line(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.out, "{line}")

@@ -215,8 +215,7 @@ impl Tables {
 /// The name of a runtime.
 fn instance_name(instance: &Instance) -> String {
     let version = instance.version.as_deref().unwrap_or("of unknown version");
-    let how = if instance.shared { "shared" } else { "linked in" };
-    format!("runtime {version} in {} ({how}), process {}", instance.library, instance.process.pid)
+    format!("runtime {version} in {} ({}), process {}", instance.library, instance.linkage(), instance.process.pid)
 }
 
 impl CallSink for Tables {

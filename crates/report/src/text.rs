@@ -7,7 +7,7 @@ use crate::arguments::{inputs, outputs, words};
 use crate::fields::{CallView, Part};
 use crate::kernel::kernel_line;
 use crate::notes::notes;
-use crate::shape::{abbreviate, cut};
+use crate::shape::shorten;
 use crate::stacks;
 use crate::style::{Styles, push_styled};
 use crate::submission;
@@ -379,12 +379,7 @@ impl<W: io::Write> Text<W> {
         if let Some(said) = self.to_say.take() {
             self.out.write_all(said.as_bytes())?;
         }
-        if self.format.abbreviate {
-            abbreviate(&mut self.line);
-        }
-        if let Some(width) = self.format.width {
-            cut(&mut self.line, width, self.result_at.take());
-        }
+        shorten(&mut self.line, self.result_at.take(), &self.format);
         self.line.push('\n');
         self.out.write_all(self.line.as_bytes())
     }

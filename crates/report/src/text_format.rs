@@ -26,6 +26,8 @@ pub struct TextFormat {
     pub width: Option<usize>,
     /// Structs of more than six fields are abbreviated.
     pub abbreviate: bool,
+    /// Longest text in quotes, in bytes; none: as it was kept.
+    pub texts: Option<usize>,
     /// Start-up and repeated cheap calls are one line each.
     pub fold: bool,
     /// Times at the beginning of lines.

@@ -32,7 +32,7 @@ pub use event::{
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::wanted::{Wanted, wanted};
 pub use filter::{Filter, FilterError};
-pub use io::clock::Rate;
+pub use io::clock::{Rate, monotonic};
 pub use io::exhausted::{forget_short, is_short, list, short_of};
 pub use io::file::{Bytes, open_file, read_file};
 pub use io::file_cache::CachedFile;

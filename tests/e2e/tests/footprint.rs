@@ -1,4 +1,24 @@
 //! What cutap adds to a process: address space, data, mappings; and programs that limit these for themselves.
+//!
+//! | what | mappings | address space | data (`VmData`) |
+//! | --- | --- | --- | --- |
+//! | a process, before its first call | 18 | 35.2 MiB | 3.4 MiB |
+//! | of these: the injected library, without its tables | 9 | 4.4 MiB | 2.9 MiB |
+//! | of these: tables (slots, lazy words, kernel names, runtimes, hooks) | 6, at most 11 | 30.8 MiB | 0.5 MiB |
+//! | of these: pages of the run directory | 3 | 12 KiB | 0 |
+//! | its first recorded call: page of the process, names | 3 | 1 MiB | 0 |
+//! | more names than 1 MiB | 1 or 2 a segment | as much again, at most 16 MiB beyond the names | 0 |
+//! | a process that can make no folder: the names | 2 a segment | the same | the bytes of its names |
+//! | more than 4096 functions | 0 | 0 | 256 KiB for each 4096 slots, and for each 8192 lazy words |
+//! | more than 8192 names of kernels | 0 | 0 | 256 KiB for each 8192, up to 2 MiB |
+//! | a copy of the runtime | 1 | 12 KiB | 141 KiB |
+//! | a recorded thread, one of the first 256 | 1 | 137 KiB | 5 KiB |
+//! | a later recorded thread | 2 for 64 threads | 137 KiB | 5 KiB |
+//! | a further chunk of a thread, before the first one is read | 1 | 128 KiB, at most 8 MiB for a thread | 0 |
+//! | a thread whose calls are counted (`-C`) | 2 or 4 more | 528 KiB | 0 |
+//!
+//! With all slots, all names of kernels and 128 runtimes in use, data is 34 MiB. With 9000 functions of long names
+//! and eleven threads it is 3.8 MiB, and the address space 39.3 MiB.
 
 use cutap_e2e::{Finished, cutap, finish, out, scratch};
 use std::collections::BTreeMap;

@@ -138,6 +138,20 @@ fn a_recording_has_them() {
     assert!(shown.contains("nvmlInit_v2") && !shown.contains("[kernel]"), "{shown}");
 }
 
+/// cutap asks the driver for a kernel's parameters, and the driver loads the module then.
+#[test]
+fn requests_while_cutap_asks_the_driver() {
+    let folder = scratch("kernel");
+    let file = folder.join("out");
+    let mut command = Command::new(cutap());
+    command.args(["trace", "-e", "kernel,driver", "-o"]).arg(&file).arg("--").arg(out().join("loads_late"));
+    let done = finish(&mut command);
+    assert_eq!(done.stdout, "ok\n", "{}", done.stderr);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+    assert_eq!((count("NV_ESC_RM_FREE"), count("cuLaunchKernel("), count("cuFuncGetParamInfo")), (4, 2, 0), "{text}");
+}
+
 #[test]
 fn variables_of_the_environment() {
     let (said, text) = run(&["kernel", "env"], &[]);

@@ -316,6 +316,7 @@ pub static ROLE_PATTERNS: &[(&str, Role)] = &[
     ("cuGetProcAddress*", Role::NeverSubmits),
     ("cuGraphGet*", Role::NeverSubmits),
     ("cuGraphNodeGet*", Role::NeverSubmits),
+    ("cuLaunch*", Role::LaunchOfDriver),
     ("cuMemGetAddressRange*", Role::NeverSubmits),
     ("cuMemGetInfo*", Role::NeverSubmits),
     ("cuOccupancy*", Role::NeverSubmits),

@@ -1,9 +1,12 @@
-//! `cutap demo`: traces a small program of the driver API on the simulated driver. It needs nothing but the installed
-//! binary: the program is `cutap` itself.
+//! `cutap demo`: traces a small program of the driver API on the simulated driver, and reads a recording of a real run.
+//! It needs nothing but the installed binary: the program is `cutap` itself, and the recording is embedded.
 
+use crate::demo_recording;
 use crate::embedded::LIBRARIES;
-use cutap_collect::{OWN_FAILURE, Result, TraceOptions, cannot, say};
+use cutap_collect::{Error, OWN_FAILURE, Result, TraceOptions, cannot, say};
 use std::ffi::{CString, c_int, c_void};
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -11,15 +14,28 @@ pub struct Demo {
     /// Record the program into FILE instead, for show, report, explain and export
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "demo.cutap")]
     record: Option<PathBuf>,
+    /// Write the recording of the real run into FILE instead
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "training.cutap", conflicts_with = "record")]
+    recording: Option<PathBuf>,
 }
 
 impl Demo {
     pub fn run(self) -> Result<()> {
+        if let Some(path) = self.recording {
+            demo_recording::write(&path)?;
+            let path = path.display();
+            say(&format!(
+                "six training steps of PyTorch on an H200 are in {path}; next: cutap report --slowest {path}"
+            ));
+            return Ok(());
+        }
         let record = self.record.is_some();
         say(match record {
             true => "this is cutap record --sim -- PROG, with a small program that cutap brings along",
             false => "this is cutap trace --sim -- PROG, with a small program that cutap brings along",
         });
+        // A trace gives standard output to its program.
+        let output = std::io::stdout().as_fd().try_clone_to_owned();
         let program = std::env::current_exe()
             .map_err(|e| cannot("find the program", &PathBuf::from("cutap"), &e, "start cutap by its path"))?;
         let options = TraceOptions {
@@ -32,9 +48,12 @@ impl Demo {
         };
         let ended = cutap_collect::trace(LIBRARIES, &options)?;
         if !record {
-            say(
-                "next: cutap ./your-program; cutap demo --record writes a file for report and explain; cutap help lists the rest",
-            );
+            say("now a recording of a real run: six training steps of PyTorch on an H200");
+            let mut output =
+                output.map(File::from).map_err(|e| Error::own(format!("cannot write to standard output: {e}")))?;
+            demo_recording::show(&mut output)?;
+            say("next: cutap ./your-program; cutap help lists all commands");
+            say("cutap demo --recording writes the real run to training.cutap, for show, report and export");
         }
         ended.exit_like()
     }

@@ -54,6 +54,12 @@ fn gpu_text(facts: &Facts) -> String {
     if let Some(on) = facts.ecc {
         line("ECC", if on { "on" } else { "off" }.to_owned());
     }
+    if let Some((sm, memory)) = facts.clocks {
+        line("clocks", format!("SMs to {} MHz, memory to {} MHz", sm / 1000, memory / 1000));
+    }
+    if let (Some(bits), Some(l2)) = (facts.bus_width, facts.l2) {
+        line("memory bus", format!("{bits} bits; L2 cache {}", size(l2)));
+    }
     let tpcs: Vec<String> = facts.tpcs.iter().map(u32::to_string).collect();
     line("SMs", format!("{}; TPCs of each GPC: {}", facts.sms(), tpcs.join(" ")));
     if let Some((architecture, implementation, revision)) = facts.chip {
@@ -111,6 +117,9 @@ fn gpu_json(card: &Card, facts: &cutap_cudest::Result<Facts>) -> Value {
                 .map(|(engine, graphics)| json!({ "engine": engine, "graphics": graphics })).collect::<Vec<_>>(),
             "nvlinks": facts.nvlinks.as_ref().map(|links| links.iter()
                 .map(|(link, rate)| json!({ "link": link, "mbit_s_lane": rate })).collect::<Vec<_>>()),
+            "clock_khz": facts.clocks.map(|(sm, memory)| json!({ "sm": sm, "memory": memory })),
+            "memory_bus_bits": facts.bus_width,
+            "l2_bytes": facts.l2,
             "classes": facts.classes,
             "cudest": facts.is_supported(),
         }),
@@ -155,6 +164,10 @@ mod tests {
             classes: vec![0xcbc0, 0xc86f, 0xc8b5],
             copy_engines: vec![(0, true), (2, false)],
             nvlinks: Some(vec![(0, 26_562)]),
+            clocks: Some((1_980_000, 3_201_000)),
+            bus_width: Some(6016),
+            l2: Some(60 << 20),
+            subsystem: None,
         };
         let cards = vec![card(0), card(1)];
         let driver = Driver { version: "580.159.04".to_owned(), tables: "580.142", fit: Fit::SameBranch, cards };
@@ -171,6 +184,8 @@ driver  580.159.04 (tables of 580.142)
 0000:06:00.0  /dev/nvidia0  NVIDIA H200  GPU-30313233-3435-3637-3839-616263646566
   memory       140.4 GiB, 139.7 GiB free
   ECC          on
+  clocks       SMs to 1980 MHz, memory to 3201 MHz
+  memory bus   6016 bits; L2 cache 60 MiB
   SMs          34; TPCs of each GPC: 8 9
   chip         0x180, implementation 0x0, revision 0xa1
   PCI id       10de:2335

@@ -3,6 +3,7 @@
 
 use crate::args::{FilterArgs, InputArgs};
 use crate::input::{readable, say_counted, whole};
+use crate::progress::Progress;
 use crate::reader_thread::write_all;
 use cutap_collect::output_file::{self, is_of_a_run, same};
 use cutap_collect::{Error, Result, cannot, filter, say, scan_executables};
@@ -75,10 +76,12 @@ impl Export {
             return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
         }
         let mut output = output(format, open(&path, fail)?);
+        let progress = Progress::new(format!("exporting {}", run.display()));
         let written = write_all(&mut reader, &mut *output)?;
         let mut end = reader.end();
         scan_executables(&mut end);
         let ended = written.and_then(|()| output.end(&end));
+        drop(progress);
         let whole = whole(run, end.recording.clone(), end.damage());
         match ended {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return whole,

@@ -1,5 +1,6 @@
 //! `cutap pack`: packs a recording more tightly.
 
+use crate::progress::Progress;
 use cutap_collect::Result;
 use std::path::PathBuf;
 
@@ -12,6 +13,9 @@ pub struct Pack {
 
 impl Pack {
     pub fn run(self) -> Result<()> {
-        cutap_collect::pack_file(&self.file)
+        let progress = Progress::new(format!("packing {}", self.file.display()));
+        let packed = cutap_collect::pack_file(&self.file);
+        drop(progress);
+        packed
     }
 }

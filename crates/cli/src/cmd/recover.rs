@@ -2,6 +2,7 @@
 //! to a new one. The run directory is only read.
 
 use crate::input::readable;
+use crate::progress::Progress;
 use cutap_collect::record::{Look, Recorder, damaged_parts, read_by_another};
 use cutap_collect::{Error, Page, Result, cannot, output_file, say};
 use cutap_trace::{EventReader, ReaderOptions, short_of};
@@ -67,6 +68,7 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
         Ok(file) => Recorder::go_on(run, file, path, false)?,
     };
     recorder.discover();
+    let progress = Progress::reading(run);
     let done = match recorder.other_run() {
         true => Ok(false),
         false => {
@@ -77,6 +79,7 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
             })
         }
     };
+    drop(progress);
     match done {
         Ok(true) => {
             let flight = page.is_some_and(|page| page.is_flight_recorder());

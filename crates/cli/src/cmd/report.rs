@@ -147,6 +147,7 @@ fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under
         report.refusal(&run.display().to_string()).map_or(Ok(()), |why| Err(Error::own(why)))
     };
     let needs_stacks = report.needs_stacks();
+    let stacks_filter = filter.clone();
     let end = match report.input() {
         Input::Calls(sink) => match under {
             Some(function) => Aggregator::open(run, &filter)?.run(&mut UnderCalls { sink, function }),
@@ -173,9 +174,28 @@ fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under
             end
         }
     };
+    read_stacks(report, run, stacks_filter, under)?;
     end.counted.iter().for_each(|counted| report.counted(counted));
     refused(report)?;
     Ok(end)
+}
+
+/// Reads the run once more for its stacks, if it keeps any and the report has a place for them.
+fn read_stacks(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under: Option<&str>) -> Result<()> {
+    let Some(sink) = report.stacks() else { return Ok(()) };
+    let mut inside;
+    let sink: &mut dyn EventSink = match under {
+        Some(function) => {
+            inside = UnderEvents::new(sink, function);
+            &mut inside
+        }
+        None => sink,
+    };
+    let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
+    if !reader.opened().keeps_no_stacks() {
+        reader.poll(true, &mut |event| sink.event(event))?;
+    }
+    Ok(())
 }
 
 /// Writes the answer, and what is missing from it.

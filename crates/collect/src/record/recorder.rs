@@ -6,7 +6,7 @@ use super::process::{Process, trimmed};
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Damage, Listing, Rate, damaged, forget_short, list, read_file, short_of};
+use cutap_trace::{ChunkPage, Damage, Listing, Rate, damaged, forget_short, list, monotonic, read_file, short_of};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -183,7 +183,7 @@ impl Recorder {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
             self.control = control;
         }
-        if last || self.listing.is_due() {
+        if last || self.listing.is_due(monotonic()) {
             self.discover();
         }
         // The number of a process in another name space tells nothing of it: it may have begun again.
@@ -309,7 +309,7 @@ impl Recorder {
 
     /// Finds processes that are new. A page that is not finished is looked at again the next time.
     pub fn discover(&mut self) {
-        let names = self.listing.time(|| list(&self.run)).unwrap_or_default();
+        let names = self.listing.time(monotonic(), || list(&self.run)).unwrap_or_default();
         let mut new: Vec<String> = names.into_iter().filter(|n| n.starts_with('p') && !self.seen.contains(n)).collect();
         new.sort();
         for name in new {

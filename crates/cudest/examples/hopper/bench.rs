@@ -88,6 +88,46 @@ pub fn overlap(s: &Setup) -> Answer {
     Ok(text.join("; "))
 }
 
+/// Streams that wait for the host beside streams that work: how long the work takes with and without them.
+pub fn gate(s: &Setup) -> Answer {
+    let kernel = s.kernel("step")?;
+    let memory = s.context.video(1 << 20)?;
+    let working = (0..4).map(|_| s.context.stream()).collect::<Result<Vec<_>, _>>()?;
+    let waiting = (0..3).map(|_| s.context.stream()).collect::<Result<Vec<_>, _>>()?;
+    let work = || -> Result<f64, cutap_cudest::Error> {
+        let start = std::time::Instant::now();
+        for n in 0..4000 {
+            let at = memory.address() + n % 4 * 65536;
+            // SAFETY: each stream has 16,000 bytes.
+            unsafe {
+                working[n as usize % 4].launch(&kernel, &Shape::linear(16, 256), &pack(&kernel, &[at, 1, 4000]))?
+            };
+        }
+        let until = start + std::time::Duration::from_secs(3);
+        working.iter().try_for_each(|stream| stream.synchronize_until(until))?;
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    };
+    work()?;
+    let free = work()?;
+    let gate = s.context.host_fence()?;
+    let mut held = Vec::new();
+    for stream in &waiting {
+        stream.wait_for(gate.fence());
+        // SAFETY: the kernel accesses 16,000 bytes that no other one uses.
+        unsafe {
+            let at = memory.address() + 5 * 65536;
+            stream.launch(&kernel, &Shape::linear(16, 256), &pack(&kernel, &[at, 1, 4000]))?;
+        }
+        held.push(work()?);
+    }
+    if waiting.iter().any(|stream| stream.is_idle().unwrap_or(true)) {
+        return Err("a stream did not wait".into());
+    }
+    gate.signal();
+    s.context.synchronize()?;
+    Ok(format!("4000 launches on 4 streams in {free:.1} ms; beside 1, 2, 3 that wait for the host in {held:.1?} ms"))
+}
+
 /// Ordered launches a second, on 1 and 16 streams.
 pub fn streams(s: &Setup) -> Answer {
     let kernel = s.kernel("nothing")?;

@@ -310,6 +310,24 @@ pub fn matmul(s: &Setup) -> Answer {
     compare("values of a matrix product", wrong, N * N)
 }
 
+/// A cubin, fat binary or PTX with the kernel `step`.
+pub fn code(s: &Setup, path: &str) -> Answer {
+    let start = std::time::Instant::now();
+    let module = s.context.load(&std::fs::read(path)?)?;
+    let time = start.elapsed().as_secs_f64() * 1e3;
+    let kernel = module.kernel("step")?;
+    let array = s.context.pinned(4000)?;
+    // SAFETY: nothing runs; the kernel accesses 1000 words.
+    unsafe {
+        words(&array).fill(5);
+        s.stream.launch(&kernel, &Shape::linear(4, 256), &pack(&kernel, &[array.address(), 7, 1000]))?;
+    }
+    s.stream.synchronize()?;
+    // SAFETY: it has ended.
+    let wrong = unsafe { words(&array)[..1000].iter() }.filter(|word| **word != 22).count();
+    compare(&format!("values of a kernel of {path}, loaded in {time:.1} ms"), wrong, 1000)
+}
+
 /// A kernel that runs so many seconds.
 pub fn spin(s: &Setup, seconds: u64) -> Answer {
     let kernel = s.kernel("spin")?;
@@ -326,12 +344,12 @@ pub fn spin(s: &Setup, seconds: u64) -> Answer {
 }
 
 /// Contexts one after the other, and two at a time.
-pub fn contexts(cubin: &[u8]) -> Answer {
-    let keep = Setup::new(cubin, Options::default())?;
+pub fn contexts(cubin: &[u8], options: Options) -> Answer {
+    let keep = Setup::new(cubin, options)?;
     let mut times = Vec::new();
     for _ in 0..10 {
         let start = std::time::Instant::now();
-        let s = Setup::new(cubin, Options::default())?;
+        let s = Setup::new(cubin, options)?;
         let made = start.elapsed();
         kernels(&s)?;
         let start = std::time::Instant::now();

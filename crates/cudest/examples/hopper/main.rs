@@ -2,10 +2,12 @@
 
 mod bench;
 mod check;
+mod cooperative;
 mod faults;
 mod memory;
+mod requests;
 
-use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Module, Options, Order, Stream};
+use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Mode, Module, Options, Order, Stream};
 use std::time::Instant;
 
 /// A context with the test kernels.
@@ -65,46 +67,63 @@ impl Random {
     }
 }
 
+/// A test by its name: `NAME[=NUMBER][@OPTION...]`. Options: `uvm` (mode B), `idle` (order by idle), `keep` (channels
+/// that wait do not yield).
 fn run(name: &str, cubin: &[u8]) -> Answer {
-    let (name, argument) = name.split_once('=').unwrap_or((name, ""));
+    let mut words = name.split('@');
+    let (name, argument) = words.next().map_or((name, ""), |name| name.split_once('=').unwrap_or((name, "")));
     let number = argument.parse::<u64>().unwrap_or(0);
-    let idle = Options { order: Order::Idle, ..Options::default() };
-    let keep = Options { yield_on_wait: false, ..Options::default() };
+    let mut options = Options::default();
+    for word in words {
+        match word {
+            "uvm" => options.mode = Some(Mode::Uvm),
+            "idle" => options.order = Order::Idle,
+            "keep" => options.yield_on_wait = false,
+            _ => return Err(format!("no option {word}").into()),
+        }
+    }
     // A context whose work does not end would wait in its drop: the process ends instead.
-    let make = |options| Setup::new(cubin, options).map(|setup| &*Box::leak(Box::new(setup)));
-    let setup = || make(Options::default());
+    let setup = || Setup::new(cubin, options).map(|setup| &*Box::leak(Box::new(setup)));
     match name {
         "facts" => Ok(format!("{:#?}", Gpu::new(0).facts()?)),
+        // For a comparison with libcuda's: `NUMBER=VALUE`.
+        "attributes" => {
+            let all = Gpu::new(0).facts()?.attributes().into_iter();
+            Ok(all.map(|(id, value)| format!("{id}={} ", value.map_or("?".into(), |v| v.to_string()))).collect())
+        }
+        "mode" => {
+            let s = setup()?;
+            Ok(format!("{}; {} ioctls", s.context.mode(), s.context.ioctls()))
+        }
         "kernels" => check::kernels(setup()?),
         "shapes" => check::shapes(setup()?),
         "globals" => check::globals(setup()?),
         "large" => check::large(setup()?),
         "local" => check::local(setup()?),
         "chain" => check::chain(setup()?, 2000),
-        "chain-idle" => check::chain(make(idle)?, 2000),
         "random" => check::random(setup()?, number.max(1000) as usize),
         "copies" => memory::copies(setup()?),
-        "copies-keep" => memory::copies(make(keep)?),
-        "overlap-keep" => bench::overlap(make(keep)?),
-        "launch-keep" => bench::launch(make(keep)?),
-        "streams-keep" => bench::streams(make(keep)?),
-        "streams-idle" => bench::streams(make(idle)?),
+        "within" => memory::within(setup()?),
+        "fills" => memory::fills(setup()?),
         "pageable" => memory::pageable(setup()?),
         "memory" => memory::memory(setup()?),
         "mapping" => memory::mapping(setup()?),
+        "use" => memory::used(cubin, options),
         "events" => check::events(setup()?),
+        "gate" => bench::gate(setup()?),
         "matmul" => check::matmul(setup()?),
+        "code" => check::code(setup()?, argument),
+        "requests" => requests::requests(cubin, options),
+        "cooperative" => cooperative::cooperative(setup()?, argument),
         "spin" => check::spin(setup()?, number),
         "overlap" => bench::overlap(setup()?),
-        "overlap-idle" => bench::overlap(make(idle)?),
         "launch" => bench::launch(setup()?),
-        "launch-idle" => bench::launch(make(idle)?),
         "streams" => bench::streams(setup()?),
         "bandwidth" => bench::bandwidth(setup()?),
-        "contexts" => check::contexts(cubin),
+        "contexts" => check::contexts(cubin, options),
         "fork" => faults::fork(setup()?),
-        "pointer" => faults::pointer(cubin),
-        "trap" => faults::trap(cubin),
+        "pointer" => faults::pointer(cubin, options),
+        "trap" => faults::trap(cubin, options),
         _ => Err(format!("no test {name}").into()),
     }
 }
@@ -118,10 +137,10 @@ fn main() {
         let answer = run(&name, &cubin);
         let time = start.elapsed().as_secs_f64() * 1e3;
         match answer {
-            Ok(text) => println!("ok   {name:<14} {time:9.1} ms  {text}"),
+            Ok(text) => println!("ok   {name:<16} {time:9.1} ms  {text}"),
             Err(error) => {
                 failed += 1;
-                println!("FAIL {name:<14} {time:9.1} ms  {error}");
+                println!("FAIL {name:<16} {time:9.1} ms  {error}");
             }
         }
     }

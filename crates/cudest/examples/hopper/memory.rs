@@ -1,7 +1,7 @@
 //! Copies, fills and mappings, compared on the host.
 
 use crate::{Answer, Random, Setup, words};
-use cutap_cudest::{Error, Rectangle};
+use cutap_cudest::{Error, Fill, Gpu, Options, Rectangle};
 
 /// Waits for two seconds.
 fn ended(s: &Setup, step: &str) -> Result<(), String> {
@@ -85,18 +85,110 @@ pub fn copies(s: &Setup) -> Answer {
         // SAFETY: the ranges are inside.
         unsafe {
             s.stream.fill(b.address() + 16, value, width, 1000)?;
-            s.stream.fill_2d(b.address() + 65536, 512, value, width, 50, 20)?;
         }
         ended(s, &step)?;
         let w = width as usize;
         let one = &value.to_le_bytes()[..w];
         let line =
             |at: usize, count: usize| y[at..at + count * w].chunks(w).all(|v| v == one) && y[at + count * w] == 0;
-        if !line(16, 1000) || y[15] != 0 || !(0..20).all(|n| line(65536 + n * 512, 50)) {
+        if !line(16, 1000) || y[15] != 0 {
             return Err(format!("fill with {width} bytes").into());
         }
     }
-    Ok(format!("{all} bytes in 10 sizes, 111 lines in 3 layers, fills of 1, 2, 4 bytes in 1D and 2D"))
+    Ok(format!("{all} bytes in 10 sizes, 111 lines in 3 layers, fills of 1, 2, 4 bytes"))
+}
+
+/// Fills of lines and layers, in pinned and in video memory.
+pub fn fills(s: &Setup) -> Answer {
+    let (out, video) = (s.context.pinned(4 << 20)?, s.context.video(4 << 20)?);
+    let mut lines = 0;
+    for (width, value) in [(1_u32, 0xab_u32), (2, 0xabcd), (4, 0x1234_5678)] {
+        for (count, height, depth, pitch, layer) in [(50, 20, 1, 512, 0), (3, 100, 7, 64, 8192), (100, 5, 3, 800, 4000)]
+        {
+            for to in [out.address(), video.address()] {
+                let fill = Fill { to: to + 16, value, width, count, height, depth, pitch, layer };
+                // SAFETY: the ranges are inside.
+                unsafe {
+                    s.stream.fill(to, 0, 4, 1 << 20)?;
+                    s.stream.fill_3d(&fill)?;
+                    if to != out.address() {
+                        s.stream.copy_memory(&out, 0, &video, 0, 4 << 20)?;
+                    }
+                }
+                ended(s, &format!("{fill:?}"))?;
+                // SAFETY: all has ended.
+                let found = unsafe { std::slice::from_raw_parts(out.host().unwrap().as_ptr(), 4 << 20) };
+                let mut wanted = vec![0; 4 << 20];
+                for (z, y) in (0..depth).flat_map(|z| (0..height).map(move |y| (z, y))) {
+                    let at = (16 + z * layer + y * pitch) as usize;
+                    for x in 0..count as usize * width as usize {
+                        wanted[at + x] = value.to_le_bytes()[x % width as usize];
+                    }
+                    lines += 1;
+                }
+                if found != wanted {
+                    return Err(format!("{fill:?}").into());
+                }
+            }
+        }
+    }
+    Ok(format!("{lines} lines with values of 1, 2, 4 bytes in 18 fills"))
+}
+
+/// Copies within video memory, by a copy engine and by a kernel.
+pub fn within(s: &Setup) -> Answer {
+    const SIZE: usize = 32 << 20;
+    let (a, b) = (s.context.video(SIZE as u64)?, s.context.video(SIZE as u64)?);
+    let mut random = Random(17);
+    let from: Vec<u8> = (0..SIZE).map(|_| random.word() as u8).collect();
+    let mut sizes = 0;
+    for (to_at, from_at, bytes) in
+        [(0, 0, 5), (0, 16, 1 << 20), (32, 0, (1 << 20) + 9), (3, 0, 3 << 20), (16, 48, (20 << 20) + 15), (0, 0, SIZE)]
+    {
+        let mut to = vec![0; SIZE];
+        // SAFETY: the ranges are inside; the stream orders all.
+        unsafe {
+            s.stream.upload(&a, 0, &from)?;
+            s.stream.fill(b.address(), 0, 4, SIZE as u64 / 4)?;
+            s.stream.copy_memory(&b, to_at as u64, &a, from_at as u64, bytes as u64)?;
+            s.stream.download(&b, 0, &mut to)?;
+        }
+        let right = to[to_at..to_at + bytes] == from[from_at..from_at + bytes];
+        if !right || to[..to_at].iter().chain(&to[to_at + bytes..]).any(|byte| *byte != 0) {
+            return Err(format!("{bytes} bytes from {from_at} to {to_at}").into());
+        }
+        sizes += 1;
+    }
+    Ok(format!("{sizes} copies within video memory"))
+}
+
+/// What a context costs in memory: of the GPU, as the driver reports it, and of the process.
+pub fn used(cubin: &[u8], options: Options) -> Answer {
+    let free = || Gpu::new(0).facts().map(|facts| facts.memory.map_or(0, |(_, free)| free));
+    let resident = || -> Result<u64, std::io::Error> {
+        let status = std::fs::read_to_string("/proc/self/status")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+        Ok(line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0))
+    };
+    let (before, resident_before) = (free()?, resident()?);
+    let s = Setup::new(cubin, options)?;
+    crate::check::matmul(&s)?;
+    let one = before.saturating_sub(free()?);
+    let streams = (0..15).map(|_| s.context.stream()).collect::<Result<Vec<_>, _>>()?;
+    let many = before.saturating_sub(free()?);
+    crate::check::kernels(&s)?;
+    let local = before.saturating_sub(free()?);
+    let resident = resident()? - resident_before;
+    drop((streams, s));
+    let after = before.saturating_sub(free()?);
+    Ok(format!(
+        "video memory: {:.1} MiB with one stream, {:.1} MiB with 16, {:.1} MiB with local memory, \
+         {:.1} MiB after; {resident} KiB of the process",
+        one as f64 / f64::from(1 << 20),
+        many as f64 / f64::from(1 << 20),
+        local as f64 / f64::from(1 << 20),
+        after as f64 / f64::from(1 << 20),
+    ))
 }
 
 pub fn pageable(s: &Setup) -> Answer {

@@ -1,6 +1,7 @@
 //! Cubins: what is in one, without a GPU. `Cubin::parse` finds kernels, variables, code, constants and relocations, and
 //! `Cubin::image` gives the bytes for chosen addresses. Any input gives an answer or an error, never a panic.
 
+pub(crate) mod fatbin;
 mod image;
 mod info;
 mod relocation;
@@ -25,14 +26,18 @@ pub struct Contents {
     pub missing: Vec<String>,
 }
 
-/// Reads a cubin as a context would load it, without a GPU.
+/// Reads a cubin, or one for sm_90 of a fat binary, as a context would load it, without a GPU.
 ///
 /// # Errors
 /// It is no cubin, or it is damaged.
 pub fn contents(cubin: &[u8]) -> Result<Contents> {
     /// Any address: relocations must fit.
     const BASE: u64 = 0x7f00_0000_0000;
-    let cubin = Cubin::parse(cubin)?;
+    /// The compute capability whose entry of a fat binary is taken.
+    const GPU: u32 = 90;
+    let code = if fatbin::is_fatbin(cubin) { fatbin::choose(cubin, GPU)? } else { fatbin::Code::Cubin(cubin.into()) };
+    let fatbin::Code::Cubin(cubin) = code else { return Err(crate::error::Error::Unsupported("PTX without a GPU")) };
+    let cubin = Cubin::parse(&cubin)?;
     Layout::of(&cubin).image(&cubin, BASE)?;
     let (architecture, missing) = (cubin.architecture, cubin.missing);
     let (kernels, variables) = (cubin.kernels.into_values().collect(), cubin.variables.into_values().collect());

@@ -18,6 +18,16 @@ pub(crate) struct Launch {
     pub shared: u32,
 }
 
+/// Tells a kernel where the memory is by which its grid synchronizes: environment registers 1 (high) and 2 (low). The
+/// third word is libcuda's mark of a cooperative launch.
+pub(crate) fn set_grid_workspace(bank: &mut [u8], address: u64) {
+    for (at, value) in [(0x44, (address >> 32) as u32), (0x48, address as u32), (0x110, 1)] {
+        if let Some(into) = bank.get_mut(at..at + 4) {
+            into.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+}
+
 /// Fills the beginning of bank 0. What does not fit is left out.
 pub(crate) fn fill(bank: &mut [u8], launch: &Launch) {
     let Launch { grid, block, shared_window, local_window, shared } = *launch;

@@ -46,6 +46,8 @@ pub(crate) struct Format {
     pub bank_shift: u32,
     /// The bit that says that bank 0 is valid, and the distance to the next bank's.
     pub bank_valid: (usize, usize),
+    /// How a grid is marked whose blocks must run together: its group of descriptors, and its size.
+    pub cooperative: Option<(Bits, [Bits; 3])>,
     /// KiB of shared memory that an SM can be set to.
     pub carve_outs: &'static [u32],
 }
@@ -77,6 +79,7 @@ pub(crate) const V3: Format = Format {
     bank: [(1055, 1024), (1072, 1056), (1087, 1075)],
     bank_shift: 0,
     bank_valid: (640, 1),
+    cooperative: None,
     carve_outs: &[8, 16, 32, 64, 100, 132, 164],
 };
 
@@ -103,6 +106,7 @@ pub(crate) const V4: Format = Format {
     bank: [(1567, 1536), (1586, 1568), (1599, 1587)],
     bank_shift: 6,
     bank_valid: (416, 4),
+    cooperative: Some(((21, 16), [(2223, 2208), (2239, 2224), (2255, 2240)])),
     carve_outs: &[8, 16, 32, 64, 100, 132, 164, 196, 228],
 };
 
@@ -129,5 +133,6 @@ pub(crate) const V5: Format = Format {
     bank: [(1375, 1344), (1394, 1376), (1407, 1395)],
     bank_shift: 6,
     bank_valid: (1856, 4),
+    cooperative: None,
     carve_outs: &[8, 16, 32, 64, 100, 132, 164, 196, 228],
 };

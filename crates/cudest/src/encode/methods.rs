@@ -2,8 +2,6 @@
 
 /// Room of one operation in a lane's pushbuffer.
 pub(crate) const WORDS: usize = 256;
-/// Lines of a fill in one operation.
-pub(crate) const FILL_LINES: u32 = 16;
 
 /// The subchannel of compute objects and of copy objects, as libcuda binds them. Host methods work on each.
 const HOST: u32 = 0;
@@ -128,19 +126,18 @@ impl Methods {
         self.transfer(lines, 0, end);
     }
 
-    /// Fills lines with a value of 1, 2 or 4 bytes. The length of a line counts values. Each line is a separate
-    /// transfer: one of several lines with a constant source stopped the channel on an H200. At most [`FILL_LINES`].
+    /// Fills lines with a value of 1, 2 or 4 bytes. The length of a line counts values. The destination is named as the
+    /// source too: several lines without a source's address and pitch stopped the channel on an H200.
     pub fn fill(&mut self, to: u64, value: u32, width: u32, lines: Lines, end: Option<Release>) {
         const REMAP: u32 = 1 << 10;
         // The first component of the destination comes from constant A; `width` bytes; one component.
         self.put(COPY, 0x700, &[value]);
         self.put(COPY, 0x708, &[4 | (width - 1) << 16]);
-        let line = Lines { count: 1, ..lines };
-        for n in 0..lines.count {
-            let to = to + u64::from(n) * u64::from(lines.to_pitch);
-            self.put(COPY, 0x408, &[high(to), to as u32]);
-            self.transfer(line, REMAP, end.filter(|_| n + 1 == lines.count));
+        if lines.count > 1 {
+            self.put(COPY, 0x400, &[high(to), to as u32]);
         }
+        self.put(COPY, 0x408, &[high(to), to as u32]);
+        self.transfer(Lines { from_pitch: lines.to_pitch, ..lines }, REMAP, end);
     }
 
     fn transfer(&mut self, lines: Lines, flags: u32, end: Option<Release>) {

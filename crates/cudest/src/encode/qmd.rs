@@ -98,6 +98,27 @@ impl Qmd {
         self.set(most, carve_out(self.format, u32::MAX));
     }
 
+    /// Several blocks share an SM, so that all of a grid run together: they have so much shared memory.
+    pub fn set_shared_of_sm(&mut self, bytes: u32) {
+        let [least, target, _] = self.format.carve_out;
+        for at in [least, target] {
+            self.set(at, carve_out(self.format, bytes));
+        }
+    }
+
+    /// All blocks of the grid run together. The GPU takes such a grid as one array of blocks, as libcuda has it.
+    pub fn set_cooperative(&mut self, grid: Dim3) {
+        const ARRAY: u32 = 4;
+        const GROUP: u32 = 8;
+        let (Some(kind), Some((group, size))) = (self.format.kind, self.format.cooperative) else { return };
+        self.set(kind, ARRAY);
+        self.set(group, GROUP);
+        for ((at, array_at), value) in self.format.grid.iter().zip(size).zip([grid.0, grid.1, grid.2]) {
+            self.set(*at, 1);
+            self.set(array_at, value);
+        }
+    }
+
     /// A constant bank, at a multiple of 64.
     pub fn set_bank(&mut self, bank: usize, address: u64, bytes: usize) {
         let (first, distance) = self.format.bank_valid;
@@ -170,6 +191,17 @@ mod tests {
         for (word, value) in expected {
             assert_eq!(qmd.words[word], value, "word {word}");
         }
+    }
+
+    /// The fields of a cooperative launch of 200 blocks that libcuda 580.159.04 sent on an H200.
+    #[test]
+    fn cooperative_as_libcuda() {
+        let mut qmd = Qmd { words: [0; WORDS], format: &V4 };
+        qmd.set_shape((200, 1, 1), (256, 1, 1));
+        qmd.set_cooperative((200, 1, 1));
+        assert_eq!(qmd.words[0], 4 << 23 | 8 << 16);
+        assert_eq!((qmd.words[32], qmd.words[33], qmd.words[34]), (1, 1, 1));
+        assert_eq!((qmd.words[69], qmd.words[70]), (200 | 1 << 16, 1));
     }
 
     #[test]

@@ -1,16 +1,18 @@
-"""Makes the cubins of kernels.cu with NVRTC. Usage: build.py LIBNVRTC OUT [ARCH] (default sm_90)."""
+"""Makes cubins with NVRTC. Usage: build.py LIBNVRTC OUT [ARCH] [SOURCE] [INCLUDE...] (sm_90, kernels.cu)."""
 import ctypes
 import pathlib
 import sys
 
 
 def main():
-    library, out, arch = sys.argv[1], sys.argv[2], (sys.argv[3:] or ["sm_90"])[0]
+    library, out, *rest = sys.argv[1:]
+    arch, source, *include = rest + ["sm_90", "kernels.cu"][len(rest):]
     nvrtc = ctypes.CDLL(library)
-    source = (pathlib.Path(__file__).parent / "kernels.cu").read_bytes()
+    text = (pathlib.Path(__file__).parent / source).read_bytes()
     program = ctypes.c_void_p()
-    check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernels.cu", 0, None, None))
+    check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, source.encode(), 0, None, None))
     flags = [b"-arch=" + arch.encode(), b"--std=c++17", b"-default-device", b"--relocatable-device-code=false"]
+    flags += [b"-I" + path.encode() for path in include]
     result = nvrtc.nvrtcCompileProgram(program, len(flags), (ctypes.c_char_p * len(flags))(*flags))
     size = ctypes.c_size_t()
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))

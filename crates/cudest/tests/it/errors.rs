@@ -8,6 +8,11 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 const CUBIN_13: &[u8] = include_bytes!("../cubins/kernels-13.0-sm_90.cubin");
+const LZ4: &[u8] = include_bytes!("../cubins/small-lz4.fatbin");
+const ZSTD: &[u8] = include_bytes!("../cubins/small-zstd.fatbin");
+const PTXAS_12: &[u8] = include_bytes!("../cubins/small-ptxas-12.9-sm_90.cubin");
+const PTXAS_13: &[u8] = include_bytes!("../cubins/small-ptxas-13.0-sm_90.cubin");
+const PTX: &[u8] = include_bytes!("../cubins/small.ptx");
 const CUBIN_11: &[u8] = include_bytes!("../cubins/kernels-11.8-sm_90.cubin");
 
 fn refused(model: Model) -> String {
@@ -38,7 +43,8 @@ fn no_memory() {
     assert_eq!(error, "no memory for 2097152 bytes of video memory: free some, or ask for less");
     let model = Model { refuse_class: Some((0x90f1, 0x1b)), ..Model::hopper() };
     let error = refused(model);
-    assert_eq!(error, "the kernel driver refused an address space: NV_ERR_INSUFFICIENT_PERMISSIONS (0x1b)");
+    let refused = "the kernel driver refused an address space: NV_ERR_INSUFFICIENT_PERMISSIONS (0x1b)";
+    assert_eq!(error, format!("no address space for the GPU: mode A: {refused}; mode B: {refused}"));
 }
 
 #[test]
@@ -56,7 +62,7 @@ fn wrong_modules_and_launches() {
     let (model, _running) = Model::hopper().start();
     let context = Gpu::with_kernel(model, 0).context().unwrap();
     let load = |bytes: &[u8]| context.load(bytes).map(drop).unwrap_err().to_string();
-    assert!(load(b"//ptx").starts_with("the module is not an ELF file:"));
+    assert!(load(b"//ptx").starts_with("the module is not an ELF file, a fat binary or PTX:"));
     let own = std::fs::read("/proc/self/exe").unwrap();
     assert_eq!(load(&own), "the module is an ELF file for machine 62, not a cubin (machine 190)");
     let mut other = CUBIN.to_vec();
@@ -81,6 +87,67 @@ fn wrong_modules_and_launches() {
     assert!(matches!(width, Error::Range(_)));
 }
 
+#[test]
+fn fat_binaries() {
+    let (model, _running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model, 0).context().unwrap();
+    for fatbin in [LZ4, ZSTD] {
+        let module = context.load(fatbin).unwrap();
+        assert_eq!(module.kernel("step").unwrap().entry().parameters_size, 16);
+        assert_eq!(module.kernels().count(), 2);
+        // The entry for sm_90 is the second. Without it there is the PTX, and without that nothing.
+        let mut other = fatbin.to_vec();
+        let entry = |other: &[u8], n: usize| {
+            let size = |at: usize| {
+                64.max(u32::from_le_bytes(other[at + 4..at + 8].try_into().unwrap()) as usize)
+                    + u64::from_le_bytes(other[at + 8..at + 16].try_into().unwrap()) as usize
+            };
+            (0..n).fold(16, |at, _| at + size(at))
+        };
+        let (own, ptx) = (entry(&other, 1), entry(&other, 3));
+        other[own + 28] = 86;
+        other[ptx + 28] = 100;
+        let error = context.load(&other).map(drop).unwrap_err().to_string();
+        let has = "sm_80, sm_86, sm_100, PTX of sm_100";
+        assert_eq!(error, format!("the fat binary has code for {has}, and the GPU is sm_90: compile with -arch=sm_90"));
+        assert!(matches!(context.load(&fatbin[..2000]).map(drop), Err(Error::BadFatbin(_))));
+    }
+}
+
+/// NVIDIA's ptxas is not here: a script takes its place, which gives a known cubin for known arguments.
+#[test]
+fn ptx_by_a_compiler() {
+    let folder = std::env::temp_dir().join(format!("cudest-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let cubin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cubins/kernels-12.9-sm_90.cubin");
+    let tool = folder.join("ptxas");
+    let refuses = "grep -q refused \"$4\" && { echo \"ptxas $4, line 1; error: no\" >&2; exit 255; }\n";
+    let text =
+        format!("#!/bin/sh\n[ \"$1\" = -arch=sm_90 ] && [ \"$2\" = -o ] || exit 3\n{refuses}cp {cubin} \"$3\"\n");
+    std::fs::write(&tool, text).unwrap();
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (model, _running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model, 0).context().unwrap();
+    // SAFETY: no other test reads this variable.
+    unsafe { std::env::set_var("CUTAP_PTXAS", folder.join("none")) };
+    let error = context.load(PTX).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("the module is PTX, and NVIDIA's ptxas is not in PATH"), "{error}");
+    // SAFETY: as above.
+    unsafe { std::env::set_var("CUTAP_PTXAS", &tool) };
+    assert!(context.load(PTX).unwrap().kernel("vecadd").is_ok());
+    let refused = [PTX, b"// refused"].concat();
+    let error = context.load(&refused).map(drop).unwrap_err().to_string();
+    assert_eq!(error, format!("{} refused the module's PTX: ptxas PTX, line 1; error: no", tool.display()));
+    std::fs::remove_dir_all(&folder).unwrap();
+    // SAFETY: as above.
+    unsafe { std::env::remove_var("CUTAP_PTXAS") };
+    match context.load(PTX) {
+        Ok(module) => assert_eq!(module.kernel("step").unwrap().entry().parameters_size, 16),
+        Err(Error::NoPtxCompiler) => println!("skipped: PTX by the real ptxas (it is not in PATH)"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// What is known of the kernels does not depend on the toolkit.
 #[test]
 fn three_toolkits() {
@@ -102,9 +169,24 @@ fn three_toolkits() {
     }
 }
 
+/// Cubins that `ptxas` made of PTX, and NVRTC of the same source.
+#[test]
+fn cubins_of_ptxas() {
+    for cubin in [PTXAS_12, PTXAS_13, LZ4] {
+        let found = contents(cubin).unwrap();
+        let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!((found.architecture, names, found.missing.len()), (90, vec!["compressible", "step"], 0));
+        let step = &found.kernels[1];
+        assert_eq!((step.parameters_at, step.parameters_size, step.stack), (0x210, 16, 0));
+        let offsets: Vec<_> = step.parameters.iter().map(|p| (p.offset, p.size)).collect();
+        assert_eq!(offsets, [(0, 8), (8, 4), (12, 4)]);
+        assert!((6..=20).contains(&step.registers), "{step:?}");
+    }
+}
+
 #[test]
 fn truncated_cubins() {
-    for cubin in [CUBIN_11, CUBIN, CUBIN_13] {
+    for cubin in [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13] {
         for length in (0..cubin.len()).step_by(97) {
             // The end has program headers, which the loader does not need.
             let is_needed = length + 6 * 56 < cubin.len();
@@ -116,16 +198,31 @@ fn truncated_cubins() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
+    /// A fat binary with changed bytes is loaded or refused.
+    #[test]
+    fn damaged_fat_binaries(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        head: bool,
+        zstd: bool,
+    ) {
+        let mut fatbin = if zstd { ZSTD } else { LZ4 }.to_vec();
+        for (at, value) in changes {
+            let at = at.index(if head { 100 } else { fatbin.len() });
+            fatbin[at] = value;
+        }
+        let _ = contents(&fatbin);
+    }
+
     /// Changed bytes give contents or an error.
     #[test]
     fn damaged_cubins(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         tail: bool,
-        which in 0_usize..3,
+        which in 0_usize..5,
     ) {
-        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13][which].to_vec();
+        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13][which].to_vec();
         // Half of the cases change the section headers, which are at the end.
-        let from = if tail { cubin.len() - 78 * 64 } else { 0 };
+        let from = if tail { cubin.len().saturating_sub(78 * 64) } else { 0 };
         for (at, value) in changes {
             let at = from + at.index(cubin.len() - from);
             cubin[at] = value;

@@ -2,11 +2,14 @@
 //! their waits allow. Each kernel does what `step` of kernels.cu does: `c[i] = c[i] * 3 + k` for n words.
 
 use cutap_cudest::sys::{Kernel, Node};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+
+mod gpu;
+mod uvm;
 
 #[derive(Default)]
 pub struct Model {
@@ -19,6 +22,10 @@ pub struct Model {
     pub refuse_open: Option<io::ErrorKind>,
     /// Allocating this class gives this status.
     pub refuse_class: Option<(u32, u32)>,
+    /// The operating system refuses this request of the frontend, as a sandbox does.
+    pub refuse_request: Option<u8>,
+    /// The node of the unified memory driver is missing.
+    pub no_uvm: bool,
 }
 
 #[derive(Default)]
@@ -35,6 +42,17 @@ pub struct State {
     channels: Vec<Channel>,
     random: u64,
     log: Vec<String>,
+    /// Words in system memory that kernels have released and that have not arrived.
+    late: VecDeque<(u64, u32)>,
+    /// Workspace and barrier of each cooperative launch that ran.
+    pub cooperative: Vec<(u64, u32)>,
+    uvm: uvm::Uvm,
+    /// Address spaces that RM does not own.
+    external: HashSet<u32>,
+    /// Compute objects.
+    compute: HashSet<u32>,
+    /// CPU addresses of memory.
+    cpu: HashMap<u32, u64>,
 }
 
 struct Memory {
@@ -45,6 +63,7 @@ struct Memory {
 
 #[derive(Default)]
 struct Channel {
+    handle: u32,
     ring: u64,
     entries: u64,
     userd: (u32, u64),
@@ -120,6 +139,12 @@ impl State {
                 assert_ne!(host, libc::MAP_FAILED);
                 self.memory.insert(handle, Memory { fd, host: host as usize, size });
             }
+            0x90f1 if word(params, 4) & 0x48 == 0x48 => drop(self.external.insert(handle)),
+            // RM has no addresses in such a space.
+            0x50a0 if self.external.contains(&word(params, 108)) => {
+                self.parents.remove(&handle);
+                return 0x1a;
+            }
             0x50a0 => {
                 let fixed = word(params, 8) & 0x10 != 0;
                 let size = long(params, 64);
@@ -131,7 +156,9 @@ impl State {
                 };
                 self.ranges.insert(handle, (address, fixed));
             }
+            0xcbc0 => drop(self.compute.insert(handle)),
             0xc86f => self.channels.push(Channel {
+                handle,
                 ring: long(params, 8),
                 entries: word(params, 16).into(),
                 userd: (word(params, 32), long(params, 64)),
@@ -150,6 +177,9 @@ impl State {
         if let Some((address, _)) = self.ranges.remove(&handle) {
             self.mapped.remove(&address);
         }
+        self.external.remove(&handle);
+        self.cpu.remove(&handle);
+        self.channels.iter_mut().filter(|channel| channel.handle == handle).for_each(|c| *c = Channel::default());
         if let Some(memory) = self.memory.remove(&handle) {
             // SAFETY: the mapping and the file are the model's.
             unsafe {
@@ -177,125 +207,21 @@ impl State {
                 put(params, 128, &0x1f_u64.to_le_bytes());
                 (params[0], params[2]) = (1, 1);
             }
+            0xa06f_0103 if !self.external.is_empty() && params[0] != 0 => {
+                let channel = word(call, 4);
+                // Without page tables for its context a channel cannot run.
+                return if self.uvm.is_registered(channel) { 0 } else { 0x40 };
+            }
+            0x906f_0106 => {
+                put(params, 0, &[0x70, 0, 0, 0, 0x40, 0x23, 1, 0]);
+                put(params, 12, b"FAULT_PDE");
+            }
             0x2080_0110 => put(params, 4, b"Model"),
             0x2080_122a => put(params, 16, &3_u32.to_le_bytes()),
             0x2080_122b => put(params, 20, &7_u32.to_le_bytes()),
             _ => {}
         }
         0
-    }
-
-    /// One method of some channel. Whether there was one that could run.
-    fn step(&mut self) -> bool {
-        let count = self.channels.len();
-        for turn in 0..count {
-            let first = self.below(count);
-            let mut channel = std::mem::take(&mut self.channels[(first + turn) % count]);
-            let ran = self.step_channel(&mut channel);
-            self.channels[(first + turn) % count] = channel;
-            if ran {
-                return true;
-            }
-        }
-        false
-    }
-
-    fn step_channel(&mut self, channel: &mut Channel) -> bool {
-        if !channel.running.is_empty() && self.below(3) == 0 {
-            let kernel = self.below(channel.running.len());
-            let kernel = channel.running.swap_remove(kernel);
-            self.run_kernel(kernel);
-            return true;
-        }
-        if channel.words.is_empty() {
-            let userd = self.memory[&channel.userd.0].host as u64 + channel.userd.1;
-            // SAFETY: USERD is inside this memory.
-            let at_put = unsafe { ((userd + 0x8c) as *const u32).read_volatile() };
-            if u64::from(at_put) == channel.get {
-                return false;
-            }
-            let entry = channel.ring + channel.get * 8;
-            let (low, high) = (self.read(entry), self.read(entry + 4));
-            channel.get = (channel.get + 1) % channel.entries;
-            let address = u64::from(low & !3) | u64::from(high & 0xff) << 32;
-            let length = u64::from(high >> 10 & 0x1f_ffff);
-            channel.words.extend((0..length).map(|n| self.read(address + n * 4)));
-        }
-        let header = channel.words[0];
-        assert_eq!(header >> 29, 1, "a header of increasing methods");
-        let (count, subchannel, method) = (header >> 16 & 0x1fff, header >> 13 & 7, (header & 0x1fff) << 2);
-        for n in 0..count {
-            channel.registers.insert(subchannel << 16 | (method + 4 * n), channel.words[1 + n as usize]);
-        }
-        if !self.trigger(channel, subchannel, method + 4 * (count - 1)) {
-            return false;
-        }
-        channel.words.drain(..=count as usize);
-        true
-    }
-
-    fn trigger(&mut self, channel: &mut Channel, subchannel: u32, method: u32) -> bool {
-        let get = |m: u32| channel.registers.get(&(subchannel << 16 | m)).copied().unwrap_or(0);
-        let wide = |high: u32, low: u32| u64::from(get(high)) << 32 | u64::from(get(low));
-        match (subchannel, method) {
-            (0, 0x6c) => {
-                let (address, payload, execute) = (wide(0x60, 0x5c), get(0x64), get(0x6c));
-                if execute & 7 == 3 {
-                    return self.read(address).wrapping_sub(payload) as i32 >= 0;
-                }
-                self.write(address, payload);
-                if execute >> 25 & 1 != 0 {
-                    self.log.push(format!("stamp {payload}"));
-                    self.write(address + 8, self.log.len() as u32);
-                }
-            }
-            (1, 0x110) => return channel.running.is_empty(),
-            (1, 0x2c0) => {
-                let descriptor = u64::from(get(0x2b4)) << 8;
-                channel.running.push(descriptor);
-            }
-            (4, 0x300) => {
-                let flags = get(0x300);
-                let lines = if flags >> 9 & 1 != 0 { get(0x41c) } else { 1 };
-                for line in 0..u64::from(lines) {
-                    let to = wide(0x408, 0x40c) + line * u64::from(get(0x414));
-                    let length = get(0x418) as usize;
-                    if flags >> 10 & 1 != 0 {
-                        let width = (get(0x708) >> 16 & 3) as usize + 1;
-                        let value = &get(0x700).to_le_bytes()[..width];
-                        // SAFETY: the context's addresses are mapped.
-                        let to = unsafe { std::slice::from_raw_parts_mut(self.host(to), length * width) };
-                        to.chunks_mut(width).for_each(|at| at.copy_from_slice(value));
-                    } else {
-                        let from = wide(0x400, 0x404) + line * u64::from(get(0x410));
-                        // SAFETY: as above.
-                        unsafe { std::ptr::copy(self.host(from), self.host(to), length) };
-                    }
-                }
-                if flags >> 3 & 3 == 1 {
-                    self.write(wide(0x240, 0x244), get(0x248));
-                }
-            }
-            _ => {}
-        }
-        true
-    }
-
-    fn run_kernel(&mut self, descriptor: u64) {
-        let qmd = |n: u64| self.read(descriptor + 4 * n);
-        let bank = (u64::from(qmd(48)) | u64::from(qmd(49) & 0x7ffff) << 32) << 6;
-        let wide = |at: u64| u64::from(self.read(at)) | u64::from(self.read(at + 4)) << 32;
-        let (array, k, n) = (wide(bank + 0x210), self.read(bank + 0x218), self.read(bank + 0x21c));
-        for i in 0..u64::from(n) {
-            self.write(array + 4 * i, self.read(array + 4 * i).wrapping_mul(3).wrapping_add(k));
-        }
-        for release in 0..2 {
-            if qmd(10) >> (16 * release) & 1 != 0 {
-                let at = 20 + 4 * release;
-                let address = u64::from(qmd(at)) | u64::from(qmd(at + 1) & 0x1ff_ffff) << 32;
-                self.write(address, qmd(at + 2));
-            }
-        }
     }
 }
 
@@ -332,6 +258,12 @@ impl Model {
         (state.parents.len(), state.open.len())
     }
 
+    /// The large copies within video memory.
+    pub fn copies(&self) -> Vec<String> {
+        let state = self.state.lock().unwrap();
+        state.log.iter().filter(|line| line.starts_with("copy")).cloned().collect()
+    }
+
     /// What the driver writes when a channel faults.
     pub fn fault(&self, xid: u32) {
         let mut state = self.state.lock().unwrap();
@@ -363,24 +295,37 @@ impl Kernel for Model {
         Ok(self.version.clone())
     }
 
-    fn open(&self, _: Node) -> io::Result<i32> {
+    fn open(&self, node: Node) -> io::Result<i32> {
         if let Some(kind) = self.refuse_open {
             return Err(kind.into());
         }
         let mut state = self.state.lock().unwrap();
         state.next_fd += 1;
         let fd = 1000 + state.next_fd;
+        if node == Node::Uvm {
+            if self.no_uvm {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            state.uvm.opened(fd);
+        }
         state.open.insert(fd, None);
         Ok(fd)
     }
 
     fn close(&self, fd: i32) {
-        assert!(self.state.lock().unwrap().open.remove(&fd).is_some(), "descriptor {fd} closed twice");
+        let mut state = self.state.lock().unwrap();
+        state.uvm.closed(fd);
+        assert!(state.open.remove(&fd).is_some(), "descriptor {fd} closed twice");
     }
 
     unsafe fn ioctl(&self, fd: i32, request: u32, call: &mut [u8]) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
         assert!(state.open.contains_key(&fd));
+        if state.uvm.has(fd) {
+            state.ioctls.push((0, request));
+            state.uvm(fd, request, call);
+            return Ok(());
+        }
         assert_eq!(request >> 16 & 0x3fff, call.len() as u32, "the request has the struct's size");
         let number = request as u8;
         let what = match number {
@@ -389,6 +334,9 @@ impl Kernel for Model {
             _ => 0,
         };
         state.ioctls.push((number, what));
+        if self.refuse_request == Some(number) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         match number {
             0xc8 => {
                 call[0] = 1;
@@ -421,7 +369,10 @@ impl Kernel for Model {
     }
 
     unsafe fn map(&self, fd: i32, at: Option<NonNull<u8>>, length: usize) -> io::Result<NonNull<u8>> {
-        let state = self.state.lock().unwrap();
+        let mut state = self.state.lock().unwrap();
+        if let (Some(handle), Some(at)) = (state.open[&fd], at) {
+            state.cpu.insert(handle, at.as_ptr() as u64);
+        }
         let memory = state.open[&fd].and_then(|handle| state.memory.get(&handle));
         let (file, shared) = memory.map_or((-1, libc::MAP_ANONYMOUS), |memory| (memory.fd, 0));
         let (address, fixed) = at.map_or((std::ptr::null_mut(), 0), |at| (at.as_ptr(), libc::MAP_FIXED));

@@ -2,7 +2,7 @@
 
 use crate::model::{Model, Running};
 use cutap_cudest::sys::Kernel as _;
-use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Options, Order, Rectangle, Shape, Stream};
+use cutap_cudest::{Context, Error, Fill, Gpu, Kernel, Memory, Mode, Options, Order, Rectangle, Shape, Stream};
 use std::sync::Arc;
 
 pub const CUBIN: &[u8] = include_bytes!("../cubins/kernels-12.9-sm_90.cubin");
@@ -42,6 +42,16 @@ fn first_result_with_few_ioctls() {
     // SAFETY: it has ended.
     assert!(unsafe { words(&memory) }.iter().all(|word| *word == 5));
     assert_eq!(context.ioctls(), model.ioctls().len() as u64);
+    // Boost clocks are asked for with the first work that lasts, once.
+    let boosts = || model.ioctls().iter().filter(|call| **call == (0x2a, 0x2080_200a)).count();
+    let early = boosts();
+    for _ in 0..40 {
+        step(&stream, &kernel, &memory, 0, 1024);
+    }
+    stream.synchronize().unwrap();
+    assert!(early <= 1 && boosts() == 1, "{early}, {}", boosts());
+    // SAFETY: it has ended.
+    unsafe { words(&memory).fill(5) };
     assert!(context.ioctls() <= 40, "{}: {:x?}", context.ioctls(), model.ioctls());
     drop((stream, kernel, module, memory, context));
     assert_eq!(model.left(), (0, 0), "objects and descriptors");
@@ -49,7 +59,7 @@ fn first_result_with_few_ioctls() {
 
 fn random_work(options: Options, launches: u32) {
     const WORDS: u32 = 16;
-    let (context, _model, _running) = context(options);
+    let (context, model, _running) = context(options);
     let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
     let streams: Vec<_> = (0..4).map(|_| context.stream().unwrap()).collect();
     let arrays: Vec<_> = (0..4).map(|_| context.pinned(u64::from(WORDS) * 4).unwrap()).collect();
@@ -84,6 +94,9 @@ fn random_work(options: Options, launches: u32) {
         // SAFETY: all has ended.
         assert!(unsafe { words(array) }.iter().all(|word| *word == wanted));
     }
+    assert_eq!(context.mode(), options.mode.unwrap_or(Mode::Rm));
+    drop((kernel, streams, arrays, context));
+    assert_eq!(model.left(), (0, 0), "objects and descriptors");
 }
 
 #[test]
@@ -127,6 +140,83 @@ fn threads_share_a_context() {
     assert!(unsafe { words(&total) }.iter().all(|word| *word == 9));
 }
 
+/// Mode B: the unified memory driver has the page tables.
+#[test]
+fn uvm_on_request() {
+    random_work(Options { mode: Some(Mode::Uvm), ..Options::default() }, 2000);
+}
+
+#[test]
+fn uvm_where_a_sandbox_refuses_mappings() {
+    const MAP_MEMORY_DMA: u8 = 0x57;
+    let sandbox = || Model { refuse_request: Some(MAP_MEMORY_DMA), ..Model::hopper() };
+    let (model, _running) = sandbox().start();
+    let context = Gpu::with_kernel(model.clone(), 0).context().unwrap();
+    assert_eq!(context.mode(), Mode::Uvm);
+    let refusal = context.refusal().unwrap().to_string();
+    assert!(refusal.starts_with("a mapping for the GPU failed:"), "{refusal}");
+    let stream = context.stream().unwrap();
+    let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
+    let (pinned, video) = (context.pinned(4096).unwrap(), context.video(4096).unwrap());
+    assert_eq!(pinned.host().unwrap().as_ptr() as u64, pinned.address());
+    step(&stream, &kernel, &pinned, 7, 1024);
+    // SAFETY: the stream orders the kernel, the copies and the fill.
+    unsafe {
+        stream.copy_memory(&video, 0, &pinned, 0, 4096).unwrap();
+        stream.fill(pinned.address(), 1, 4, 1024).unwrap();
+        stream.copy_memory(&pinned, 0, &video, 0, 2048).unwrap();
+    }
+    let addresses = context.reserve(8 << 20).unwrap();
+    let memory = context.backing(4 << 20).unwrap();
+    let mapping = addresses.map(2 << 20, &memory, 2 << 20, 2 << 20).unwrap();
+    assert!(addresses.map(2 << 20, &memory, 0, 2 << 20).is_err(), "there is a mapping");
+    // SAFETY: the range is mapped.
+    unsafe { stream.fill(mapping.address(), 3, 4, 1 << 19).unwrap() };
+    stream.synchronize().unwrap();
+    // SAFETY: all has ended.
+    let found = unsafe { words(&pinned) };
+    assert!(found[..512].iter().all(|word| *word == 7) && found[512..].iter().all(|word| *word == 1));
+    drop((stream, kernel, pinned, video, mapping, memory, addresses, context));
+    assert_eq!(model.left(), (0, 0), "objects and descriptors");
+    // On request there is no second try, and without the node both refusals are named.
+    let only = Options { mode: Some(Mode::Rm), ..Options::default() };
+    let error = Gpu::with_kernel(Arc::new(sandbox()), 0).context_with(only).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("a mapping for the GPU failed:"), "{error}");
+    let error = Gpu::with_kernel(Arc::new(Model { no_uvm: true, ..sandbox() }), 0).context().map(drop).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("no address space for the GPU: mode A: a mapping for the GPU failed:"), "{error}");
+    assert!(error.contains("mode B: no NVIDIA kernel driver: /dev/nvidia-uvm is missing"), "{error}");
+}
+
+/// Cooperative launches of two streams share a workspace and run one after the other. A larger grid is refused.
+#[test]
+fn cooperative_launches() {
+    let (context, model, _running) = context(Options::default());
+    let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
+    let streams = [context.stream().unwrap(), context.stream().unwrap()];
+    let array = context.pinned(64).unwrap();
+    let shape = Shape::linear(384, 64);
+    assert_eq!(kernel.resident_blocks(&shape).unwrap(), 384, "32 on each of 12 SMs");
+    let mut wanted = 0_u32;
+    for k in 0..50_u32 {
+        let parameters = [&array.address().to_le_bytes()[..], &k.to_le_bytes(), &16_u32.to_le_bytes()].concat();
+        // SAFETY: the array has 16 words, and only these launches use it.
+        unsafe { streams[k as usize % 2].launch_cooperative(&kernel, &shape, &parameters).unwrap() };
+        wanted = wanted.wrapping_mul(3).wrapping_add(k);
+    }
+    context.synchronize().unwrap();
+    // SAFETY: all has ended.
+    assert!(unsafe { words(&array) }[..16].iter().all(|word| *word == wanted));
+    let seen = model.state.lock().unwrap().cooperative.clone();
+    assert_eq!((seen.len(), seen.iter().all(|(at, barrier)| *at == seen[0].0 && *barrier == 0)), (50, true));
+    // SAFETY: it is refused.
+    let large = unsafe { streams[0].launch_cooperative(&kernel, &Shape::linear(385, 64), &[0; 16]) }.unwrap_err();
+    let why = "a cooperative grid of 385 blocks, and 12 SMs run 384 together";
+    assert_eq!(large.to_string(), format!("kernel step cannot be launched: {why}"));
+    let shape = Shape { shared: 100 << 10, ..Shape::linear(1, 64) };
+    assert_eq!(kernel.resident_blocks(&shape).unwrap(), 24, "two of 101 KiB on each of 12 SMs");
+}
+
 #[test]
 fn order_by_idle() {
     random_work(Options { order: Order::Idle, ..Options::default() }, 3000);
@@ -135,7 +225,7 @@ fn order_by_idle() {
 #[test]
 fn copies_and_fills() {
     let options = Options { copy_engine_from: 4000, ..Options::default() };
-    let (context, _model, _running) = context(options);
+    let (context, model, _running) = context(options);
     let stream = context.stream().unwrap();
     let (from, to, video) =
         (context.pinned(1 << 16).unwrap(), context.pinned(1 << 16).unwrap(), context.video(1 << 16).unwrap());
@@ -158,7 +248,8 @@ fn copies_and_fills() {
         };
         stream.fill(to.address(), 0, 1, 1 << 16).unwrap();
         stream.copy_3d(&copy).unwrap();
-        stream.fill_2d(to.address() + 4096, 64, 0xabcd, 2, 5, 40).unwrap();
+        let lines = Fill { value: 0xabcd, width: 2, count: 5, height: 20, depth: 2, pitch: 64, layer: 1280, to: 0 };
+        stream.fill_3d(&Fill { to: to.address() + 4096, ..lines }).unwrap();
         stream.synchronize().unwrap();
         assert_eq!(words(&to)[..12], [0, 1, 0, 0, 8, 9, 0, 0, 16, 17, 0, 0]);
         assert_eq!(words(&to)[16..18], [32, 33]);
@@ -172,6 +263,14 @@ fn copies_and_fills() {
         stream.download(&large, 5, &mut back).unwrap();
         assert!(back == bytes);
         assert!(matches!(stream.upload(&large, 2 << 20, &bytes), Err(Error::Range(_))));
+        // A large copy within video memory is made by a kernel, and its last bytes by a copy engine.
+        let second = context.video(10 << 20).unwrap();
+        stream.copy_memory(&second, 16, &large, 0, (1 << 20) + 7).unwrap();
+        stream.copy_memory(&second, 4 << 20, &large, 5, 1 << 20).unwrap();
+        stream.download(&second, 21, &mut back[..(1 << 20) + 2]).unwrap();
+        stream.download(&second, 4 << 20, &mut back[2 << 20..3 << 20]).unwrap();
+        assert!(back[..(1 << 20) + 2] == bytes[..(1 << 20) + 2] && back[2 << 20..3 << 20] == bytes[..1 << 20]);
+        assert_eq!(model.copies(), ["copy 65536"]);
     }
 }
 
@@ -266,7 +365,8 @@ fn a_fault_ends_the_context() {
     model.fault(31);
     let Err(Error::Lost(loss)) = context.wait(fence, None) else { panic!("no loss") };
     assert_eq!(loss.xid, 31);
-    assert_eq!(loss.to_string(), "Xid 31 (a memory access outside of mapped addresses)");
+    let text = "Xid 31 (a memory access outside of mapped addresses); FAULT_PDE at 0x7000012340 on the compute engine";
+    assert_eq!(loss.to_string(), text);
     assert!(matches!(context.video(1), Err(Error::Lost(_))));
     assert!(matches!(stream.synchronize(), Err(Error::Lost(_))));
     let other = Gpu::with_kernel(model.clone(), 0);
@@ -274,4 +374,24 @@ fn a_fault_ends_the_context() {
     assert_eq!(model.left(), (0, 0));
     other.context().unwrap().stream().unwrap().synchronize().unwrap();
     assert!(model.version().is_ok());
+}
+
+/// The child of a fork has no context: the GPU's mappings are the parent's.
+#[test]
+fn use_after_fork() {
+    let (context, _model, _running) = context(Options::default());
+    // SAFETY: the child asks for nothing but the error, without allocating, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let refused = matches!(context.check(), Err(Error::Forked)) && matches!(context.pinned(64), Err(Error::Forked));
+        // SAFETY: it ends this process without its destructors.
+        unsafe { libc::_exit(if refused { 7 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: the status is on this stack.
+    let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!((ended, libc::WEXITSTATUS(status)), (child, 7));
+    assert!(context.pinned(64).is_ok());
+    let text = Error::Forked.to_string();
+    assert_eq!(text, "this context was made before fork: make a new context in the child");
 }

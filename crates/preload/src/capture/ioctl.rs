@@ -1,7 +1,7 @@
-//! What is kept of a call of the layer `kernel` beside its words: the file of its descriptor, the bytes of an ioctl's
-//! argument and of what its pointers lead to, before and after, and errno. They go straight into the ring, in as many
-//! records as it takes. Where pointers stand and how much they lead to is data (`cutap_calls::kernel`); nothing here
-//! knows what a number means.
+//! What is kept of a call of the layer `kernel` beside its words. That is the file of its descriptor, errno, and the
+//! bytes of an ioctl's argument and of what its pointers lead to, before and after. They go straight into the ring, in
+//! as many records as it takes. Where pointers stand and how much they lead to is data (`cutap_calls::kernel`); nothing
+//! here knows what a number means.
 
 use super::answers;
 use super::copy::{checked, program_words};
@@ -55,9 +55,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let fd = descriptor(name, &frame.args);
     let file = fd.map_or(&[][..], |fd| file_of(fd, &mut path));
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, file));
-    if frame.recorded != 0
-        && let Some(b) = record::ready()
-    {
+    if let Some(b) = record::of(frame) {
         let mut kept = Kept::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
             kept.put(what::FILE, fd as usize, file);
@@ -69,7 +67,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let answered = ioctl.and_then(|ioctl| answers::answer(&ioctl));
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
-    if let Some(b) = record::ready().filter(|_| frame.recorded != 0) {
+    if let Some(b) = record::of(frame) {
         Kept::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as usize, &[]);
     }
     false
@@ -82,10 +80,7 @@ pub fn after(frame: &mut Frame) {
     let looked_at = frame.recorded != 0 || hooks::is_extended();
     let ioctl = (name == b"ioctl" && looked_at).then(|| Ioctl::of(&frame.args, file_of(fd as i32, &mut path)));
     hooks::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
-    if frame.recorded == 0 {
-        return;
-    }
-    let Some(b) = record::ready() else { return };
+    let Some(b) = record::of(frame) else { return };
     let [result, _] = frame.result;
     let mut kept = Kept::new(b, frame, what::AFTER);
     if let Some(ioctl) = &ioctl {

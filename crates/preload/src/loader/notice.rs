@@ -1,6 +1,11 @@
 //! Noticing that objects came or went: list, barrier, rewrite. The order is the proof (rule 3):
 //! who was listed is relocated once the loader's lock could be had, and is rewritten under the lock
 //! that keeps it mapped, and only then is the snapshot published.
+//!
+//! Limits: another namespace (`dlmopen`) is listed if it exists when something is opened or looked up, on glibc
+//! 2.35 and later. Namespaces after the first listed ones are not listed. While one exists, each look examines all
+//! words again, because glibc does not report what was unloaded. A `fork()` waits two seconds at most for a look
+//! that is in progress. A raw `clone` or `_Fork()` gives no notice, so a child of it that opens libraries may hang.
 
 use super::objects::{self, Snapshot};
 use super::words;

@@ -1,5 +1,13 @@
 //! The loaded objects: an immutable snapshot, published by one pointer. A reader is counted while it
 //! looks, so that old snapshots can be given back; a child that forked in between starts at zero.
+//!
+//! Limits, which nothing counts:
+//! - A library that another version replaces under the same SONAME at the same address may keep the old names of
+//!   its functions. So may each load after the 8192nd.
+//! - More than 128 toolkit libraries at a time: `dlsym(RTLD_DEFAULT, ...)` of functions of the others is not
+//!   diverted.
+//! - No word is diverted in an executable with a segment above all libraries.
+//! - A library that is opened, used and closed without a look-up in between is not listed.
 
 use super::elf::{Dyn, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr, Tables};
 use crate::sys::{self, libc::PhdrInfo};

@@ -3,6 +3,14 @@
 //!
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
+//!
+//! Limits, which nothing counts:
+//! - A static runtime that has torn itself down at exit returns 4 (cudaErrorCudartUnloading), and reports nothing.
+//! - `cudaGetExportTable` of a static runtime has no callback.
+//! - Runtimes before 13 do not give the kernel's name at the first launch of a kernel of a late library. Nor do
+//!   they at a launch that is the first runtime call of its thread, or that they refuse.
+//! - A static 11.8 may give the name of another thread's launch in these cases.
+//! - A shared 11.8 may give the name of a closed library's kernel, for a library that was opened at the same place.
 
 use super::discover::{UNWANTED, introduce, name};
 use super::instances::{ALL, Function, ISSUE, Instance};

@@ -1,5 +1,11 @@
 //! A lazy word at its first call. The loader would look the name up from the calling object, so we do
 //! exactly that, from inside it: it is running, so it stays mapped. No name is searched in advance.
+//!
+//! Limits: a word at its first call is left to the loader if another thread opens a library for more than 50 ms. The
+//! constructor of that library may wait for this thread. Calls through the word are missed until the
+//! next look-up, and counted. Names of libnvblas are those of BLAS: a word that is bound at its first call is not
+//! seen. Before glibc 2.34 `dlsym` allocates at its first call in each thread. A signal handler that makes that
+//! call inside an allocation may damage the heap.
 
 use crate::loader::{live, lock, notice};
 use crate::routes::{dlsym, libc, suppress};

@@ -1,6 +1,9 @@
 //! PTX text that a program gives the driver: the parameter list of each `.entry` goes to the names stream, so
 //! that launches can be shown with the names and types that stand there. Nothing is understood here: what is
 //! kept is the text up to the closing parenthesis. Read by the kernel, so that a bad address is no fault.
+//!
+//! Limits: compressed PTX in a fat binary, and PTX that is given to nvJitLink, is not read. Compilers invent the
+//! names in it, and the C++ name has the types. Only the types of `extern "C"` kernels are missed.
 
 use crate::capture::copy::{program_words as words, window as read};
 use crate::start::{count, names};

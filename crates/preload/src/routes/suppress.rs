@@ -7,6 +7,10 @@
 //! functions are reported again. What remains are libraries that are opened and call before any look-up, which are
 //! missed in every layer, and listed; and the driver's calls tell even those: when the runtime makes one and no call is
 //! open, all is reported again.
+//!
+//! Limits, which nothing counts. A function that had 16 calls by bindings or look-ups may be called by an address
+//! that no route handed out. Then the calls up to the first one that makes a driver call are missed. Under `-C` all
+//! are missed.
 
 use super::callbacks::CallbackRecord;
 use super::discover::name_of;

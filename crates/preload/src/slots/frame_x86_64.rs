@@ -1,6 +1,9 @@
 //! What the frames that do not leave the assembler on the way in have in common, as macros of the assembler:
 //! `quick_x86_64` and `launch_x86_64` are made of them, and of those of `ring_x86_64`. Each says what it needs; a frame
 //! that ends otherwise must undo what it has done.
+//!
+//! Limits: a function with more than 40 stack words gets wrong arguments, which nothing notices. No known function
+//! has more than 35: `cudaEGLStreamProducerPresentFrame` takes a struct of 280 bytes by value.
 
 /// Defines the macros, in front of what uses them. `cutap_head` is the gate, as in `thunks_x86_64`, and the fields of
 /// `QuickFrame`, with the slot's address in r11. What is not recorded by this process leaves it immediately, in the

@@ -1,5 +1,8 @@
 //! Writing the names stream. Room is taken by adding to a counter of this process's own memory, so a
 //! forked child knows how much of its parent's names is meant for it too, and copies that much.
+//!
+//! Limits: a process may launch kernels of 65,535 different names. Names of later kernels are written again at each
+//! launch, until the file of names is full (256 MiB); then they are counted as not recorded.
 
 use super::segments::{Addresses, Store, ahead_of, parts, segment};
 use super::{Path, count, process};

@@ -1,5 +1,8 @@
 //! Writing records: the recording hook, notes and look-ups. The hot path of the whole product: words
 //! in, no name, no formatting, no system call but when a chunk is full.
+//!
+//! Limits: a child that a signal handler forks in the middle of a record continues that call in its parent's ring.
+//! A user-level scheduler that switches stacks there loses calls.
 
 use super::block::{self, OpenCall, ThreadState};
 use super::reserve::{self, Pending, calls, finish, here, reserve};
@@ -29,7 +32,7 @@ pub fn before(frame: &mut Frame) -> bool {
 /// The same, for a frame whose slot is at hand.
 #[inline(always)]
 pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
-    let Some(b) = ready() else { return not_recorded(frame, slot) };
+    let Some(b) = ready_for(slot) else { return not_recorded(frame, slot) };
     let at = frame.stack as usize;
     b.leave_below(at);
     if b.depth == 0 && suppress::holds(frame.caller) {
@@ -161,6 +164,24 @@ pub fn ready() -> Option<&'static mut ThreadState> {
         return None;
     }
     block::current().filter(|b| !b.inside)
+}
+
+/// The same for a call of this slot. What the driver asks of the kernel is the program's even while cutap asks the
+/// driver: it may load a module then, which the program's own call would have made it do.
+#[inline(always)]
+fn ready_for(slot: &Slot) -> Option<&'static mut ThreadState> {
+    if !start::recording() {
+        return None;
+    }
+    block::current().filter(|b| !b.inside || slot.hooks() & hooks::KERNEL != 0)
+}
+
+/// The block in which a call was recorded, while it is this thread's.
+pub fn of(frame: &Frame) -> Option<&'static mut ThreadState> {
+    if frame.recorded == 0 {
+        return None;
+    }
+    block::existing().filter(|b| b.identity() == frame.recorded)
 }
 
 /// The same of a thread that has one.

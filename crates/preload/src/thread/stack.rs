@@ -5,6 +5,9 @@
 //! and for threads of libc (the thread's own block lies at the end of its stack), and each page up to it was found
 //! readable, which a fibre's stack below it, behind the guard page of this one, is not. What is not known to be the
 //! thread's own stack is nobody's.
+//!
+//! Limits: a program that takes away the right to read its stack (`mprotect`), after a traced call ran there, may
+//! die at a later call whose argument leads there. Guard pages are no such pages.
 
 use crate::sys::{self, libc};
 

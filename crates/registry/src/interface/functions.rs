@@ -26,9 +26,12 @@ pub(crate) struct FunctionRow {
     pub(crate) block: Option<u32>,
 }
 
-/// Whether a name matches a pattern with `*`.
+/// Whether a name matches a pattern with `*` and `?`.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    super::glob::glob(pattern.as_bytes(), name.as_bytes())
+    // Most of a hundred million questions end here.
+    let literal = pattern.find(['*', '?']).unwrap_or(pattern.len());
+    let (start, rest) = pattern.as_bytes().split_at(literal);
+    name.as_bytes().strip_prefix(start).is_some_and(|name| super::glob::glob(rest, name))
 }
 
 /// The functions of a family, sorted by name and version.

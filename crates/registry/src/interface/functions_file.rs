@@ -7,7 +7,7 @@ use super::version::{self, Span};
 use crate::error::{Error, Source};
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 use toml::Spanned;
 
 #[derive(Deserialize)]
@@ -117,7 +117,7 @@ pub(crate) struct Prototype {
     pub(crate) span: Span,
     pub(crate) returns: CType,
     pub(crate) returns_at: usize,
-    pub(crate) params: Rc<[Parameter]>,
+    pub(crate) params: Arc<[Parameter]>,
     /// The runtime reports it by callback.
     pub(crate) callback: bool,
     /// `_ptsz`, `_ptds`: exported with this suffix too.
@@ -210,14 +210,14 @@ fn shared(source: &Source, n: usize, raw: RawShared, all: &mut Vec<Prototype>) -
         let message = "no function has this prototype, expected at least one name in functions".to_owned();
         return Err(source.error(raw.returns.span().start, message));
     }
-    let params: Rc<[Parameter]> = params.into();
+    let params: Arc<[Parameter]> = params.into();
     all.extend(raw.functions.into_iter().map(|name| Prototype {
         at: name.span().start,
         name: name.into_inner(),
         span,
         returns: returns.clone(),
         returns_at: raw.returns.span().start,
-        params: Rc::clone(&params),
+        params: Arc::clone(&params),
         callback: false,
         forms: Vec::new(),
         shared: Some(n),

@@ -1,12 +1,14 @@
 //! `report --blocking`: the calls that may block the host, with the calls around them, those with the most time first.
 //! A blocking call inside another one is part of that one, so each moment counts once.
 
-use super::{Input, Kind, Report, Takes};
+use super::{EventSink, Input, Kind, Report, Takes};
 use crate::call_stats::{CallStats, View};
 use crate::call_tree::{CallPaths, CallTree, Chain};
+use crate::path_stacks::PathStacks;
+use crate::label::Label;
 use crate::style::Styles;
 use crate::table::Table;
-use cutap_trace::End;
+use cutap_trace::{End, Exit};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::io;
@@ -15,10 +17,15 @@ pub(super) const KIND: Kind = Kind {
     flag: "blocking",
     help: "Calls that may block the host, with the calls around them",
     value: Takes::Nothing,
-    new: |_| Box::new(Waits(CallTree::default())),
+    new: |_| Box::new(Waits(CallTree::default(), PathStacks::new(reason))),
 };
 
-struct Waits(CallTree);
+struct Waits(CallTree, PathStacks);
+
+/// Why a call waits.
+fn reason(exit: &Exit) -> Option<String> {
+    cutap_calls::blocks(&Label::new(&exit.call.function, None).name).map(str::to_owned)
+}
 
 /// The blocking calls of one path, and why they block.
 struct Group<'a> {
@@ -52,6 +59,9 @@ impl Report for Waits {
     fn input(&mut self) -> Input<'_> {
         Input::Calls(&mut self.0)
     }
+    fn stacks(&mut self) -> Option<&mut dyn EventSink> {
+        Some(&mut self.1)
+    }
     fn has_times(&self) -> bool {
         true
     }
@@ -67,7 +77,8 @@ impl Report for Waits {
         let indent = headings.iter().map(|h| h.width + 1).sum::<usize>() + 4;
         let mut table = Table::new(headings, Styles::new(false), out);
         if !groups.is_empty() {
-            table.head("call: why it waits, and the calls around it")?;
+            let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
+            table.head(&format!("call: why it waits, and the calls around it{stacks}"))?;
         }
         for Group { path, why, chain } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
@@ -75,6 +86,7 @@ impl Report for Waits {
             table.row(&cells, 0, &format!("{last}: {why}"), "")?;
             chain.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
             around.iter().rev().try_for_each(|call| table.line(&format!("{:indent$}in {call}", "")))?;
+            self.1.write(path, why, indent, table.out())?;
         }
         Ok(())
     }
@@ -85,6 +97,9 @@ impl Report for Waits {
             let mut line = json!({"type": "sync", "path": path, "why": why});
             if let Value::Object(line) = &mut line {
                 line.extend(chain.sums.json(View::Blocking, all_ns(&paths)));
+                if let Some(first) = self.1.of(&path, why).first() {
+                    line.insert("stack".to_owned(), json!(**first));
+                }
             }
             writeln!(out, "{line}")
         })

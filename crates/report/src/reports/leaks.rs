@@ -3,10 +3,11 @@
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::json_writer::write_json;
 use crate::leaks::{Leaks, MOST};
+use crate::path_stacks::write_frames;
 use crate::resource_names::plural;
 use crate::units::bytes;
 use cutap_trace::{End, Event};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -39,6 +40,7 @@ impl Report for Leaks {
             let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
             writeln!(out, "{:>9} {}{size}  made by {made}", group.count, plural(group.kind, group.count))?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:>12}in {call}", ""))?;
+            write_frames(&group.stack, 12, out)?;
         }
         if self.beyond() > 0 {
             writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.beyond())?;
@@ -50,10 +52,13 @@ impl Report for Leaks {
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         for group in self.groups() {
             let first: Vec<String> = group.first.iter().map(|a| format!("{a:#x}")).collect();
-            let line = json!({
+            let mut line = json!({
                 "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,
                 "first": first,
             });
+            if let (false, Value::Object(line)) = (group.stack.is_empty(), &mut line) {
+                line.insert("stack".to_owned(), json!(*group.stack));
+            }
             write_json(out, &line)?;
             out.write_all(b"\n")?;
         }

@@ -56,6 +56,10 @@ pub enum Takes {
 pub trait Report {
     /// How the run is read.
     fn input(&mut self) -> Input<'_>;
+    /// Reads the run a second time for the stacks that it keeps. None: the report has no place for them.
+    fn stacks(&mut self) -> Option<&mut dyn EventSink> {
+        None
+    }
     /// Takes the rows that are wanted. False: the report has no such rows.
     fn rows(&mut self, _: Rows) -> bool {
         false

@@ -6,7 +6,6 @@ use crate::support::program::{
 use cutap_report::{Json, Output, Summary, Text};
 use cutap_trace::made::{Process, Run, Thread};
 use std::io;
-use std::time::Duration;
 
 /// Two processes whose calls overlap; `step` is called whenever something has happened.
 fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) {
@@ -46,7 +45,6 @@ fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) 
     other.enter(CUBLAS_CREATE, &[]);
     run.wait(51 * MS);
     // The folder is listed again after at most a tenth of a second.
-    std::thread::sleep(Duration::from_millis(101));
     step(run.now());
     (vec![first, second], vec![one, two, other])
 }
@@ -83,7 +81,7 @@ fn equal_to_show() {
     let mut rounds = 0;
     let held = overlap(&run, &mut |now| {
         let reader = reader.get_or_insert_with(|| follow(folder.path(), ""));
-        reader.poll(false, &mut |e| live.event(e).unwrap()).unwrap();
+        reader.poll_at(now, false, &mut |e| live.event(e).unwrap()).unwrap();
         live.tick(now).unwrap();
         rounds += 1;
     });

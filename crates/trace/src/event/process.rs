@@ -55,6 +55,13 @@ pub struct Instance {
     pub number: Option<u32>,
 }
 
+impl Instance {
+    /// How it reaches its program, in words.
+    pub fn linkage(&self) -> &'static str {
+        if self.shared { "shared" } else { "linked in" }
+    }
+}
+
 /// A module image that was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {

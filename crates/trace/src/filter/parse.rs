@@ -16,6 +16,7 @@ use super::term::hidden_name;
 use super::who::Owners;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
+use cutap_calls::{Role, patterns_of};
 
 /// What is wanted. [`Filter::default`] wants every call.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -115,7 +116,9 @@ impl Filter {
     /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With
     /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
     pub fn recorded(&self, tracked: bool) -> String {
-        let launches = if self.launches && self.rules.contains('+') { "+d * cuLaunch*\n" } else { "" };
+        let rule = |pattern| format!("+{} * {pattern}\n", Layer::DRIVER.letter());
+        let wanted = self.launches && self.rules.contains('+');
+        let launches: String = patterns_of(Role::LaunchOfDriver).filter(|_| wanted).map(rule).collect();
         let tracked = if tracked && self.allocates { TRACKED } else { "" };
         format!("{}{launches}{tracked}", self.rules)
     }

@@ -28,10 +28,17 @@ pub fn clean(bytes: &[u8]) -> String {
 }
 
 /// Reads up to `len` bytes at `at` into `buffer`, which then holds what there was.
+///
+/// The buffer grows with what is found: most files are far shorter than `len`, and zeros for all of it cost more than
+/// the reading.
 pub fn read_at(file: &dyn Bytes, at: u64, len: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
-    buffer.resize(len, 0);
+    const FIRST: usize = 16 << 10;
     let mut done = 0;
+    buffer.resize(len.min(buffer.len().max(FIRST)), 0);
     while done < len {
+        if done == buffer.len() {
+            buffer.resize(len.min(2 * done), 0);
+        }
         match file.read_at(&mut buffer[done..], at + done as u64) {
             Ok(0) => break,
             Ok(n) => done += n,

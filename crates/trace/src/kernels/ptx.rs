@@ -1,5 +1,10 @@
 //! The parameter list of a kernel in PTX: names and types. The text comes from a process and may be anything; text that
 //! is not understood gives no list.
+//!
+//! Limits: PTX in a file is read only by `cutap trace` while it follows the program, if the call is recorded and
+//! the file is unchanged. `.u32` of a compiler's PTX may be a signed number. If modules have kernels of one name
+//! and the same sizes with different lists, no list is used. A kernel of that name without PTX gets the one list
+//! that exists.
 
 use std::sync::Arc;
 

@@ -116,7 +116,12 @@ impl EventReader {
     /// Hands out what has happened since, in time order. With `last`, all that is there now; else
     /// without what is younger than the hold-back. True when a call at once would find more.
     pub fn poll(&mut self, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
-        self.poll_while(last, &mut |event| {
+        self.poll_at(monotonic(), last, sink)
+    }
+
+    /// Like `poll`, at this time of `CLOCK_MONOTONIC`: a test need not wait for it.
+    pub fn poll_at(&mut self, now: u64, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
+        self.round(now, last, &mut |event| {
             sink(&event);
             ControlFlow::Continue(())
         })
@@ -125,13 +130,16 @@ impl EventReader {
     /// Like `poll`, for a reader who may have seen enough: `Break` ends it, and the event that it had is not delivered
     /// again.
     pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<bool, Error> {
-        let now = monotonic();
+        self.round(monotonic(), last, sink)
+    }
+
+    fn round(&mut self, now: u64, last: bool, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<bool, Error> {
         if last {
             forget_short();
         }
         self.shared.clock.refine();
         self.going.begin(last, &self.sources, self.folders.len());
-        self.discover(last);
+        self.discover(now, last);
         for n in &self.going.folders {
             self.folders[*n].dir.refresh();
             self.folders[*n].read_names(last);
@@ -217,12 +225,12 @@ impl EventReader {
     }
 
     /// Finds processes that are new; those found together count in the order of their start.
-    fn discover(&mut self, last: bool) {
-        if !last && !self.going.listing.is_due() {
+    fn discover(&mut self, now: u64, last: bool) {
+        if !last && !self.going.listing.is_due(now) {
             return;
         }
         // A folder that was there and is gone is the end of the run, not an error of ours.
-        let names = self.going.listing.time(|| self.opened.store.processes()).unwrap_or_default();
+        let names = self.going.listing.time(now, || self.opened.store.processes()).unwrap_or_default();
         let new = names.into_iter().filter(|n| !self.found.contains(n));
         let opened = new.filter_map(|n| ProcessSymbols::open(&self.opened.store, &n, &mut self.shared.clock));
         let mut opened: Vec<_> = opened.collect();

@@ -1,5 +1,9 @@
 //! Which chunks of a ring on disk are damaged, by their heads: the one rule for all readers of a run directory. A chunk
 //! that is being written, opened again or given back must never look damaged, so what changes is read twice.
+//!
+//! Limits, which nothing notices. Bytes may have changed within arguments, memory or times of a record. A last part
+//! may be all zeros. A ring file may have been emptied, or filled with zeros as a whole. For a flight recorder the
+//! number of missing parts counts some of the damaged ones too.
 
 use super::chunk_file::{ChunkFile, in_order};
 use crate::io::bytes::read_at;

@@ -1,22 +1,28 @@
 //! How often the directory of a run is listed.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+/// The longest time between two lists, in nanoseconds.
+pub const LONGEST_NS: u64 = 100_000_000;
 
 /// When the folder of a run is listed: the longer that takes, the rarer.
 #[derive(Debug, Default)]
-pub struct Listing(Option<Instant>);
+pub struct Listing {
+    next: u64,
+}
 
 impl Listing {
-    /// It is time.
-    pub fn is_due(&self) -> bool {
-        self.0.is_none_or(|next| Instant::now() >= next)
+    /// It is time, at `now` of `CLOCK_MONOTONIC`.
+    pub fn is_due(&self, now: u64) -> bool {
+        now >= self.next
     }
 
     /// Lists it.
-    pub fn time<T>(&mut self, list: impl FnOnce() -> T) -> T {
+    pub fn time<T>(&mut self, now: u64, list: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let listed = list();
-        self.0 = Some(Instant::now() + (began.elapsed() * 8).min(Duration::from_millis(100)));
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.next = now.saturating_add(took.saturating_add(took.saturating_mul(8).min(LONGEST_NS)));
         listed
     }
 }

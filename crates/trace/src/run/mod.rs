@@ -1,4 +1,8 @@
 //! The files of one run, in a run directory or a recording: its processes, rings and names, and facts about the run.
+//!
+//! Memory of a reader: names, what is alive in the program, and two or three bytes for each chunk (a quarter of a
+//! MiB for 100 million calls). A file that was made to harm takes at most 16 MiB for each ring, 64 MiB ahead, and 1
+//! GiB in all.
 
 pub mod chunk_index;
 pub mod disk;

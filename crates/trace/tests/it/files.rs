@@ -266,8 +266,8 @@ fn a_thread_that_ends_inside_a_call_while_its_process_lives() {
     let mut lines = Vec::new();
     reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
     assert_eq!(lines.last().unwrap(), "> f0", "a dying process leaves its threads one after the other");
-    std::thread::sleep(std::time::Duration::from_millis(1_050));
-    reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    let later = cutap_trace::monotonic() + 1_050_000_000;
+    reader.poll_at(later, false, &mut |e| lines.extend(line(e))).unwrap();
     assert_eq!(lines.iter().filter(|l| *l == "< f0 unwound").count(), 1);
     let end = reader.end();
     assert_eq!(end.unfinished.iter().map(|e| e.call.thread.tid).collect::<Vec<_>>(), [200]);

@@ -182,7 +182,7 @@ fn a_recording_says_when_it_was_off() {
             " and what it started was off from ",
             " after the start (cutap ctl): calls made then are missing",
             " and what it started was changed ",
-            " after the start (cutap ctl) to the end: calls made then are missing",
+            " after the start (cutap ctl or --duration) to the end: calls made then are missing",
         ] {
             assert!(read.contains(sentence), "{words:?} {sentence}: {read}");
         }

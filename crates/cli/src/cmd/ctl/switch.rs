@@ -6,10 +6,12 @@
 use super::per_process_control;
 use super::target::Target;
 use cutap_collect::{Error, Outliving, Page, Result, ahead, each_page, filter, fits, put_state, switch_flags};
-use cutap_trace::Filter;
+use cutap_trace::{Filter, Layer};
 use cutap_wire::control::{
-    COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_CHANGED,
+    ARMED, COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_CHANGED,
 };
+
+use std::path::Path;
 
 /// The new state.
 pub enum Switch {
@@ -29,6 +31,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
         Switch::Filter(text) => {
             let parsed = filter(Some(text.as_str()).filter(|t| t.trim() != "all"))?;
             refused(text, &parsed)?;
+            not_armed(text, &parsed, run)?;
             fits(parsed.rules())?;
             Some(parsed)
         }
@@ -85,6 +88,22 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
             Ok(format!("off in {shown}: calls pass and are not seen; {again} on switches them on again\n"))
         }
     }
+}
+
+/// Refuses a layer that is recorded only on request, if the run was started without it: its pointers are replaced when
+/// they are handed out, and never later.
+fn not_armed(text: &str, of: &Filter, run: &Path) -> Result<()> {
+    // Without a filter there is no such file.
+    let armed = std::fs::read_to_string(run.join(ARMED)).unwrap_or_default();
+    let has = |rules: &str, layer: Layer| rules.lines().any(|rule| rule.starts_with(&format!("+{} ", layer.letter())));
+    let missing = Layer::all().filter(|layer| layer.is_asked()).find(|l| has(of.rules(), *l) && !has(&armed, *l));
+    missing.map_or(Ok(()), |layer| {
+        let name = layer.name();
+        Err(Error::own(format!(
+            "filter {text}: this run was started without the layer {name}, and its pointers cannot be replaced \
+             any more; start the program with -e {name}, and switch it then with cutap ctl PID off and on"
+        )))
+    })
 }
 
 /// Refuses what a program cannot decide by a function's name: it would be left away without a word.

@@ -49,7 +49,7 @@ fn add_command(page: &mut String, command: &Command, path: &str) {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-    let _ = write!(page, "## {path}\n\n{}\n\n```text\n{usage}\n```\n\n", sentence(&about));
+    let _ = write!(page, "## {path}\n\n{}\n\n```text\n{usage}\n```\n\n", wrapped(&sentence(&about)));
     let shown: Vec<&Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set() && !is_help(arg)).collect();
     if shown.is_empty() {
         return;
@@ -69,6 +69,19 @@ fn is_help(arg: &Arg) -> bool {
 fn sentence(text: &str) -> String {
     let text = text.trim();
     if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+}
+
+/// In lines of at most 100 columns.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + 1 + word.len() <= 100 => line.extend([" ", word]),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// `-e, --filter <FILTER>`, or `<PROG>...`.

@@ -8,6 +8,7 @@ use crate::interface::tables::Member;
 use crate::interface::tables::Tables;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// How names of such integers end, in small letters.
 const ENDINGS: [&str; 14] = [
@@ -142,22 +143,27 @@ fn no_deprecated_name_is_printed() {
     assert_eq!(found, DEPRECATED.len());
 }
 
-/// The tables of the real `api/`; never freed, for the tables lend from the files.
-pub(super) fn tables() -> (Tables<'static>, Vec<FunctionRow>) {
-    let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api");
-    let api: &'static ApiFiles = Box::leak(Box::new(ApiFiles::read(&api).unwrap()));
-    let mut tables = Tables::new(api);
-    let all = (0..api.families.len()).flat_map(|n| functions::rows(&mut tables, n).unwrap()).collect();
-    (tables, all)
+/// The tables of the real `api/`, and the functions of each family. They are read once for all tests.
+pub(super) fn tables() -> &'static (Tables<'static>, Vec<Vec<FunctionRow>>) {
+    static FILES: LazyLock<ApiFiles> = LazyLock::new(|| {
+        let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api");
+        ApiFiles::read(&api).unwrap()
+    });
+    static TABLES: LazyLock<(Tables<'static>, Vec<Vec<FunctionRow>>)> = LazyLock::new(|| {
+        let mut tables = Tables::new(&FILES);
+        let all = (0..FILES.families.len()).map(|n| functions::rows(&mut tables, n).unwrap()).collect();
+        (tables, all)
+    });
+    &TABLES
 }
 
 #[test]
 fn flags_have_names() {
     let (tables, all) = tables();
-    let of_functions = all.iter().flat_map(|row| row.params.iter().map(|p| (&row.name, p)));
+    let of_functions = all.iter().flatten().flat_map(|row| row.params.iter().map(|p| (&row.name, p)));
     let of_structs = tables.structs.iter().flat_map(|row| row.fields.iter().map(|f| (&row.name, f)));
     let (mut plain, mut zero) = (BTreeSet::new(), 0);
-    for (owner, member) in of_functions.chain(of_structs).filter(|(_, m)| is_number(&tables, m)) {
+    for (owner, member) in of_functions.chain(of_structs).filter(|(_, m)| is_number(tables, m)) {
         let lower = member.name.to_lowercase();
         let text = format!("{owner} {}", member.name);
         let decided = NUMBERS.iter().any(|known| functions::matches(known, &text));

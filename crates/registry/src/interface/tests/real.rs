@@ -1,11 +1,8 @@
 //! What must hold for every function of the real `api/`.
 
-use crate::interface::api_files::ApiFiles;
+use super::named::tables;
 use crate::interface::capture::{ALWAYS, EXIT, NONE, RESULT, Step, WORDS};
-use crate::interface::functions;
 use crate::interface::steps::{self, At, Form};
-use crate::interface::tables::Tables;
-use std::path::Path;
 
 /// Bytes of a record's fragments and the words of its call that the target has room for.
 const ROOM: u32 = 1776;
@@ -16,12 +13,9 @@ fn is_after(step: &Step) -> bool {
 
 #[test]
 fn steps_of_all_functions() {
-    let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../api");
-    let api = ApiFiles::read(&api).unwrap();
-    let mut tables = Tables::new(&api);
-    let all: Vec<_> = (0..api.families.len()).map(|n| functions::rows(&mut tables, n).unwrap()).collect();
+    let (tables, all) = tables();
     let mut looked_at = 0;
-    for (family, rows) in api.families.iter().zip(&all) {
+    for (family, rows) in tables.api.families.iter().zip(all) {
         let at = At { version: u32::MAX, driver: family.name == "driver" };
         for row in rows {
             assert!(row.params.iter().all(|p| p.name != "..."), "{}", row.name);
@@ -31,7 +25,7 @@ fn steps_of_all_functions() {
                 if form == Form::Block && row.block.is_none() {
                     continue;
                 }
-                let steps = steps::steps(&tables, row, form, at);
+                let steps = steps::steps(tables, row, form, at);
                 let words = u32::from(shape.ints) + u32::from(shape.vectors) + u32::from(shape.stack);
                 check(&row.name, &steps, words);
                 looked_at += 1;

@@ -86,7 +86,7 @@ fn what_a_scan_has_found() {
         tables.get(row.fields.iter().find(|f| f.name == name).unwrap().ty)
     };
     let param = |of: &str, name: &str| {
-        let row = all.iter().find(|f| f.name == of).unwrap();
+        let row = all.iter().flatten().find(|f| f.name == of).unwrap();
         tables.get(row.params.iter().find(|p| p.name == name).unwrap().ty)
     };
     let bytes = |ty: Type| match ty {

@@ -67,7 +67,7 @@ fn left(all: BTreeSet<String>, decided: &[&str]) -> Vec<String> {
 }
 
 /// The newest row of each union that has more than one field.
-fn unions() -> (crate::interface::tables::Tables<'static>, Vec<StructRow>) {
+fn unions() -> (&'static crate::interface::tables::Tables<'static>, Vec<StructRow>) {
     let (tables, _) = tables();
     let all = tables.structs.iter().filter(|row| row.union && row.fields.len() > 1);
     let newest: BTreeMap<String, StructRow> = all.map(|row| (row.name.clone(), row.clone())).collect();

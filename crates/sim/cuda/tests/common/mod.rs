@@ -17,20 +17,20 @@ pub fn scratch() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The folder of libcuda.so.1 and libnvidia-ml.so.1. Each test program builds them once, in a separate target folder,
-/// because cargo locks the one of the tests.
+/// The folder of libcuda.so.1 and libnvidia-ml.so.1. They are built in `target/inside`, as `crates/cli/build.rs` does:
+/// after a build of `cutap` they are there.
 pub fn sim() -> &'static Path {
     static SIM: OnceLock<PathBuf> = OnceLock::new();
     SIM.get_or_init(|| {
-        let target = scratch().join("sim-target");
+        let target = scratch().parent().expect("a folder in cargo's target folder").join("inside");
         let folder = scratch().join("sim");
         std::fs::create_dir_all(&folder).expect("a folder for the libraries");
         for (package, built, name) in
             [("cutap-sim", "libcutap_sim.so", "libcuda.so.1"), ("cutap-nvml", "libcutap_nvml.so", "libnvidia-ml.so.1")]
         {
             let mut cargo = Command::new(env!("CARGO"));
-            cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target);
-            cargo.args(["rustc", "-q", "-p", package, "--release", "--lib", "--crate-type", "cdylib", "--"]);
+            cargo.current_dir(root()).arg("rustc").arg("--target-dir").arg(&target);
+            cargo.args(["-q", "-p", package, "--release", "--lib", "--crate-type", "cdylib", "--"]);
             succeed(cargo.arg("-C").arg(format!("link-arg=-Wl,-soname,{name}")));
             // The copy is renamed into place, because another test program may use the existing file.
             let fresh = folder.join(format!("fresh-{name}-{}", std::process::id()));

@@ -1,0 +1,112 @@
+//! PTX: NVIDIA's `ptxas` makes a cubin of it, as a separate process. No library of NVIDIA is loaded into this one.
+
+use crate::error::{Error, Result};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Where `ptxas` is, if it is not in `PATH`.
+const VARIABLE: &str = "CUTAP_PTXAS";
+const TOOLKIT: &str = "/usr/local/cuda/bin/ptxas";
+
+/// Whether bytes are PTX: text whose first word is the directive of its version.
+pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
+    let text = text(bytes);
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"//"));
+    lines.next().is_some_and(|line| line.starts_with(b".version"))
+}
+
+/// The text without the zeros after it.
+fn text(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// The architecture to compile for: the GPU's, with the letter that the PTX has for it.
+fn architecture(text: &[u8], gpu: u32) -> String {
+    let target = text.split(|byte| *byte == b'\n').find_map(|line| line.trim_ascii().strip_prefix(b".target"));
+    let name = format!("sm_{gpu}");
+    let word = target.and_then(|line| line.trim_ascii().split(|byte| matches!(byte, b' ' | b',' | b'\t')).next());
+    match word.and_then(|word| word.strip_prefix(name.as_bytes())) {
+        Some([letter @ (b'a' | b'f')]) => format!("{name}{}", char::from(*letter)),
+        _ => name,
+    }
+}
+
+fn compiler() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os(VARIABLE) {
+        return Some(PathBuf::from(path)).filter(|path| path.is_file()).ok_or(Error::NoPtxCompiler);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("ptxas")).find(|path| path.is_file());
+    found.or_else(|| Some(PathBuf::from(TOOLKIT)).filter(|path| path.is_file())).ok_or(Error::NoPtxCompiler)
+}
+
+/// A folder of this process alone, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        for _ in 0..100 {
+            let name = format!("cudest-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let path = std::env::temp_dir().join(name);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(why) => return Err(Error::system(format!("making the folder {}", path.display()), why)),
+            }
+        }
+        Err(Error::system("making a folder for PTX", std::io::ErrorKind::AlreadyExists.into()))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| file.write_all(bytes));
+    written.map_err(|why| Error::system(format!("writing {}", path.display()), why))
+}
+
+/// Compiles PTX for a GPU.
+pub(crate) fn compile(bytes: &[u8], gpu: u32) -> Result<Vec<u8>> {
+    let (compiler, text) = (compiler()?, text(bytes));
+    let folder = Folder::new()?;
+    let (from, to) = (folder.0.join("code.ptx"), folder.0.join("code.cubin"));
+    write(&from, text)?;
+    let target = format!("-arch={}", architecture(text, gpu));
+    let arguments = [OsStr::new(&target), OsStr::new("-o"), to.as_os_str(), from.as_os_str()];
+    let output = Command::new(&compiler).args(arguments).stdin(Stdio::null()).output();
+    let output = output.map_err(|why| Error::system(format!("running {}", compiler.display()), why))?;
+    if !output.status.success() {
+        // It writes complaints to either.
+        let said = [&output.stderr[..], &output.stdout[..]].concat();
+        let said = String::from_utf8_lossy(&said).replace(&*from.to_string_lossy(), "PTX");
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+        return Err(Error::Ptx { compiler: compiler.display().to_string(), why: lines.join("; ") });
+    }
+    fs::read(&to).map_err(|why| Error::system(format!("reading the cubin of {}", compiler.display()), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_target() {
+        let ptx = b"//\n// made\n\n.version 8.8\n.target sm_90a, debug\n.address_size 64\n\0\0";
+        assert!(is_ptx(ptx) && !is_ptx(b"//ptx") && !is_ptx(b"\x7fELF") && !is_ptx(b""));
+        assert_eq!(architecture(ptx, 90), "sm_90a");
+        assert_eq!(architecture(b".target sm_80\n", 90), "sm_90");
+        assert_eq!(architecture(b".target sm_90\n", 90), "sm_90");
+    }
+}

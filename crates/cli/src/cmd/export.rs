@@ -72,6 +72,11 @@ impl Export {
                 "{shown} is in the run directory {run}, which is only read; {advice} elsewhere"
             )));
         }
+        if File::open(&path).is_ok_and(|file| output_file::is_recording(&file)) {
+            return Err(Error::own(format!(
+                "{shown} is a recording, and the export would replace it; give the file to write first: cutap export --perfetto OUT {shown}"
+            )));
+        }
         if path.as_os_str() == "-" {
             return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
         }

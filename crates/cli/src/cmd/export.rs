@@ -72,7 +72,9 @@ impl Export {
                 "{shown} is in the run directory {run}, which is only read; {advice} elsewhere"
             )));
         }
-        if File::open(&path).is_ok_and(|file| output_file::is_recording(&file)) {
+        // Opening a pipe would wait for its writer, and an empty file has nothing to lose.
+        let has_bytes = std::fs::metadata(&path).is_ok_and(|data| data.is_file() && data.len() > 0);
+        if has_bytes && File::open(&path).is_ok_and(|file| output_file::is_recording(&file)) {
             return Err(Error::own(format!(
                 "{shown} is a recording, and the export would replace it; give the file to write first: cutap export --perfetto OUT {shown}"
             )));

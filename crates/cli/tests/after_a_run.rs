@@ -8,8 +8,15 @@ use support::programs::problems;
 use support::terminal::Terminal;
 use support::{CUTAP, Folder, cutap, err, out, refused, usage_error};
 
-const RULES: [&str; 6] =
-    ["ignored_error", "sync_in_loop", "pageable_copies", "small_copies", "allocation_churn", "recreated_objects"];
+const RULES: [&str; 7] = [
+    "ignored_error",
+    "sync_in_loop",
+    "pageable_copies",
+    "small_copies",
+    "allocation_churn",
+    "recreated_objects",
+    "idle_waits",
+];
 
 /// Records a mode of the program.
 fn record(folder: &Folder, program: &Path, mode: &str) -> PathBuf {

@@ -83,6 +83,7 @@ const COLUMNS: &[Column] = &[
     Column::new("mean_ns", "mean", Time, DISTRIBUTION, CallStats::mean_ns),
     Column::new("min_ns", "min", Time, DISTRIBUTION, |s| s.times.percentile(0)),
     Column::new("p50_ns", "p50", Time, DISTRIBUTION, |s| s.times.percentile(50)),
+    Column::new("p95_ns", "p95", Time, DISTRIBUTION, |s| s.times.percentile(95)),
     Column::new("p99_ns", "p99", Time, DISTRIBUTION, |s| s.times.percentile(99)),
     Column::new("max_ns", "max", Time, &[Summary, Table, Blocking], |s| s.times.most()),
 ];

@@ -117,6 +117,7 @@ const SUMMARY: &[FieldRow] = &[
     ("mean_ns", "integer|number|null", "mean of the total"),
     ("min_ns", "integer|null", "shortest"),
     ("p50_ns", "integer|null", "median"),
+    ("p95_ns", "integer|null", "95th percentile"),
     ("p99_ns", "integer|null", "99th percentile"),
     ("max_ns", "integer|null", "longest"),
 ];

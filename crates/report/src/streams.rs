@@ -1,6 +1,7 @@
 //! The table of `report --by stream`. It needs decoded arguments, to know which of them is the stream.
 
 use crate::open_calls::OpenCalls;
+use crate::resource_names::handles;
 use crate::tables::{By, Tables};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Event, Exit};
@@ -51,22 +52,26 @@ fn name(exit: &Exit) -> Option<String> {
     stream(&exit.call).map(|name| format!("process {pid} {name}"))
 }
 
-/// The stream that is an argument of a call.
+/// The name of the stream that is an argument of a call.
 pub(crate) fn stream(call: &Call) -> Option<String> {
-    call.inputs().iter().find_map(within)
+    let Value::Handle { value, kind, number, .. } = call.inputs().iter().find_map(within)? else { return None };
+    let special = kind.special.iter().find(|(of, _)| of == value).map(|(_, name)| (*name).to_owned());
+    Some(match (value, special) {
+        (0, _) => "default stream".to_owned(),
+        (_, Some(name)) => name,
+        _ => format!("stream#{number}"),
+    })
+}
+
+/// The handle of the stream that is an argument of a call; none for the default streams.
+pub(crate) fn handle(call: &Call) -> Option<u64> {
+    handles(call.inputs().iter().find_map(within)?).first().map(|(_, handle)| *handle)
 }
 
 /// The stream in a value: itself, or a field of what it points to.
-fn within(value: &Value) -> Option<String> {
+fn within(value: &Value) -> Option<&Value> {
     match value {
-        Value::Handle { value, kind, number, .. } if kind.short == "stream" => {
-            let special = kind.special.iter().find(|(of, _)| of == value).map(|(_, name)| (*name).to_owned());
-            Some(match (value, special) {
-                (0, _) => "default stream".to_owned(),
-                (_, Some(name)) => name,
-                _ => format!("stream#{number}"),
-            })
-        }
+        Value::Handle { kind, .. } if kind.short == "stream" => Some(value),
         Value::Pointee(_, to) => within(to),
         Value::Struct(fields) => fields.values.iter().find_map(|(_, value)| within(value)),
         _ => None,

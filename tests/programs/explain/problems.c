@@ -32,7 +32,10 @@ int main(int argc, char **argv) {
     call("cuMemAlloc_v2", (uintptr_t)&memory, LARGE, 0, 0);
     call("cuMemAllocHost_v2", (uintptr_t)&pinned, LARGE, 0, 0);
     call("cuStreamCreate", (uintptr_t)&stream, 0, 0, 0);
+    if (is("idle_waits")) call("cuMemsetD8Async", memory, 0, LARGE, stream);
     for (int n = 0; n < 50; n++) {
+        if (is("idle_waits_ok")) call("cuMemsetD8Async", memory, 0, LARGE, stream);
+        if (is("idle_waits") || is("idle_waits_ok")) call("cuStreamSynchronize", stream, 0, 0, 0);
         if (is("sync_in_loop") || is("sync_in_loop_ok")) call("cuMemcpyHtoDAsync_v2", memory, pinned, LARGE, stream);
         if (is("sync_in_loop")) call("cuStreamSynchronize", stream, 0, 0, 0);
         if (is("pageable_copies")) call("cuMemcpyHtoDAsync_v2", memory, (uintptr_t)pageable, LARGE, stream);

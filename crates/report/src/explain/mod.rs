@@ -33,6 +33,7 @@ rules! {
     small_copies,
     allocation_churn,
     recreated_objects,
+    idle_waits,
 }
 
 /// Looks for one kind of problem.

@@ -1,7 +1,7 @@
 //! A finished call as rules see it, with what its arguments say of memory.
 
 use cutap_calls::known::Memory;
-use cutap_calls::{Role, has_role};
+use cutap_calls::{Role, blocks, has_role};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Function};
 use std::sync::Arc;
@@ -47,4 +47,9 @@ impl Seen<'_> {
         };
         self.call().effective_args().iter().any(pageable)
     }
+}
+
+/// It waits for the device, and does nothing else.
+pub fn waits(function: &Function) -> bool {
+    blocks(&function.name) == Some("waits for the device")
 }

@@ -1,10 +1,10 @@
 //! The host waits for the device after every few launches or copies, again and again from one place.
 
-use super::seen::Seen;
+use super::seen::{Seen, waits};
 use super::site::{Key, Site, key};
 use super::{Finding, Rule};
 use crate::units::time;
-use cutap_calls::{Role, blocks};
+use cutap_calls::Role;
 use std::collections::HashMap;
 
 /// Waits of one place from which on they are a loop.
@@ -32,10 +32,6 @@ struct Waits {
     useful: u64,
 }
 
-fn waits(name: &str) -> bool {
-    blocks(name) == Some("waits for the device")
-}
-
 impl Rule for SyncInLoop {
     fn name(&self) -> &'static str {
         "sync_in_loop"
@@ -46,7 +42,7 @@ impl Rule for SyncInLoop {
         if seen.is_outermost(&[Role::Launch, Role::AsyncCopy]) {
             *self.work.entry(thread).or_default() += 1;
         }
-        if !waits(&seen.function().name) || seen.around.iter().any(|call| waits(&call.function.name)) {
+        if !waits(seen.function()) || seen.around.iter().any(|call| waits(&call.function)) {
             return;
         }
         let work = self.work.insert(thread, 0).unwrap_or(0);

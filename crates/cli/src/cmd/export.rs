@@ -76,7 +76,8 @@ impl Export {
         let has_bytes = std::fs::metadata(&path).is_ok_and(|data| data.is_file() && data.len() > 0);
         if has_bytes && File::open(&path).is_ok_and(|file| output_file::is_recording(&file)) {
             return Err(Error::own(format!(
-                "{shown} is a recording, and the export would replace it; give the file to write first: cutap export --perfetto OUT {shown}"
+                "{shown} is a recording, and the export would replace it; \
+                 give the file to write first: cutap export --perfetto OUT {shown}"
             )));
         }
         if path.as_os_str() == "-" {

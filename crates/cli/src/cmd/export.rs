@@ -72,14 +72,6 @@ impl Export {
                 "{shown} is in the run directory {run}, which is only read; {advice} elsewhere"
             )));
         }
-        // Opening a pipe would wait for its writer, and an empty file has nothing to lose.
-        let has_bytes = std::fs::metadata(&path).is_ok_and(|data| data.is_file() && data.len() > 0);
-        if has_bytes && File::open(&path).is_ok_and(|file| output_file::is_recording(&file)) {
-            return Err(Error::own(format!(
-                "{shown} is a recording, and the export would replace it; \
-                 give the file to write first: cutap export --perfetto OUT {shown}"
-            )));
-        }
         if path.as_os_str() == "-" {
             return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
         }
@@ -122,6 +114,14 @@ fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
         let path = path.display();
         return Err(Error::own(format!(
             "cannot write the export to {path}: another cutap is writing to it; give another file"
+        )));
+    }
+    let has_bytes = file.metadata().is_ok_and(|data| data.len() > 0);
+    if has_bytes && File::open(path).is_ok_and(|file| output_file::is_recording(&file)) {
+        let path = path.display();
+        return Err(Error::own(format!(
+            "{path} is a recording, and the export would replace it; \
+             give the file to write first: cutap export --perfetto OUT {path}"
         )));
     }
     file.set_len(0).map_err(fail)?;

@@ -1,4 +1,4 @@
-//! A file that cutap is writing is left unchanged by `cutap export`; one without a writer is emptied.
+//! A file that cutap is writing is left unchanged by `cutap export`, and so is a recording; another one is emptied.
 
 use super::run::Run;
 use cutap_e2e::{calls_in, cutap, finish, normal_form, out, scratch, shown};
@@ -27,6 +27,12 @@ fn export_refuses_what_it_would_spoil() {
             "record" => assert_eq!(shown(&run.file()), run.real()),
             _ => assert_eq!(calls_in(&normal_form(&fs::read_to_string(run.file()).unwrap())), run.real()),
         }
+        if words == "record" {
+            let refused = export(format, &run.file());
+            assert!(refused.stderr.contains("is a recording, and the export would replace it"), "{refused:?}");
+            assert_eq!(shown(&run.file()), run.real());
+        }
+        fs::write(run.file(), "old ".repeat(1 << 18)).unwrap();
         let new = folder.join("new");
         assert!(export(format, &new).status.success() && export(format, &run.file()).status.success());
         assert!(

@@ -1,11 +1,11 @@
 //! The layer `submit`: what a driver call adds to the rings of the GPU's channels is read back after it, from memory
 //! that the driver's library has mapped. Nothing is written, and no system call is made for it but to test a page.
 //!
-//! * [`track`] follows requests to the kernel driver: which memory is where, which channels there are.
-//! * [`memory`] has that memory.
-//! * [`rings`] has the channels, with one cursor each, and writes what is new into this thread's ring.
-//! * [`commands`] finds launch descriptors that are not among the commands.
-//! * [`callers`] knows whether several threads may have submitted it.
+//! * `track` follows requests to the kernel driver: which memory is where, which channels there are.
+//! * `memory` has that memory.
+//! * `rings` has the channels, with one cursor each, and writes what is new into this thread's ring.
+//! * `commands` finds launch descriptors that are not among the commands.
+//! * `callers` knows whether several threads may have submitted it.
 //!
 //! Meaning is outside: `cutap_rm::submit`.
 

@@ -34,13 +34,14 @@ impl RingFile {
     /// Opens ring number `ring` of a process. With `write`, chunks can be given back to the writer.
     pub fn open(folder: &Path, ring: u32, write: bool) -> io::Result<RingFile> {
         let path = folder.join(format!("t{ring}.ring"));
-        let shared = match shared_head(ring) {
-            Some(head) => Shared::find(folder, head, write)?,
-            None => None,
-        };
-        let file = RingFile { path, write, own: OnceLock::new(), shared };
+        let mut file = RingFile { path, write, own: OnceLock::new(), shared: None };
+        // A ring that shares its head makes its own file after the head. A look at the head first could miss both.
+        let own = file.own().map(drop);
+        if let Some(head) = shared_head(ring) {
+            file.shared = Shared::find(folder, head, write)?;
+        }
         if file.shared.is_none() {
-            file.own()?;
+            own?;
         }
         Ok(file)
     }
@@ -161,4 +162,42 @@ fn heads_file(path: &Path, write: bool) -> io::Result<Arc<CachedFile>> {
     let file = Arc::new(CachedFile::open(path, write)?);
     open.insert(key, Arc::downgrade(&file));
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_wire::ring::OWN_FILES;
+    use std::os::unix::fs::FileExt;
+
+    /// A collector that opens a ring at any moment finds its head, or opens it again later.
+    #[test]
+    fn a_ring_whose_head_is_being_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let rings = OWN_FILES..OWN_FILES + 300;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for ring in rings.clone() {
+                    let head = shared_head(ring).unwrap();
+                    let path = folder.join(format!("h{}.heads", head.file));
+                    let heads = std::fs::File::options().create(true).write(true).truncate(false).open(path).unwrap();
+                    let mut page = [0; size_of::<RingHeader>()];
+                    page[offset_of!(RingHeader, magic)..][..8].copy_from_slice(&MAGIC.to_le_bytes());
+                    heads.write_all_at(&page, head.page() as u64).unwrap();
+                    std::fs::File::create(folder.join(format!("t{ring}.ring"))).unwrap();
+                }
+            });
+            // More readers than cores: the kernel stops some of them anywhere.
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    for ring in rings.clone() {
+                        let opened =
+                            std::iter::repeat_with(|| RingFile::open(folder, ring, false)).find_map(Result::ok);
+                        assert!(opened.unwrap().shared.is_some(), "ring {ring}");
+                    }
+                });
+            }
+        });
+    }
 }

@@ -60,7 +60,7 @@ pub use filter::filter;
 pub use folder::{fresh as fresh_run_directory, own_uid};
 pub use foreground::ExitKind;
 pub use lingering::{Outliving, started};
-pub use output::{OutputFormat, colour, keep_colours, output, scan_executables};
+pub use output::{OutputFormat, colour, keep_colours, output, scan_executables, summary};
 pub use outside::{forward_signals, start_outside};
 pub use overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use pack::pack_file;

@@ -50,13 +50,26 @@ pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> 
     if form.counts {
         return Box::new(Counts::new(out, form.json, colour).with_notes(format.notes));
     }
-    match (form.json, form.summary) {
-        (false, false) if again => Box::new(Text::new(out, colour).with_format(format).go_on()),
-        (false, false) if format.fold => Box::new(Fold::new(Text::new(out, colour).with_format(format))),
-        (false, false) => Box::new(Text::new(out, colour).with_format(format)),
-        (true, false) => Box::new(Json::new(out)),
-        (false, true) => Box::new(Summary::text(out, colour).with_notes(format.notes)),
-        (true, true) => Box::new(Summary::json(out)),
+    if form.summary {
+        return Box::new(summary_to(form, out));
+    }
+    match form.json {
+        false if again => Box::new(Text::new(out, colour).with_format(format).go_on()),
+        false if format.fold => Box::new(Fold::new(Text::new(out, colour).with_format(format))),
+        false => Box::new(Text::new(out, colour).with_format(format)),
+        true => Box::new(Json::new(out)),
+    }
+}
+
+/// The summary of this form on standard output.
+pub fn summary(form: OutputFormat) -> Summary<impl Write + Send> {
+    summary_to(form, BufWriter::new(stdout()))
+}
+
+fn summary_to<W: Write + Send>(form: OutputFormat, out: W) -> Summary<W> {
+    match form.json {
+        true => Summary::json(out),
+        false => Summary::text(out, form.text.is_coloured()).with_notes(form.text.format().notes),
     }
 }
 

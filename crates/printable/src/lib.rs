@@ -15,6 +15,12 @@ pub fn is_printable(c: char) -> bool {
     }
 }
 
+/// Whether the text is ASCII that a terminal shows as itself, or this byte. Nearly all text is, and this is the
+/// quickest way to know.
+fn is_plain(text: &str, or: u8) -> bool {
+    text.bytes().fold(true, |plain, b| plain & (matches!(b, b' '..=b'~') | (b == or)))
+}
+
 /// Adds a character, or its escape.
 pub fn push(c: char, to: &mut String) {
     match c {
@@ -37,7 +43,7 @@ pub fn push_json(c: char, to: &mut String) {
 /// JSON text whose strings hold no character that a terminal would obey.
 pub fn json(text: &str) -> Cow<'_, str> {
     // A line break stands between JSON's tokens, never in a string.
-    if text.chars().all(|c| c == '\n' || is_printable(c)) {
+    if is_plain(text, b'\n') || text.chars().all(|c| c == '\n' || is_printable(c)) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len());
@@ -47,7 +53,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
 
 /// The text with escapes for what is not printable.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_printable) {
+    if is_plain(text, b' ') || text.chars().all(is_printable) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len());

@@ -10,7 +10,7 @@ use crate::notes::notes;
 use crate::open_calls::OpenCalls;
 use crate::style::Styles;
 use crate::table::Table;
-use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
+use cutap_trace::{Call, CallSink, End, Event, Exit, FinishedCall, Function, Instance, Layer, State};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -96,16 +96,20 @@ impl<W: io::Write> Summary<W> {
         Summary { notes, ..self }
     }
 
-    fn sums(&mut self, call: &Call) -> &mut CallStats {
-        let key = call.function.key as usize;
+    fn row(&mut self, function: &Arc<Function>) -> &mut Row {
+        let key = function.key as usize;
         if key >= self.functions.len() {
             self.functions.resize_with(key + 1, || None);
         }
-        let row = self.functions[key].get_or_insert_with(|| Row {
-            function: call.function.clone(),
+        self.functions[key].get_or_insert_with(|| Row {
+            function: function.clone(),
             runtime: None,
             sums: CallStats::default(),
-        });
+        })
+    }
+
+    fn sums(&mut self, call: &Call) -> &mut CallStats {
+        let row = self.row(&call.function);
         if row.runtime.is_none() {
             row.runtime = call.runtime_version().map(Into::into);
         }
@@ -168,6 +172,29 @@ impl<W: io::Write> Summary<W> {
 /// Time in all calls, each moment of a thread once.
 fn all_ns(lines: &[Line]) -> u64 {
     lines.iter().map(|line| line.sums.self_ns).sum()
+}
+
+/// A run that is read to its end needs no event of each call.
+impl<W: io::Write> CallSink for Summary<W> {
+    fn enter(&mut self, _place: u32, _function: &Arc<Function>) -> u32 {
+        0
+    }
+
+    fn exit(&mut self, done: &FinishedCall<'_>) {
+        let sums = &mut self.row(done.function).sums;
+        if done.function.entry_only {
+            sums.calls += 1;
+        } else {
+            let error = done.status().is_some_and(|status| status != 0);
+            sums.add(done.took_ns, done.inside_ns, error, done.late);
+        }
+    }
+
+    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
+        if let Some(Some(row)) = self.functions.get_mut(function.key as usize) {
+            row.runtime = instance.version.as_deref().map(Into::into);
+        }
+    }
 }
 
 impl<W> Summary<W> {

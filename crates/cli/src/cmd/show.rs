@@ -7,8 +7,11 @@ use crate::pager::Pager;
 use crate::reader_thread::write_all;
 use crate::stdout::written;
 use cutap_collect::hooks::{crash_notes, not_called};
-use cutap_collect::{Result, filter, output, say, scan_executables};
-use cutap_trace::{End, EventReader, ReaderOptions};
+use cutap_collect::{OutputFormat, Result, filter, output, say, scan_executables, summary};
+use cutap_report::Output;
+use cutap_trace::{Aggregator, End, EventReader, Filter, ReaderOptions, Recording};
+use std::io;
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub struct Show {
@@ -25,20 +28,12 @@ impl Show {
         let (run, form) = (&self.input.run, self.output.format());
         let filter = filter(self.filter.text().as_deref())?;
         readable(run)?;
-        let decode = !(form.summary || form.counts);
-        let options = ReaderOptions { consume: false, filter, decode, ..ReaderOptions::default() };
-        let mut reader = EventReader::open(run, options)?;
         let pager = (!form.json).then(Pager::start);
-        let mut output = output(form, false);
-        let lines = write_all(&mut reader, &mut *output)?;
-        let mut end = None;
-        let ended = lines.and_then(|()| output.tick(reader.horizon())).and_then(|()| {
-            let end = end.insert(reader.end());
-            scan_executables(end);
-            output.end(end)
-        });
-        drop((output, pager));
-        let recording = end.as_ref().map_or_else(|| reader.opened().recording(), |end| end.recording.clone());
+        let (end, recording, ended) = match form.summary {
+            true => summed(run, form, &filter)?,
+            false => each_call(run, form, filter)?,
+        };
+        drop(pager);
         let whole = whole(run, recording, end.as_ref().map(End::damage).unwrap_or_default());
         if let Some(end) = end.filter(|_| !form.counts && !form.json) {
             say_counted(run, &end);
@@ -47,4 +42,33 @@ impl Show {
         written(ended)?;
         whole
     }
+}
+
+/// What is known at the end of the run if the output could be written, how the recording ended, and what writing said.
+type Read = (Option<End>, Option<Recording>, io::Result<()>);
+
+/// Hands each event to the output.
+fn each_call(run: &Path, form: OutputFormat, filter: Filter) -> Result<Read> {
+    let options = ReaderOptions { consume: false, filter, decode: !form.counts, ..ReaderOptions::default() };
+    let mut reader = EventReader::open(run, options)?;
+    let mut output = output(form, false);
+    let lines = write_all(&mut reader, &mut *output)?;
+    let mut end = None;
+    let ended = lines.and_then(|()| output.tick(reader.horizon())).and_then(|()| {
+        let end = end.insert(reader.end());
+        scan_executables(end);
+        output.end(end)
+    });
+    let recording = end.as_ref().map_or_else(|| reader.opened().recording(), |end| end.recording.clone());
+    Ok((end, recording, ended))
+}
+
+/// Adds the calls up. A summary needs no event of each call.
+fn summed(run: &Path, form: OutputFormat, filter: &Filter) -> Result<Read> {
+    let mut summary = summary(form);
+    let mut end = Aggregator::open(run, filter)?.run(&mut summary);
+    scan_executables(&mut end);
+    let ended = summary.end(&end);
+    let recording = end.recording.clone();
+    Ok((Some(end), recording, ended))
 }

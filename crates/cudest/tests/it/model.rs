@@ -258,6 +258,11 @@ impl Model {
         (state.parents.len(), state.open.len())
     }
 
+    /// Channels that were made so far.
+    pub fn channels(&self) -> usize {
+        self.state.lock().unwrap().channels.len()
+    }
+
     /// The large copies within video memory.
     pub fn copies(&self) -> Vec<String> {
         let state = self.state.lock().unwrap();

@@ -56,7 +56,7 @@ pub(super) fn describe(name: &str, json: bool) -> Option<Result<String, Unknown>
     if longest > 0 && number >= longest {
         let short = table.short();
         return refused(format!(
-            "nothing is known of {short}[{number}]: table {short} has at most {longest} words in the drivers that cutap knows"
+            "nothing is known of {short}[{number}]: table {short} has at most {longest} words in the known drivers"
         ));
     }
     const NOTHING: Slot = Slot { number: 0, name: "", parameters: "", status: false, about: "", source: "" };
@@ -155,7 +155,7 @@ mod tests {
         let why = |name| describe(name, false).unwrap().unwrap_err().why.unwrap();
         assert_eq!(
             why("21318c60[93]"),
-            "nothing is known of 21318c60[93]: table 21318c60 has at most 93 words in the drivers that cutap knows"
+            "nothing is known of 21318c60[93]: table 21318c60 has at most 93 words in the known drivers"
         );
         assert!(why("00000000[1]").starts_with("cutap knows no export table 00000000; "));
         assert_eq!(describe("hidden:21318c60[51]", false).unwrap().unwrap(), said);

@@ -218,7 +218,8 @@ fn calls_below_are_children() {
     assert_eq!(each["args"].as_array().map(Vec::len), Some(6), "{each}");
 }
 
-/// A table that a profiler shares with the program is wrapped, and its calls have its name. A table of its own stays as it is.
+/// A table that a profiler shares with the program is wrapped, and the profiler's calls have its name. A table that only
+/// the profiler requests is unchanged.
 #[test]
 fn a_profiler_beside_the_program() {
     let run = traced_program("hidden_others", "profiler", &["-e", "hidden"]);

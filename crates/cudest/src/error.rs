@@ -252,6 +252,7 @@ fn xid_meaning(xid: u32) -> &'static str {
         48 | 63 | 64 | 94 | 95 => "a memory error that ECC cannot correct",
         69 => "a damaged method",
         79 => "the GPU fell off the bus",
+        109 => "a kernel of more than four seconds, and another process has work for the GPU",
         119 | 120 => "the GPU's firmware does not answer",
         _ => "see the kernel log",
     }

@@ -1,4 +1,4 @@
-//! The lanes of a context: compute channels in one group, and a channel for each copy engine that was used. Many streams
+//! The lanes of a context: compute channels in one group, and a channel for each copy engine that was used. Streams
 //! share compute lanes. A shared lane never carries a wait that only the host can end.
 
 use crate::channel::Group;

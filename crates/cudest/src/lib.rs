@@ -12,6 +12,12 @@
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+// The pages with examples, so that these are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../../../docs/explanation/cudest.md")]
+mod pages {}
+
 mod allocation;
 mod attributes;
 mod boost;

@@ -19,6 +19,21 @@ const LONGEST_LINE: u64 = 1 << 30;
 const MOST_LINES: u64 = 1 << 16;
 
 /// Work in order. Dropping it waits for nothing: the context waits.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// let context = cutap_cudest::Gpu::new(0).context()?;
+/// let (first, second) = (context.stream()?, context.stream()?);
+/// let memory = context.video(4096)?;
+/// // SAFETY: the second fill waits for the first.
+/// unsafe {
+///     let filled = first.fill(memory.address(), 1, 4, 1024)?;
+///     second.wait_for(filled);
+///     second.fill(memory.address(), 2, 4, 1024)?;
+/// }
+/// second.synchronize()?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Stream {
     pub(crate) shared: Arc<Shared>,

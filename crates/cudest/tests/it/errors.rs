@@ -12,6 +12,7 @@ const LZ4: &[u8] = include_bytes!("../cubins/small-lz4.fatbin");
 const ZSTD: &[u8] = include_bytes!("../cubins/small-zstd.fatbin");
 const PTXAS_12: &[u8] = include_bytes!("../cubins/small-ptxas-12.9-sm_90.cubin");
 const PTXAS_13: &[u8] = include_bytes!("../cubins/small-ptxas-13.0-sm_90.cubin");
+const TEXTURES: &[u8] = include_bytes!("../cubins/textures-ptxas-12.9-sm_90.cubin");
 const PTX: &[u8] = include_bytes!("../cubins/small.ptx");
 const CUBIN_11: &[u8] = include_bytes!("../cubins/kernels-11.8-sm_90.cubin");
 
@@ -185,6 +186,20 @@ fn cubins_of_ptxas() {
 }
 
 #[test]
+fn textures_are_named() {
+    let (model, _running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model, 0).context().unwrap();
+    let module = context.load(TEXTURES).unwrap();
+    for name in ["reads", "writes"] {
+        let error = module.kernel(name).unwrap_err().to_string();
+        assert_eq!(error, "a kernel with a texture or surface reference is not supported by cudest");
+    }
+    for name in ["plain", "bindless"] {
+        assert!(!module.kernel(name).unwrap().entry().textures);
+    }
+}
+
+#[test]
 fn truncated_cubins() {
     for cubin in [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13] {
         for length in (0..cubin.len()).step_by(97) {
@@ -218,9 +233,9 @@ proptest! {
     fn damaged_cubins(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         tail: bool,
-        which in 0_usize..5,
+        which in 0_usize..6,
     ) {
-        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13][which].to_vec();
+        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13, TEXTURES][which].to_vec();
         // Half of the cases change the section headers, which are at the end.
         let from = if tail { cubin.len().saturating_sub(78 * 64) } else { 0 };
         for (at, value) in changes {

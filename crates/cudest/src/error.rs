@@ -15,6 +15,9 @@ pub enum Error {
         "no NVIDIA kernel driver: {0} is missing; load the nvidia module, or pass the device nodes into the container"
     )]
     NoDriver(PathBuf),
+    /// There is a device node, and no driver behind it.
+    #[error("no NVIDIA kernel driver: {0} exists, but no driver serves it; load the nvidia module")]
+    NotLoaded(PathBuf),
     /// A device node may not be opened.
     #[error("no permission for {0}: ask for read and write access to the NVIDIA device nodes")]
     NoPermission(PathBuf),

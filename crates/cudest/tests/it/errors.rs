@@ -4,7 +4,6 @@ use crate::model::Model;
 use crate::work::CUBIN;
 use cutap_cudest::{Error, Gpu, Shape, Survey, contents};
 use proptest::prelude::*;
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 const CUBIN_13: &[u8] = include_bytes!("../cubins/kernels-13.0-sm_90.cubin");
@@ -22,10 +21,12 @@ fn refused(model: Model) -> String {
 
 #[test]
 fn no_driver_no_permission_no_support() {
-    let missing = refused(Model { refuse_open: Some(ErrorKind::NotFound), ..Model::hopper() });
+    let missing = refused(Model { refuse_open: Some(libc::ENOENT), ..Model::hopper() });
     assert!(missing.starts_with("no NVIDIA kernel driver: /dev/nvidiactl is missing;"), "{missing}");
-    let denied = refused(Model { refuse_open: Some(ErrorKind::PermissionDenied), ..Model::hopper() });
+    let denied = refused(Model { refuse_open: Some(libc::EACCES), ..Model::hopper() });
     assert!(denied.starts_with("no permission for /dev/nvidiactl:"), "{denied}");
+    let idle = refused(Model { refuse_open: Some(libc::ENXIO), ..Model::hopper() });
+    assert!(idle.starts_with("no NVIDIA kernel driver: /dev/nvidiactl exists, but no driver serves it;"), "{idle}");
     let other = refused(Model { classes: vec![0xc3c0], ..Model::hopper() });
     assert_eq!(other, "Model has no compute class that cutap can drive (its classes: 0xc3c0); sm_90 is supported");
     let ada = refused(Model { classes: vec![0xc9c0], ..Model::hopper() });

@@ -1,5 +1,5 @@
-//! A user-space driver for NVIDIA GPUs. It runs CUDA kernels through the kernel driver alone: no libcuda, no other
-//! library of NVIDIA, no privilege.
+//! A user-space driver for NVIDIA GPUs. It runs CUDA kernels through the kernel driver alone: no libcuda, and no
+//! other library of NVIDIA.
 //!
 //! - [`Gpu`] is a GPU of the machine, [`Gpu::facts`] what the kernel driver says of it.
 //! - [`Context`] is an address space of it; [`Memory`], [`Module`], [`Kernel`], [`Stream`] and [`Event`] belong to one.

@@ -1,5 +1,6 @@
-//! The layer `hidden`: the functions in the tables that cuGetExportTable returns. Of real runtimes every call, as the simulated driver
-//! counts them; of tables that are damaged, shared by threads or unloaded, every call that can be seen and a reason for each other one.
+//! The layer `hidden`: the functions in the tables that cuGetExportTable returns. Real runtimes: every call, as often as the
+//! simulated driver counts it. Tables that are damaged, shared by threads or unloaded: every call that can be seen, and a
+//! reason for each table that is left alone.
 
 use crate::real::{Run, Runtime, build, linked, program, run, shared, sim, tally, text};
 use crate::{LINKED, SHARED};
@@ -159,8 +160,8 @@ fn counts(of: &[(&str, u64)]) -> Counts {
     of.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
 }
 
-/// A damaged size word, a table that cannot be written, pointers that lead elsewhere, tables shorter than known: left alone, each with
-/// its reason, once.
+/// A damaged size word, a table that cannot be written, pointers that lead elsewhere, tables shorter than known: left
+/// alone, each with its reason, once.
 #[test]
 fn tables_that_are_left_alone() {
     let run = traced("bad", &["-e", "hidden"]);
@@ -218,8 +219,8 @@ fn calls_below_are_children() {
     assert_eq!(each["args"].as_array().map(Vec::len), Some(6), "{each}");
 }
 
-/// A table that a profiler shares with the program is wrapped, and the profiler's calls have its name. A table that only
-/// the profiler requests is unchanged.
+/// A table that a profiler shares with the program is wrapped, and the profiler's calls have its name. A table that
+/// only the profiler requests is unchanged.
 #[test]
 fn a_profiler_beside_the_program() {
     let run = traced_program("hidden_others", "profiler", &["-e", "hidden"]);

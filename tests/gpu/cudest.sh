@@ -31,7 +31,7 @@ if has bench; then
 fi
 if has check; then
   for t in kernels shapes globals large local chain chain@idle random=10000 copies within fills pageable memory mapping \
-    events matmul contexts use fork; do test_ 10 $t; done
+    events lanes matmul contexts use fork; do test_ 10 $t; done
   for cubin in kernels-*.cubin; do echo "$cubin:"; for t in kernels shapes globals matmul; do run_ 10 $cubin $t; done; done
 fi
 if has attributes; then
@@ -57,7 +57,7 @@ fi
 if has uvm; then
   for i in 1 2 3; do timeout 20 ./vecadd kernels.cubin 65536 uvm; done
   for t in mode kernels shapes globals large local chain random=10000 copies within fills pageable memory mapping events \
-    matmul contexts use cooperative launch streams bandwidth; do test_ 15 $t@uvm; done
+    lanes matmul contexts use cooperative launch streams bandwidth; do test_ 15 $t@uvm; done
 fi
 if has cooperative; then
   test_ 20 cooperative

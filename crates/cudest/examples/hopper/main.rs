@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod cooperative;
 mod faults;
+mod lanes;
 mod memory;
 mod requests;
 
@@ -111,6 +112,7 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "use" => memory::used(cubin, options),
         "events" => check::events(setup()?),
         "gate" => bench::gate(setup()?),
+        "lanes" => lanes::lanes(setup()?),
         "matmul" => check::matmul(setup()?),
         "code" => check::code(setup()?, argument),
         "requests" => requests::requests(cubin, options),

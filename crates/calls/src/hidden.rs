@@ -8,7 +8,6 @@ pub const DRIVERS: [u32; 5] = [470, 535, 550, 555, 580];
 /// Who answers a request for a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// The driver.
     Driver,
     /// Each copy of the runtime, in its own cudaGetExportTable.
     Runtime,
@@ -25,7 +24,6 @@ pub enum Treatment {
     Left,
 }
 
-/// A table.
 #[derive(Debug)]
 pub struct Table {
     /// Its bytes in memory.
@@ -48,7 +46,6 @@ pub struct Table {
     pub slots: &'static [Slot],
 }
 
-/// A slot.
 #[derive(Debug)]
 pub struct Slot {
     /// Its place in the table, in words.

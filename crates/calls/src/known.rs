@@ -148,7 +148,6 @@ pub enum Unit {
     ByMode,
 }
 
-/// A type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     Void,

@@ -9,7 +9,6 @@ pub struct Layer(pub(crate) u8);
 /// What `api/layers.toml` says of a layer.
 #[derive(Debug)]
 pub struct LayerRow {
-    /// The layer.
     pub layer: Layer,
     /// Its name in filters and JSON.
     pub name: &'static str,
@@ -44,15 +43,12 @@ impl Layer {
     pub fn is_asked(self) -> bool {
         self.row().is_some_and(|row| row.asked)
     }
-    /// The layer of a number.
     pub fn of_number(number: u8) -> Option<Layer> {
         LAYERS.iter().map(|row| row.layer).find(|layer| layer.0 == number)
     }
-    /// The layer of a letter.
     pub fn of_letter(letter: u8) -> Option<Layer> {
         LAYERS.iter().find(|row| row.letter == letter).map(|row| row.layer)
     }
-    /// The layer of a name.
     pub fn of_name(name: &str) -> Option<Layer> {
         LAYERS.iter().find(|row| row.name == name).map(|row| row.layer)
     }

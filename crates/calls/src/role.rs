@@ -55,7 +55,6 @@ pub enum Role {
     AddsNode,
     /// Creates a context on a device, which becomes the current one.
     CreatesContext,
-    /// Destroys a context.
     DestroysContext,
     /// Makes a context the current one and keeps the one before.
     PushesContext,
@@ -97,11 +96,9 @@ pub enum Role {
     ParameterOfKernel,
     /// Writes where a parameter of a kernel's function is.
     ParameterOfFunction,
-    /// Returns a text.
     ReturnsText,
     /// Returns a number that is no status.
     ReturnsNumber,
-    /// Returns nothing.
     ReturnsNothing,
     /// Starts the driver.
     StartUp,

@@ -108,7 +108,6 @@ pub fn fits(rules: &str) -> Result<()> {
     )))
 }
 
-/// Writes it.
 pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
     let len = u32::from_le_bytes(page[offset_of!(Control, rules_len)..][..4].try_into().unwrap_or_default()) as usize;
     let rules = &page[offset_of!(Control, rules)..][..len];
@@ -154,7 +153,6 @@ fn existing(path: &Path) -> std::io::Result<File> {
 pub struct Page(File, PathBuf);
 
 impl Page {
-    /// Opens the page of a run.
     pub fn open(run: &Path) -> Result<Page> {
         let path = run.join(control::FILE);
         existing(&path)
@@ -196,7 +194,6 @@ impl Page {
     pub fn owner(&self) -> u32 {
         self.word(offset_of!(Control, first_pid)) as u32
     }
-    /// The file.
     pub fn file(&self) -> &File {
         &self.0
     }

@@ -73,7 +73,6 @@ pub struct TraceOptions {
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// Say nothing that is no failure.
     pub silent: bool,
-    /// The program.
     pub program: OsString,
     /// Its arguments.
     pub args: Vec<OsString>,

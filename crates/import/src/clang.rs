@@ -24,7 +24,6 @@ pub(crate) struct Macro {
 }
 
 impl Reading<'_> {
-    /// The tree.
     pub(crate) fn tree(&self) -> Result<Node> {
         let json = self.run(&["-fsyntax-only", "-Xclang", "-ast-dump=json"])?;
         serde_json::from_slice(&json).context("clang's JSON was not understood: is this clang older than 9?")

@@ -4,7 +4,6 @@
 use crate::node::Node;
 use std::collections::BTreeMap;
 
-/// A function.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Function {
     pub(crate) returns: String,
@@ -38,7 +37,6 @@ pub(crate) struct Record {
     pub(crate) class: bool,
 }
 
-/// An enum.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Enum {
     pub(crate) values: Vec<(String, i64)>,
@@ -46,7 +44,6 @@ pub(crate) struct Enum {
     pub(crate) file: String,
 }
 
-/// A typedef.
 #[derive(Debug, Clone)]
 pub(crate) struct Typedef {
     /// As written; `@KEY` for a record or enum without a name.

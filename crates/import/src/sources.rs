@@ -109,7 +109,6 @@ impl Family {
     }
 }
 
-/// Reads it.
 pub(crate) fn read(path: &Path) -> Result<Vec<Family>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let file: File = toml::from_str(&text).with_context(|| path.display().to_string())?;

@@ -67,7 +67,6 @@ pub struct Link {
 /// A function that the loader binds.
 #[derive(Debug, Serialize)]
 pub struct Function {
-    /// Its name.
     pub name: String,
     /// The library, where symbol versions or the names of the linked libraries say so.
     pub library: Option<String>,

@@ -29,7 +29,6 @@ pub enum Why {
     Changed,
 }
 
-/// A file.
 pub struct File {
     tables: Tables,
     symbols: Symbols,
@@ -53,7 +52,6 @@ pub struct Place {
 }
 
 impl File {
-    /// Opens the file of a load.
     pub fn open(path: &Path, load: &Loaded) -> Result<File, Why> {
         let cache = ReadCache::new(open(path).ok_or(Why::Missing)?);
         let elf = Elf::parse(&cache).map_err(|_| Why::Changed)?;

@@ -20,7 +20,6 @@ const OURS: &str = "libcutap_preload.so";
 /// The frame between a signal handler and what it interrupted, as debuggers call it.
 const SIGNAL: &str = "<signal handler called>";
 
-/// A frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// Where it continues: behind its call.
@@ -51,7 +50,6 @@ pub enum End {
 /// The frames of a call, the caller first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// Frames.
     pub frames: Arc<[Frame]>,
     /// Why there are no more.
     pub end: End,

@@ -9,6 +9,7 @@
 mod case;
 mod counts;
 mod cutap;
+mod json;
 mod normal;
 mod process;
 mod programs;
@@ -17,6 +18,7 @@ mod recording;
 pub use case::{Case, case};
 pub use counts::{Counts, read as counted, shown, summary};
 pub use cutap::cutap;
+pub use json::json_lines;
 pub use normal::{calls_in, normal_form};
 pub use process::{Finished, Scratch, finish, scratch, wait_for, without_record_line};
 pub use programs::{NOT_ALONE, build, out, programs, sources};

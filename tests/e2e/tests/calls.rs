@@ -1,6 +1,6 @@
 //! What a call carries and how it ends: arguments, registers, threads, forks, signals, exceptions, deaths.
 
-use cutap_e2e::{case, cutap, finish, out, scratch};
+use cutap_e2e::{case, cutap, finish, json_lines, out, scratch};
 use std::process::Command;
 
 #[test]
@@ -69,7 +69,7 @@ fn module_images_that_cannot_be_read() {
 fn threads_whose_rings_cannot_be_made() {
     for name in ["no_ring_files", "no_ring_folder"] {
         let text = case(name).text(&["-c", "--json"]);
-        let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let lines: Vec<serde_json::Value> = json_lines(&text).collect();
         let calls =
             |function: &str| lines.iter().find(|l| l["name"] == function).map_or(0, |l| l["calls"].as_u64().unwrap());
         assert_eq!((calls("cuInit"), calls("cuDriverGetVersion")), (1, 1), "{name}: {text}");
@@ -198,7 +198,7 @@ fn fibres() {
 #[test]
 fn fibre_ends_a_call_in_another_thread() {
     let text = case("fibre_moves").text(&["--json"]);
-    let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let lines: Vec<serde_json::Value> = json_lines(&text).collect();
     let calls = lines.iter().filter(|l| l["type"] == "call" && l["name"] == "cuFixtureCall");
     let mut states: Vec<&str> = calls.map(|l| l["state"].as_str().unwrap()).collect();
     states.sort_unstable();

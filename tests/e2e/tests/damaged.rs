@@ -34,14 +34,8 @@ fn process(run: &Path) -> PathBuf {
 
 /// Bytes that look like nothing, others for each seed.
 fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut state = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as u8
-    };
-    (0..len).map(|_| next()).collect()
+    let mut random = fastrand::Rng::with_seed(seed);
+    std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
 fn both(read: &Finished) -> String {

@@ -20,7 +20,7 @@
 //! With all slots, all names of kernels and 128 runtimes in use, data is 34 MiB. With 9000 functions of long names
 //! and eleven threads it is 3.8 MiB, and the address space 39.3 MiB.
 
-use cutap_e2e::{Finished, cutap, finish, out, scratch};
+use cutap_e2e::{Finished, cutap, finish, json_lines, out, scratch};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -60,7 +60,7 @@ fn stages(printed: &str) -> Vec<(String, Sizes)> {
 /// Calls by function.
 fn calls(trace: &Path) -> BTreeMap<String, u64> {
     let text = std::fs::read_to_string(trace).unwrap();
-    let lines = text.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let lines = json_lines(&text);
     lines
         .filter(|l| l["type"] == "summary")
         .map(|l| (l["name"].as_str().unwrap().to_owned(), l["calls"].as_u64().unwrap()))

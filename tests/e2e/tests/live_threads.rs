@@ -1,7 +1,7 @@
 //! Many threads that are alive at the same time: all their calls are recorded, and cutap uses few of the mappings that
 //! the program's own stacks need.
 
-use cutap_e2e::{cutap, finish, out, scratch};
+use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use std::path::Path;
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn run(record: Option<&Path>, counts: &Path, threads: u64, calls: u64) -> (u64, 
 /// Calls in a recording.
 fn recorded(file: &Path) -> u64 {
     let done = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(file));
-    let lines = done.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let lines = json_lines(&done.stdout);
     lines.filter(|l| l["name"] == "cuDriverGetVersion").filter_map(|l| l["calls"].as_u64()).sum()
 }
 

@@ -1,7 +1,7 @@
 //! No room: in the file of the recording, in the run directory, by a limit, or because somebody removed the folder. The
 //! program continues, one message says so, and what is missing is counted call by call.
 
-use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, wait_for};
+use cutap_e2e::{Finished, Scratch, cutap, finish, json_lines, out, scratch, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Shown {
     fn with(run: &Path, code: i32) -> Shown {
         let show = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(run));
         assert_eq!(show.status.code(), Some(code), "{show:?}");
-        Shown(show.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect())
+        Shown(json_lines(&show.stdout).collect())
     }
     /// All calls: those of the threads, and the four of the main thread.
     fn calls(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! A recording loses nothing, however the program ends, and shows what a trace of the same program shows.
 
-use cutap_e2e::{case, cutap, finish, normal_form, out, scratch, wait_for};
+use cutap_e2e::{case, cutap, finish, json_lines, normal_form, out, scratch, wait_for};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn by_process(name: &str) -> Vec<String> {
     let text = case(name).recorded().text(&["--json"]);
     let mut processes = BTreeMap::<(u64, u64), BTreeMap<String, u64>>::new();
     let mut folders = BTreeSet::new();
-    for line in text.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()) {
+    for line in json_lines(&text) {
         let process = (line["pid"].as_u64().unwrap_or(0), line["process"].as_u64().unwrap_or(0));
         match line["type"].as_str().unwrap() {
             "process" => assert!(folders.insert(line["folder"].to_string()), "{text}"),
@@ -119,7 +119,7 @@ fn children_by_vfork_that_call() {
     expected.extend(["cuMemFree_v2 30"; 17]);
     assert_eq!(by_process("vforks"), expected);
     let text = case("vforks").recorded().text(&["--json"]);
-    let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let lines: Vec<serde_json::Value> = json_lines(&text).collect();
     let processes: Vec<_> = lines.iter().filter(|l| l["type"] == "process").collect();
     let parent = processes.iter().find(|p| p["forked"] == false).unwrap();
     let is_child = |p: &&&serde_json::Value| p["forked"] == true && p["ppid"] == parent["pid"];
@@ -246,7 +246,7 @@ fn times_are_those_of_the_programs_clock() {
                 (before.parse::<i64>().unwrap(), after.parse::<i64>().unwrap())
             });
             let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout;
-            let lines = shown.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+            let lines = json_lines(&shown);
             let calls = lines.filter(|line| line["type"] == "call").map(|call| {
                 let number = |field: &str| call[field].as_i64().expect("a number");
                 (number("start_ns"), number("start_ns") + number("duration_ns"))
@@ -269,8 +269,7 @@ fn rows_of_a_process_before_and_after_its_exec() {
     finish(&mut record(&file, "exec"));
     let report =
         |words: &[&str]| finish(Command::new(cutap()).args(["report", "--by", "thread"]).args(words).arg(&file)).stdout;
-    let lines: Vec<serde_json::Value> =
-        report(&["--json"]).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<serde_json::Value> = json_lines(&report(&["--json"])).collect();
     let rows: Vec<_> = lines.iter().filter(|line| line["type"] != "end").collect();
     let different = |field: &str| rows.iter().map(|row| row[field].to_string()).collect::<BTreeSet<_>>().len();
     assert!(different("pid") < rows.len(), "{rows:?}");

@@ -1,7 +1,7 @@
 //! Rings that are full: by default nothing is lost, a lossy run counts exactly what it dropped, and a flight recorder
 //! what it wrote over. 64 threads call as fast as they can; CUTAP_LARGE=1 makes each run 10 s long.
 
-use cutap_e2e::{Finished, Scratch, counted, cutap, finish, out, scratch, wait_for};
+use cutap_e2e::{Finished, Scratch, counted, cutap, finish, json_lines, out, scratch, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -40,7 +40,7 @@ impl Shown {
     fn while_written(run: &Path, threads: u64) -> Shown {
         let show = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(run));
         assert!(show.status.success() && show.stderr.is_empty(), "{show:?}");
-        let lines: Vec<Value> = show.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let lines: Vec<Value> = json_lines(&show.stdout).collect();
         let calls =
             |name: &str| lines.iter().filter(|l| l["name"] == name).map(|l| l["calls"].as_u64().unwrap()).sum::<u64>();
         let end = lines.iter().find(|l| l["type"] == "end").unwrap().clone();

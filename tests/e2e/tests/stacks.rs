@@ -1,6 +1,6 @@
 //! `--stack`: the frames of a call are what glibc's own unwinder finds, or cutap says why there are no more.
 
-use cutap_e2e::{blocks, case, cutap, finish, out, scratch};
+use cutap_e2e::{blocks, case, cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +37,7 @@ fn shown(file: &Path, words: &[&str]) -> String {
 }
 
 fn calls(json: &str) -> Vec<Value> {
-    let lines = json.lines().map(|l| serde_json::from_str::<Value>(l).expect("a line is JSON"));
+    let lines = json_lines(json);
     let mut calls: Vec<Value> = lines.filter(|l| l["type"] == "call").collect();
     calls.sort_by_key(|c| c["start_ns"].as_u64());
     calls
@@ -227,8 +227,7 @@ fn folded_and_exported() {
         (1, 1)
     );
     assert_eq!(ends(";main;cuFixtureCall 1"), 1, "{lines:?}");
-    let json: Vec<Value> =
-        report(&["--folded", "--json"]).stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let json: Vec<Value> = json_lines(&report(&["--folded", "--json"]).stdout).collect();
     let stacks: Vec<&Value> = json.iter().filter(|l| l["type"] == "stack").collect();
     assert_eq!(stacks.iter().map(|s| s["calls"].as_u64().unwrap()).sum::<u64>(), 4);
     assert!(stacks.iter().all(|s| s["total_ns"].as_u64().unwrap() > 0));

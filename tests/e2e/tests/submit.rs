@@ -1,7 +1,7 @@
 //! The layer `submit`: what a driver puts into the rings of a GPU's channels, read back in the process. A model of the
 //! kernel driver hands out memory files; the driver writes commands there as libcuda does.
 
-use cutap_e2e::{cutap, finish, out, scratch};
+use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -68,7 +68,7 @@ fn with_other_layers() {
 #[test]
 fn json_has_entries_methods_and_fields() {
     let text = run(&["-e", "submit,driver", "--json"]);
-    let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all: Vec<Value> = json_lines(&text).collect();
     let submissions: Vec<&Value> = all.iter().map(|call| &call["submission"]).filter(|s| !s.is_null()).collect();
     assert_eq!(submissions.len(), 9, "{text}");
     // The ring has four entries: the fifth is at the place of the first.

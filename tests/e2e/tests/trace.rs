@@ -1,16 +1,11 @@
 //! What `cutap trace`, `env` and `show` print, and that they leave the program's streams, ids and end alone.
 
-use cutap_e2e::{case, cutap, finish, normal_form, out, scratch, wait_for};
+use cutap_e2e::{case, cutap, finish, json_lines, normal_form, out, scratch, wait_for};
 use std::ffi::OsStr;
 use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt, process::ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{fs, time::Duration};
-
-fn json(text: &str) -> Vec<serde_json::Value> {
-    let object = |l| serde_json::from_str(l).unwrap_or_else(|e| panic!("not JSON ({e}): {l}"));
-    text.lines().map(object).collect()
-}
 
 fn program(name: &str) -> Command {
     let mut command = Command::new(out().join(name));
@@ -63,8 +58,8 @@ fn filters() {
 }
 
 #[test]
-fn json_lines() {
-    let all = json(&case("layers").text(&["--json"]));
+fn layers_as_json() {
+    let all: Vec<_> = json_lines(&case("layers").text(&["--json"])).collect();
     let calls: Vec<_> = all.iter().filter(|o| o["type"] == "call").collect();
     let of = |name: &str| *calls.iter().find(|o| o["name"] == name).unwrap_or_else(|| panic!("no {name} in {all:?}"));
     let (library, runtime, driver) = (of("cublasCreate_v2"), of("cudaMalloc"), of("cuMemAlloc_v2"));
@@ -88,7 +83,7 @@ fn json_lines() {
 #[test]
 fn json_says_how_a_call_ended() {
     let state = |name, function: &str| {
-        let all = json(&case(name).text(&["--json"]));
+        let all: Vec<_> = json_lines(&case(name).text(&["--json"])).collect();
         all.iter().find(|o| o["name"] == function).unwrap_or_else(|| panic!("no {function} in {all:?}"))["state"]
             .clone()
     };
@@ -132,7 +127,7 @@ fn json_says_who_was_forked_and_from_whom() {
     // The first call is made before and after the fork: a parent without a call has no folder to be named by, but an
     // id.
     for (name, folder) in [("fork_before", false), ("fork_after", true)] {
-        let all = json(&case(name).text(&["--json"]));
+        let all: Vec<_> = json_lines(&case(name).text(&["--json"])).collect();
         let processes: Vec<_> = all.iter().filter(|o| o["type"] == "process").collect();
         let [child, parent] = [true, false].map(|forked| {
             *processes.iter().find(|p| p["forked"] == forked).unwrap_or_else(|| panic!("none {forked}: {processes:?}"))
@@ -144,7 +139,7 @@ fn json_says_who_was_forked_and_from_whom() {
 
 #[test]
 fn summary_counts_errors_and_times() {
-    let all = json(&case("lazy").text(&["-c", "--json"]));
+    let all: Vec<_> = json_lines(&case("lazy").text(&["-c", "--json"])).collect();
     let alloc = all.iter().find(|o| o["name"] == "cuMemAlloc_v2").unwrap_or_else(|| panic!("{all:?}"));
     assert_eq!((alloc["calls"].as_u64(), alloc["errors"].as_u64()), (Some(2), Some(1)), "{alloc}");
     let ns = |field: &str| alloc[field].as_u64().unwrap_or_else(|| panic!("no {field} in {alloc}"));

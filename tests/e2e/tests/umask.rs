@@ -1,7 +1,7 @@
 //! Files of a run that the program's user may not open: the program's umask does not take them away, and what somebody
 //! else has taken away is told. Without the rights of root, to whom no mode matters.
 
-use cutap_e2e::{Finished, cutap, finish, out, scratch};
+use cutap_e2e::{Finished, cutap, finish, json_lines, out, scratch};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn text(path: &Path) -> &str {
 
 /// Calls of a recording or a run directory, and what was said.
 fn calls(done: &Finished) -> u64 {
-    let lines = done.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let lines = json_lines(&done.stdout);
     lines.filter(|l| l["name"] == "cuDriverGetVersion").map(|l| l["calls"].as_u64().unwrap()).sum()
 }
 

@@ -15,9 +15,7 @@ const ENTRIES: u64 = 1024;
 /// What the program made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Channel {
-    /// Its client.
     pub client: u32,
-    /// Its handle.
     pub handle: u32,
     /// With which the doorbell is rung.
     pub token: u64,

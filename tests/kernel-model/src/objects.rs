@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 /// Clients are numbered from here.
 const FIRST_CLIENT: u32 = 0xc1d0_0001;
 
-/// An object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object {
     pub(crate) parent: u32,

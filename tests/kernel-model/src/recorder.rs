@@ -50,7 +50,6 @@ impl Recorder {
         i32::try_from(fd).unwrap_or(-1)
     }
 
-    /// Closes it.
     pub fn close(&mut self, fd: i32) -> i64 {
         let path = self.model.path(fd).to_owned();
         let done = self.model.close(fd);

@@ -14,7 +14,6 @@ use std::path::Path;
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Look {
-    /// Processes.
     pub processes: usize,
     /// Rings: as many as threads that called at the same time.
     pub rings: usize,
@@ -172,7 +171,6 @@ fn names_state(path: &Path, forked: bool) -> Option<&'static str> {
     (file.len() % GROW != 0).then_some("it is cut off, so functions may have no names")
 }
 
-/// A ring.
 enum RingState {
     Whole,
     /// Its thread was killed while it made it, before its first call.

@@ -21,7 +21,6 @@ pub(crate) const MOST_RINGS: u32 = 1 << 20;
 /// Bytes of names in one block.
 const MOST_NAMES: usize = 1 << 20;
 
-/// A process.
 #[derive(Debug)]
 pub(super) struct Process {
     pub number: u32,

@@ -3,7 +3,6 @@
 
 use cutap_trace::{LostCalls, RawChunk, RawRing};
 
-/// A ring.
 #[derive(Debug)]
 pub struct Ring {
     pub raw: RawRing,

@@ -15,7 +15,6 @@ const UNIX: &str = "src/nvidia/arch/nvalloc/unix/include";
 /// The UVM driver.
 pub(super) const UVM: &str = "kernel-open/nvidia-uvm";
 
-/// A checkout.
 pub(super) struct Checkout {
     path: PathBuf,
     pub(super) version: String,

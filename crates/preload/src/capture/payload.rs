@@ -17,7 +17,6 @@ pub type Words<'a> = [&'a [u64]; 2];
 
 /// A call as the steps see it.
 pub struct Call<'a> {
-    /// Its words.
     pub words: Words<'a>,
     /// The result register, after the call.
     pub result: u64,
@@ -28,7 +27,6 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Word `n`.
     #[inline(always)]
     fn word(&self, n: usize) -> Option<u64> {
         let [first, rest] = self.words;
@@ -57,7 +55,6 @@ impl Payload {
         let (words, fragments) = ([MaybeUninit::uninit(); ROOM], [MaybeUninit::uninit(); STEPS_MAX]);
         Payload { words, used: 0, end: ROOM - before.min(ROOM), fragments, present: 0, pages }
     }
-    /// The fragment of a step.
     pub fn set_fragment(&mut self, step: usize, place: (u16, u16)) {
         if let Some(to) = self.fragments.get_mut(step) {
             to.write(place);

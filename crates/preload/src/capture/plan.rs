@@ -43,7 +43,6 @@ pub const TWO_WORDS: [u32; 2] =
     [(WORDS_MOST << WORDS_AT | ENTER | EXITS | UNWANTED) as u32, (2 << WORDS_AT | ENTER | EXITS) as u32];
 /// Outputs: for each four bits for the word, and eight for the length; 0 for none.
 pub const OUTPUTS: u32 = 16;
-/// Bits of an output.
 pub const OUTPUT_BITS: u32 = 12;
 /// Where in them the length begins.
 pub const LENGTH_AT: u32 = 4;
@@ -111,7 +110,6 @@ pub struct EndedCall<'a> {
     pub at: usize,
     /// What it returned.
     pub result: u64,
-    /// Its words.
     pub words: &'a [u64],
 }
 

@@ -23,7 +23,6 @@ pub enum Doing {
     Meeting,
     /// Before the call.
     Before,
-    /// After it.
     After,
 }
 
@@ -49,7 +48,6 @@ pub struct Chain {
     pub doing: Doing,
     /// The function.
     pub info: Option<&'static Info>,
-    /// This thread.
     pub thread: *mut Thread,
     /// Where on the stack.
     pub at: usize,

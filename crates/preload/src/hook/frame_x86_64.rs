@@ -30,7 +30,6 @@ pub struct Hooked {
     stack: *const u64,
     /// What will be called.
     target: usize,
-    /// The slot.
     slot: u32,
     _pad: u32,
     result: [u64; 2],

@@ -17,7 +17,6 @@ pub const HOOKS: usize = 8;
 pub struct Info {
     /// What the hooks are told.
     pub function: Function,
-    /// Its name.
     pub name: &'static [u8],
     /// The wants that it matches, in their order.
     pub wants: [Want; HOOKS],
@@ -88,7 +87,6 @@ pub struct Found<'a> {
     pub name: &'a [u8],
     /// The version by which its form is chosen.
     pub version: u32,
-    /// Its slot.
     pub slot: u32,
     /// Its load.
     pub object: u32,

@@ -20,7 +20,6 @@ use cutap_hook::contract::{
 use cutap_wire::hooks::returns;
 use cutap_wire::record::note;
 
-/// The host.
 pub static HOST: Host = Host {
     version: VERSION,
     size: size_of::<Host>() as u32,

@@ -30,7 +30,6 @@ pub struct LastError {
 }
 
 impl LastError {
-    /// None.
     pub const NONE: LastError = LastError { object: 0, own: 0, told: 0 };
 
     /// A call in which another has ended returned `real`; the program gets `given`.

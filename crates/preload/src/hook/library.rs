@@ -34,7 +34,6 @@ pub struct Want {
 }
 
 impl Want {
-    /// None.
     pub const NONE: Want =
         Want { library: 0, before: None, after: None, met: None, user: core::ptr::null_mut(), told: None };
 }

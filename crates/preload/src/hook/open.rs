@@ -27,7 +27,6 @@ pub struct OpenRuntime {
 }
 
 impl OpenRuntime {
-    /// None.
     pub const NONE: OpenRuntime = OpenRuntime {
         at: 0,
         info: None,

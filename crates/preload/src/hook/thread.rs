@@ -23,7 +23,6 @@ pub const OPEN: usize = 12;
 /// Runtimes whose last error is remembered.
 pub const ERRORS: usize = 8;
 
-/// A thread.
 pub struct Thread {
     tid: AtomicU32,
     number: usize,
@@ -57,7 +56,6 @@ pub struct Around {
 }
 
 impl Around {
-    /// None.
     pub const NONE: Around = Around { at: 0, what: 0 };
 }
 
@@ -89,7 +87,6 @@ pub fn close() {
     OPENED.close(&ALL.0);
 }
 
-/// The entries.
 fn entries() -> *mut Thread {
     UnsafeCell::raw_get(ALL.0.as_ptr())
 }
@@ -195,7 +192,6 @@ fn take() -> Option<&'static mut Thread> {
 const ONE_STACK: usize = 8 << 20;
 
 impl Thread {
-    /// Its id.
     #[inline(always)]
     pub fn id(&self) -> u32 {
         self.tid.load(Relaxed)

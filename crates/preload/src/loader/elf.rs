@@ -70,7 +70,6 @@ pub struct Rela {
     pub offset: usize,
     /// Symbol and type.
     pub info: u64,
-    /// Addend.
     pub addend: i64,
 }
 impl Rela {

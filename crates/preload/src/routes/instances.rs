@@ -60,7 +60,6 @@ impl Instance {
         let first = self.text.0.load(Relaxed);
         (first, self.text.1.load(Relaxed).wrapping_sub(first))
     }
-    /// The flags.
     fn flags(&self) -> *const AtomicU32 {
         let shared = self.shared.load(Relaxed);
         if shared.is_null() { self.own.0.as_ptr() } else { shared.cast() }

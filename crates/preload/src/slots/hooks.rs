@@ -78,7 +78,6 @@ pub struct Extension {
     pub follows: fn(&[u8]) -> bool,
     /// A function of this library, the driver, has the hook. Only under the loader's lock.
     pub announce: fn(&Object),
-    /// The hook.
     pub hook: Hook,
     /// Before a call of a function of libc.
     pub before_request: fn(&Frame),

@@ -30,7 +30,6 @@ pub struct Slot {
     first: AtomicU32,
     /// What is known of it: see `capture::row`.
     row: AtomicU32,
-    /// The function.
     function: AtomicUsize,
     /// What hooks see of it, in the slot whose frame calls them.
     info: AtomicPtr<Info>,

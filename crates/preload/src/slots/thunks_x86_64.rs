@@ -44,7 +44,6 @@ pub struct Frame {
     pub caller: usize,
     /// What will be called.
     pub target: usize,
-    /// The slot.
     pub slot: u32,
     /// Number of the call in its ring, if recorded.
     pub number: u32,
@@ -92,7 +91,6 @@ pub fn thunk(n: usize) -> usize {
 pub fn gate_entry() -> usize {
     cutap_gate as *const () as usize
 }
-/// The frame.
 pub fn frame_entry() -> usize {
     cutap_frame as *const () as usize
 }

@@ -20,7 +20,6 @@ pub fn start() {
     }
 }
 
-/// The rules.
 fn rules() -> &'static [u8] {
     // SAFETY: see `Shared`.
     let (bytes, len) = unsafe { &*RULES.0.get() };

@@ -254,7 +254,6 @@ pub fn passed() {
 pub fn lookups() -> bool {
     flags() & control::LOOKUPS != 0 && recording()
 }
-/// Bytes of a chunk.
 pub fn chunk_bytes() -> u32 {
     control().map_or(65536, |c| c.chunk_bytes).clamp(PAGE as u32, 1 << 24) & !(PAGE as u32 - 1)
 }

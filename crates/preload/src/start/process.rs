@@ -286,7 +286,6 @@ pub fn rings_made(n: u32) {
 pub fn exe() -> &'static [u8] {
     page().map_or(&[], |p| p.exe.split(|&b| b == 0).next().unwrap_or(&[]))
 }
-/// Its file name.
 pub fn file_name() -> &'static [u8] {
     exe().rsplit(|&b| b == b'/').next().unwrap_or(&[])
 }

@@ -21,7 +21,6 @@ pub const FAILED: u32 = u32::MAX - 1;
 /// What somebody does who asks whether the library runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Starts it.
     Start,
     /// The answer.
     Is(bool),

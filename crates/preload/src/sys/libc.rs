@@ -52,7 +52,6 @@ impl PhdrInfo {
     }
 }
 
-/// Its callback.
 pub type PhdrCallback = unsafe extern "C" fn(*const PhdrInfo, usize, *mut c_void) -> c_int;
 
 /// `dl_iterate_phdr`: lists the loaded objects, under the loader's lock.

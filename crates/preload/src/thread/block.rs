@@ -26,7 +26,6 @@ pub const MAPPED: usize = 64;
 pub struct OpenCall {
     /// Number in the ring.
     pub number: u32,
-    /// Slot.
     pub slot: u32,
     /// Where its frame is on the stack: one that the stack has left is gone.
     pub frame: usize,

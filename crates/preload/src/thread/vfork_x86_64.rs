@@ -104,7 +104,6 @@ unsafe extern "C" fn over(block: *mut super::block::ThreadState, child: u32) {
     }
 }
 
-/// vfork().
 #[cfg(feature = "inject")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

@@ -6,7 +6,6 @@
 pub(crate) enum CType {
     /// A name: `unsigned int`, `CUdeviceptr`; with true: const.
     Name(String, bool),
-    /// A pointer to a type.
     Pointer(Box<CType>),
     /// An array inside a struct.
     Array(Box<CType>, u32),

@@ -70,7 +70,6 @@ fn is_versioned(tables: &Tables, ty: Type) -> bool {
     first.is_some_and(|f| f.name == "version" && matches!(tables.get(f.ty), Type::Int { .. }))
 }
 
-/// A pointer to pointers.
 fn pointers(tables: &Tables, inner: TypeId, dir: Dir, many: Option<Count>, memory: bool) -> Guess {
     let guess = |rule| Guess { dir, rule, blind: false };
     match (tables.get(inner), dir, many) {

@@ -40,7 +40,6 @@ pub(crate) struct At {
     pub(crate) driver: bool,
 }
 
-/// The steps of a function in a form.
 pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> Vec<Step> {
     let status = matches!(tables.get(row.returns), Type::Status(_));
     let after = if status { EXIT } else { ALWAYS };

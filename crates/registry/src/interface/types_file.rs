@@ -108,7 +108,6 @@ pub(crate) struct Layout {
     pub(crate) fields: Vec<FieldDef>,
 }
 
-/// A field.
 #[derive(Debug)]
 pub(crate) struct FieldDef {
     pub(crate) name: String,

@@ -84,7 +84,6 @@ pub(crate) fn sonames(family: &Family) -> Vec<String> {
 
 /// Short words of the lines of functions and fields.
 const WORDS: &str = "\
-/// To now.
 const NOW: u32 = u32::MAX;
 
 /// A function: name, first and last version, result, parameters, what it does, words in integer registers, in

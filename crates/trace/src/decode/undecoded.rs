@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// A function and how often arguments of it were shown raw.
 #[derive(Debug, Clone)]
 pub struct RawFunction {
-    /// The function.
     pub function: Arc<Function>,
     /// Its calls that were looked at.
     pub calls: u64,

@@ -44,7 +44,6 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Parses.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         let mut filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
         filter.check_parameters(&cutap_calls::generated::known::TABLES)?;

@@ -65,7 +65,6 @@ impl ProcPage {
 /// First page of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingPage {
-    /// Bytes of a chunk.
     pub chunk_bytes: u32,
     /// Chunks in the file.
     pub chunks: u32,

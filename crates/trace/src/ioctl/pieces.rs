@@ -10,7 +10,6 @@ pub struct Piece {
     pub address: u64,
     /// Whether it was read after the call.
     pub after: bool,
-    /// The bytes.
     pub bytes: Vec<u8>,
 }
 

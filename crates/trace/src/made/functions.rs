@@ -3,7 +3,6 @@
 use crate::made::tables::*;
 use cutap_calls::known::*;
 
-/// Functions of the driver.
 pub static DRIVER: &[Function] = &[
     of("cuCtxCreate_v2", RESULT, 3, &[out("pctx", P_CONTEXT, 0), p("flags", FLAGS, 1), p("dev", DEVICE, 2)]),
     of(

@@ -6,7 +6,6 @@ use cutap_calls::known::*;
 /// Tables that know nothing.
 pub static NOTHING: Tables = Tables { families: &[], types: &[], enums: &[], structs: &[], handles: &[], tags: &[] };
 
-/// The tables.
 pub static TABLES: Tables = Tables {
     families: &[
         Family {

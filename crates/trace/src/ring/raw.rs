@@ -37,7 +37,6 @@ pub struct RawChunk {
     pub place: u32,
     /// Its head, with the bytes and calls that were in use when it was read.
     pub head: [u8; CHUNK_HEADER],
-    /// Its records.
     pub records: Vec<u8>,
     /// Bytes of a chunk of its ring.
     pub chunk_bytes: u32,

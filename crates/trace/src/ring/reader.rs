@@ -20,7 +20,6 @@ pub(super) const STUCK_NS: u64 = 1_000_000_000;
 pub enum Item<'a> {
     /// A chunk begins, with records of its thread.
     Chunk(ChunkPage),
-    /// A record.
     Record(Record<'a>),
     /// The file was read again: what follows is newer than what was known so far.
     Reread,

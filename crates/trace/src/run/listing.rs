@@ -17,7 +17,6 @@ impl Listing {
         now >= self.next
     }
 
-    /// Lists it.
     pub fn time<T>(&mut self, now: u64, list: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let listed = list();

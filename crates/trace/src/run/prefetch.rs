@@ -57,7 +57,6 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    /// Starts it.
     pub fn start(file: Arc<File>, damaged: Damaged) -> Unpacker {
         let (jobs, waiting) = channel::<Job>();
         let thread = thread::spawn(move || {

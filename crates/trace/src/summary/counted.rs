@@ -12,13 +12,11 @@ use std::sync::Arc;
 /// A function, and how often it was called.
 #[derive(Debug, Clone)]
 pub struct Counted {
-    /// The function.
     pub function: Arc<Function>,
     /// The runtime that it belongs to, of the process in which it was found first.
     pub instance: Option<Arc<Instance>>,
     /// Version of that runtime.
     pub runtime: Option<Box<str>>,
-    /// Calls.
     pub calls: u64,
 }
 

@@ -29,7 +29,6 @@ pub struct Count {
 /// A filter and what it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filtered {
-    /// Its text.
     pub text: String,
     /// Calls and look-ups that it let through.
     pub shown: u64,

@@ -35,7 +35,6 @@ pub enum Launch {
     No,
     /// Its arguments have no handle: a runtime says the name, or the driver's launch in it has it.
     Reported,
-    /// This word.
     Word(usize),
 }
 

@@ -48,14 +48,8 @@ fn control(folder: &Path, drained: bool) {
 }
 
 fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut state = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as u8
-    };
-    (0..len).map(|_| next()).collect()
+    let mut random = fastrand::Rng::with_seed(seed);
+    std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
 /// Parts that are damaged, as all say who read; records cut off; lines of calls.

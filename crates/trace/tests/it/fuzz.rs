@@ -2,39 +2,31 @@
 //! a run.
 
 use cutap_trace::made::any;
+use fastrand::Rng;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Changed inputs at least, however slow the machine is.
 const FEWEST: u32 = 20;
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
+/// A number below `n`; 0 if there is none.
+fn below(random: &mut Rng, n: usize) -> usize {
+    random.usize(..n.max(1))
 }
 
 /// One to eight changes, of bytes, words, lengths, or a piece that moves.
-fn change(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
-    for _ in 0..1 + random.below(8) {
-        let at = random.below(bytes.len());
-        match random.below(6) {
+fn change(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
+    for _ in 0..1 + below(random, 8) {
+        let at = below(random, bytes.len());
+        match below(random, 6) {
             0 => {
                 if let Some(byte) = bytes.get_mut(at) {
-                    *byte ^= 1 << random.below(8);
+                    *byte ^= 1 << below(random, 8);
                 }
             }
             1 | 2 => {
-                let values = [0, 1, 0x7f, 0xff, 0xffff, 1 << 28, u64::MAX, u64::MAX >> 1, random.next()];
-                let (value, size) = (values[random.below(values.len())], [1, 2, 4, 8][random.below(4)]);
+                let values = [0, 1, 0x7f, 0xff, 0xffff, 1 << 28, u64::MAX, u64::MAX >> 1, random.u64(..)];
+                let (value, size) = (values[below(random, values.len())], [1, 2, 4, 8][below(random, 4)]);
                 for (n, byte) in value.to_le_bytes().into_iter().take(size).enumerate() {
                     if let Some(place) = bytes.get_mut((at & !7) + n) {
                         *place = byte;
@@ -43,14 +35,14 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
             }
             3 => bytes.truncate(at),
             4 => {
-                let from = random.below(other.len());
-                let piece = &other[from..(from + random.below(400)).min(other.len())];
+                let from = below(random, other.len());
+                let piece = &other[from..(from + below(random, 400)).min(other.len())];
                 let end = (at + piece.len()).min(bytes.len());
                 bytes.splice(at..end, piece.iter().copied());
             }
             _ => {
-                let piece = bytes[at..(at + random.below(200)).min(bytes.len())].to_vec();
-                let to = random.below(bytes.len());
+                let piece = bytes[at..(at + below(random, 200)).min(bytes.len())].to_vec();
+                let to = below(random, bytes.len());
                 bytes.splice(to..to, piece);
             }
         }
@@ -74,10 +66,10 @@ fn replay_and_change(target: &str, read: fn(&[u8])) {
         .unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64 | 1);
     // Shown when the test fails.
     println!("CUTAP_FUZZ_SEED={seed}");
-    let (mut random, start, mut runs) = (Random(seed), Instant::now(), 0);
+    let (mut random, start, mut runs) = (Rng::with_seed(seed), Instant::now(), 0);
     while runs < FEWEST || start.elapsed() < Duration::from_secs(3) {
-        let mut bytes = corpus[random.below(corpus.len())].clone();
-        let other = corpus[random.below(corpus.len())].clone();
+        let mut bytes = corpus[below(&mut random, corpus.len())].clone();
+        let other = corpus[below(&mut random, corpus.len())].clone();
         change(&mut random, &mut bytes, &other);
         let since = Instant::now();
         read(&bytes);

@@ -3,7 +3,7 @@
 
 use crate::building::{hook, runtimes, rust_hook, simulated, text, under, with_runtime};
 use crate::real::{Runtime, linked, shared};
-use cutap_e2e::{cutap, finish, scratch};
+use cutap_e2e::{cutap, finish, json_lines, scratch};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -145,7 +145,7 @@ fn one_device_is_told_by_the_driver_too_in_c_and_rust() {
             assert!(under(&record, &[&hook], &[text(&program)], &set).status.success());
             let trace = std::fs::read_to_string(&file).expect("a trace");
             let wrote = json!([{"hook": name, "action": "wrote", "argument": "count", "value": "0x1"}]);
-            let calls = trace.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+            let calls = json_lines(&trace);
             let mut marked: Vec<Value> = calls.filter(|c| c["hooks"] == wrote).map(|c| c["name"].clone()).collect();
             marked.sort_by_key(Value::to_string);
             assert_eq!(marked, ["cuDeviceGetCount", "cudaGetDeviceCount"], "{trace}");
@@ -241,7 +241,7 @@ fn calls_behind_one_that_an_exception_left_are_not_inside_it() {
         let run = under(&words, &[&throws, &refuse], &[text(&program)], &set);
         assert!(run.status.success(), "{run:?}");
         let trace = std::fs::read_to_string(&file).expect("a trace");
-        let mut calls: Vec<Value> = trace.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let mut calls: Vec<Value> = json_lines(&trace).collect();
         calls.sort_by_key(|l| l["start_ns"].as_u64());
         let of = |name: &str, what: &str| -> Vec<Value> {
             calls.iter().filter(|l| l["name"] == name).map(|l| l[what].clone()).collect()
@@ -267,7 +267,7 @@ fn exception_leaves_runtime_call() {
         let run = under(&words, &[&throws], &[text(&program)], &[("HOOK_DRIVER_ALONE", "1")]);
         assert!(run.status.success(), "{run:?}");
         let trace = std::fs::read_to_string(&file).expect("a trace");
-        let mut calls: Vec<Value> = trace.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let mut calls: Vec<Value> = json_lines(&trace).collect();
         calls.sort_by_key(|l| l["start_ns"].as_u64());
         let of = |name: &str, what: &str| -> Vec<Value> {
             calls.iter().filter(|l| l["name"] == name).map(|l| l[what].clone()).collect()

@@ -1,7 +1,7 @@
 //! What `cutap export` writes, read by others: Perfetto's own message definitions, and any reader of JSON.
 
 use super::real::{linked, program, wheel};
-use cutap_e2e::{cutap, finish, out, scratch};
+use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -94,7 +94,7 @@ fn calls_that_their_end_decides_have_their_own_times() {
             let events: Vec<Value> = serde_json::from_str(&fs::read_to_string(&trace).unwrap()).expect("JSON");
             let took = |micros: &Value| micros.as_f64().map(|us| (us * 1000.0).round() as u64);
             let theirs: Vec<_> = events.iter().filter(|e| e["ph"] == "X").map(|e| took(&e["dur"])).collect();
-            let lines = shown.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+            let lines = json_lines(&shown);
             let ours = lines.filter(|l| l["type"] == "call" && l["state"] == "done").map(|l| l["duration_ns"].as_u64());
             assert_eq!(theirs, ours.collect::<Vec<_>>(), "{filter}");
         }

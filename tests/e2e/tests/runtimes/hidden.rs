@@ -4,7 +4,7 @@
 
 use crate::real::{Run, Runtime, build, linked, program, run, shared, sim, tally, text};
 use crate::{LINKED, SHARED};
-use cutap_e2e::{Counts, cutap, finish, out, scratch};
+use cutap_e2e::{Counts, cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -129,7 +129,7 @@ fn traced_program(name: &str, mode: &str, filter: &[&str]) -> Traced {
     let run = finish(command.env("LD_LIBRARY_PATH", driver()).env("TABLES", folder.join("tables")));
     assert_eq!((run.stdout.as_str(), run.status.success()), ("ok\n", true), "{run:?}");
     let lines = fs::read_to_string(folder.join("trace")).expect("a trace");
-    let lines = lines.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let lines = json_lines(&lines).collect();
     Traced { lines, word: fs::read_to_string(folder.join("tables")).unwrap_or_default().trim().to_owned() }
 }
 

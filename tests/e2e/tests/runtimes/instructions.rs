@@ -5,7 +5,7 @@
 
 use crate::forum::torch;
 use crate::real::{build, sim};
-use cutap_e2e::{blocks, cutap, finish, scratch, sources};
+use cutap_e2e::{blocks, cutap, finish, json_lines, scratch, sources};
 use std::path::Path;
 use std::process::Command;
 
@@ -104,7 +104,7 @@ fn bytes_in_the_file_of_a_call_of_pytorch() {
     let run = finish(command.arg(sources().join("forum/torch_layers.py")).arg("100"));
     assert_eq!(run.stdout, "trained\n", "{}", run.stderr);
     let report = finish(Command::new(cutap()).args(["report", "--by", "layer", "--json"]).arg(&file));
-    let lines = report.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).expect("JSON"));
+    let lines = json_lines(&report.stdout);
     let calls: u64 = lines.filter_map(|l| l["calls"].as_u64()).sum();
     let bytes = std::fs::metadata(&file).expect("a recording").len();
     assert!(calls > 200_000 && bytes <= 16 * calls, "{bytes} bytes of {calls} calls");

@@ -4,7 +4,7 @@
 use crate::forum::build_in;
 use crate::real::{build, linked, program, shared};
 use crate::stepped::stand_in;
-use cutap_e2e::{blocks, cutap, finish, scratch};
+use cutap_e2e::{blocks, cutap, finish, json_lines, scratch};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -37,7 +37,7 @@ fn handles_that_are_given_out_again() {
     // Four of each, with the question behind the last parameter; two that share a place.
     assert!(run.status.success() && run.stdout == "asked 32\n", "{run:?}");
     let shown = finish(Command::new(cutap()).args(["show", "--json", "-e", "cuLaunchKernel"]).arg(&file));
-    let lines = shown.stdout.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+    let lines = json_lines(&shown.stdout);
     let launches: Vec<Value> = lines.filter(|l| l["type"] == "call").collect();
     assert_eq!(launches.len(), 16 + 2000, "{run:?}");
     for launch in launches {
@@ -79,7 +79,7 @@ fn parameters_of_every_size() {
     let run = finish(Command::new(cutap()).args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
     assert!(run.status.success(), "{run:?}");
     let shown = finish(Command::new(cutap()).args(["show", "--json", "-e", "cuLaunchKernel"]).arg(&file));
-    let lines = shown.stdout.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+    let lines = json_lines(&shown.stdout);
     let launches: Vec<Value> = lines.filter(|l| l["type"] == "call").collect();
     let said: Vec<&str> = run.stdout.lines().collect();
     assert_eq!((launches.len(), said.len()), (360, 360));
@@ -115,7 +115,7 @@ fn first_launches_of_threads() {
         assert!(run.status.success(), "{run:?}");
         let lines = |words: &[&str], kind: &str| -> Vec<Value> {
             let asked = finish(Command::new(cutap()).args(words).arg(&file)).stdout;
-            let lines = asked.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+            let lines = json_lines(&asked);
             lines.filter(|l| l["type"] == kind).collect()
         };
         let mut kernels: Vec<String> = lines(&["report", "--by", "kernel", "--json"], "report")
@@ -149,7 +149,7 @@ fn first_launches_of_threads() {
             trace.args(["trace", "--sim", "--json", "-e", filter, "-o"]).arg(&traced).arg("--").arg(&program);
             assert!(finish(&mut trace).status.success());
             let traced = std::fs::read_to_string(&traced).expect("a trace");
-            let traced: Vec<Value> = traced.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+            let traced: Vec<Value> = json_lines(&traced).collect();
             let calls: Vec<Value> = traced.into_iter().filter(|l| l["type"] == "call").collect();
             assert_eq!(by_name(&calls), report, "{filter}");
         }

@@ -2,7 +2,7 @@
 //! the tree, the callers and the leaks of its report name the library's calls above all that happens below them.
 
 use crate::real::{build, linked};
-use cutap_e2e::{Scratch, cutap, finish, scratch};
+use cutap_e2e::{Scratch, cutap, finish, json_lines, scratch};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +29,7 @@ fn recorded() -> Option<Scratch> {
 fn report(folder: &Scratch, words: &[&str]) -> Vec<Value> {
     let run = finish(Command::new(cutap()).arg("report").args(words).arg("--json").arg(folder.join("run.cutap")));
     assert!(run.status.success() && run.stderr.is_empty(), "{words:?}: {}", run.stderr);
-    let lines = run.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON"));
+    let lines = json_lines(&run.stdout);
     lines.filter(|l: &Value| l["type"] != "end").collect()
 }
 
@@ -142,7 +142,7 @@ fn names_outlive_the_calls_that_told_them() {
     let (file, run) = (folder.join("run.cutap"), folder.join("run"));
     let shown = |from: &Path| {
         let show = finish(Command::new(cutap()).args(["show", "--json"]).arg(from));
-        let lines: Vec<Value> = show.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let lines: Vec<Value> = json_lines(&show.stdout).collect();
         let launches = lines.iter().filter(|l| l["name"] == "cuLaunchKernel").collect::<Vec<_>>();
         let named = launches.iter().filter(|l| l["kernel"] == "scale(float*, int, float)").count();
         let made = lines.iter().filter(|l| l["name"] == "cublasCreate_v2").count();

@@ -5,7 +5,7 @@
 //! really called. Wheels come from wheels.py's cache; a runtime that cannot be had is skipped with a printed reason,
 //! never silently.
 
-use cutap_e2e::{Counts, Finished, Scratch, cutap, finish, out, scratch, sources};
+use cutap_e2e::{Counts, Finished, Scratch, cutap, finish, json_lines, out, scratch, sources};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -171,8 +171,7 @@ fn same(program: &Path, plain: &Finished, traced: &Finished) {
 impl Run {
     /// The lines of that type.
     pub fn objects(&self, kind: &str) -> Vec<Value> {
-        let object = |l| serde_json::from_str::<Value>(l).unwrap_or_else(|e| panic!("not JSON ({e}): {l}"));
-        self.text.lines().map(object).filter(|o| o["type"] == kind).collect()
+        json_lines(&self.text).filter(|o| o["type"] == kind).collect()
     }
 
     /// The calls of a layer.

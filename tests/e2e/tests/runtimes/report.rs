@@ -2,7 +2,7 @@
 //! runtime.
 
 use super::real::{linked, program, shared};
-use cutap_e2e::{Finished, Scratch, cutap, finish, scratch};
+use cutap_e2e::{Finished, Scratch, cutap, finish, json_lines, scratch};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::process::Command;
@@ -108,7 +108,7 @@ fn text_and_refusals() {
     // The counts of a table are those of the trace.
     let shown = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(&file)).stdout;
     let counts = |text: &str| -> Vec<String> {
-        let lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let lines = json_lines(text);
         let row = |l: Value| format!("{} {} {} {}", l["library"], l["name"], l["calls"], l["errors"]);
         let mut rows: Vec<String> = lines.filter(|l| l["type"] != "end").map(row).collect();
         rows.sort();
@@ -137,7 +137,7 @@ fn what_threads_keep_is_counted_exactly() {
         let run = finish(command.args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
         assert_eq!(run.status.code(), Some(0), "{}", run.stderr);
         let said = report(&file, &["--leaks", "--json"]).stdout;
-        let lines = said.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let lines = json_lines(&said);
         let mut kept = [("device memory", 0), ("event", 0), ("stream", 0)];
         for leak in lines.filter(|l| l["type"] == "leak") {
             assert_eq!(leak["path"].as_array().map(Vec::len), Some(2), "the runtime's call and the driver's: {leak}");
@@ -164,7 +164,7 @@ fn what_is_handed_out_again_is_left_once() {
         let run = finish(Command::new(cutap()).args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(&program));
         assert_eq!(run.status.code(), Some(0), "{}", run.stderr);
         let said = report(&file, &["--leaks", "--json"]).stdout;
-        let lines = said.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let lines = json_lines(&said);
         let mut left: Vec<_> = lines
             .filter(|l| l["type"] == "leak")
             .map(|l| {

@@ -2,8 +2,7 @@
 
 use crate::FOOTPRINT;
 use crate::real::{linked, program, text};
-use cutap_e2e::{cutap, finish, scratch};
-use serde_json::Value;
+use cutap_e2e::{cutap, finish, json_lines, scratch};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -17,8 +16,7 @@ fn self_induced_calls_per_thread() {
     let (file, run) = (folder.join("run.cutap"), folder.join("run"));
     let cutap = |words: &[&str], paths: &[&Path]| finish(Command::new(cutap()).args(words).args(paths));
     let asked = |json: &str| {
-        let mut lines = json.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
-        let end = lines.rfind(|l| l["type"] == "end").expect("an end");
+        let end = json_lines(json).filter(|l| l["type"] == "end").last().expect("an end");
         let counts = end["counts"].as_array().expect("a list").iter().filter(|c| text(c, "text").contains(FOOTPRINT));
         counts.map(|c| c["count"].as_u64().expect("a number")).sum::<u64>()
     };

@@ -3,7 +3,7 @@
 //! what it would get.
 
 use crate::real::{build, linked, program, sim};
-use cutap_e2e::{cutap, finish, out, scratch};
+use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ fn each_is_recorded_once(steps: Option<&str>) {
         assert!(outer > 150 && as_many, "{function}: {run:?}");
 
         let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
-        let lines: Vec<Value> = shown.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let lines: Vec<Value> = json_lines(&shown.stdout).collect();
         let ends = |name: &str| lines.iter().filter(|l| l["name"] == name && l["state"] == "done").count() as u64;
         let begun = |name: &str| lines.iter().filter(|l| l["name"] == name && l["type"] == "call").count() as u64;
         // cuInit is called once more than it is counted.

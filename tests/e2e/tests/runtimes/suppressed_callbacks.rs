@@ -2,7 +2,7 @@
 //! a function that somebody calls by another way. Each call is there once, recorded and counted.
 
 use crate::real::{build, program, shared};
-use cutap_e2e::{cutap, finish, scratch};
+use cutap_e2e::{cutap, finish, json_lines, scratch};
 use cutap_wire::flags::{ARMED, CALLBACKS, FIRST, QUIET};
 use serde_json::Value;
 use std::fs;
@@ -28,7 +28,7 @@ fn run(program: &Path, flags: &[&str], preload: Option<&Path>) -> ([u64; 3], [us
     let done = finish(&mut command);
     assert!(done.status.success() && done.stdout.ends_with("done\n"), "{}{}", done.stdout, done.stderr);
     let text = fs::read_to_string(&trace).expect("a trace");
-    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let lines: Vec<Value> = json_lines(&text).collect();
     let calls = ["cudaGetDevice", "cudaGetDeviceCount", "cudaGetLastError"]
         .map(|name| lines.iter().filter(|l| l["name"] == name).map(|l| l["calls"].as_u64().unwrap_or(1)).sum());
     let quiet = [first, second].map(|file| {

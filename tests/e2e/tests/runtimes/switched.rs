@@ -2,7 +2,7 @@
 //! counts of each function, exactly, for runtimes whose own flags are switched from outside and for driver calls.
 
 use crate::real::{Runtime, linked, program, shared, sim};
-use cutap_e2e::{Finished, cutap, finish, scratch};
+use cutap_e2e::{Finished, cutap, finish, json_lines, scratch};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +31,7 @@ pub fn trace(program: &Path, flags: &[&str], between: &[&str]) -> Ran {
     let run = finish(&mut command);
     assert!(run.status.success() && run.stdout.ends_with("done\n"), "{}{}", run.stdout, run.stderr);
     let text = fs::read_to_string(&file).expect("a trace");
-    let lines = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let lines = json_lines(&text).collect();
     Ran { run, lines }
 }
 
@@ -224,7 +224,7 @@ fn counts_are_reported() {
     let ran = finish(command.arg(program).arg("true").env_remove("LD_LIBRARY_PATH"));
     assert!(ran.status.success(), "{}", ran.stderr);
     let read = |words: &[&str]| finish(Command::new(cutap()).args(words).arg(&run));
-    let lines = read(&["report", "--json"]).stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let lines = json_lines(&read(&["report", "--json"]).stdout).collect();
     Ran { run: read(&["report"]), lines }.is([2, 2, 2]);
     let driver = read(&["report", "--by", "layer"]).stdout;
     assert!(driver.lines().any(|l| l.ends_with("driver") && l.contains(" - ")), "{driver}");
@@ -273,7 +273,7 @@ fn by_folder() {
     let ran = finish(Command::new("sh").args(["-c", script]).arg(cutap()).args([&run, &program]));
     assert!(ran.status.success(), "{}{}", ran.stdout, ran.stderr);
     let shown = finish(Command::new(cutap()).arg("show").arg(&run).args(["-c", "--json"]));
-    let lines = shown.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let lines = json_lines(&shown.stdout).collect();
     Ran { run: shown, lines }.is([2, 2, 2]);
 }
 
@@ -307,7 +307,7 @@ fn without_root() {
     let run = as_user(&[&words[..], &between.each_ref().map(String::as_str)].concat());
     assert!(run.status.success() && run.stdout.ends_with("done\n"), "{}{}", run.stdout, run.stderr);
     let text = fs::read_to_string(&file).expect("a trace");
-    let lines = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let lines = json_lines(&text).collect();
     Ran { run, lines }.is([3, 3, 4]);
 
     let refused = as_user(&[copy, "ctl", &std::process::id().to_string(), "off"]);

@@ -18,7 +18,6 @@ pub struct Table<T, const N: usize> {
 
 /// A type that stands for a table.
 pub trait Known {
-    /// The table.
     fn table() -> &'static dyn AnyTable;
 }
 

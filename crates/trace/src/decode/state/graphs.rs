@@ -59,7 +59,6 @@ impl Graphs {
     }
 }
 
-/// A node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Node {
     /// Address and length of new memory.

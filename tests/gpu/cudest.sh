@@ -1,10 +1,10 @@
 #!/bin/bash
 # Runs cudest on a real GPU: results, measurements beside libcuda, faults last. DIR has the programs `hopper` and `vecadd`
-# of crates/cudest/examples, kernels*.cubin, and cudest_libcuda.c. Usage: cudest.sh DIR [PART...]
-# Parts: bench check uvm code random keep cooperative processes minute faults. `minute` runs alone.
+# of crates/cudest/examples, the files of its tests/cubins, and cudest_libcuda.c. Usage: cudest.sh DIR [PART...]
+# Parts: bench check attributes user uvm cooperative code random keep processes minute faults. `minute` runs alone.
 cd "$1" || exit 1
 shift
-parts=" ${*:-bench check uvm cooperative code random keep processes minute faults} "
+parts=" ${*:-bench check attributes user uvm cooperative code random keep processes minute faults} "
 chmod +x hopper vecadd
 run_() { timeout -k 2 "$1" ./hopper "${@:2}" 2>&1 | cut -c1-1500; }
 test_() { run_ "$1" kernels.cubin "${@:2}"; }
@@ -13,8 +13,11 @@ has() { [[ $parts == *" $1 "* ]] && echo "== $1, $SECONDS s"; }
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv,noheader
 [[ -x ./cutap ]] && ./cutap devices
 
+gcc -O2 -o libcuda_ cudest_libcuda.c -ldl
+nvcc=$(command -v nvcc || ls /usr/local/cuda*/bin/nvcc 2>/dev/null | head -n 1)
+[[ -n $nvcc ]] && PATH=$PATH:$(dirname "$nvcc")
+
 if has bench; then
-  gcc -O2 -o libcuda_ cudest_libcuda.c -ldl
   for round in 1 2; do
     for t in launch streams; do echo "libcuda $(timeout 30 ./libcuda_ kernels.cubin $t)"; test_ 30 $t; done
     for i in 1 2 3; do timeout 20 ./libcuda_ kernels.cubin first; timeout 20 ./vecadd kernels.cubin; done
@@ -28,22 +31,42 @@ if has bench; then
 fi
 if has check; then
   for t in kernels shapes globals large local chain chain@idle random=10000 copies within fills pageable memory mapping \
-    events matmul contexts use fork; do test_ 10 $t; done
+    events lanes matmul contexts use fork; do test_ 10 $t; done
   for cubin in kernels-*.cubin; do echo "$cubin:"; for t in kernels shapes globals matmul; do run_ 10 $cubin $t; done; done
+fi
+if has attributes; then
+  # Those that differ are DIFFERENCES in crates/cudest/src/attributes.rs.
+  each() { grep -oE '\b[0-9]+=(-?[0-9]+|\?)' | sort; }
+  timeout 30 ./libcuda_ kernels.cubin attributes | each >attributes.libcuda
+  timeout 10 ./hopper kernels.cubin attributes | each >attributes.cudest
+  echo "$(comm -12 attributes.libcuda attributes.cudest | wc -l) device attributes equal; of libcuda and of cudest:"
+  comm -3 attributes.libcuda attributes.cudest
+fi
+if has user; then
+  # An ordinary user without groups, in a folder that is not root's.
+  place=$(mktemp -d)
+  cp vecadd kernels.cubin "$place"
+  [[ -x ./cutap ]] && cp cutap "$place"
+  chmod -R a+rX "$place"
+  nobody() { (cd "$place" && timeout 20 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$@" 2>&1); }
+  nobody id
+  nobody ./vecadd kernels.cubin
+  [[ -x ./cutap ]] && nobody ./cutap devices
+  rm -r "$place"
 fi
 if has uvm; then
   for i in 1 2 3; do timeout 20 ./vecadd kernels.cubin 65536 uvm; done
   for t in mode kernels shapes globals large local chain random=10000 copies within fills pageable memory mapping events \
-    matmul contexts use cooperative launch streams bandwidth; do test_ 15 $t@uvm; done
+    lanes matmul contexts use cooperative launch streams bandwidth; do test_ 15 $t@uvm; done
 fi
 if has cooperative; then
   test_ 20 cooperative
   test_ 20 cooperative@uvm
+  # The same kernel with the headers of cooperative groups.
+  [[ -n $nvcc && ! -e cg.cubin ]] && "$nvcc" -cubin -arch=sm_90 -DCOOPERATIVE_HEADERS -o cg.cubin cooperative.cu
   [[ -e cg.cubin ]] && test_ 20 cooperative=cg.cubin
 fi
 if has code; then
-  nvcc=$(command -v nvcc || ls /usr/local/cuda*/bin/nvcc 2>/dev/null | head -n 1)
-  [[ -n $nvcc ]] && PATH=$PATH:$(dirname "$nvcc")
   for f in small*.fatbin small.ptx; do test_ 20 code=$f; done
   for mode in "" -no-compress -compress-mode=speed -compress-mode=size; do
     [[ -n $nvcc ]] && "$nvcc" -fatbin $mode -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -o own.fatbin small.cu &&

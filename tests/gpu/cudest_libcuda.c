@@ -1,5 +1,5 @@
 /* The measurements of `hopper` (crates/cudest/examples) through libcuda: the same kernels, sizes and loops.
- * usage: cudest_libcuda CUBIN first|launch|streams|bandwidth|use   prints name=value pairs */
+ * usage: cudest_libcuda CUBIN first|launch|streams|bandwidth|use|attributes   prints name=value pairs */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e6 + t.tv_nsec * 1e-3; }
 #define F(name, ...) static int (*name)(__VA_ARGS__)
-F(cuInit, unsigned); F(cuDevicePrimaryCtxRetain, void **, int); F(cuCtxSetCurrent, void *); F(cuCtxSynchronize, void);
+F(cuInit, unsigned); F(cuDeviceGetAttribute, int *, int, int); F(cuDevicePrimaryCtxRetain, void **, int); F(cuCtxSetCurrent, void *); F(cuCtxSynchronize, void);
 F(cuModuleLoadData, void **, const void *); F(cuModuleGetFunction, void **, void *, const char *);
 F(cuMemAlloc_v2, uint64_t *, size_t); F(cuMemAllocHost_v2, void **, size_t);
 F(cuMemcpyHtoD_v2, uint64_t, const void *, size_t); F(cuMemcpyDtoH_v2, void *, uint64_t, size_t);
@@ -31,6 +31,12 @@ int main(int c, char **v)
     L(cuInit); L(cuDevicePrimaryCtxRetain); L(cuCtxSetCurrent); L(cuCtxSynchronize); L(cuModuleLoadData); L(cuModuleGetFunction);
     L(cuMemAlloc_v2); L(cuMemAllocHost_v2); L(cuMemcpyHtoD_v2); L(cuMemcpyDtoH_v2); L(cuMemcpyHtoDAsync_v2); L(cuMemcpyDtoHAsync_v2);
     L(cuMemcpyDtoDAsync_v2); L(cuLaunchKernel); L(cuStreamCreate); L(cuStreamSynchronize); L(cuEventCreate); L(cuEventRecord);
+    L(cuDeviceGetAttribute);
+    if (!strcmp(v[2], "attributes")) {
+        CK(cuInit(0));
+        for (int id = 1, value; id < 200; id++) if (!cuDeviceGetAttribute(&value, id, 0)) printf("%d=%d\n", id, value);
+        return 0;
+    }
     FILE *f = fopen(v[1], "rb"); static char bin[1 << 20]; size_t bl = fread(bin, 1, sizeof bin, f); (void)bl; fclose(f);
     void *ctx, *mod, *add, *nothing, *st[16]; uint64_t A; unsigned n = 65536;
     CK(cuInit(0)); CK(cuDevicePrimaryCtxRetain(&ctx, 0)); CK(cuCtxSetCurrent(ctx));

@@ -2,7 +2,8 @@
 
 For each workload: the same output without cutap and with `-e hidden`; the calls of each hidden function as cutap and as
 an independent counter (hidden_counter.c) see them in one run; from which library and inside which public call they are
-made; and which functions can be answered with CUDA_SUCCESS with the same output. Writes result.json to --out, of which
+made; and which functions can be answered with CUDA_SUCCESS with the same output. The exit code is 0 where all outputs
+and all counts are equal. Writes result.json to --out, of which
 hidden_measured.py makes rows for api/export-tables. With --toolkit only programs of single toolkit libraries are run.
 """
 
@@ -192,6 +193,13 @@ def lengths(path):
     return found
 
 
+def nvcc():
+    """The version of the toolkit whose runtime saxpy has; empty: there is none."""
+    found = shutil.which("nvcc")
+    said = subprocess.run([found, "--version"], capture_output=True, text=True).stdout if found else ""
+    return next(iter(re.findall(r"release ([\d.]+)", said)), "")
+
+
 def save(result, folder):
     with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
@@ -215,7 +223,7 @@ def main():
                   f" {r['seconds']} s left {r['left_alone']} differences {r['differences']} beyond {r['beyond']}")
             if any(r["codes"]):
                 print("  " + r["plain"] + r["error"])
-        result = {"workloads": rows, "skip": [], "lengths": lengths(args.all_tables)}
+        result = {"workloads": rows, "skip": [], "lengths": lengths(args.all_tables), "nvcc": nvcc()}
         save(result, args.out)
         skipped = []
         for name in SKIPPED + tuple(w[0] for w in chosen if args.toolkit):
@@ -237,7 +245,8 @@ def main():
         print(f"skipped {len(outcomes)} of {len(skipped)} tries")
     save(dict(result, skip=outcomes), args.out)
     print(f"{time.monotonic() - began:.0f} s")
-    os._exit(0 if all(r["counts_equal"] for r in rows) else 1)
+    equal = all(r["counts_equal"] and all(r["same_output"] or []) and not any(r["codes"]) for r in rows)
+    os._exit(0 if equal else 1)
 
 
 main()

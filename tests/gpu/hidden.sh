@@ -4,7 +4,8 @@
 #   tests/gpu/hidden.sh --cutap PATH --out DIR [--python PYTHON] [--seconds N] [--toolkit LABEL=FOLDER]...
 #
 # With --toolkit: only programs of single toolkit libraries (programs/toolkit.py), of the libraries in FOLDER.
-# The tables are those of api/export-tables. Exit code: 0 where all counts are equal, 1 where some differ, 2 could not test.
+# The tables are those of api/export-tables. Exit code: 0 where all outputs and
+# counts are equal, 1 where some differ, 2 could not test.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cutap= out= python=python3 seconds=100 toolkits=()

@@ -1,6 +1,9 @@
 /* Prints the six argument words of each hidden call, the memory that they lead to before and after, and the result: the
  * raw material for signatures in api/export-tables. HIDDEN_ARGUMENTS names the file, HIDDEN_WANTED the functions (a list
- * with spaces, such as "da9151d3[1] 69a28e9f[19]"). At most 40 calls of each are printed. Calls inside one another show the memory of the inner one. */
+ * with spaces, such as "da9151d3[1] 69a28e9f[19]"). At most 40 calls of each are printed. Calls inside one another show the memory of the inner one.
+ *
+ *   cutap hook-header >cutap_hook.h; gcc -shared -fPIC -I. hidden_arguments.c -o hidden_arguments.so
+ *   HIDDEN_ARGUMENTS=out HIDDEN_WANTED="da9151d3[1]" cutap run --hook ./hidden_arguments.so PROGRAM */
 #define _GNU_SOURCE
 #include "cutap_hook.h"
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 """Nsight Compute, compute-sanitizer and Nsight Systems around cutap, and cutap around them: nvidia_tools.py CUTAP FOLDER PROGRAM...
 
 For each tool and program: the program's output and exit code, the tool's own result (kernels, errors) and cutap's counts of calls of
-the program, alone and together. Prints one line each; exit code 0 where all is equal. nsight.py compares Nsight Systems in detail.
+the program, alone and together. The programs are saxpy and out_of_bounds of programs/, built by `nvcc -O1 -cudart static`. Prints one line each; exit code 0 where all is equal. nsight.py compares Nsight Systems in detail.
 """
 
 import collections

@@ -157,3 +157,19 @@ fn answers_at_once() {
     }
     assert!(best < Duration::from_millis(50), "{best:?}");
 }
+
+/// Slots of hidden tables as in filters, and one sentence for each wrong one.
+#[test]
+fn slots_of_hidden_tables() {
+    let (code, said, _) = api(&["21318c60[51]"]);
+    assert_eq!((code, said.lines().next()), (Some(0), Some("21318c60[51] (hidden)")));
+    assert_eq!(api(&["hidden:21318c60[51]"]).1, said);
+    assert_eq!(api(&["21318c60[*]"]).1, api(&["21318c60"]).1);
+    for (wrong, why) in [
+        ("21318c60[93]", "nothing is known of 21318c60[93]: table 21318c60 has at most 93 words in the known drivers"),
+        ("00000000[1]", "cutap knows no export table 00000000; cutap api --list hidden lists those that it knows"),
+    ] {
+        let (code, said, error) = api(&[wrong]);
+        assert_eq!((code, said.as_str(), error), (Some(125), "", format!("cutap: {why}\n")));
+    }
+}

@@ -3,17 +3,24 @@
 use cutap_cudest::{Gpu, Mode, Options, Shape};
 use std::time::Instant;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("vecadd: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn run() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let mut words = std::env::args().skip(1);
     let path = words.next().ok_or("usage: vecadd KERNELS.cubin [N [uvm]]")?;
-    let n: u32 = words.next().map_or(Ok(65536), |n| n.parse())?;
+    let n: u32 = words.next().map_or(Ok(65536), |n| n.parse().map_err(|_| format!("N is {n:?}, not a number")))?;
     let bytes = u64::from(n) * 4;
 
     let mode = words.next().is_some_and(|mode| mode == "uvm").then_some(Mode::Uvm);
 
     let context = Gpu::new(0).context_with(Options { mode, ..Options::default() })?;
-    let kernel = context.load(&std::fs::read(path)?)?.kernel("vecadd")?;
+    let kernel = context.load(&read(&path)?)?.kernel("vecadd")?;
     let stream = context.stream()?;
     // One piece of pinned memory: the CPU and the GPU see it at the same address.
     let memory = context.pinned(bytes * 3)?;
@@ -44,5 +51,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     let libraries = maps.lines().filter(|line| line.contains("libcuda") || line.contains("libnvidia")).count();
     println!("mappings of NVIDIA's libraries: {libraries}");
-    if wrong == 0 && libraries == 0 { Ok(()) } else { Err("wrong".into()) }
+    match (wrong, libraries) {
+        (0, 0) => Ok(()),
+        (0, _) => Err("a library of NVIDIA's is in the process".into()),
+        _ => Err(format!("{wrong} of {n} sums are wrong").into()),
+    }
+}
+
+fn read(path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|why| format!("cannot read the cubin {path}: {why}"))
 }

@@ -1,7 +1,7 @@
 //! A context: an address space of a GPU, its lanes and timelines, and what is freed after them.
 
 use crate::allocation::{Allocation, Place, Request};
-use crate::channel::{Doorbell, Group};
+use crate::channel::Doorbell;
 use crate::chip::Chip;
 use crate::cooperation::Cooperation;
 use crate::encode::bank;
@@ -9,7 +9,7 @@ use crate::error::{Error, Fault, Loss, Result, SmError};
 use crate::fault;
 use crate::fence::{Fence, Timeline};
 use crate::fork;
-use crate::lane::{Generation, Lane, LocalMemory, MOST_WAITS, Operation, Order};
+use crate::lane::{Generation, Lane, Lanes, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::link::Link;
 use crate::pool::{Owner, Pool};
 use crate::reserve::Windows;
@@ -112,14 +112,6 @@ struct LocalPool {
     seen: LocalMemory,
 }
 
-/// The lanes that were made so far.
-#[derive(Default)]
-pub(crate) struct Lanes {
-    pub group: Option<Group>,
-    pub compute: Vec<Arc<Lane>>,
-    pub copy: [Option<Arc<Lane>>; 3],
-}
-
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -218,8 +210,7 @@ impl Shared {
         const MEMORY: u32 = 31;
         const SM: u32 = 13;
         let Ok(lanes) = self.lanes.try_read() else { return (None, None) };
-        let lanes = lanes.compute.iter().chain(lanes.copy.iter().flatten());
-        let channels: Vec<_> = lanes.map(|lane| lane.asked).collect();
+        let channels: Vec<_> = lanes.all().map(|lane| lane.asked).collect();
         let client = &self.link.client;
         match xid {
             MEMORY => (fault::memory_fault(client, &channels), None),
@@ -390,7 +381,7 @@ impl Drop for Shared {
         }
         let _ = self.idle();
         let lanes = self.lanes.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for lane in lanes.compute.iter().chain(lanes.copy.iter().flatten()) {
+        for lane in lanes.all() {
             lane.stop(&self.link);
         }
         // The client goes as a whole.

@@ -15,6 +15,9 @@ pub enum Error {
         "no NVIDIA kernel driver: {0} is missing; load the nvidia module, or pass the device nodes into the container"
     )]
     NoDriver(PathBuf),
+    /// There is a device node, and no driver behind it.
+    #[error("no NVIDIA kernel driver: {0} exists, but no driver serves it; load the nvidia module")]
+    NotLoaded(PathBuf),
     /// A device node may not be opened.
     #[error("no permission for {0}: ask for read and write access to the NVIDIA device nodes")]
     NoPermission(PathBuf),
@@ -252,6 +255,7 @@ fn xid_meaning(xid: u32) -> &'static str {
         48 | 63 | 64 | 94 | 95 => "a memory error that ECC cannot correct",
         69 => "a damaged method",
         79 => "the GPU fell off the bus",
+        109 => "a kernel of more than four seconds, and another process has work for the GPU",
         119 | 120 => "the GPU's firmware does not answer",
         _ => "see the kernel log",
     }

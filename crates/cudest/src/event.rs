@@ -55,6 +55,21 @@ impl Stamps {
 }
 
 /// A point of a stream.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// let context = cutap_cudest::Gpu::new(0).context()?;
+/// let stream = context.stream()?;
+/// let memory = context.video(1 << 30)?;
+/// let (start, end) = (context.event()?, context.event()?);
+/// stream.record(&start)?;
+/// // SAFETY: nothing else uses the memory.
+/// unsafe { stream.fill(memory.address(), 0, 4, 1 << 28)? };
+/// stream.record(&end)?;
+/// end.wait()?;
+/// println!("{} ns", end.time()? - start.time()?);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Event {
     shared: Arc<Shared>,

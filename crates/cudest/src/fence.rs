@@ -4,7 +4,16 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// A point in the work of the GPU, or of the host.
+/// A point in the work of the GPU, or of the host. Each operation gives one.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// let context = cutap_cudest::Gpu::new(0).context()?;
+/// let fence = context.stream()?.fence()?;
+/// context.wait(fence, None)?;
+/// assert!(context.reached(fence)?);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fence {
     pub(crate) timeline: u32,

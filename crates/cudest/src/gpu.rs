@@ -19,6 +19,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A GPU.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// let gpu = cutap_cudest::Gpu::new(0);
+/// let facts = gpu.facts()?;
+/// println!("{} with {} SMs", facts.name, facts.sms());
+/// let context = gpu.context()?;
+/// println!("page tables: {}", context.mode());
+/// # Ok(()) }
+/// ```
 pub struct Gpu {
     kernel: Arc<dyn Kernel>,
     index: usize,

@@ -162,6 +162,9 @@ impl Drop for Descriptor {
 
 fn refused(node: Node, why: io::Error) -> Error {
     let path = node.path();
+    if matches!(why.raw_os_error(), Some(libc::ENXIO | libc::ENODEV)) {
+        return Error::NotLoaded(path);
+    }
     match why.kind() {
         io::ErrorKind::NotFound => Error::NoDriver(path),
         io::ErrorKind::PermissionDenied => Error::NoPermission(path),

@@ -339,4 +339,21 @@ impl Lane {
     }
 }
 
+/// The lanes that were made so far.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    pub group: Option<Group>,
+    /// Those of streams in turn.
+    pub compute: Vec<Arc<Lane>>,
+    /// Each of one stream.
+    pub own: Vec<Arc<Lane>>,
+    pub copy: [Option<Arc<Lane>>; 3],
+}
+
+impl Lanes {
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Lane>> {
+        self.compute.iter().chain(&self.own).chain(self.copy.iter().flatten())
+    }
+}
+
 const _: () = assert!(TOTAL <= 2 << 20 && QMDS.is_multiple_of(256) && BANKS.is_multiple_of(256));

@@ -1,9 +1,11 @@
-//! The lanes of a context: compute channels in one group, and a channel for each copy engine that was used.
+//! The lanes of a context: compute channels in one group, and a channel for each copy engine that was used. Streams
+//! share compute lanes. A shared lane never carries a wait that only the host can end.
 
 use crate::channel::Group;
 use crate::context::{Direction, Shared};
 use crate::error::{Error, Result};
-use crate::lane::{Lane, Parts};
+use crate::fence::Fence;
+use crate::lane::{Lane, Lanes, Parts};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -14,20 +16,55 @@ const GRAPHICS: u32 = 1;
 const FIRST_COPY: u32 = 9;
 
 impl Shared {
-    /// A compute lane: a new one while there are few, then those in turn.
+    /// A compute lane for a stream: a new one while there are few, then those in turn. While a host fence is not
+    /// signalled it is a separate one, because work in the others may wait for that fence.
     pub fn lane(&self) -> Result<Arc<Lane>> {
-        let turn = self.next_lane.fetch_add(1, Ordering::Relaxed) as usize;
         let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
+        if self.gates.load(Ordering::Acquire) != 0 {
+            return self.take_own(&mut lanes);
+        }
+        let turn = self.next_lane.fetch_add(1, Ordering::Relaxed) as usize;
         if let Some(lane) = lanes.compute.get(turn % MOST_LANES) {
             return Ok(Arc::clone(lane));
         }
+        let lane = self.new_compute_lane(&mut lanes)?;
+        lanes.compute.push(Arc::clone(&lane));
+        Ok(lane)
+    }
+
+    /// Another lane for a stream that is about to wait for `fences`, if the wait could hold up other streams of `lane`.
+    pub fn lane_apart(&self, lane: &Arc<Lane>, fences: &[Fence]) -> Result<Option<Arc<Lane>>> {
+        if self.gates.load(Ordering::Acquire) == 0 {
+            return Ok(None);
+        }
+        let mut is_open = false;
+        for fence in fences {
+            is_open |= !self.reached(*fence)?;
+        }
+        let mut lanes = self.lanes.write().unwrap_or_else(PoisonError::into_inner);
+        // The list has one reference, and the stream another one. A new stream takes a lane with the list locked.
+        let is_shared = Arc::strong_count(lane) > 2;
+        if is_open && is_shared { self.take_own(&mut lanes).map(Some) } else { Ok(None) }
+    }
+
+    /// A lane of one stream: of a stream that is gone, and whose work has ended, or a new one.
+    fn take_own(&self, lanes: &mut Lanes) -> Result<Arc<Lane>> {
+        let is_free =
+            |lane: &&Arc<Lane>| Arc::strong_count(lane) == 1 && lane.timeline.reached(lane.timeline.submitted());
+        if let Some(lane) = lanes.own.iter().find(is_free) {
+            return Ok(Arc::clone(lane));
+        }
+        let lane = self.new_compute_lane(lanes)?;
+        lanes.own.push(Arc::clone(&lane));
+        Ok(lane)
+    }
+
+    fn new_compute_lane(&self, lanes: &mut Lanes) -> Result<Arc<Lane>> {
         let group = match lanes.group {
             Some(group) => group,
             None => *lanes.group.insert(Group::new(&self.link, self.space.handle, GRAPHICS, true)?),
         };
-        let lane = self.new_lane(group, false)?;
-        lanes.compute.push(Arc::clone(&lane));
-        Ok(lane)
+        self.new_lane(group, false)
     }
 
     fn new_lane(&self, group: Group, copies_only: bool) -> Result<Arc<Lane>> {

@@ -1,5 +1,5 @@
-//! A user-space driver for NVIDIA GPUs. It runs CUDA kernels through the kernel driver alone: no libcuda, no other
-//! library of NVIDIA, no privilege.
+//! A user-space driver for NVIDIA GPUs. It runs CUDA kernels through the kernel driver alone: no libcuda, and no
+//! other library of NVIDIA.
 //!
 //! - [`Gpu`] is a GPU of the machine, [`Gpu::facts`] what the kernel driver says of it.
 //! - [`Context`] is an address space of it; [`Memory`], [`Module`], [`Kernel`], [`Stream`] and [`Event`] belong to one.
@@ -11,6 +11,12 @@
 //! All of it runs on a [`sys::Kernel`]: the real one, or a model of the kernel driver in tests.
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+// The pages with examples, so that these are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../../../docs/explanation/cudest.md")]
+mod pages {}
 
 mod allocation;
 mod attributes;

@@ -19,6 +19,23 @@ pub enum Kind {
 }
 
 /// Memory with an address of the GPU. Dropping it frees it after all work that was submitted until then.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// let context = cutap_cudest::Gpu::new(0).context()?;
+/// let (pinned, video) = (context.pinned(4096)?, context.video(4096)?);
+/// let stream = context.stream()?;
+/// let mut result = [0; 4];
+/// // SAFETY: the stream orders the fill and the copy, and the CPU waits for them.
+/// unsafe {
+///     stream.fill(video.address(), 7, 4, 1024)?;
+///     stream.copy_memory(&pinned, 0, &video, 0, 4096)?;
+///     stream.synchronize()?;
+///     pinned.read(0, &mut result)?;
+/// }
+/// assert_eq!(u32::from_le_bytes(result), 7);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Memory {
     shared: Arc<Shared>,

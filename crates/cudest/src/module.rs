@@ -26,6 +26,19 @@ const LOCAL_OVERHEAD: u32 = 0x240;
 const LEAST_STACK: u32 = 1024;
 
 /// A cubin in the memory of a GPU.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// # let cubin: Vec<u8> = Vec::new();
+/// let context = cutap_cudest::Gpu::new(0).context()?;
+/// let module = context.load(&cubin)?;
+/// for name in module.kernels() {
+///     println!("{name}: {:?}", module.kernel(name)?.parameters());
+/// }
+/// let (address, bytes) = module.variable("counter")?;
+/// println!("{bytes} bytes at {address:#x}");
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Module {
     inner: Arc<Inner>,
@@ -40,6 +53,24 @@ struct Inner {
 }
 
 /// A kernel of a module, ready to be launched. It keeps its module.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// # let cubin: Vec<u8> = Vec::new();
+/// # let context = cutap_cudest::Gpu::new(0).context()?;
+/// let kernel = context.load(&cubin)?.kernel("scale")?;
+/// // Each parameter at its offset: an address and a number.
+/// let memory = context.video(4096)?;
+/// let mut parameters = vec![0; kernel.entry().parameters_size];
+/// parameters[..8].copy_from_slice(&memory.address().to_le_bytes());
+/// parameters[8..12].copy_from_slice(&3_u32.to_le_bytes());
+/// let stream = context.stream()?;
+/// let shape = cutap_cudest::Shape { grid: (8, 2, 1), block: (32, 4, 1), shared: 1024 };
+/// // SAFETY: the kernel accesses 4096 bytes of `memory` and nothing else.
+/// let fence = unsafe { stream.launch(&kernel, &shape, &parameters)? };
+/// context.wait(fence, None)?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Kernel {
     module: Arc<Inner>,
@@ -144,6 +175,9 @@ impl Module {
         let entry = entry.ok_or_else(|| no_symbol("kernel", name, cubin.kernels.keys()))?;
         if entry.cluster {
             return Err(Error::Unsupported("a kernel of clusters"));
+        }
+        if entry.textures {
+            return Err(Error::Unsupported("a kernel with a texture or surface reference"));
         }
         if entry.parameters_at > bank::HEADER {
             return Err(Error::BadCubin(format!("parameters at {:#x} of constant bank 0", entry.parameters_at)));

@@ -19,19 +19,34 @@ const LONGEST_LINE: u64 = 1 << 30;
 const MOST_LINES: u64 = 1 << 16;
 
 /// Work in order. Dropping it waits for nothing: the context waits.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// let context = cutap_cudest::Gpu::new(0).context()?;
+/// let (first, second) = (context.stream()?, context.stream()?);
+/// let memory = context.video(4096)?;
+/// // SAFETY: the second fill waits for the first.
+/// unsafe {
+///     let filled = first.fill(memory.address(), 1, 4, 1024)?;
+///     second.wait_for(filled);
+///     second.fill(memory.address(), 2, 4, 1024)?;
+/// }
+/// second.synchronize()?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Stream {
     pub(crate) shared: Arc<Shared>,
-    lane: Arc<Lane>,
     tail: Mutex<Tail>,
     pub(crate) staging: Mutex<Staging>,
     /// The kernel that copies within video memory, once it was used.
     pub(crate) copier: OnceLock<Kernel>,
 }
 
-/// What the next operation comes after.
-#[derive(Debug, Default)]
+/// Where the next operation goes, and what it comes after.
+#[derive(Debug)]
 struct Tail {
+    lane: Arc<Lane>,
     last: Option<Fence>,
     waits: Vec<Fence>,
 }
@@ -82,8 +97,7 @@ impl Stream {
         let lane = shared.lane()?;
         Ok(Self {
             shared: Arc::clone(shared),
-            lane,
-            tail: Mutex::default(),
+            tail: Mutex::new(Tail { lane, last: None, waits: Vec::new() }),
             staging: Mutex::default(),
             copier: OnceLock::new(),
         })
@@ -93,18 +107,24 @@ impl Stream {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits to a lane, after the stream's last operation and the fences that it waits for.
+    /// Submits to a lane, or to the stream's, after the stream's last operation and the fences that it waits for.
     #[inline]
-    fn submit(&self, tail: &mut Tail, lane: &Lane, operation: &Operation<'_>) -> Result<Fence> {
-        let fence = if tail.waits.is_empty() {
-            self.shared.submit(lane, tail.last.as_slice(), operation)?
+    fn submit(&self, tail: &mut Tail, lane: Option<&Lane>, operation: &Operation<'_>) -> Result<Fence> {
+        let Tail { lane: own, last, waits } = tail;
+        let fence = if waits.is_empty() {
+            self.shared.submit(lane.unwrap_or(own), last.as_slice(), operation)?
         } else {
-            tail.waits.extend(tail.last);
-            let fence = self.shared.submit(lane, &tail.waits, operation)?;
-            tail.waits.clear();
+            if lane.is_none()
+                && let Some(apart) = self.shared.lane_apart(own, waits)?
+            {
+                *own = apart;
+            }
+            waits.extend(*last);
+            let fence = self.shared.submit(lane.unwrap_or(own), waits, operation)?;
+            waits.clear();
             fence
         };
-        tail.last = Some(fence);
+        *last = Some(fence);
         Ok(fence)
     }
 
@@ -154,7 +174,7 @@ impl Stream {
             if local != 0 {
                 launch.qmd.set_local(local);
             }
-            self.submit(&mut self.tail(), &self.lane, &Operation::Launch(&launch))
+            self.submit(&mut self.tail(), None, &Operation::Launch(&launch))
         })
     }
 
@@ -191,16 +211,16 @@ impl Stream {
         let size = width.saturating_mul(height).saturating_mul(depth);
         let mut tail = self.tail();
         if size == 0 {
-            return self.submit(&mut tail, &self.lane, &Operation::Nothing);
+            return self.submit(&mut tail, None, &Operation::Nothing);
         }
         // All streams share the lanes of copy engines. One that waits for the host would stop the others there.
         let is_gated = self.shared.gates.load(Ordering::Acquire) != 0;
         let other;
         let lane = if size >= self.shared.options.copy_engine_from && !is_gated {
             other = self.shared.copy_lane(direction)?;
-            &*other
+            Some(&*other)
         } else {
-            &*self.lane
+            None
         };
         let mut last = None;
         // Lines of a copy that is longer than one transfer go by columns.
@@ -257,14 +277,14 @@ impl Stream {
                 let (length, lines) = ((count - x).min(LONGEST_LINE), (height - y).min(MOST_LINES));
                 let to = to + z * layer + y * pitch + x * u64::from(width);
                 let lines = Lines { length: length as u32, count: lines as u32, to_pitch, from_pitch: 0 };
-                last = Some(self.submit(&mut tail, &self.lane, &Operation::Fill { to, value, width, lines })?);
+                last = Some(self.submit(&mut tail, None, &Operation::Fill { to, value, width, lines })?);
                 y += u64::from(lines.count);
                 if y == height {
                     (x, y) = (x + length, 0);
                 }
             }
         }
-        last.map_or_else(|| self.submit(&mut tail, &self.lane, &Operation::Nothing), Ok)
+        last.map_or_else(|| self.submit(&mut tail, None, &Operation::Nothing), Ok)
     }
 
     /// Copies between memories, on the engine for their direction.
@@ -307,7 +327,7 @@ impl Stream {
     /// # Errors
     /// The context has ended.
     pub fn record(&self, event: &Event) -> Result<Fence> {
-        let fence = self.submit(&mut self.tail(), &self.lane, &Operation::Stamp { at: event.address() })?;
+        let fence = self.submit(&mut self.tail(), None, &Operation::Stamp { at: event.address() })?;
         event.recorded(fence);
         Ok(fence)
     }
@@ -320,7 +340,7 @@ impl Stream {
         let mut tail = self.tail();
         match tail.last {
             Some(last) if tail.waits.is_empty() => Ok(last),
-            _ => self.submit(&mut tail, &self.lane, &Operation::Nothing),
+            _ => self.submit(&mut tail, None, &Operation::Nothing),
         }
     }
 

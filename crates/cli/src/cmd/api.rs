@@ -3,7 +3,7 @@
 use crate::args::JsonArgs;
 use crate::stdout::print;
 use cutap_collect::{Error, Result};
-use cutap_report::api::{describe, list, matching};
+use cutap_report::api::{Unknown, describe, list, matching};
 
 #[derive(Debug, clap::Args)]
 pub struct Api {
@@ -38,11 +38,12 @@ impl Api {
             if name.is_empty() {
                 return Err(Error::own("cutap api was given an empty name; cutap api --list LIBRARY lists functions"));
             }
-            let pattern = name.contains(['*', '?']);
+            let pattern = name.contains(['*', '?']) && !name.ends_with("[*]");
             let text = if pattern { matching(name, json) } else { describe(name, json) };
             match text {
                 Ok(text) if out.is_empty() || json => out += &text,
                 Ok(text) => out = format!("{out}\n{text}"),
+                Err(Unknown { why: Some(why), .. }) => return Err(Error::own(why)),
                 Err(_) if pattern => {
                     return Err(Error::own(format!("cutap knows no function that matches {name}")));
                 }

@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod cooperative;
 mod faults;
+mod lanes;
 mod memory;
 mod requests;
 
@@ -111,6 +112,7 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "use" => memory::used(cubin, options),
         "events" => check::events(setup()?),
         "gate" => bench::gate(setup()?),
+        "lanes" => lanes::lanes(setup()?),
         "matmul" => check::matmul(setup()?),
         "code" => check::code(setup()?, argument),
         "requests" => requests::requests(cubin, options),
@@ -128,9 +130,15 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
     }
 }
 
+fn refuse(why: &str) -> ! {
+    eprintln!("hopper: {why}");
+    std::process::exit(2)
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let cubin = std::fs::read(arguments.next().expect("usage: hopper CUBIN TEST...")).expect("a cubin");
+    let Some(path) = arguments.next() else { refuse("usage: hopper CUBIN TEST...") };
+    let cubin = std::fs::read(&path).unwrap_or_else(|why| refuse(&format!("cannot read the cubin {path}: {why}")));
     let mut failed = 0;
     for name in arguments {
         let start = Instant::now();

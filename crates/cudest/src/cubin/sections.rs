@@ -34,6 +34,8 @@ pub struct Entry {
     pub max_threads: u32,
     /// Whether it wants clusters of blocks.
     pub cluster: bool,
+    /// Whether it reads a texture reference or uses a surface reference. Handles of textures are ordinary parameters.
+    pub textures: bool,
     pub(super) code: usize,
     /// Its own constant banks: bank, section.
     pub(super) banks: Vec<(usize, usize)>,
@@ -283,7 +285,11 @@ impl<'a> Reader<'a> {
         for (_, _, section) in self.each() {
             let kind = section.sh_type(LE);
             let target = section.sh_info(LE) as usize;
-            if !matches!(kind, SHT_REL | SHT_RELA) || !self.is_kept(target) {
+            if !matches!(kind, SHT_REL | SHT_RELA) {
+                continue;
+            }
+            if !self.is_kept(target) {
+                self.note_textures(target);
                 continue;
             }
             if let Some((list, _)) = section.rela(LE, self.data).map_err(bad)? {
@@ -298,6 +304,17 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Relocations in a kernel's constant bank 0 are places of texture headers, samplers and surfaces.
+    fn note_textures(&mut self, target: usize) {
+        let Ok(section) = self.sections.section(object::SectionIndex(target)) else { return };
+        let name = self.sections.section_name(LE, section).ok().and_then(|name| std::str::from_utf8(name).ok());
+        if let Some((0, Some(kernel))) = name.and_then(bank)
+            && let Some(entry) = self.cubin.kernels.get_mut(kernel)
+        {
+            entry.textures = true;
+        }
     }
 
     fn add(&mut self, section: usize, offset: u64, info: u64, addend: Option<i64>) -> Result<()> {

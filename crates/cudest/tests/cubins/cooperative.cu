@@ -1,5 +1,10 @@
 // A kernel that synchronizes its grid, as `grid.sync()` of cooperative groups does it: environment registers 1 and 2 lead
-// to two words of the driver, a size and a barrier. The headers themselves make a cubin of 180 kB.
+// to two words of the driver, a size and a barrier. The headers themselves make a cubin of 180 kB
+// (-DCOOPERATIVE_HEADERS).
+#ifdef COOPERATIVE_HEADERS
+#include <cooperative_groups.h>
+__device__ void sync_grid() { cooperative_groups::this_grid().sync(); }
+#else
 __device__ unsigned *barrier()
 {
     unsigned low, high;
@@ -19,6 +24,8 @@ __device__ void sync_grid()
     }
     __syncthreads();
 }
+
+#endif
 
 // Each round each block adds its neighbour's word of the round before.
 extern "C" __global__ void neighbours(unsigned *a, unsigned *b, int rounds)

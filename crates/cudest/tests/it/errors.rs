@@ -4,7 +4,6 @@ use crate::model::Model;
 use crate::work::CUBIN;
 use cutap_cudest::{Error, Gpu, Shape, Survey, contents};
 use proptest::prelude::*;
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 const CUBIN_13: &[u8] = include_bytes!("../cubins/kernels-13.0-sm_90.cubin");
@@ -12,6 +11,7 @@ const LZ4: &[u8] = include_bytes!("../cubins/small-lz4.fatbin");
 const ZSTD: &[u8] = include_bytes!("../cubins/small-zstd.fatbin");
 const PTXAS_12: &[u8] = include_bytes!("../cubins/small-ptxas-12.9-sm_90.cubin");
 const PTXAS_13: &[u8] = include_bytes!("../cubins/small-ptxas-13.0-sm_90.cubin");
+const TEXTURES: &[u8] = include_bytes!("../cubins/textures-ptxas-12.9-sm_90.cubin");
 const PTX: &[u8] = include_bytes!("../cubins/small.ptx");
 const CUBIN_11: &[u8] = include_bytes!("../cubins/kernels-11.8-sm_90.cubin");
 
@@ -21,10 +21,12 @@ fn refused(model: Model) -> String {
 
 #[test]
 fn no_driver_no_permission_no_support() {
-    let missing = refused(Model { refuse_open: Some(ErrorKind::NotFound), ..Model::hopper() });
+    let missing = refused(Model { refuse_open: Some(libc::ENOENT), ..Model::hopper() });
     assert!(missing.starts_with("no NVIDIA kernel driver: /dev/nvidiactl is missing;"), "{missing}");
-    let denied = refused(Model { refuse_open: Some(ErrorKind::PermissionDenied), ..Model::hopper() });
+    let denied = refused(Model { refuse_open: Some(libc::EACCES), ..Model::hopper() });
     assert!(denied.starts_with("no permission for /dev/nvidiactl:"), "{denied}");
+    let idle = refused(Model { refuse_open: Some(libc::ENXIO), ..Model::hopper() });
+    assert!(idle.starts_with("no NVIDIA kernel driver: /dev/nvidiactl exists, but no driver serves it;"), "{idle}");
     let other = refused(Model { classes: vec![0xc3c0], ..Model::hopper() });
     assert_eq!(other, "Model has no compute class that cutap can drive (its classes: 0xc3c0); sm_90 is supported");
     let ada = refused(Model { classes: vec![0xc9c0], ..Model::hopper() });
@@ -185,6 +187,20 @@ fn cubins_of_ptxas() {
 }
 
 #[test]
+fn textures_are_named() {
+    let (model, _running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model, 0).context().unwrap();
+    let module = context.load(TEXTURES).unwrap();
+    for name in ["reads", "writes"] {
+        let error = module.kernel(name).unwrap_err().to_string();
+        assert_eq!(error, "a kernel with a texture or surface reference is not supported by cudest");
+    }
+    for name in ["plain", "bindless"] {
+        assert!(!module.kernel(name).unwrap().entry().textures);
+    }
+}
+
+#[test]
 fn truncated_cubins() {
     for cubin in [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13] {
         for length in (0..cubin.len()).step_by(97) {
@@ -218,9 +234,9 @@ proptest! {
     fn damaged_cubins(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         tail: bool,
-        which in 0_usize..5,
+        which in 0_usize..6,
     ) {
-        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13][which].to_vec();
+        let mut cubin = [CUBIN_11, CUBIN, CUBIN_13, PTXAS_12, PTXAS_13, TEXTURES][which].to_vec();
         // Half of the cases change the section headers, which are at the end.
         let from = if tail { cubin.len().saturating_sub(78 * 64) } else { 0 };
         for (at, value) in changes {

@@ -1,5 +1,6 @@
 //! Without a GPU: contexts and work on a model of the kernel driver, and one clear error each.
 
 mod errors;
+mod lanes;
 mod model;
 mod work;

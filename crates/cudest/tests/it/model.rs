@@ -19,7 +19,7 @@ pub struct Model {
     pub classes: Vec<u32>,
     pub version: String,
     /// Opening a node fails so.
-    pub refuse_open: Option<io::ErrorKind>,
+    pub refuse_open: Option<i32>,
     /// Allocating this class gives this status.
     pub refuse_class: Option<(u32, u32)>,
     /// The operating system refuses this request of the frontend, as a sandbox does.
@@ -258,6 +258,11 @@ impl Model {
         (state.parents.len(), state.open.len())
     }
 
+    /// Channels that were made so far.
+    pub fn channels(&self) -> usize {
+        self.state.lock().unwrap().channels.len()
+    }
+
     /// The large copies within video memory.
     pub fn copies(&self) -> Vec<String> {
         let state = self.state.lock().unwrap();
@@ -296,8 +301,8 @@ impl Kernel for Model {
     }
 
     fn open(&self, node: Node) -> io::Result<i32> {
-        if let Some(kind) = self.refuse_open {
-            return Err(kind.into());
+        if let Some(number) = self.refuse_open {
+            return Err(io::Error::from_raw_os_error(number));
         }
         let mut state = self.state.lock().unwrap();
         state.next_fd += 1;

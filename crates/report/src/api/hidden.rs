@@ -33,20 +33,31 @@ fn summary(slot: &Slot) -> String {
     format!("{}: {}", if slot.name.is_empty() { "unknown" } else { slot.name }, slot.about)
 }
 
-/// A slot, or a table by the first digits of its UUID; `None`: the name is of neither form.
+/// A slot, or a table by the first digits of its UUID; `None`: the name is of neither form. Both may be written as in a
+/// filter: `hidden:21318c60[51]`, `21318c60[*]`.
 pub(super) fn describe(name: &str, json: bool) -> Option<Result<String, Unknown>> {
+    let name = name.strip_prefix("hidden:").unwrap_or(name);
+    let name = name.strip_suffix("[*]").unwrap_or(name);
+    let refused = |why: String| Some(Err(Unknown { near: Vec::new(), why: Some(why) }));
     let (short, number) = match parse(name) {
         Some((short, number)) => (short, Some(number)),
         None if name.len() >= 8 && name.bytes().all(|c| c == b'-' || c.is_ascii_hexdigit()) => (name, None),
         None => return None,
     };
-    let Some(table) = table_named(short) else { return Some(Err(Unknown { near: Vec::new() })) };
+    let Some(table) = table_named(short) else {
+        return refused(format!(
+            "cutap knows no export table {short}; cutap api --list hidden lists those that it knows"
+        ));
+    };
     let Some(number) = number else {
         return Some(Ok(if json { format!("{}\n", table_object(table)) } else { table_text(table) }));
     };
     let longest = table.words.into_iter().max().unwrap_or(0);
     if longest > 0 && number >= longest {
-        return Some(Err(Unknown { near: Vec::new() }));
+        let short = table.short();
+        return refused(format!(
+            "nothing is known of {short}[{number}]: table {short} has at most {longest} words in the known drivers"
+        ));
     }
     const NOTHING: Slot = Slot { number: 0, name: "", parameters: "", status: false, about: "", source: "" };
     let nothing = Slot { number, ..NOTHING };
@@ -141,9 +152,14 @@ mod tests {
         assert!(said.contains("CUresult inner_stream(CUcontext ctx, CUstream stream"), "{said}");
         assert!(said.contains("source: ") && said.contains("21318c60-9714-3248-8ca6-41ff7324c8f2"), "{said}");
         assert!(describe("21318c60[50]", false).unwrap().unwrap().contains("\n  unknown\n"));
-        assert!(
-            describe("21318c60[5000]", false).unwrap().is_err() && describe("00000000[1]", false).unwrap().is_err()
+        let why = |name| describe(name, false).unwrap().unwrap_err().why.unwrap();
+        assert_eq!(
+            why("21318c60[93]"),
+            "nothing is known of 21318c60[93]: table 21318c60 has at most 93 words in the known drivers"
         );
+        assert!(why("00000000[1]").starts_with("cutap knows no export table 00000000; "));
+        assert_eq!(describe("hidden:21318c60[51]", false).unwrap().unwrap(), said);
+        assert_eq!(describe("21318c60[*]", true), describe("21318c60", true));
         assert!(describe("cuInit", false).is_none());
         let table = describe("21318c60", false).unwrap().unwrap();
         assert!(table.contains("470: 68") && table.contains("[51] inner_stream"), "{table}");

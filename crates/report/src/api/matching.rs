@@ -32,7 +32,7 @@ pub fn matching(pattern: &str, json: bool) -> Result<String, Unknown> {
         found.retain(|name, _| !form(name));
     }
     if found.is_empty() {
-        return Err(Unknown { near: near::nearest(&pattern.replace('*', ""), all_names()) });
+        return Err(Unknown::near(near::nearest(&pattern.replace('*', ""), all_names())));
     }
     let width = found.keys().map(|name| name.len()).max().unwrap_or(0).min(WIDEST);
     let mut out = String::new();

@@ -21,6 +21,14 @@ use std::fmt::Write;
 pub struct Unknown {
     /// Similar names, the nearest first.
     pub near: Vec<&'static str>,
+    /// What is wrong with it, where more is known than that: a sentence.
+    pub why: Option<String>,
+}
+
+impl Unknown {
+    fn near(near: Vec<&'static str>) -> Unknown {
+        Unknown { near, why: None }
+    }
 }
 
 /// All functions of a family by name, one a line; with `json` an object each.
@@ -30,7 +38,7 @@ pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
     }
     let Some((found, of)) = find(family) else {
         let names: Vec<&str> = TABLES.families.iter().map(|f| f.name).chain([hidden::FAMILY]).collect();
-        return Err(Unknown { near: names });
+        return Err(Unknown::near(names));
     };
     let family = found.name;
     let mut names: BTreeSet<&str> = found.functions.iter().map(|f| f.name).collect();
@@ -96,7 +104,7 @@ pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
         };
         found = true;
     }
-    if found { Ok(out) } else { Err(Unknown { near: near::nearest(name, all_names()) }) }
+    if found { Ok(out) } else { Err(Unknown::near(near::nearest(name, all_names()))) }
 }
 
 /// The family of an exported name that no header declares.

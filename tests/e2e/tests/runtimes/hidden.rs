@@ -1,7 +1,8 @@
-//! The layer `hidden`: the functions in the tables that cuGetExportTable returns. Of real runtimes every call, as the simulated driver
-//! counts them; of tables that are damaged, shared by threads or unloaded, every call that can be seen and a reason for each other one.
+//! The layer `hidden`: the functions in the tables that cuGetExportTable returns. Real runtimes: every call, as often as the
+//! simulated driver counts it. Tables that are damaged, shared by threads or unloaded: every call that can be seen, and a
+//! reason for each table that is left alone.
 
-use crate::real::{Run, Runtime, build, program, run, tally, text};
+use crate::real::{Run, Runtime, build, linked, program, run, shared, sim, tally, text};
 use crate::{LINKED, SHARED};
 use cutap_e2e::{Counts, cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
@@ -63,14 +64,39 @@ fn as_often_as_the_driver_counts_shared() {
     SHARED.into_iter().skip(1).step_by(3).chain(SHARED.into_iter().last()).for_each(as_often_as_the_driver_counts);
 }
 
-/// The folder of the driver with bad tables.
+/// Each way to the function that returns a table: no runtime requests this one, so nothing but the route shows it.
+#[test]
+fn a_table_by_each_route() {
+    for runtime in [linked("12.9"), shared("13.0")] {
+        let Some(library) = runtime.library() else { continue };
+        let rpath = format!("-Wl,-rpath,{}", library.parent().expect("a file in a folder").display());
+        let name = format!("hidden_routes-{}", runtime.version);
+        let words = [library.display().to_string(), rpath, format!("{}/libcuda.so.1", sim())];
+        let program = build("hidden_routes", &name, &words);
+        for route in ["link", "dlsym", "cuGetProcAddress", "cudaGetExportTable"] {
+            let run = run(&program, &[route], &["--json", "-e", ALONE]);
+            let calls = hidden(&run);
+            assert_eq!(calls.get("1734dc26[4]"), Some(&3), "{} {route}: {calls:?}", runtime.version);
+            assert_eq!(calls, counted_by_driver(&run), "{} {route}", runtime.version);
+        }
+    }
+}
+
+/// The folder of the driver with bad tables, of the NVML that returns the same, and of a profiler.
 fn driver() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let made = FOLDER.get_or_init(|| {
         let folder = out().join("hidden");
         fs::create_dir_all(&folder).expect("the target folder is writable");
-        let built = build("hidden_driver", "libcuda.so.1-hidden", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]);
-        fs::copy(built, folder.join("libcuda.so.1")).expect("a copy");
+        for (source, library) in [
+            ("hidden_driver", "libcuda.so.1"),
+            ("hidden_driver", "libnvidia-ml.so.1"),
+            ("hidden_profiler", "libcupti.so.13"),
+        ] {
+            let soname = format!("-Wl,-soname,{library}");
+            let built = build(source, &format!("{library}-hidden"), &["-shared", "-fPIC", soname.as_str()]);
+            fs::copy(built, folder.join(library)).expect("a copy");
+        }
         folder
     });
     made.clone()
@@ -83,7 +109,11 @@ struct Traced {
 }
 
 fn traced(mode: &str, filter: &[&str]) -> Traced {
-    let program = build("hidden", "hidden", &["-ldl"]);
+    traced_program("hidden", mode, filter)
+}
+
+fn traced_program(name: &str, mode: &str, filter: &[&str]) -> Traced {
+    let program = build(name, name, &["-ldl"]);
     let folder = scratch("hidden");
     let plain = finish(Command::new(&program).arg(mode).env("LD_LIBRARY_PATH", driver()));
     assert_eq!((plain.stdout.as_str(), plain.status.success()), ("ok\n", true), "{plain:?}");
@@ -100,13 +130,19 @@ fn traced(mode: &str, filter: &[&str]) -> Traced {
     assert_eq!((run.stdout.as_str(), run.status.success()), ("ok\n", true), "{run:?}");
     let lines = fs::read_to_string(folder.join("trace")).expect("a trace");
     let lines = json_lines(&lines).collect();
-    Traced { lines, word: fs::read_to_string(folder.join("tables")).expect("the program writes it").trim().to_owned() }
+    Traced { lines, word: fs::read_to_string(folder.join("tables")).unwrap_or_default().trim().to_owned() }
 }
 
 impl Traced {
+    /// The calls of a layer, in order of their start.
+    fn of(&self, layer: &str) -> Vec<Value> {
+        let mut calls: Vec<Value> =
+            self.lines.iter().filter(|l| l["type"] == "call" && l["layer"] == layer).cloned().collect();
+        calls.sort_by_key(|call| call["start_ns"].as_u64());
+        calls
+    }
     fn calls(&self) -> Counts {
-        let calls: Vec<Value> =
-            self.lines.iter().filter(|l| l["type"] == "call" && l["layer"] == "hidden").cloned().collect();
+        let calls = self.of("hidden");
         for call in &calls {
             assert_eq!((text(call, "state"), &call["args"][5]), ("done", &"0x6".into()), "{call}");
         }
@@ -116,7 +152,7 @@ impl Traced {
     fn left(&self) -> Vec<String> {
         let end = self.lines.iter().find(|l| l["type"] == "end").expect("an end");
         let gaps = end["gaps"].as_array().expect("a list").iter();
-        gaps.map(|g| format!("{} {}", text(g, "what"), text(g, "more"))).collect()
+        gaps.map(|g| format!("{} {}", text(g, "what"), g["more"].as_str().unwrap_or("-"))).collect()
     }
 }
 
@@ -124,8 +160,8 @@ fn counts(of: &[(&str, u64)]) -> Counts {
     of.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
 }
 
-/// A damaged size word, a table that cannot be written, pointers that lead elsewhere, tables shorter than known: left alone, each with
-/// its reason, once.
+/// A damaged size word, a table that cannot be written, pointers that lead elsewhere, tables shorter than known: left
+/// alone, each with its reason, once.
 #[test]
 fn tables_that_are_left_alone() {
     let run = traced("bad", &["-e", "hidden"]);
@@ -167,4 +203,42 @@ fn no_word_is_replaced_that_nobody_asked_for() {
     }
     let run = traced("reload", &["-e", "10000000[2]"]);
     assert_eq!((run.calls(), run.word.as_str()), (counts(&[("10000000[2]", 4)]), "unchanged"));
+}
+
+/// A call that a hidden function makes is its child: it starts later, ends earlier, and is one deeper.
+#[test]
+fn calls_below_are_children() {
+    let run = traced_program("hidden_others", "nested", &["-e", "hidden"]);
+    let number = |call: &Value, field: &str| call[field].as_u64().unwrap_or_else(|| panic!("no {field} in {call}"));
+    let end = |call: &Value| number(call, "start_ns") + number(call, "duration_ns");
+    let [each] = &run.of("hidden")[..] else { panic!("{:?}", run.lines) };
+    let driver = run.of("driver");
+    let init = driver.iter().find(|call| call["name"] == "cuInit").expect("the call inside");
+    assert_eq!((text(each, "name"), number(each, "depth") + 1), ("17000000[1]", number(init, "depth")));
+    assert!(number(each, "start_ns") <= number(init, "start_ns") && end(init) <= end(each), "{each} {init}");
+    assert_eq!(each["args"].as_array().map(Vec::len), Some(6), "{each}");
+}
+
+/// A table that a profiler shares with the program is wrapped, and the profiler's calls have its name. A table that
+/// only the profiler requests is unchanged.
+#[test]
+fn a_profiler_beside_the_program() {
+    let run = traced_program("hidden_others", "profiler", &["-e", "hidden"]);
+    let who: Vec<(String, String)> = run
+        .of("hidden")
+        .iter()
+        .map(|call| (text(call, "name").to_owned(), text(call, "caller_library").to_owned()))
+        .collect();
+    let expected = [("10000000[1]", "hidden_others"), ("10000000[1]", "libcupti.so.13")];
+    assert_eq!(who, expected.map(|(name, library)| (name.to_owned(), library.to_owned())));
+    assert_eq!(run.left(), ["18000000 requested by a profiler"]);
+}
+
+#[test]
+fn tables_of_nvml() {
+    let run = traced_program("hidden_others", "nvml", &["-e", "hidden"]);
+    assert_eq!(
+        (run.calls(), run.left().as_slice()),
+        (counts(&[("10000000[1]", 1)]), &["14000000 no size word, and no known length".to_owned()][..])
+    );
 }

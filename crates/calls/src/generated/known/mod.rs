@@ -235,7 +235,6 @@ pub static TABLES: Tables = Tables {
     tags: types::TAGS,
 };
 
-/// To now.
 const NOW: u32 = u32::MAX;
 
 /// A function: name, first and last version, result, parameters, what it does, words in integer registers, in

@@ -97,7 +97,8 @@ fn several_threads() {
         let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let of = |name: &str| lines.iter().filter(|l| l["name"] == name).collect::<Vec<_>>();
         let number = |call: &Value, key: &str| call[key].as_u64().unwrap();
-        let copy_of = |call: &Value| u64::from_str_radix(call["args"][0].as_str().unwrap().trim_start_matches("0x"), 16);
+        let copy_of =
+            |call: &Value| u64::from_str_radix(call["args"][0].as_str().unwrap().trim_start_matches("0x"), 16);
         let calls: Vec<(u64, u64, u64, u64)> = of("cuMemcpyDtoD_v2")
             .iter()
             .map(|c| (number(c, "tid"), number(c, "start_ns"), number(c, "duration_ns"), copy_of(c).unwrap()))
@@ -115,7 +116,8 @@ fn several_threads() {
                 .map(|s| u64::from_str_radix(s["to"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap())
                 .collect();
             let (tid, start) = (number(found, "tid"), number(found, "start_ns"));
-            let around = calls.iter().find(|(t, begin, length, _)| *t == tid && (*begin..=begin + length).contains(&start));
+            let around =
+                calls.iter().find(|(t, begin, length, _)| *t == tid && (*begin..=begin + length).contains(&start));
             let is_shared = submission["flags"].as_array().unwrap().contains(&"shared".into());
             match around {
                 Some((.., own)) if !is_shared => assert_eq!((copied.as_slice(), count), (&[*own][..], 1), "{found}"),

@@ -123,7 +123,14 @@ mod tests {
 
     #[test]
     fn names() {
-        for name in ["CUDA_CACHE_PATH", "CUDA_03b69110", "__CUDA_X", "CUDA_MPS_SERVER_INIT_DELAY_9c7ba3f4", "NV_A1", "CUDA_30a705585"] {
+        for name in [
+            "CUDA_CACHE_PATH",
+            "CUDA_03b69110",
+            "__CUDA_X",
+            "CUDA_MPS_SERVER_INIT_DELAY_9c7ba3f4",
+            "NV_A1",
+            "CUDA_30a705585",
+        ] {
             assert!(is_name(name), "{name}");
         }
         for name in ["CUDA_", "CUDA_ERROR_X", "CUDA_SUCCESS", "CUDA is", "PATH", "CUDA_03b6911", "CUDA_03B69110x"] {

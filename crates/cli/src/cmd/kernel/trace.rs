@@ -70,7 +70,9 @@ impl Trace {
             ..self.capture.add_to(TraceOptions::default())
         };
         // Alone it means outermost calls, and CUDA calls are around these.
-        options.stacks.iter_mut().for_each(|stacks| drop(stacks.filter.get_or_insert_with(|| FILTER.into())));
+        if let Some(stacks) = &mut options.stacks {
+            stacks.filter.get_or_insert_with(|| FILTER.into());
+        }
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }
 

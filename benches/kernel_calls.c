@@ -15,15 +15,16 @@ extern const char *kind;
 extern long count;
 int nvmlInit_v2(void);
 #ifdef LIBRARY
-static uint32_t params[2316];
+static uint32_t elsewhere[2316];
 
-static int request(int ctl, int uvm) {
+static int request(int ctl, int uvm, uint32_t *params) {
     uint32_t free_object[4] = {1, 1, 2};
-    uint64_t control[4] = {1 | 2ul << 32, 0x2080014a, (uintptr_t)params, 268};
+    uint64_t control[4] = {1 | 2ul << 32, 0x2080014a, (uintptr_t)(kind[0] == 'e' ? elsewhere : params), 268};
     uint64_t alloc[6] = {1 | 1ul << 32, 2 | 0xc86ful << 32, (uintptr_t)params};
     switch (kind[0]) {
     case 'f': return ioctl(ctl, _IOWR('F', 0x29, uint32_t[4]), free_object);
-    case 'c': return ioctl(ctl, _IOWR('F', 0x2a, uint64_t[4]), control);
+    case 'c':
+    case 'e': return ioctl(ctl, _IOWR('F', 0x2a, uint64_t[4]), control);
     case 'a': return ioctl(ctl, _IOWR('F', 0x2b, uint64_t[6]), alloc);
     case 'u': return ioctl(uvm, 33, params);
     case 'g': return getenv("CUDA_NOT_SET_ANYWHERE") != 0;
@@ -32,11 +33,12 @@ static int request(int ctl, int uvm) {
 }
 
 int nvmlInit_v2(void) {
+    uint32_t params[2316] = {0};
     int ctl = open("/dev/nvidiactl", O_RDWR), uvm = open("/dev/nvidia-uvm", O_RDWR);
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     for (long n = 0; n < count; n++)
-        if (request(ctl, uvm)) return 1;
+        if (request(ctl, uvm, params)) return 1;
     clock_gettime(CLOCK_MONOTONIC, &to);
     printf("%.1f\n", ((to.tv_sec - from.tv_sec) * 1e9 + (to.tv_nsec - from.tv_nsec)) / (double)count);
     return 0;

@@ -22,6 +22,7 @@ typedef uint32_t u32; typedef uint64_t u64;
 enum { ROOT = 0xc1d00001, RING = 0x5c000017, STREAM = 0x5c000019, CHANNEL = 0x5c00001c, WORDS = 8192 };
 static const u64 ring_at = 0x200600000, stream_at = 0x200800000, descriptor_at = 0x200804000;
 static u32 *ring, *stream, words, put; static int ctl, uvm; static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+pthread_barrier_t meeting;
 static void *map(u32 memory, u64 at, u64 bytes) {
     int fd = open("/dev/nvidia0", O_RDWR);
     u32 maps[14] = {ROOT, 0, memory, 0, 0, 0, bytes, 0, 0, 0, 0, 0, fd}, external[2316] = {at, at >> 32, bytes};
@@ -64,6 +65,7 @@ int cuMemcpyDtoD_v2(u64 to, u64 from, size_t bytes) {
     u32 first = words;
     method(4, 0x400, 4), word(from >> 32), word(from), word(to >> 32), word(to), method(4, 0x418, 1), word(bytes), method(4, 0x300, 1), word(0x182), send(stream_at + first * 4, words - first);
     pthread_mutex_unlock(&one);
+    if (bytes == 65) pthread_barrier_wait(&meeting); // All threads are in this call at once.
     return 0;
 }
 int cuEventRecord(void *event, void *on) { send(0x300000000, 7); return event || on; }
@@ -86,8 +88,12 @@ int open(const char *path, int flags, ...) {
 }
 int ioctl(int fd, unsigned long request, ...) { return (void)request, fd < 0; }
 static void *waits(void *unused) { CALL(cuEventSynchronize, &flag); return unused; }
+static u64 together;
 static void *copies(void *number) { // Each to its own address, which says the thread and the copy.
-    for (u64 n = 0; n < 400; n++) CALL(cuMemcpyDtoD_v2, 0x7f0000000000ul + ((u64)number << 32) + n * 64, 0x7e0000000000ul, 64ul);
+    for (u64 n = 0; n < 400; n++) {
+        u64 to = 0x7f0000000000 + ((u64)number << 32) + n * 64;
+        CALL(cuMemcpyDtoD_v2, to, 0x7e0000000000ul, n == 200 && together ? 65ul : 64ul);
+    }
     return 0;
 }
 static int threads(u64 count) { // One thread, then several at the same time, then one.
@@ -95,8 +101,10 @@ static int threads(u64 count) { // One thread, then several at the same time, th
     CHECK((library = dlopen("libsubmits_many.so", RTLD_NOW)) && count <= 8);
     CALL(cuInit, 0);
     copies(0);
+    CHECK(pthread_barrier_init(dlsym(library, "meeting"), 0, together = count) == 0);
     for (u64 n = 0; n < count; n++) CHECK(pthread_create(all + n, 0, copies, (void *)(n + 1)) == 0);
     for (u64 n = 0; n < count; n++) CHECK(pthread_join(all[n], 0) == 0);
+    together = 0;
     copies((void *)(count + 1));
     return puts("ok") < 0;
 }

@@ -54,7 +54,7 @@ def of_a_vector_addition():
             words = line.split()
             if line.startswith("nvidia"):
                 escape = {"2a": "control", "2b": "alloc"}.get(words[1][-2:], "free")
-                counts["uvm" if words[0] == "nvidia-uvm" and words[1] == "21" else escape] += 1
+                counts["uvm" if words[0] == "nvidia-uvm" and int(words[1], 16) == 33 else escape] += 1
     counts["getenv"] = 100
     return counts
 

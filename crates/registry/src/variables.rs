@@ -1,4 +1,5 @@
-//! `api/kernel/variables.toml`: variables of the environment that CUDA's libraries read, for `cutap kernel env` and a page.
+//! `api/kernel/variables.toml`: variables of the environment that CUDA's libraries read. Their meanings are for
+//! `cutap kernel env`, all of it for a page.
 
 use crate::File;
 use crate::error::{Error, Source};
@@ -30,7 +31,7 @@ struct Named<'a> {
 }
 
 /// How a name was seen, and the words for it on the page.
-const SEEN: [(&str, &str); 3] = [("cuInit", "yes"), ("getenv", "in the code"), ("name", "the name only")];
+const SEEN: [(&str, &str); 3] = [("init", "yes"), ("getenv", "in the code"), ("name", "the name only")];
 
 /// The generated files.
 pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
@@ -40,7 +41,7 @@ pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
     for row in &raw.libcuda {
         let wrong = |what: &str| source.error(row.span().start, format!("\"{}\" {what}", row.get_ref()));
         let own = variable(row.get_ref(), &raw.drivers)
-            .ok_or_else(|| wrong("is no variable, expected NAME DRIVER DRIVER|- cuInit|getenv|name"))?;
+            .ok_or_else(|| wrong("is no variable, expected NAME DRIVER DRIVER|- init|getenv|name"))?;
         if named.last().is_some_and(|last: &Named<'_>| last.name >= own.name) {
             return Err(wrong("is not in order, expected names that are sorted and each once"));
         }
@@ -92,10 +93,14 @@ This page is for a user who wants to know which variables of the environment CUD
 ";
 
 const LIBCUDA: &str = "\
-The column *read* tells how the name was seen. *yes*: `cuInit` read it, on a machine without a GPU.
-*in the code*: a call of `getenv` has the name. *the name only*: the file has the text, and a wrapper
-may read it. All drivers also read a variable whose name is the bytes `ff 89 28 78 4a b4 fd ff`.
-A meaning is from public documentation; *unknown* means that there is none.
+The column *read* is how the name was seen:
+
+- *yes*: `cuInit` read it, on a machine without a GPU;
+- *in the code*: a call of `getenv` has the name;
+- *the name only*: the file has the text, which a wrapper may read.
+
+A meaning is from public documentation; *unknown* means that there is none. All drivers also read a
+variable whose name is the bytes `ff 89 28 78 4a b4 fd ff`.
 ";
 
 const HASHED: &str = "\
@@ -169,11 +174,11 @@ mod tests {
     fn rows() {
         let drivers = ["1.0".to_owned(), "2.0".to_owned(), "3.0".to_owned()];
         let of = |row| variable(row, &drivers);
-        let named = of("A 1.0 - cuInit").unwrap();
-        assert_eq!(named, Named { name: "A", drivers: (0, 3), seen: "cuInit" });
+        let named = of("A 1.0 - init").unwrap();
+        assert_eq!(named, Named { name: "A", drivers: (0, 3), seen: "init" });
         assert_eq!((span(&named, &drivers), seen(&named)), ("all".to_owned(), "yes"));
         assert_eq!(of("A 2.0 3.0 name").map(|own| span(&own, &drivers)).as_deref(), Some("2 to 2"));
-        for wrong in ["A 1.0 cuInit", "A 4.0 - name", "A 2.0 1.0 name", "A 1.0 - other"] {
+        for wrong in ["A 1.0 init", "A 4.0 - name", "A 2.0 1.0 name", "A 1.0 - other"] {
             assert_eq!(of(wrong), None, "{wrong}");
         }
         assert!(is_hash("CUDA_30a705585") && !is_hash("CUDA_CACHE_PATH"));

@@ -7,7 +7,7 @@ use cutap_e2e::{Scratch, cutap, finish, scratch, sources};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program, linked with a libcuda in a folder of its own.
+/// The program, linked with a libcuda in a separate folder.
 struct Real {
     folder: Scratch,
     program: PathBuf,

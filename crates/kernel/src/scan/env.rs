@@ -109,8 +109,8 @@ pub fn json(file: &str, all: &[Variable]) -> String {
             .map(|(a, n)| serde_json::json!({"address": format!("{a:#x}"), "nearest": n}))
             .collect();
         let object = serde_json::json!({
-            "file": file, "name": variable.name, "hashed": is_hashed(&variable.name), "meaning": meaning(&variable.name),
-            "getenv": sites,
+            "file": file, "name": variable.name, "hashed": is_hashed(&variable.name),
+            "meaning": meaning(&variable.name), "getenv": sites,
         });
         out += &(cutap_printable::json(&object.to_string()).into_owned() + "\n");
     }

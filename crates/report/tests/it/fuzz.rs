@@ -1,4 +1,4 @@
-//! The corpus of the fuzz target `kernel_recording`, as it is and changed for two seconds.
+//! The corpus of the fuzz target `kernel_recording`, unchanged and changed, for two seconds.
 
 use crate::any;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! Any bytes as a request to the kernel driver: see the file that it includes.
 #![no_main]
+#![allow(dead_code)]
 
 #[path = "../../crates/rm/tests/it/any.rs"]
 mod any;

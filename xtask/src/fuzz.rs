@@ -7,7 +7,8 @@ use anyhow::{Result, ensure};
 use std::path::Path;
 use std::process::Command;
 
-const TARGETS: [&str; 6] = ["recording", "folder", "ioctl", "kernel_log", "kernel_file", "cubin"];
+const TARGETS: [&str; 8] =
+    ["recording", "folder", "ioctl", "commands", "kernel_log", "kernel_recording", "kernel_file", "cubin"];
 
 pub(crate) fn run(root: &Path, seconds: u32) -> Result<()> {
     let there = Command::new("cargo").args(["fuzz", "--version"]).output().is_ok_and(|done| done.status.success());

@@ -21,6 +21,7 @@ pub mod scan;
 pub mod select;
 pub mod show;
 pub mod tree;
+pub mod variables;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};
 pub use error::{Error, Result};

@@ -1,39 +1,11 @@
 //! A real libcuda.so.1 from Debian, and small programs made by gcc.
 
+mod libcuda;
+
 use cutap_kernel::scan::{Binary, env, sites};
-use std::path::{Path, PathBuf};
+use cutap_kernel::variables::is_hashed;
+use libcuda::libcuda;
 use std::process::Command;
-
-const PACKAGE: &str = "libcuda1_550.163.01-2_amd64.deb";
-
-/// Debian's libcuda 550.163.01, fetched once into `CUTAP_CACHE`; none, and a line, without a network.
-fn libcuda() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let cache = std::env::var_os("CUTAP_CACHE").map_or_else(|| root.join(".cache"), PathBuf::from).join("drivers");
-    let folder = cache.join("550.163.01");
-    let library = folder.join("usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.550.163.01");
-    if library.is_file() {
-        return Some(library);
-    }
-    // Each process unpacks for itself and renames: several tests may do it at the same time.
-    let own = cache.join(format!("new-{}", std::process::id()));
-    std::fs::create_dir_all(&own).unwrap();
-    let url = format!("http://deb.debian.org/debian/pool/non-free/n/nvidia-graphics-drivers/{PACKAGE}");
-    let works = |command: &mut Command| command.status().is_ok_and(|status| status.success());
-    let deb = own.join(PACKAGE);
-    if !works(Command::new("curl").args(["-sfL", "-m", "120", "-o"]).arg(&deb).arg(url))
-        || !works(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&own))
-    {
-        let _ = std::fs::remove_dir_all(&own);
-        println!("skipped: Debian's libcuda 550.163.01 (it could not be fetched)");
-        return None;
-    }
-    std::fs::remove_file(&deb).unwrap();
-    if std::fs::rename(&own, &folder).is_err() {
-        let _ = std::fs::remove_dir_all(&own);
-    }
-    Some(library)
-}
 
 /// objdump of the same file finds 112 calls of ioctl, 111 of getenv, 27 of mmap64 and 16 of mmap.
 #[test]
@@ -53,7 +25,7 @@ fn libcuda_call_sites() {
 fn libcuda_variables() {
     let Some(path) = libcuda() else { return };
     let all = env::variables(&Binary::read(&path).unwrap());
-    let hashed: Vec<&str> = all.iter().filter(|v| v.is_hashed()).map(|v| v.name.as_str()).collect();
+    let hashed: Vec<&str> = all.iter().filter(|v| is_hashed(&v.name)).map(|v| v.name.as_str()).collect();
     assert_eq!(hashed.len(), 24, "{hashed:?}");
     let of = |name: &str| all.iter().find(|v| v.name == name);
     assert!(of("CUDA_CACHE_PATH").is_some() && of("CUDA_03b69110").is_some() && of("CUDA_ERROR_UNKNOWN").is_none());

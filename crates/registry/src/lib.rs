@@ -16,6 +16,7 @@ pub mod nvproxy;
 pub mod sim_exports;
 mod static_toolkits;
 pub mod submission;
+pub mod variables;
 mod watched;
 mod write;
 

@@ -2,6 +2,7 @@
 //! one entry of `FIELDS`.
 
 use crate::hooked::{hooked_json, hooked_lines, write_hooked};
+use crate::kernel::{request_json, request_line};
 use crate::stacks;
 use crate::streams::stream;
 use crate::style::{Styles, push_styled};
@@ -87,6 +88,8 @@ const FIELDS: &[Field] = &[
     Field::new("error", |c| F::Bool(c.exit.is_some_and(Exit::is_error))),
     Field::new("start_ns", |c| F::Number(c.call.start_ns)),
     Field::new("duration_ns", |c| c.exit.and_then(|exit| exit.duration_ns).map_or(F::Null, F::Number)),
+    Field::new("request", |c| c.exit.and_then(request_json).map_or(F::Absent, F::Json))
+        .in_exports(|c, to| to.push_str(&c.exit.and_then(request_line).unwrap_or_default())),
     Field::new("submission", |c| c.exit.and_then(submission_json).map_or(F::Absent, F::Json))
         .in_exports(|c, to| to.push_str(&c.exit.and_then(submission::lines).unwrap_or_default().join("\n"))),
     Field::new("kernel", |c| c.kernel().map_or(F::Null, |kernel| F::Text(kernel)))

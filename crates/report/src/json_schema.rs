@@ -32,6 +32,7 @@ const CALL: &[FieldRow] = &[
     ("error", "boolean", "whether the call failed"),
     ("start_ns", "integer", "beginning, CLOCK_MONOTONIC"),
     ("duration_ns", "integer|null", "null if it did not return"),
+    ("request?", "object", "of ioctls of the layer `kernel`: `name`, `control` or `class`, `fields`, `statuses`, ..."),
     (
         "submission?",
         "object",

@@ -168,6 +168,54 @@ fn releases_and_files() {
     assert!(printed(&["where", "--function", "ioctl", "/bin/sh"]).starts_with("/bin/sh: "));
 }
 
+/// NV_ESC_RM_MAP_MEMORY_DMA as driver 575 and as driver 580 has it: 580 put two words before the address. A log is read
+/// by the tables of the driver that made it, and the first line says which.
+#[test]
+fn tables_of_two_branches() {
+    let folder = scratch("branches");
+    let log = |name: &str, driver: &str, size: usize, words: &[(usize, u32)], status: usize| {
+        let mut before = vec![0_u8; size];
+        for (at, word) in words {
+            before[*at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        let mut after = before.clone();
+        after[status] = 0x1f;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let request = 0xc000_4657_u32 | (size as u32) << 16;
+        let text = format!(
+            "{{\"cutap_kernel\":1,\"driver\":\"{driver}\"}}\n{{\"call\":\"ioctl\",\"fd\":3,\"path\":\"/dev/nvidiactl\",\
+             \"request\":\"{request:#x}\",\"argument\":\"0x1000\",\"before\":\"{}\",\"after\":\"{}\",\"result\":0}}\n",
+            hex(&before),
+            hex(&after)
+        );
+        std::fs::write(folder.join(name), text).unwrap();
+        folder.join(name)
+    };
+    let handles = [(0, 0xc1d0_0001), (4, 0x5c00_0001), (8, 0x5c00_0002), (12, 0x5c00_0003), (24, 0x1000)];
+    let old = log("575", "575.57.08", 56, &[&handles[..], &[(40, 0x0080_0000), (44, 2)]].concat(), 48);
+    let new = log("580", "580.95.05", 64, &[&handles[..], &[(40, 6), (48, 0x0080_0000), (52, 2)]].concat(), 56);
+    let decode = |words: &[&str], file: &Path| {
+        let done = finish(Command::new(cutap()).args(["kernel", "decode"]).args(words).arg(file));
+        assert!(done.status.success(), "{}", done.stderr);
+        (done.stderr, done.stdout)
+    };
+    let start = "nvidiactl(3) NV_ESC_RM_MAP_MEMORY_DMA {hClient: 0xc1d00001, hDevice: 0x5c000001, hDma: 0x5c000002, \
+                 hMemory: 0x5c000003, length: 4096";
+    let end = "dmaOffset: 0x200800000} = 0, NV_ERR_INVALID_ARGUMENT\n";
+    let (said, text) = decode(&[], &old);
+    assert!(said.contains("driver 575.57.08 (recorded); tables of 575.64.05, the nearest of its branch"), "{said}");
+    assert_eq!(text, format!("{start}, {end}"));
+    let (said, text) = decode(&[], &new);
+    assert!(said.contains("driver 580.95.05 (recorded); tables of 580.142, the nearest of its branch"), "{said}");
+    assert_eq!(text, format!("{start}, kindOverride: 6, {end}"));
+    // The other's tables: the size tells that they do not fit.
+    let (said, text) = decode(&["--driver", "580.142"], &old);
+    assert!(said.contains("driver 580.142 (given by --driver); the tables are exact"), "{said}");
+    assert!(text.contains("[56 bytes were sent, the table has 64]"), "{text}");
+    let (said, _) = decode(&["--driver", "195.36"], &old);
+    assert!(said.contains("no tables of its branch, those of 535.288.01 are used, much may differ"), "{said}");
+}
+
 #[test]
 fn bad_input() {
     let say = |words: &[&str]| {

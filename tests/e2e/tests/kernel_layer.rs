@@ -1,6 +1,7 @@
 //! The layer `kernel`: what a watched library sends to the kernel driver, from inside the process.
 
 use cutap_e2e::{cutap, finish, out, scratch, sources};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -158,6 +159,77 @@ fn variables_of_the_environment() {
     assert_eq!(said, "ok\n");
     assert!(text.contains("getenv CUDA_FIXTURE_SET by libnvidia-ml.so.1 = \"yes\""), "{text}");
     assert!(text.contains("getenv CUDA_FIXTURE_UNSET by libnvidia-ml.so.1 (not set)"), "{text}");
+    let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(line("CUDA_DEVICE_ORDER").contains("  # order of the GPUs"), "{text}");
+    assert!(line("CUDA_03b69110").ends_with("  # a hashed name; NVIDIA does not publish its meaning"), "{text}");
+    assert!(!line("CUDA_FIXTURE_SET").contains('#'), "{text}");
+    let (_, json) = run(&["kernel", "env", "--json"], &[]);
+    let calls: Vec<Value> = json.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let meaning = |name: &str| calls.iter().find(|call| call["name"] == name).unwrap()["meaning"].clone();
+    assert!(meaning("CUDA_DEVICE_ORDER").is_string() && meaning("CUDA_FIXTURE_SET").is_null(), "{json}");
+}
+
+/// The caller inside the library is first.
+#[test]
+fn stacks_of_requests() {
+    let (_, text) = run(&["kernel", "trace", "--stack"], &[]);
+    let lines: Vec<&str> = text.lines().collect();
+    let requests: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains(" NV_ESC_")).collect();
+    assert_eq!(requests.len(), 6, "{text}");
+    for at in requests {
+        assert!(lines[at + 1].trim_start().starts_with("> nvmlInit_v2+0x"), "{text}");
+        assert!(lines[at + 2].trim_start().starts_with("> main+0x"), "{text}");
+    }
+    let (_, text) = run(&["trace", "-e", "kernel,library", "--stack=kernel:ioctl"], &[]);
+    assert_eq!(text.matches("\n      at nvmlInit_v2+0x").count(), 7, "{text}");
+    assert!(text.contains(" requests.c:"), "{text}");
+}
+
+/// A slice of an ioctl has its request and its stack; one of a submission what the GPU is asked to do. Both lie inside
+/// their driver call.
+#[test]
+fn exports_have_requests_and_submissions() {
+    let folder = scratch("kernel");
+    let (file, chrome, perfetto) = (folder.join("r.cutap"), folder.join("chrome"), folder.join("perfetto"));
+    let mut record = Command::new(cutap());
+    record.args(["record", "-e", "kernel,submit,driver", "--stack=kernel:ioctl", "-o"]).arg(&file).arg("--");
+    assert_eq!(finish(record.arg(out().join("submits"))).stdout, "ok\n");
+    for (form, to) in [("--chrome", &chrome), ("--perfetto", &perfetto)] {
+        let done = finish(Command::new(cutap()).args(["export", form]).arg(to).arg(&file));
+        assert!(done.status.success(), "{}", done.everything());
+    }
+    let slices: Vec<Value> = serde_json::from_slice(&std::fs::read(&chrome).unwrap()).unwrap();
+    let text = |slice: &Value, key: &str| slice["args"][key].as_str().unwrap_or_default().to_owned();
+    let found = |key: &str, word: &str| slices.iter().find(|slice| text(slice, key).contains(word)).unwrap();
+    let span = |slice: &Value| {
+        let begin = slice["ts"].as_f64().unwrap();
+        (slice["tid"].as_u64().unwrap(), begin, begin + slice["dur"].as_f64().unwrap())
+    };
+    let inside = |inner: &Value, name: &str| {
+        let (tid, begin, end) = span(inner);
+        slices
+            .iter()
+            .filter(|slice| slice["name"] == name)
+            .map(span)
+            .any(|(t, b, e)| t == tid && b <= begin && end <= e)
+    };
+    let channel = found("cutap.request", "NV_ESC_RM_ALLOC HOPPER_CHANNEL_GPFIFO_A {");
+    assert!(text(channel, "cutap.request").ends_with("= 0, NV_OK") && inside(channel, "cuInit"), "{channel}");
+    assert!(text(channel, "cutap.stack").starts_with("at cuInit+0x"), "{channel}");
+    let launch = found("cutap.submission", "launch grid 7x5x3 block 32x2x1");
+    assert!(inside(launch, "cuLaunchKernel") && !inside(launch, "cuInit"), "{launch}");
+    let requests = slices.iter().filter(|slice| !text(slice, "cutap.request").is_empty());
+    assert!(requests.clone().all(|slice| slice["name"] == "ioctl") && requests.count() == 5, "{slices:#?}");
+
+    let bytes = String::from_utf8_lossy(&std::fs::read(&perfetto).unwrap()).into_owned();
+    for word in ["cutap.request", "NV_ESC_RM_ALLOC HOPPER_CHANNEL_GPFIFO_A {", "launch grid 7x5x3", "at cuInit+0x"] {
+        assert!(bytes.contains(word), "{word}");
+    }
+    let json = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout;
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let classes: Vec<&Value> =
+        lines.iter().map(|line| &line["request"]["class"]["name"]).filter(|n| !n.is_null()).collect();
+    assert_eq!(classes, ["HOPPER_CHANNEL_GPFIFO_A"]);
 }
 
 #[test]

@@ -81,3 +81,64 @@ fn json_has_entries_methods_and_fields() {
     assert_eq!((&submissions[6]["flags"][0], &submissions[5]["not_read"]), (&"shared".into(), &28.into()));
     assert_eq!(submissions[1]["flags"][0], "before_the_call");
 }
+
+/// Threads that use the GPU at the same time: each entry is shown once, and what is not marked is under its own call.
+#[test]
+fn several_threads() {
+    const COPIES: u64 = 400;
+    for threads in [2, 4] {
+        let folder = scratch("submit");
+        let file = folder.join("out");
+        let mut command = Command::new(cutap());
+        command.args(["record", "-e", "submit,driver", "-o"]).arg(&file).arg("--").arg(out().join("submits"));
+        let done = finish(command.arg(threads.to_string()));
+        assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+        let json = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout;
+        let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |name: &str| lines.iter().filter(|l| l["name"] == name).collect::<Vec<_>>();
+        let number = |call: &Value, key: &str| call[key].as_u64().unwrap();
+        let copy_of =
+            |call: &Value| u64::from_str_radix(call["args"][0].as_str().unwrap().trim_start_matches("0x"), 16);
+        let calls: Vec<(u64, u64, u64, u64)> = of("cuMemcpyDtoD_v2")
+            .iter()
+            .map(|c| (number(c, "tid"), number(c, "start_ns"), number(c, "duration_ns"), copy_of(c).unwrap()))
+            .collect();
+        assert_eq!(calls.len() as u64, COPIES * (threads + 2));
+
+        let (mut places, mut to, mut alone, mut shared) = (Vec::new(), Vec::new(), 0, 0);
+        for found in of("submit") {
+            let submission = &found["submission"];
+            assert_eq!((&submission["not_read"], &submission["not_understood"]), (&0.into(), &0.into()), "{found}");
+            let (first, count) = (number(submission, "first"), number(submission, "count"));
+            places.extend((first..first + count).map(|place| (number(found, "start_ns"), place % 1024)));
+            let steps = submission["steps"].as_array().unwrap().iter().filter(|step| step["do"] == "copy");
+            let copied: Vec<u64> = steps
+                .map(|s| u64::from_str_radix(s["to"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap())
+                .collect();
+            let (tid, start) = (number(found, "tid"), number(found, "start_ns"));
+            let around =
+                calls.iter().find(|(t, begin, length, _)| *t == tid && (*begin..=begin + length).contains(&start));
+            let is_shared = submission["flags"].as_array().unwrap().contains(&"shared".into());
+            match around {
+                Some((.., own)) if !is_shared => assert_eq!((copied.as_slice(), count), (&[*own][..], 1), "{found}"),
+                _ => {}
+            }
+            let at_once = copied.iter().all(|at| (1..=threads).contains(&(at >> 32 & 0xff)));
+            assert!(!is_shared || at_once, "one thread alone is marked: {found}");
+            let meets =
+                copied.iter().any(|at| (1..=threads).contains(&(at >> 32 & 0xff)) && at & 0xffff_ffff == 200 * 64);
+            assert!(!meets || is_shared, "all threads were in this call: {found}");
+            (alone, shared) = if is_shared { (alone, shared + 1) } else { (alone + 1, shared) };
+            to.extend(copied);
+        }
+        // Entries follow each other without a gap.
+        places.sort_unstable();
+        assert!(places.iter().zip(0..).all(|((_, place), n)| *place == n % 1024), "{places:?}");
+        let mut wanted: Vec<u64> =
+            (0..threads + 2).flat_map(|t| (0..COPIES).map(move |n| 0x7f00_0000_0000 + (t << 32) + n * 64)).collect();
+        (wanted.sort_unstable(), to.sort_unstable());
+        assert!(wanted == to, "{} copies of {}", to.len(), wanted.len());
+        assert!(alone as u64 >= 2 * COPIES && shared > 1, "{alone} alone, {shared} shared");
+        assert!(done.stderr.contains(&format!("{shared} submissions marked shared")), "{shared}: {}", done.stderr);
+    }
+}

@@ -14,7 +14,7 @@ struct alloc { uint32_t root, parent, object, class; uint64_t params, rights; ui
 struct control { uint32_t client, object, command, flags; uint64_t params; uint32_t size, status; };
 int nvmlInit_v2(void) {
     const char *set = getenv("CUDA_FIXTURE_SET");
-    CHECK(set && !strcmp(set, "yes") && !getenv("CUDA_FIXTURE_UNSET"));
+    CHECK(set && !strcmp(set, "yes") && !getenv("CUDA_FIXTURE_UNSET") && !getenv("CUDA_DEVICE_ORDER") && !getenv("CUDA_03b69110"));
     int fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC), uvm = open64("/dev/nvidia-uvm", O_RDWR);
     CHECK(fd >= 0 && uvm >= 0 && open("/dev/nvidia7", O_RDWR) == -1 && errno == ENOENT);
     struct alloc root = {0};
@@ -62,7 +62,7 @@ int ioctl(int fd, unsigned long request, ...) {
 }
 int main(void) {
     setenv("CUDA_FIXTURE_SET", "yes", 1);
-    unsetenv("CUDA_FIXTURE_UNSET");
+    unsetenv("CUDA_FIXTURE_UNSET"), unsetenv("CUDA_DEVICE_ORDER"), unsetenv("CUDA_03b69110");
     CHECK(open("/dev/null", O_RDONLY) >= 0 && ioctl(0, 1, 0) == -1 && nvmlInit_v2() == 0);
     puts("ok");
 }

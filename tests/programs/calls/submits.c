@@ -1,6 +1,7 @@
 /* A driver submits work as libcuda does: commands, an entry of a ring, its place in USERD. Wrong: an entry shown twice or not at all, under another call; a ring that begins anew not followed; memory read that is not mapped any
  * more; words shown that the driver did not write. The program stands for the kernel driver. */
-//: lib libsubmits.so -DLIBRARY -Wl,-soname,libcuda.so.1
+//: lib libsubmits.so -DLIBRARY -DENTRIES=4 -Wl,-soname,libcuda.so.1
+//: lib libsubmits_many.so -DLIBRARY -DENTRIES=1024 -Wl,-soname,libcuda.so.1 -pthread
 //: exe submits -rdynamic -ldl -pthread
 #define cuLaunchKernel fixture_launch
 #define cuMemFree_v2 fixture_free
@@ -18,9 +19,10 @@
 
 typedef uint32_t u32; typedef uint64_t u64;
 #ifdef LIBRARY
-enum { ROOT = 0xc1d00001, RING = 0x5c000017, STREAM = 0x5c000019, CHANNEL = 0x5c00001c, ENTRIES = 4 };
+enum { ROOT = 0xc1d00001, RING = 0x5c000017, STREAM = 0x5c000019, CHANNEL = 0x5c00001c, WORDS = 8192 };
 static const u64 ring_at = 0x200600000, stream_at = 0x200800000, descriptor_at = 0x200804000;
-static u32 *ring, *stream, words, put; static int ctl, uvm;
+static u32 *ring, *stream, words, put; static int ctl, uvm; static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+pthread_barrier_t meeting;
 static void *map(u32 memory, u64 at, u64 bytes) {
     int fd = open("/dev/nvidia0", O_RDWR);
     u32 maps[14] = {ROOT, 0, memory, 0, 0, 0, bytes, 0, 0, 0, 0, 0, fd}, external[2316] = {at, at >> 32, bytes};
@@ -42,7 +44,7 @@ static void write_to(u64 at, const void *from, u32 bytes) {
 }
 int cuInit(unsigned flags) {
     ctl = open("/dev/nvidiactl", O_RDWR), uvm = open("/dev/nvidia-uvm", O_RDWR);
-    ring = map(RING, ring_at, 4096), stream = map(STREAM, stream_at, 32768);
+    ring = map(RING, ring_at, 16384), stream = map(STREAM, stream_at, 32768);
     u32 channel[92] = {0, 0, (u32)ring_at, ring_at >> 32, ENTRIES, 0, 0, 0, RING, [16] = ENTRIES * 8};
     u64 alloc[6] = {ROOT | (u64)ROOT << 32, CHANNEL | (u64)0xc86f << 32, (u64)channel};
     CHECK(ioctl(ctl, _IOWR('F', 0x2b, u64[6]), alloc) == 0);
@@ -58,8 +60,12 @@ int cuLaunchKernel(u64 f, u32 x, u32 y, u32 z, u32 bx, u32 by, u32 bz, u32 share
     return on || extra;
 }
 int cuMemcpyDtoD_v2(u64 to, u64 from, size_t bytes) {
+    pthread_mutex_lock(&one);
+    if (words + 9 > WORDS) words = 0;
     u32 first = words;
     method(4, 0x400, 4), word(from >> 32), word(from), word(to >> 32), word(to), method(4, 0x418, 1), word(bytes), method(4, 0x300, 1), word(0x182), send(stream_at + first * 4, words - first);
+    pthread_mutex_unlock(&one);
+    if (bytes == 65) pthread_barrier_wait(&meeting); // All threads are in this call at once.
     return 0;
 }
 int cuEventRecord(void *event, void *on) { send(0x300000000, 7); return event || on; }
@@ -82,7 +88,28 @@ int open(const char *path, int flags, ...) {
 }
 int ioctl(int fd, unsigned long request, ...) { return (void)request, fd < 0; }
 static void *waits(void *unused) { CALL(cuEventSynchronize, &flag); return unused; }
-int main(void) {
+static u64 together;
+static void *copies(void *number) { // Each to its own address, which says the thread and the copy.
+    for (u64 n = 0; n < 400; n++) {
+        u64 to = 0x7f0000000000 + ((u64)number << 32) + n * 64;
+        CALL(cuMemcpyDtoD_v2, to, 0x7e0000000000ul, n == 200 && together ? 65ul : 64ul);
+    }
+    return 0;
+}
+static int threads(u64 count) { // One thread, then several at the same time, then one.
+    pthread_t all[8];
+    CHECK((library = dlopen("libsubmits_many.so", RTLD_NOW)) && count <= 8);
+    CALL(cuInit, 0);
+    copies(0);
+    CHECK(pthread_barrier_init(dlsym(library, "meeting"), 0, together = count) == 0);
+    for (u64 n = 0; n < count; n++) CHECK(pthread_create(all + n, 0, copies, (void *)(n + 1)) == 0);
+    for (u64 n = 0; n < count; n++) CHECK(pthread_join(all[n], 0) == 0);
+    together = 0;
+    copies((void *)(count + 1));
+    return puts("ok") < 0;
+}
+int main(int argc, char **argv) {
+    if (argc > 1) return threads(atoi(argv[1]));
     u64 value = 0x1122334455667788; void *params[] = {&value}; pthread_t other; int device;
     CHECK((library = dlopen("libsubmits.so", RTLD_NOW)));
     CALL(cuInit, 0);

@@ -3,13 +3,17 @@
 
 use super::Binary;
 use super::sites::find;
+use crate::variables::{is_hash, is_hashed, meaning};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Prefixes of variables that NVIDIA's libraries read.
-const PREFIXES: [&str; 16] = [
+const PREFIXES: [&str; 19] = [
     "CUDA_",
     "__CUDA_",
+    "CUDBG_",
+    "FORCE_ENABLE_",
+    "NVCL_",
     "NV_",
     "NVIDIA_",
     "__NV_",
@@ -37,15 +41,6 @@ pub struct Variable {
     pub sites: Vec<(u64, String)>,
 }
 
-impl Variable {
-    /// Whether the name is a hash, such as `CUDA_03b69110`: NVIDIA does not publish what it means.
-    #[must_use]
-    pub fn is_hashed(&self) -> bool {
-        let digits = self.name.strip_prefix("CUDA_").unwrap_or_default();
-        digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-    }
-}
-
 /// The variables of a file, by name.
 #[must_use]
 pub fn variables(binary: &Binary) -> Vec<Variable> {
@@ -66,40 +61,39 @@ pub fn variables(binary: &Binary) -> Vec<Variable> {
 }
 
 fn is_name(text: &str) -> bool {
-    let variable = Variable { name: text.to_owned(), sites: Vec::new() };
     let word = text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
         // Some plain names end with a hash too.
         || text.rsplit_once('_').is_some_and(|(head, tail)| {
-            head.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && tail.len() == 8 && variable_hash(tail)
+            head.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && tail.len() == 8 && is_hash(tail)
         });
     let known = PREFIXES.iter().any(|prefix| text.len() > prefix.len() && text.starts_with(prefix));
-    (word || variable.is_hashed()) && known && !CONSTANTS.iter().any(|constant| text.starts_with(constant))
-}
-
-fn variable_hash(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    (word || is_hashed(text)) && known && !CONSTANTS.iter().any(|constant| text.starts_with(constant))
 }
 
 /// The variables as text.
 #[must_use]
 pub fn text(file: &str, all: &[Variable]) -> String {
     let file = cutap_printable::printable(file);
-    let hashed = all.iter().filter(|v| v.is_hashed()).count();
+    let hashed = all.iter().filter(|v| is_hashed(&v.name)).count();
     let read = all.iter().filter(|v| !v.sites.is_empty()).count();
     let mut out = format!("{file}: {} names, {read} of them passed to getenv, {hashed} hashed\n", all.len());
     let width = all.iter().map(|v| v.name.len()).max().unwrap_or(0).min(56);
     for variable in all {
-        let _ = write!(out, "  {:width$}", cutap_printable::printable(&variable.name));
-        if variable.is_hashed() {
-            out.push_str("  hashed name");
-        }
+        let mut line = format!("  {:width$}", cutap_printable::printable(&variable.name));
         if let Some((address, nearest)) = variable.sites.first() {
-            let _ = write!(out, "  getenv at {address:#x}, {nearest}");
+            let _ = write!(line, "  getenv at {address:#x}");
+            if !nearest.is_empty() {
+                let _ = write!(line, ", {nearest}");
+            }
         }
-        match variable.sites.len() {
-            0 | 1 => out.push('\n'),
-            more => drop(writeln!(out, " and {} more", more - 1)),
+        if let more @ 2.. = variable.sites.len() {
+            let _ = write!(line, " and {} more", more - 1);
         }
+        if let Some(meaning) = meaning(&variable.name) {
+            let _ = write!(line, "  # {meaning}");
+        }
+        out += line.trim_end();
+        out.push('\n');
     }
     out
 }
@@ -115,7 +109,8 @@ pub fn json(file: &str, all: &[Variable]) -> String {
             .map(|(a, n)| serde_json::json!({"address": format!("{a:#x}"), "nearest": n}))
             .collect();
         let object = serde_json::json!({
-            "file": file, "name": variable.name, "hashed": variable.is_hashed(), "getenv": sites,
+            "file": file, "name": variable.name, "hashed": is_hashed(&variable.name),
+            "meaning": meaning(&variable.name), "getenv": sites,
         });
         out += &(cutap_printable::json(&object.to_string()).into_owned() + "\n");
     }
@@ -128,7 +123,14 @@ mod tests {
 
     #[test]
     fn names() {
-        for name in ["CUDA_CACHE_PATH", "CUDA_03b69110", "__CUDA_X", "CUDA_MPS_SERVER_INIT_DELAY_9c7ba3f4", "NV_A1"] {
+        for name in [
+            "CUDA_CACHE_PATH",
+            "CUDA_03b69110",
+            "__CUDA_X",
+            "CUDA_MPS_SERVER_INIT_DELAY_9c7ba3f4",
+            "NV_A1",
+            "CUDA_30a705585",
+        ] {
             assert!(is_name(name), "{name}");
         }
         for name in ["CUDA_", "CUDA_ERROR_X", "CUDA_SUCCESS", "CUDA is", "PATH", "CUDA_03b6911", "CUDA_03B69110x"] {

@@ -1,8 +1,9 @@
 //! A call with its decoded fields as one JSON object: the object of the format, and `decoded` beside it. Readers of the
 //! format ignore `decoded`.
 
-use crate::call::KernelCall;
+use crate::call::{Action, KernelCall};
 use crate::decode::Decoder;
+use crate::variables::meaning;
 use cutap_rm::{Call, Form, Kind, Moment, Name, Node, StatusPlace, Subject, Target, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -12,6 +13,9 @@ pub fn line(call: &KernelCall, decoder: &Decoder) -> String {
     let mut object = serde_json::to_value(call).unwrap_or_default();
     if let (Some(decoded), Json::Object(map)) = (decoder.decode_call(call), &mut object) {
         map.insert("decoded".into(), tree(&decoded));
+    }
+    if let (Action::Getenv { name, .. }, Json::Object(map)) = (&call.action, &mut object) {
+        map.extend(meaning(name).map(|text| ("meaning".to_owned(), text.into())));
     }
     cutap_printable::json(&object.to_string()).into_owned()
 }

@@ -3,7 +3,7 @@
 use super::brief;
 use crate::call::{Action, Ioctl, KernelCall, Run};
 use crate::decode::Decoder;
-use crate::hex;
+use crate::{hex, variables};
 use cutap_printable::printable;
 use cutap_rm::{Call, Remark, Subject};
 use std::fmt::Write;
@@ -19,6 +19,8 @@ pub struct Style {
     pub threads: bool,
     /// The CUDA call on a line before the first of its system calls.
     pub parents: bool,
+    /// What a variable of the environment means, behind its line.
+    pub meanings: bool,
 }
 
 /// Writes the lines of a run, one call after the other.
@@ -54,6 +56,11 @@ impl<'a> Text<'a> {
         self.action(call, &mut out);
         if let Some(duration) = call.duration_ns {
             let _ = write!(out, " <{:.6}>", seconds(duration));
+        }
+        if let (true, Action::Getenv { name, .. }) = (self.style.meanings, &call.action)
+            && let Some(meaning) = variables::meaning(name)
+        {
+            let _ = write!(out, "  # {meaning}");
         }
         out.push('\n');
         if let (true, Action::Ioctl(ioctl)) = (self.style.hex, &call.action) {

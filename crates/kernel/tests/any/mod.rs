@@ -14,7 +14,7 @@ pub fn log(bytes: &[u8]) {
     let Ok(mut run) = formats::read(&String::from_utf8_lossy(bytes)) else { return };
     run.calls.truncate(MOST);
     let decoder = Decoder::new(Some("580.159.04"), &run).unwrap();
-    let style = Style { verbose: true, hex: true, threads: true, parents: true };
+    let style = Style { verbose: true, hex: true, threads: true, parents: true, meanings: true };
     let (mut long, mut short) = (Text::new(&decoder, style), Text::new(&decoder, Style::default()));
     let mut text = Vec::new();
     json::write_head(&run.head, &mut text).unwrap();

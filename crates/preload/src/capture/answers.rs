@@ -1,7 +1,7 @@
 //! `--deny` and `--fail`: ioctls that are answered here and never reach the kernel. Which ones stands in `RUN/kernel`,
 //! written by the front: four numbers of four bytes for each.
 
-use super::copy::checked;
+use super::copy::{Pages, checked};
 use super::ioctl::{Ioctl, target};
 use crate::start::{Path, Shared};
 use crate::sys;
@@ -53,7 +53,7 @@ pub fn answer(ioctl: &Ioctl) -> Option<(i32, u32)> {
             }
             match p.inner.owner() {
                 Some(Owner::Escape) => {
-                    let inside = target(p, at)?;
+                    let inside = target(p, at, Pages::none())?;
                     (at, size, number) = (inside.at, inside.len, inside.number & 0xff);
                     row = row.or_else(|| found(kernel_answer::ESCAPE, number));
                 }

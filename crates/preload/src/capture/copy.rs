@@ -18,6 +18,7 @@ const PAGE: usize = 4096;
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// What may be read directly during one call.
+#[derive(Clone, Copy)]
 pub struct Pages {
     page: usize,
     stack: Span,
@@ -28,6 +29,19 @@ impl Pages {
     #[inline(always)]
     pub fn new(at: usize, stack: &mut Stack) -> Pages {
         Pages { page: at & !(PAGE - 1), stack: stack.with(at) }
+    }
+
+    /// Nothing is known: the kernel copies all.
+    pub fn none() -> Pages {
+        Pages::new(0, &mut Stack::none())
+    }
+
+    /// A number of up to eight bytes; `None` if it cannot be read.
+    pub fn number(&self, at: usize, bytes: usize) -> Option<u64> {
+        let (mut word, bytes) = (0u64, bytes.min(8));
+        // SAFETY: a word of ours.
+        let read = unsafe { self.copy(at, (&raw mut word).cast(), bytes) };
+        (read == bytes).then_some(word)
     }
 
     /// True when these bytes lie on this thread's own stack, as far as it is known.

@@ -4,7 +4,7 @@
 //! here knows what a number means.
 
 use super::answers;
-use super::copy::{checked, program_words};
+use super::copy::Pages;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
 use crate::start;
@@ -37,11 +37,10 @@ pub struct Ioctl {
 }
 
 impl Ioctl {
-    /// From the call's words and the file that it goes to.
-    fn of(args: &[u64; 6], file: &[u8]) -> Ioctl {
+    /// From the call's words.
+    fn of(args: &[u64; 6], uvm: bool) -> Ioctl {
         let [_, request, argument, ..] = *args;
         let (request, argument) = (request as u32, argument as usize);
-        let uvm = file.windows(10).any(|w| w == b"nvidia-uvm");
         let size = if uvm { uvm_size(request) } else { (request >> 16 & 0x3fff) as usize };
         Ioctl { request, argument, size, uvm }
     }
@@ -54,7 +53,9 @@ pub fn before(frame: &mut Frame) -> bool {
     let mut path = [0; PATH];
     let fd = descriptor(name, &frame.args);
     let file = fd.map_or(&[][..], |fd| file_of(fd, &mut path));
-    let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, file));
+    let uvm = file.windows(10).any(|w| w == b"nvidia-uvm");
+    frame.word = uvm.into();
+    let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, uvm));
     if let Some(b) = record::of(frame) {
         let mut kept = Kept::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
@@ -76,9 +77,7 @@ pub fn before(frame: &mut Frame) -> bool {
 /// The hook, on the way out, before recording's.
 pub fn after(frame: &mut Frame) {
     let name = table::name_of(frame.slot);
-    let (mut path, [fd, ..]) = ([0; PATH], frame.args);
-    let looked_at = frame.recorded != 0 || hooks::is_extended();
-    let ioctl = (name == b"ioctl" && looked_at).then(|| Ioctl::of(&frame.args, file_of(fd as i32, &mut path)));
+    let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, frame.word != 0));
     hooks::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
     let Some(b) = record::of(frame) else { return };
     let [result, _] = frame.result;
@@ -123,11 +122,14 @@ struct Kept<'a> {
     number: u32,
     what: u8,
     left: usize,
+    pages: Pages,
 }
 
 impl Kept<'_> {
     fn new<'a>(b: &'a mut ThreadState, frame: &Frame, what: u8) -> Kept<'a> {
-        Kept { b, at: frame.stack as usize, number: frame.number, what, left: TOTAL }
+        let at = frame.stack as usize;
+        let pages = Pages::new(at, &mut b.stack);
+        Kept { b, at, number: frame.number, what, left: TOTAL, pages }
     }
 
     /// One piece whose bytes are here.
@@ -170,11 +172,11 @@ impl Kept<'_> {
             len
         };
         self.left -= len;
-        let mut done = 0;
+        let (pages, mut done) = (self.pages, 0);
         while done < len {
             let (from, part) = (address.wrapping_add(done), (len - done).min(MOST));
             // SAFETY: as many bytes as the record has room for.
-            let read = self.piece(self.what, from, part, |to| unsafe { checked(from, to, part) });
+            let read = self.piece(self.what, from, part, |to| unsafe { pages.copy(from, to, part) });
             done += part;
             if read < part {
                 return;
@@ -196,7 +198,7 @@ impl Kept<'_> {
     fn follow(&mut self, owner: Owner, number: u32, base: usize, size: usize, depth: u32) {
         let Some(depth) = depth.checked_sub(1) else { return };
         for p in pointers(owner, number, size) {
-            let Some(target) = target(p, base) else { continue };
+            let Some(target) = target(p, base, self.pages) else { continue };
             self.memory(target.at, target.len);
             if let Some(owner) = p.inner.owner() {
                 self.follow(owner, target.number, target.at, target.len, depth);
@@ -216,15 +218,9 @@ pub struct Target {
 }
 
 /// Reads a pointer of a struct at `base`, and its counts.
-pub fn target(p: &Follow, base: usize) -> Option<Target> {
-    let number = |at: u32, bytes: u32| -> Option<u64> {
-        let mut word = 0u64;
-        let bytes = (bytes as usize).min(8);
-        // SAFETY: a word of ours.
-        let read = unsafe { checked(base.wrapping_add(at as usize), (&raw mut word).cast(), bytes) };
-        (read == bytes).then_some(word)
-    };
-    let [at] = program_words::<1>(base.wrapping_add(p.at as usize))?;
+pub fn target(p: &Follow, base: usize, pages: Pages) -> Option<Target> {
+    let number = |at: u32, bytes: u32| pages.number(base.wrapping_add(at as usize), bytes as usize);
+    let at = number(p.at, 8)?;
     let mut count = u64::from(p.fixed.max(1));
     for (at, bytes) in p.counts.into_iter().filter(|(_, bytes)| *bytes != 0) {
         count = count.saturating_mul(number(at, bytes)?);

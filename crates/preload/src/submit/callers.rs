@@ -2,63 +2,67 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
-/// Threads at the same time; more are as if each were always in a call.
+/// Threads at the same time.
 const MOST: usize = 64;
 
-/// A thread that is in a driver call: its block, and where on its stack the call is.
+/// A thread that is in a driver call.
 struct Place {
+    /// Its block.
     thread: AtomicUsize,
+    /// Where on its stack the call is.
     at: AtomicUsize,
+    /// Another thread was in a call meanwhile.
+    mixed: AtomicBool,
 }
 
-static PLACES: [Place; MOST] = [const { Place { thread: AtomicUsize::new(0), at: AtomicUsize::new(0) } }; MOST];
-/// The call in progress, or one that it overlaps, overlaps one of another thread.
-static MIXED: AtomicBool = AtomicBool::new(false);
+const FREE: Place = Place { thread: AtomicUsize::new(0), at: AtomicUsize::new(0), mixed: AtomicBool::new(false) };
+static PLACES: [Place; MOST] = [FREE; MOST];
+/// There were more threads at the same time once. From then on each may be in a call.
+static CROWDED: AtomicBool = AtomicBool::new(false);
+
+fn place_of(thread: usize) -> Option<&'static Place> {
+    PLACES.iter().find(|p| p.thread.load(Relaxed) == thread)
+}
 
 /// A thread begins a call at `at`; true when it is its outermost one, which must be ended.
 pub fn enter(thread: usize, at: usize) -> bool {
-    let own = PLACES.iter().find(|p| p.thread.load(Relaxed) == thread);
-    if let Some(own) = own {
+    if let Some(own) = place_of(thread) {
         // A call that was left by an exception lies below.
         let nested = own.at.load(Relaxed) > at;
         if !nested {
-            own.at.store(at, Relaxed);
-            look(thread);
+            begin(own, thread, at);
         }
         return !nested;
     }
-    // Before other threads can see this one: those that do come later, and set it.
-    if !others(thread) {
-        MIXED.store(false, SeqCst);
-    }
     let free = |p: &&Place| p.thread.compare_exchange(0, thread, SeqCst, Relaxed).is_ok();
-    let Some(place) = PLACES.iter().find(free) else {
-        MIXED.store(true, SeqCst);
+    let Some(own) = PLACES.iter().find(free) else {
+        CROWDED.store(true, SeqCst);
         return false;
     };
-    place.at.store(at, Relaxed);
-    look(thread);
+    begin(own, thread, at);
     true
 }
 
-fn others(thread: usize) -> bool {
-    PLACES.iter().map(|p| p.thread.load(SeqCst)).any(|other| other != 0 && other != thread)
-}
-
-fn look(thread: usize) {
-    if others(thread) {
-        MIXED.store(true, SeqCst);
+/// Of two calls at the same time the later one sees the other, for it has its place before it looks. It tells both
+/// before it submits anything.
+fn begin(own: &Place, thread: usize, at: usize) {
+    own.at.store(at, Relaxed);
+    own.mixed.store(false, SeqCst);
+    let is_other = |p: &&Place| !matches!(p.thread.load(SeqCst), other if other == 0 || other == thread);
+    for other in PLACES.iter().filter(is_other) {
+        other.mixed.store(true, SeqCst);
+        own.mixed.store(true, SeqCst);
     }
 }
 
-/// Whether what this thread finds now may be another's.
-pub fn is_shared() -> bool {
-    MIXED.load(SeqCst)
+/// Whether what a thread in a call finds now may be another's.
+pub fn is_shared(thread: usize) -> bool {
+    CROWDED.load(SeqCst) || place_of(thread).is_none_or(|own| own.mixed.load(SeqCst))
 }
 
 /// The outermost call of a thread ends, and the rings were looked at.
 pub fn leave(thread: usize) {
-    for own in PLACES.iter().filter(|p| p.thread.load(Relaxed) == thread) {
+    if let Some(own) = place_of(thread) {
         own.thread.store(0, SeqCst);
     }
 }
@@ -66,7 +70,7 @@ pub fn leave(thread: usize) {
 /// A forked child has one thread, which is in no driver call that counts.
 pub fn forget() {
     PLACES.iter().for_each(|p| p.thread.store(0, Relaxed));
-    MIXED.store(false, Relaxed);
+    CROWDED.store(false, Relaxed);
 }
 
 #[cfg(test)]
@@ -76,15 +80,26 @@ mod tests {
     #[test]
     fn who_is_in_a_call() {
         assert!(enter(1, 1000) && !enter(1, 900), "the second one is inside");
-        assert!(!is_shared());
+        assert!(!is_shared(1));
         assert!(enter(2, 5000));
-        assert!(is_shared());
+        assert!(is_shared(1) && is_shared(2));
         leave(1);
-        assert!(is_shared(), "the other one overlapped it");
+        assert!(is_shared(2), "the other one overlapped it");
+        assert!(enter(3, 7000) && is_shared(3), "the second one still runs");
         leave(2);
-        assert!(is_shared(), "so did it");
+        assert!(is_shared(3));
+        leave(3);
+        assert!(enter(3, 7000) && !is_shared(3), "it is alone");
+        leave(3);
         // One that was left by an exception: the next is an outermost one again.
-        assert!(enter(1, 900) && enter(1, 1000) && !is_shared());
+        assert!(enter(1, 900) && enter(1, 1000) && !is_shared(1));
+        leave(1);
+        // More threads than places: from then on nothing is certain.
+        assert!((1..=MOST).all(|thread| enter(thread, 10)) && !enter(MOST + 1, 10));
+        (1..=MOST).for_each(leave);
+        assert!(enter(1, 10) && is_shared(1));
+        forget();
+        assert!(enter(1, 10) && !is_shared(1));
         leave(1);
     }
 }

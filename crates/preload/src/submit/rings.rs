@@ -183,7 +183,7 @@ const CLOSE: usize = 2 << 20;
 /// Writes the new entries of a channel as a call inside that of `frame`.
 fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flags): (u32, u32), left: &mut usize) {
     let Some(slot) = SLOT.load(Acquire).checked_sub(1) else { return };
-    let shared = callers::is_shared();
+    let shared = callers::is_shared(&raw const *b as usize);
     let flags = flags | if shared { flag::SHARED } else { 0 } | if frame.recorded == 0 { flag::ALONE } else { 0 };
     if shared {
         start::count(diagnostic::SUBMISSION_SHARED, 1);

@@ -5,5 +5,5 @@ mod line;
 mod output;
 
 pub use convert::kernel_call;
-pub(crate) use line::kernel_line;
+pub(crate) use line::{kernel_line, request_json, request_line};
 pub use output::{KernelLines, KernelStyle};

@@ -116,7 +116,8 @@ impl<W: io::Write> KernelLines<W> {
             self.parent = parent;
         }
         let (verbose, hex) = (self.style.verbose, self.style.hex);
-        let style = Style { verbose, hex, threads: self.threads, ..Style::default() };
+        let meanings = self.style.environment;
+        let style = Style { verbose, hex, meanings, threads: self.threads, ..Style::default() };
         self.out.write_all(Text::new(decoder, style).line(call).as_bytes())
     }
 }

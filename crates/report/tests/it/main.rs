@@ -1,6 +1,7 @@
 //! Whole outputs of runs that were written by the writers of `cutap-wire`. There is a file for each family of functions
 //! (`memory`, `launches`, `cublas`). Others are for an output (`outputs`, `footer`, `chrome`).
 
+mod any;
 mod chrome;
 mod compilers;
 mod cublas;
@@ -10,6 +11,7 @@ mod cusolver;
 mod cusparse;
 mod filters;
 mod footer;
+mod fuzz;
 mod graphs;
 mod handles;
 mod kernels;

@@ -1,4 +1,4 @@
-//! The corpus of the fuzz target, as it is and changed. `CUTAP_FUZZ_SECONDS` does it for longer.
+//! The corpus of the fuzz targets, as it is and changed. `CUTAP_FUZZ_SECONDS` does it for longer.
 
 use crate::any;
 use std::time::{Duration, Instant};
@@ -37,26 +37,36 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     bytes.truncate(8192);
 }
 
-#[test]
-fn the_corpus_as_it_is_and_changed() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/ioctl");
+/// Runs the corpus of a target, unchanged and then with changes.
+fn run(target: &str, fewest: usize, call: fn(&[u8])) {
+    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
     let Ok(entries) = std::fs::read_dir(folder) else {
-        println!("skipped: the corpus of the fuzz target (it is not part of the package)");
+        println!("skipped: the corpus of the fuzz target {target} (it is not part of the package)");
         return;
     };
     let mut files: Vec<_> = entries.map(|e| e.unwrap().path()).collect();
     files.sort();
     let corpus: Vec<Vec<u8>> = files.iter().map(|f| std::fs::read(f).unwrap()).collect();
-    assert!(corpus.len() >= 20);
-    corpus.iter().for_each(|bytes| any::request(bytes));
+    assert!(corpus.len() >= fewest);
+    corpus.iter().for_each(|bytes| call(bytes));
     let seconds = std::env::var("CUTAP_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(2);
     let (start, mut random, mut runs) = (Instant::now(), Random(seconds), 0_u64);
     while start.elapsed() < Duration::from_secs(seconds) {
         let mut bytes = corpus[random.below(corpus.len())].clone();
         let other = corpus[random.below(corpus.len())].clone();
         change(&mut bytes, &other, &mut random);
-        any::request(&bytes);
+        call(&bytes);
         runs += 1;
     }
     println!("{runs} changed inputs");
+}
+
+#[test]
+fn requests() {
+    run("ioctl", 20, any::request);
+}
+
+#[test]
+fn commands_of_channels() {
+    run("commands", 8, any::commands);
 }

@@ -7,6 +7,7 @@ use crate::event::{Event, Function, Instance};
 use crate::filter::Filter;
 use crate::merge::event_reader::EventReader;
 use crate::merge::reader_options::ReaderOptions;
+use crate::summary::end::End;
 use cutap_wire::PAGE;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,18 @@ pub fn recording(bytes: &[u8]) {
         read(&file.0);
         right_sums(&mut bytes);
     }
+}
+
+/// Reads bytes as a recording whose sums are right, and hands each event over. What is known at the end; none where it
+/// is no recording.
+pub fn follow(bytes: &[u8], event: &mut dyn FnMut(&Event)) -> Option<End> {
+    let mut bytes = bytes[..bytes.len().min(MOST)].to_vec();
+    right_sums(&mut bytes);
+    let file = Scratch::new();
+    fs::write(&file.0, &bytes).expect("a scratch file");
+    let mut follow = EventReader::open(&file.0, ReaderOptions::default()).ok()?;
+    let _ = follow.poll(true, &mut |handed: &Event| event(handed));
+    Some(follow.end())
 }
 
 /// Reads bytes as a run directory with one process: four lengths, then so much of `control`, `process`, `names`

@@ -57,7 +57,7 @@ impl Trace {
         let style = self.style.style();
         let kernel =
             KernelStyle { json, verbose: style.verbose, hex: style.hex, driver, select, ..KernelStyle::default() };
-        let options = TraceOptions {
+        let mut options = TraceOptions {
             form: OutputFormat::default(),
             kernel: Some(kernel),
             kernel_answers,
@@ -69,6 +69,10 @@ impl Trace {
             full: self.lossy.policy(),
             ..self.capture.add_to(TraceOptions::default())
         };
+        // Alone it means outermost calls, and CUDA calls are around these.
+        if let Some(stacks) = &mut options.stacks {
+            stacks.filter.get_or_insert_with(|| FILTER.into());
+        }
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }
 

@@ -111,6 +111,8 @@ pub enum Role {
     Launch,
     /// Copies memory.
     Copy,
+    /// Fills memory.
+    Fill,
     /// Copies memory, and may return before that is done.
     AsyncCopy,
 }

@@ -8,11 +8,12 @@ use support::programs::problems;
 use support::terminal::Terminal;
 use support::{CUTAP, Folder, cutap, err, out, refused, usage_error};
 
-const RULES: [&str; 7] = [
+const RULES: [&str; 8] = [
     "ignored_error",
     "sync_in_loop",
     "pageable_copies",
     "small_copies",
+    "synchronous_copies",
     "allocation_churn",
     "recreated_objects",
     "idle_waits",
@@ -69,8 +70,9 @@ fn diff_of_equal_and_of_different_runs() {
     let other = diff(&a, &b);
     let lines = out(&other);
     assert_eq!(other.status.code(), Some(1), "{lines}");
-    assert!(lines.contains("~ cuMemAlloc_v2: calls 51 -> 2, errors 0 -> 1"), "{lines}");
-    assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1"), "{lines}");
+    assert!(lines.contains("~ cuMemAlloc_v2: calls 51 -> 2 (-49), errors 0 -> 1 (+1)"), "{lines}");
+    assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1 (-50)"), "{lines}");
+    assert!(lines.starts_with(&format!("A is {}: ", a.display())), "{lines}");
     refused(&diff(&a, &folder.join("nothing.cutap")), 2, &["nothing.cutap"]);
 }
 

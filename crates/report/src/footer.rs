@@ -66,11 +66,34 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
 /// Calls that cutap caused and does not show: nothing is missing because of them.
 const CAUSED: [usize; 2] = [diagnostic::FOOTPRINT, diagnostic::PARAMETERS_ASKED];
 
-/// The lines that tell what a sum of calls lacks.
-pub fn end_notes(end: &End) -> Vec<String> {
+/// Without the calls that cutap caused.
+fn without_caused(end: &End) -> End {
     let mut end = end.clone();
     end.counts.retain(|count| !CAUSED.contains(&count.reason));
-    let end = &end;
+    end
+}
+
+/// The notes of [`end_notes`] that each answer needs: lost calls, an empty run, times without recording. Then the number
+/// of the others.
+pub fn important_notes(end: &End) -> (Vec<String>, usize) {
+    let end = &without_caused(end);
+    let mut lines = Vec::new();
+    losses(end, &mut lines);
+    let lost = end.counts.iter().filter(|count| count.is_loss());
+    lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    never_began(end, &mut lines);
+    lines.extend(unseen_lines(end));
+    lines.extend(switched_lines(end));
+    running(end, &mut lines);
+    let all = end_notes(end).iter().filter(|line| !line.starts_with("  ")).count();
+    let others = all.saturating_sub(lines.len());
+    (lines, others)
+}
+
+/// The lines that tell what a sum of calls lacks.
+pub fn end_notes(end: &End) -> Vec<String> {
+    let end = &without_caused(end);
     let mut lines = Vec::new();
     missing(end, &mut lines);
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));

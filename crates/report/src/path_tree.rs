@@ -63,13 +63,7 @@ impl PathTree {
             }
         }
         let all_ns = root.below.values().map(|b| b.sums.total_ns).sum();
-        (!root.below.is_empty()).then(|| PathTree {
-            labels,
-            root,
-            all_ns,
-            reversed: true,
-            rows: Rows::default(),
-        })
+        (!root.below.is_empty()).then(|| PathTree { labels, root, all_ns, reversed: true, rows: Rows::default() })
     }
 
     /// Writes these rows only.

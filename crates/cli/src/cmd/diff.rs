@@ -47,7 +47,8 @@ impl DiffArgs {
         let diff = Diff::new(&a, &b, times);
         let pager = (!json.json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-        let done = if json.json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
+        let done =
+            if json.json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
         written(done.and_then(|()| out.flush())).map_err(trouble)?;
         drop((out, pager));
         if a_filtered != b_filtered && !diff.is_empty() {

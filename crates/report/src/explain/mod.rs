@@ -69,8 +69,10 @@ struct Finding {
 }
 
 /// What rules look for, in a few words.
-const LOOKED_FOR: &str = "ignored errors, waits in a loop or for an idle stream, synchronous, pageable and small copies, \
-                          allocation and objects made again and again";
+const LOOKED_FOR: [&str; 2] = [
+    "they look for ignored errors, waits in a loop or for an idle stream, synchronous, small and pageable copies,",
+    "allocation in the steady state, and objects that are made again and again",
+];
 
 /// Findings of one rule that read the same are one: places that no stack tells apart.
 fn merged(found: Vec<(&'static str, Finding)>) -> Vec<(&'static str, Finding)> {
@@ -204,8 +206,8 @@ impl Explain {
             return writeln!(out, "next: cutap report --notes {run}, for what the run lacks");
         }
         let calls = if self.calls == 1 { "1 call".to_owned() } else { format!("{} calls", self.calls) };
-        writeln!(out, "no problem found by {} rules in {calls} of {}", self.rules.len(), time(wall))?;
-        writeln!(out, "  they look for: {}", LOOKED_FOR)?;
+        writeln!(out, "no problem found by {} rules in {calls} over {}", self.rules.len(), time(wall))?;
+        LOOKED_FOR.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
         match left {
             0 => {}
             1 => writeln!(out, "  1 finding of less than 0.1 % of the time is left out: --all shows it")?,

@@ -1,6 +1,6 @@
 //! `report --slowest`: the calls that took longest, each with its arguments, the longest first. A call inside another
 //! one of the list stands below it. Start-up is left out: calls that start the driver or make a context, and calls that
-//! mostly wait for those.
+//! spend a quarter of their time in those.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::arguments::{inputs, words};
@@ -100,7 +100,7 @@ impl Slowest {
         if let Some(around) = starting.last_mut() {
             *around += if itself { ns } else { inside };
         }
-        itself || inside > ns / 2
+        itself || inside > ns / 4
     }
 
     /// The calls in the order of the text, with the number of listed calls around each.
@@ -151,21 +151,23 @@ impl Report for Slowest {
     fn write_text(&self, end: &End, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let first = end.processes.iter().map(|process| process.start_ns).min().unwrap_or(0);
         let styles = Styles::new(colour);
-        let headings = ["time", "start"].map(|title| Heading { title, width: 9 });
-        let mut table = Table::new(headings.to_vec(), styles, out);
-        let (who, heading) = match (self.processes.len(), self.threads.len()) {
-            (..=1, ..=1) => (Who::Nobody, "call"),
-            (..=1, _) => (Who::Thread, "thread, call"),
-            _ => (Who::Process, "process/thread, call"),
-        };
+        let (processes, threads) = (self.processes.len() > 1, self.threads.len() > 1);
+        let who = [("process", processes), ("thread", threads)];
+        let who = who.into_iter().filter_map(|(title, is_shown)| is_shown.then_some(title));
+        let headings = ["time", "start"].into_iter().chain(who).map(|title| Heading { title, width: 9 });
+        let mut table = Table::new(headings.collect(), styles, out);
         let lines = self.nested();
         let below = if lines.iter().any(|(level, _)| *level > 0) { "; calls inside it are below it" } else { "" };
-        table.head(&format!("{heading}{below}"))?;
+        table.head(&format!("call{below}"))?;
         for (level, Slow { ns, exit, .. }) in lines {
-            let cells = [*ns, exit.call.start_ns.saturating_sub(first)].map(|ns| Cell::Time(Some(ns)));
+            let thread = &exit.call.thread;
+            let times = [*ns, exit.call.start_ns.saturating_sub(first)].map(|ns| Cell::Time(Some(ns)));
+            let who = [(processes, thread.process.pid), (threads, thread.tid)];
+            let who = who.into_iter().filter_map(|(is_shown, id)| is_shown.then_some(Cell::Count(id.into())));
+            let cells: Vec<Cell> = times.into_iter().chain(who).collect();
             let function = &exit.call.function;
             let tag = tag(function.layer, &function.library, exit.call.runtime_version());
-            table.row(&cells, 2 * level, &text(exit, who, &styles), &tag)?;
+            table.row(&cells, 2 * level, &text(exit, &styles), &tag)?;
         }
         match self.left_out {
             _ if self.all => Ok(()),
@@ -185,24 +187,10 @@ impl Report for Slowest {
     }
 }
 
-/// What a line says of who calls.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Who {
-    Nobody,
-    Thread,
-    Process,
-}
-
-/// `7/8 cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=4096)`, and the status of a call that failed.
-fn text(exit: &Exit, who: Who, styles: &Styles) -> String {
+/// `cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=4096)`, and the status of a call that failed.
+fn text(exit: &Exit, styles: &Styles) -> String {
     let (call, view) = (&exit.call, CallView::exit(exit));
-    let mut text = match who {
-        Who::Nobody => String::new(),
-        Who::Thread => format!("{} ", call.thread.tid),
-        Who::Process => format!("{}/{} ", call.thread.process.pid, call.thread.tid),
-    };
-    text.push_str(call.function.shown());
-    text.push('(');
+    let mut text = format!("{}(", call.function.shown());
     match view.is_described() {
         true => inputs(call, Some(exit), &mut text),
         false => words(call.args.words(), &mut text),

@@ -274,6 +274,9 @@ fn empty_views() {
         assert_eq!(out(&done), "no call is in this run\n", "{question:?}");
         assert!(err(&done).contains("nothing matched the filter cuInit"), "{done:?}");
     }
+    // A library before the colon is not the caller.
+    let by_caller = cutap(&["report", "-e", "libmine:cuInit"]).arg(&file).output().unwrap();
+    assert!(err(&by_caller).contains("cutap report --callers FUNCTION shows who calls it"), "{by_caller:?}");
     let refusal = cutap(&["report", "--errors", "--all"]).arg(&file).output().unwrap();
     refused(&refusal, 125, &["--all is for --slowest"]);
 }

@@ -194,12 +194,22 @@ fn nothing_matched(filtered: &Filtered) -> Option<String> {
     }
     let text = &filtered.text;
     let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
-    let near: String = near.collect();
+    let mut near: String = near.collect();
+    if names_library(text) {
+        near += "; LIBRARY:FUNCTION means the library that has the function: cutap report --callers FUNCTION shows who \
+                 calls it";
+    }
     Some(match filtered.filtered_out {
         0 => format!("nothing matched the filter {text}: no such call was reached{near}"),
         1 => format!("nothing matched the filter {text}; 1 call was seen and left out{near}"),
         n => format!("nothing matched the filter {text}; {n} calls were seen and left out{near}"),
     })
+}
+
+/// Whether a term of a filter is a function of a library; users also write the library that calls.
+fn names_library(filter: &str) -> bool {
+    let terms = filter.split(|c: char| ",&! ".contains(c));
+    terms.filter_map(|term| term.split_once(':')).any(|(library, _)| library.starts_with("lib"))
 }
 
 /// The runtimes that were seen, and the functions that static copies do not report.

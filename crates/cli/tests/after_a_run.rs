@@ -176,6 +176,11 @@ fn demo_and_doctor() {
     assert!(!slowest.contains("cuInit(") && slowest.contains(" start-up calls, "), "{slowest}");
     let slowest = text(&["report", "--slowest", "--all"], &real);
     assert!(slowest.contains("cuInit(") && !slowest.contains("start-up"), "{slowest}");
+    // One process: its number tells nothing apart.
+    for (by, name) in [("thread", "  thread 611 (python3.12)\n"), ("stream", "  default stream\n")] {
+        let rows = text(&["report", "--by", by], &real);
+        assert!(rows.contains(name) && !rows.contains("process"), "{rows}");
+    }
     let report = cutap(&["report", "--by", "layer"]).arg(&real).output().unwrap();
     let notes = format!("cutap: 2 notes on calls that the run lacks: cutap report --notes {}\n", real.display());
     assert_eq!(err(&report), notes);

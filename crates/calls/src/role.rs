@@ -108,6 +108,8 @@ pub enum Role {
     Launch,
     /// Copies memory.
     Copy,
+    /// Fills memory.
+    Fill,
     /// Copies memory, and may return before that is done.
     AsyncCopy,
 }

@@ -32,7 +32,10 @@ pub fn show(out: &mut dyn Write) -> Result<()> {
     }
     let mut explain = Explain::default();
     read_events(&file.0, filter(None)?, &mut |event| explain.event(event))?;
-    written(writeln!(text, "\n$ cutap explain training.cutap").and_then(|()| explain.write_text(&mut text)))?;
+    written(
+        writeln!(text, "\n$ cutap explain training.cutap")
+            .and_then(|()| explain.write_text("training.cutap", false, &mut text)),
+    )?;
     written(out.write_all(&text))
 }
 

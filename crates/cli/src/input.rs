@@ -3,6 +3,7 @@
 
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, output_file, say};
+use cutap_report::important_notes;
 use cutap_trace::{Damage, End, Recording, Why, open_file, short_of};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -36,6 +37,20 @@ pub fn readable(run: &Path) -> Result<()> {
         // A folder without one holds what its processes wrote; and a file has none.
         Err(e) if e.kind() != ErrorKind::NotFound && run.is_dir() => unusable(e),
         _ => Ok(()),
+    }
+}
+
+/// Notes of an answer that are printed in full.
+const NOTES: usize = 3;
+
+/// Says what an answer lacks: the most important notes, and the number of the others.
+pub fn say_notes(run: &Path, end: &End) {
+    let (important, others) = important_notes(end);
+    important.iter().take(NOTES).for_each(|note| say(note));
+    let others = others + important.len().saturating_sub(NOTES);
+    if others > 0 {
+        let notes = if others == 1 { "1 note" } else { &format!("{others} notes") };
+        say(&format!("{notes} on calls that the run lacks: cutap report --notes {}", run.display()));
     }
 }
 

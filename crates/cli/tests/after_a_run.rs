@@ -8,11 +8,12 @@ use support::programs::problems;
 use support::terminal::Terminal;
 use support::{CUTAP, Folder, cutap, err, out, refused, usage_error};
 
-const RULES: [&str; 7] = [
+const RULES: [&str; 8] = [
     "ignored_error",
     "sync_in_loop",
     "pageable_copies",
     "small_copies",
+    "synchronous_copies",
     "allocation_churn",
     "recreated_objects",
     "idle_waits",
@@ -69,8 +70,9 @@ fn diff_of_equal_and_of_different_runs() {
     let other = diff(&a, &b);
     let lines = out(&other);
     assert_eq!(other.status.code(), Some(1), "{lines}");
-    assert!(lines.contains("~ cuMemAlloc_v2: calls 51 -> 2, errors 0 -> 1"), "{lines}");
-    assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1"), "{lines}");
+    assert!(lines.contains("~ cuMemAlloc_v2: calls 51 -> 2 (-49), errors 0 -> 1 (+1)"), "{lines}");
+    assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1 (-50)"), "{lines}");
+    assert!(lines.starts_with(&format!("A is {}: ", a.display())), "{lines}");
     refused(&diff(&a, &folder.join("nothing.cutap")), 2, &["nothing.cutap"]);
 }
 
@@ -147,12 +149,42 @@ fn demo_and_doctor() {
     assert!(demo.status.success() && out(&demo).starts_with("demo: allocated"), "{demo:?}");
     assert!(err(&demo).contains("CUDA_ERROR_OUT_OF_MEMORY !"), "{demo:?}");
     // A change of the format needs a new recording: tests/gpu/programs/demo_training.py.
-    assert!(out(&demo).contains("Asynchronous copies of pageable memory") && out(&demo).contains("libcublasLt.so.13"));
+    let text_of_demo = out(&demo);
+    assert!(
+        text_of_demo.contains("libcublasLt.so.13")
+            && text_of_demo.contains("no problem found by 8 rules in 4921 calls")
+    );
+    assert!(
+        text_of_demo.contains("1 finding of less than 0.1 % of the time is left out: --all shows it"),
+        "{text_of_demo}"
+    );
     let real = folder.join("training.cutap");
     let written = cutap(&["demo", "--recording"]).arg(&real).output().unwrap();
     assert!(written.status.success() && err(&written).contains("next: cutap report --slowest"), "{written:?}");
     assert!(text(&["report", "--allocations"], &real).contains("in cublasCreate_v2 [libcublas.so.13]"));
     assert!(!cutap(&["demo", "--recording"]).arg(&real).output().unwrap().status.success(), "the file is there");
+    // Findings that read the same are one; its caller is known by the return address; start-up is left out.
+    let all = text(&["explain", "--all"], &real);
+    assert_eq!(all.matches("Asynchronous copies of pageable memory").count(), 1, "{all}");
+    assert!(all.contains("and 1 more place like it"), "{all}");
+    let callers = text(&["report", "--callers", "cudaMalloc"], &real);
+    assert!(
+        callers.contains("    code of libc10_cuda.so\n") && callers.contains("code of libtorch_cuda.so\n"),
+        "{callers}"
+    );
+    let slowest = text(&["report", "--slowest"], &real);
+    assert!(!slowest.contains("cuInit(") && slowest.contains(" start-up calls, "), "{slowest}");
+    let slowest = text(&["report", "--slowest", "--all"], &real);
+    assert!(slowest.contains("cuInit(") && !slowest.contains("start-up"), "{slowest}");
+    // One process: its number tells nothing apart.
+    for (by, name) in [("thread", "  thread 611 (python3.12)\n"), ("stream", "  default stream\n")] {
+        let rows = text(&["report", "--by", by], &real);
+        assert!(rows.contains(name) && !rows.contains("process"), "{rows}");
+    }
+    let report = cutap(&["report", "--by", "layer"]).arg(&real).output().unwrap();
+    let notes = format!("cutap: 2 notes on calls that the run lacks: cutap report --notes {}\n", real.display());
+    assert_eq!(err(&report), notes);
+    assert!(text(&["report", "--notes"], &real).contains("\n  libc10_cuda.so\n"));
     let file = folder.join("demo.cutap");
     let recorded = cutap(&["demo", "--record"]).arg(&file).output().unwrap();
     assert!(recorded.status.success() && err(&recorded).contains("; next: cutap report --errors "), "{recorded:?}");
@@ -160,6 +192,8 @@ fn demo_and_doctor() {
     assert!(nowhere.status.success() && !err(&nowhere).contains("; next: "), "{nowhere:?}");
     assert!(text(&["explain"], &file).contains("An ignored error: cuMemAlloc_v2"));
     assert!(text(&["report", "--leaks"], &file).contains("1 MiB"));
+    // One thread: no column for it.
+    assert!(text(&["report", "--slowest"], &file).starts_with("     time     start  call\n"));
     let doctor = cutap(&["doctor"]).output().unwrap();
     assert!(doctor.status.success(), "{doctor:?}");
     assert!(out(&doctor).contains("ok       tracing "), "{doctor:?}");
@@ -195,7 +229,61 @@ fn stacks_in_reports() {
         let after = shown.lines().skip_while(|l| !l.contains(line)).nth(1).unwrap_or("");
         assert!(after.trim_start().starts_with("at "), "{question}: {shown}");
         assert!(text(&["report", "--json", question], &file).contains("\"stack\":[\"at "), "{question}");
+        let allocations = text(&["report", "--allocations"], &file);
+        assert!(
+            allocations.contains("device memory: cuMemAlloc_v2\n") && allocations.contains(" at main+"),
+            "{allocations}"
+        );
+        assert!(text(&["report", "--json", "--allocations"], &file).contains("\"stack\":[\"at "));
+        let callers = text(&["report", "--callers", "cuMemAlloc"], &file);
+        assert!(callers.contains("    code of problems\n"), "{callers}");
     }
+}
+
+/// Synchronous fills take time as copies do.
+#[test]
+fn explain_finds_fills() {
+    let folder = Folder::new("fills");
+    let Some(program) = problems(&folder) else { return };
+    let file = record(&folder, &program, "synchronous_fills");
+    let words = text(&["explain"], &file);
+    assert!(
+        words.starts_with("1. Synchronous copies and fills: cuMemsetD8_v2") && words.contains("20 calls"),
+        "{words}"
+    );
+}
+
+/// A view without data says so, and which flag of record left it out.
+#[test]
+fn empty_views() {
+    let folder = Folder::new("empty");
+    let Some(program) = problems(&folder) else { return };
+    let file = folder.join("few.cutap");
+    let args = ["record", "--sim", "-e", "cuDeviceGet", "-o"];
+    let done = cutap(&args).arg(&file).arg(&program).arg("queries").output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let filtered = "; the filter of record -e left out other calls of the program";
+    for (question, sentence) in [
+        (&["--by", "kernel"][..], "no call launched a kernel"),
+        (&["--by", "stream"], "no call named a stream"),
+        (&["--errors"], "no call failed"),
+        (&["--blocking"], "no call waited for the device"),
+        (&["--leaks"], "nothing was left: no call made memory or a handle"),
+        (&["--allocations"], "no call allocated memory"),
+    ] {
+        let shown = text(&[&["report"], question].concat(), &file);
+        assert_eq!(shown, format!("{sentence}{filtered}\n"), "{question:?}");
+    }
+    for question in [&["--slowest"][..], &["--tree"], &["--by", "function"], &["--by", "thread"]] {
+        let done = cutap(&[&["report", "-e", "cuInit"], question].concat()).arg(&file).output().unwrap();
+        assert_eq!(out(&done), "no call is in this run\n", "{question:?}");
+        assert!(err(&done).contains("nothing matched the filter cuInit"), "{done:?}");
+    }
+    // A library before the colon is not the caller.
+    let by_caller = cutap(&["report", "-e", "libmine:cuInit"]).arg(&file).output().unwrap();
+    assert!(err(&by_caller).contains("cutap report --callers FUNCTION shows who calls it"), "{by_caller:?}");
+    let refusal = cutap(&["report", "--errors", "--all"]).arg(&file).output().unwrap();
+    refused(&refusal, 125, &["--all is for --slowest"]);
 }
 
 /// Only the middle of the run is recorded.

@@ -37,12 +37,21 @@ pub struct Census {
     pub files: BTreeSet<String>,
     /// Environment variables, mappings and other calls.
     pub others: BTreeMap<&'static str, u64>,
+    /// Whether any call has a duration.
+    pub has_times: bool,
+    /// Whether opening of files was recorded.
+    pub has_opens: bool,
 }
+
+/// How all of it is recorded.
+const RECORD: &str = "cutap record -e kernel PROG keeps them";
 
 impl Census {
     /// Adds a run.
     pub fn add(&mut self, run: &Run, decoder: &Decoder) {
         for call in &run.calls {
+            self.has_times |= call.duration_ns.is_some();
+            self.has_opens |= matches!(call.action, Action::Open { .. });
             match &call.action {
                 Action::Ioctl(ioctl) if Device::of_path(&ioctl.path).is_some() => {
                     self.nodes.insert(ioctl.path.clone());
@@ -153,15 +162,20 @@ impl Census {
                 let name = if name.is_empty() { "(no table has it)" } else { name };
                 let _ = writeln!(
                     out,
-                    "{:>8} {:>7} {:>11.1}  {route:<9} {number:>#10x}  {name}",
+                    "{:>8} {:>7} {:>11}  {route:<9} {number:>#10x}  {name}",
                     count.calls,
                     count.failed,
-                    micro(count.ns)
+                    if self.has_times { format!("{:.1}", micro(count.ns)) } else { "-".to_owned() }
                 );
             }
         }
         for (what, n) in &self.others {
             let _ = writeln!(out, "{what}: {n}");
+        }
+        if self.rows.is_empty() {
+            let _ = writeln!(out, "no request went to a device node: {RECORD}, on a machine with a GPU");
+        } else if !self.has_times {
+            let _ = writeln!(out, "no times: the input has none; {RECORD}");
         }
         let _ = writeln!(out, "not understood: {}", self.unknown.len());
         for ((kind, number), n) in &self.unknown {
@@ -192,6 +206,9 @@ impl Census {
         ];
         for (kind, title) in sections {
             let _ = writeln!(out, "[{title}]");
+            if !self.rows.keys().any(|(k, _)| *k == kind) {
+                out.push_str("# none in these runs\n");
+            }
             for ((_, number), (name, _)) in self.rows.iter().filter(|((k, _), _)| *k == kind) {
                 let name = match name.as_str() {
                     "" => Nvproxy::name(kind, *number).unwrap_or("(unknown)"),
@@ -212,6 +229,11 @@ impl Census {
         self.nodes.iter().for_each(|node| put(node));
         put("[files]");
         self.files.iter().for_each(|file| put(file));
+        match (self.has_opens, self.files.is_empty()) {
+            (false, _) => put(&format!("# not known: the input has no call that opens a file; {RECORD}")),
+            (true, true) => put("# none in these runs"),
+            (true, false) => {}
+        }
         for (title, rows) in [("refused by nvproxy", refused), ("needs more than compute and utility", more)] {
             let _ = writeln!(out, "[{title}: {}]", rows.len());
             out.extend(rows);

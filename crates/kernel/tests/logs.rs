@@ -1,6 +1,8 @@
 //! Real logs through the readers and the decoder.
 
+use cutap_kernel::census::Census;
 use cutap_kernel::decode::Decoder;
+use cutap_kernel::nvproxy::Nvproxy;
 use cutap_kernel::show::text::{Style, Text};
 use cutap_kernel::{Action, Run, formats, json, show};
 use std::path::{Path, PathBuf};
@@ -95,4 +97,19 @@ fn truncated_logs() {
             }
         }
     }
+}
+
+/// A log of ioctls has no times and no files: the tables say so, and do not show zeros.
+#[test]
+fn a_census_of_ioctls_alone() {
+    let run = formats::read_file(&transcript("vecadd")).unwrap();
+    let decoder = Decoder::new(Some("580.159.04"), &run).unwrap();
+    let mut census = Census::default();
+    census.add(&run, &decoder);
+    let text = census.text();
+    assert!(text.contains("     191       0           -                  0x2a  NV_ESC_RM_CONTROL\n"), "{text}");
+    assert!(text.contains("\nno times: the input has none; cutap record -e kernel PROG keeps them\n"), "{text}");
+    let list = census.allow_list(Nvproxy::of(decoder.driver()));
+    assert!(list.contains("[modeset commands]\n# none in these runs\n"), "{list}");
+    assert!(list.contains("[files]\n# not known: the input has no call that opens a file; "), "{list}");
 }

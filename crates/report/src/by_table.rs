@@ -12,12 +12,22 @@ use std::io;
 pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
     let mut table = Table::new(CallStats::headings(View::Table), Styles::new(colour), out);
     table.head(word(tables.by()))?;
-    for row in tables.rows() {
+    let rows = tables.rows();
+    let process = only_process(&rows).filter(|_| matches!(tables.by(), By::Thread | By::Stream)).unwrap_or_default();
+    for row in &rows {
         let tag = row.label.as_ref().map(|label| label.tag()).unwrap_or_default();
-        table.row(&row.sums.cells(View::Table, tables.all_self_ns()), 0, &row.name, &tag)?;
+        let name = row.name.strip_prefix(&process).unwrap_or(&row.name);
+        table.row(&row.sums.cells(View::Table, tables.all_self_ns()), 0, name, &tag)?;
         row.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
     }
     Ok(())
+}
+
+/// `process 7 `, if all names begin with it: it tells nothing apart.
+fn only_process(rows: &[Row]) -> Option<String> {
+    let mut words = rows.first()?.name.split(' ');
+    let process = format!("{} {} ", words.next()?, words.next()?);
+    (process.starts_with("process ") && rows.iter().all(|row| row.name.starts_with(&process))).then_some(process)
 }
 
 /// Writes one JSON object a row.

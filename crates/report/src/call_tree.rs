@@ -22,6 +22,11 @@ pub struct CallTree {
     functions: Vec<Option<FunctionOf>>,
     /// Statuses other than 0, by node.
     failed: HashMap<(u32, i32), u64>,
+    /// Whether nodes below the program are objects that make the outermost calls.
+    by_object: bool,
+    objects: Vec<Arc<str>>,
+    /// The node of each object.
+    of_object: HashMap<Arc<str>, u32>,
 }
 
 /// A function, and the instance that its calls went to.
@@ -35,11 +40,21 @@ struct Node {
     /// The function and the node that were looked up below it last.
     last: (u32, u32),
     sums: CallStats,
+    /// The object that makes the outermost call.
+    from: Option<u32>,
 }
 
 impl Default for CallTree {
     fn default() -> CallTree {
-        CallTree { nodes: vec![Node::default()], below: HashMap::new(), functions: Vec::new(), failed: HashMap::new() }
+        CallTree {
+            nodes: vec![Node::default()],
+            below: HashMap::new(),
+            functions: Vec::new(),
+            failed: HashMap::new(),
+            by_object: false,
+            objects: Vec::new(),
+            of_object: HashMap::new(),
+        }
     }
 }
 
@@ -51,6 +66,8 @@ pub struct Chain {
     pub sums: CallStats,
     /// How often each status other than 0 was returned: its name or number.
     pub failed: Vec<(String, u64)>,
+    /// The object that makes the outermost call, if that was asked for and is known.
+    pub from: Option<Arc<str>>,
 }
 
 /// All paths, and their labels.
@@ -63,6 +80,11 @@ pub struct CallPaths {
 }
 
 impl CallTree {
+    /// A tree that distinguishes paths by the object that makes the outermost call.
+    pub fn by_object() -> CallTree {
+        CallTree { by_object: true, ..CallTree::default() }
+    }
+
     /// The paths by label. Paths with equal labels are merged.
     pub fn chains(&self) -> CallPaths {
         let (mut labels, mut numbers) = (Vec::new(), HashMap::new());
@@ -79,13 +101,13 @@ impl CallTree {
         }
         // The node above has a smaller number.
         let mut ways: Vec<Vec<u32>> = vec![Vec::new()];
-        let mut merged: HashMap<Vec<u32>, (CallStats, HashMap<String, u64>)> = HashMap::new();
+        let mut merged: HashMap<(Vec<u32>, Option<u32>), (CallStats, HashMap<String, u64>)> = HashMap::new();
         for node in self.nodes.iter().skip(1) {
             let mut way = ways[node.above as usize].clone();
             // A node without a shown call is left out of the paths below it.
-            if node.sums.calls > 0 {
+            if node.sums.calls > 0 && node.depth > 0 {
                 way.push(of_function[node.function as usize]);
-                merged.entry(way.clone()).or_default().0.merge(&node.sums);
+                merged.entry((way.clone(), node.from)).or_default().0.merge(&node.sums);
             }
             ways.push(way);
         }
@@ -93,14 +115,16 @@ impl CallTree {
             let function = self.functions[self.nodes[*node as usize].function as usize].as_ref();
             let name = function.and_then(|(function, _)| function.status_name(*status));
             let name = name.map_or_else(|| status.to_string(), str::to_owned);
-            if let Some((_, failed)) = merged.get_mut(&ways[*node as usize]) {
+            let key = (ways[*node as usize].clone(), self.nodes[*node as usize].from);
+            if let Some((_, failed)) = merged.get_mut(&key) {
                 *failed.entry(name).or_default() += count;
             }
         }
-        let chain = |(labels, (sums, failed)): (Vec<u32>, (CallStats, HashMap<String, u64>))| {
+        let chain = |((labels, from), (sums, failed)): ((Vec<u32>, Option<u32>), (CallStats, HashMap<String, u64>))| {
             let mut failed: Vec<(String, u64)> = failed.into_iter().collect();
             failed.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-            Chain { labels, sums, failed }
+            let from = from.and_then(|n| self.objects.get(n as usize)).cloned();
+            Chain { labels, sums, failed, from }
         };
         CallPaths { chains: merged.into_iter().map(chain).collect(), labels }
     }
@@ -127,7 +151,8 @@ impl CallSink for CallTree {
             None if next >= MOST || depth > DEEPEST => return place,
             None => {
                 self.below.insert((place, key), next as u32);
-                self.nodes.push(Node { above: place, depth, function: key, ..Node::default() });
+                let from = self.nodes[place as usize].from;
+                self.nodes.push(Node { above: place, depth, function: key, from, ..Node::default() });
                 if key as usize >= self.functions.len() {
                     self.functions.resize(key as usize + 1, None);
                 }
@@ -136,6 +161,21 @@ impl CallSink for CallTree {
             }
         };
         self.nodes[place as usize].last = (key, node);
+        node
+    }
+
+    fn wants_callers(&self) -> bool {
+        self.by_object
+    }
+
+    fn called_from(&mut self, object: &Arc<str>) -> u32 {
+        if let Some(node) = self.of_object.get(object) {
+            return *node;
+        }
+        let node = self.nodes.len() as u32;
+        self.nodes.push(Node { from: Some(self.objects.len() as u32), ..Node::default() });
+        self.objects.push(object.clone());
+        self.of_object.insert(object.clone(), node);
         node
     }
 

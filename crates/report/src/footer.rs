@@ -66,11 +66,34 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
 /// Calls that cutap caused and does not show: nothing is missing because of them.
 const CAUSED: [usize; 2] = [diagnostic::FOOTPRINT, diagnostic::PARAMETERS_ASKED];
 
-/// The lines that tell what a sum of calls lacks.
-pub fn end_notes(end: &End) -> Vec<String> {
+/// Without the calls that cutap caused.
+fn without_caused(end: &End) -> End {
     let mut end = end.clone();
     end.counts.retain(|count| !CAUSED.contains(&count.reason));
-    let end = &end;
+    end
+}
+
+/// The notes of [`end_notes`] that each answer needs: lost calls, an empty run, times without recording. Then the number
+/// of the others.
+pub fn important_notes(end: &End) -> (Vec<String>, usize) {
+    let end = &without_caused(end);
+    let mut lines = Vec::new();
+    losses(end, &mut lines);
+    let lost = end.counts.iter().filter(|count| count.is_loss());
+    lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    never_began(end, &mut lines);
+    lines.extend(unseen_lines(end));
+    lines.extend(switched_lines(end));
+    running(end, &mut lines);
+    let all = end_notes(end).iter().filter(|line| !line.starts_with("  ")).count();
+    let others = all.saturating_sub(lines.len());
+    (lines, others)
+}
+
+/// The lines that tell what a sum of calls lacks.
+pub fn end_notes(end: &End) -> Vec<String> {
+    let end = &without_caused(end);
     let mut lines = Vec::new();
     missing(end, &mut lines);
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
@@ -171,12 +194,22 @@ fn nothing_matched(filtered: &Filtered) -> Option<String> {
     }
     let text = &filtered.text;
     let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
-    let near: String = near.collect();
+    let mut near: String = near.collect();
+    if names_library(text) {
+        near += "; LIBRARY:FUNCTION means the library that has the function: cutap report --callers FUNCTION shows who \
+                 calls it";
+    }
     Some(match filtered.filtered_out {
         0 => format!("nothing matched the filter {text}: no such call was reached{near}"),
         1 => format!("nothing matched the filter {text}; 1 call was seen and left out{near}"),
         n => format!("nothing matched the filter {text}; {n} calls were seen and left out{near}"),
     })
+}
+
+/// Whether a term of a filter is a function of a library; users also write the library that calls.
+fn names_library(filter: &str) -> bool {
+    let terms = filter.split(|c: char| ",&! ".contains(c));
+    terms.filter_map(|term| term.split_once(':')).any(|(library, _)| library.starts_with("lib"))
 }
 
 /// The runtimes that were seen, and the functions that static copies do not report.

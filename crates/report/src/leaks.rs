@@ -319,6 +319,11 @@ impl Leaks {
         groups
     }
 
+    /// Whether any resource was made.
+    pub fn has_made(&self) -> bool {
+        !self.ways.is_empty()
+    }
+
     /// Resources that were made while `MOST` were alive, and are in no group.
     pub fn beyond(&self) -> u64 {
         self.beyond

@@ -42,7 +42,8 @@ impl PathTree {
 
     /// The paths that end in a function whose name matches, from there up. `None` if there is no such call.
     pub fn up(chains: &CallPaths, matches: &dyn Fn(&str) -> bool) -> Option<PathTree> {
-        let mut root = Branch::default();
+        let (mut root, mut labels) = (Branch::default(), texts(chains));
+        let mut objects: BTreeMap<&str, u32> = BTreeMap::new();
         let is_meant = |chain: &&Chain| {
             let last = chain.labels.last().and_then(|l| chains.labels.get(*l as usize));
             last.is_some_and(|label| matches(&label.name))
@@ -50,19 +51,19 @@ impl PathTree {
         for chain in chains.chains.iter().filter(is_meant) {
             // Each caller gets the time of the calls that it causes.
             let mut branch = &mut root;
-            for label in chain.labels.iter().rev() {
+            let object = chain.from.as_deref().map(|from| {
+                *objects.entry(from).or_insert_with(|| {
+                    labels.push(format!("code of {from}"));
+                    labels.len() as u32 - 1
+                })
+            });
+            for label in chain.labels.iter().rev().chain(&object) {
                 branch = branch.below.entry(*label).or_default();
                 branch.sums.merge(&chain.sums);
             }
         }
         let all_ns = root.below.values().map(|b| b.sums.total_ns).sum();
-        (!root.below.is_empty()).then(|| PathTree {
-            labels: texts(chains),
-            root,
-            all_ns,
-            reversed: true,
-            rows: Rows::default(),
-        })
+        (!root.below.is_empty()).then(|| PathTree { labels, root, all_ns, reversed: true, rows: Rows::default() })
     }
 
     /// Writes these rows only.

@@ -41,6 +41,9 @@ pub const WORDS: [(&str, By); 8] = [
     ("stream", By::Stream),
 ];
 
+/// The sentence for a run without calls.
+pub(crate) const NO_CALL: &str = "no call is in this run";
+
 /// The row of launches without a kernel name.
 const NOT_KNOWN: &str = "(kernel not known)";
 
@@ -91,6 +94,16 @@ impl Tables {
     /// What the rows are for.
     pub fn by(&self) -> By {
         self.by
+    }
+
+    /// The sentence for a table without rows.
+    pub fn nothing(&self) -> Option<&'static str> {
+        let is_empty = self.functions.is_empty() && self.threads.is_empty() && self.kernels.is_empty();
+        (is_empty && self.named.is_empty()).then_some(match self.by {
+            By::Kernel => "no call launched a kernel",
+            By::Stream => "no call named a stream",
+            _ => NO_CALL,
+        })
     }
 
     /// Time in all calls. Each moment of a thread counts once.

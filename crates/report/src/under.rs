@@ -31,7 +31,7 @@ pub fn is_meant(function: &str, name: &str) -> bool {
 impl CallSink for UnderCalls<'_> {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
         if place & INSIDE == 0 && !is_meant(self.function, function.shown()) {
-            return 0;
+            return place;
         }
         self.sink.enter(place & !INSIDE, function) | INSIDE
     }
@@ -42,6 +42,14 @@ impl CallSink for UnderCalls<'_> {
             let place = place & !INSIDE;
             self.sink.exit(&FinishedCall { place, function, thread, took_ns, inside_ns, result, state, late });
         }
+    }
+
+    fn wants_callers(&self) -> bool {
+        self.sink.wants_callers()
+    }
+
+    fn called_from(&mut self, object: &Arc<str>) -> u32 {
+        self.sink.called_from(object)
     }
 
     fn wants_launches(&self) -> bool {

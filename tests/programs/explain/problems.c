@@ -17,7 +17,7 @@ static int call(const char *name, uintptr_t a, uintptr_t b, uintptr_t c, uintptr
     return f(a, b, c, d);
 }
 
-enum { LARGE = 128 << 10, SMALL = 16 };
+enum { LARGE = 128 << 10, SMALL = 16, HUGE = 32 << 20 };
 
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -40,9 +40,9 @@ int main(int argc, char **argv) {
         if (is("sync_in_loop")) call("cuStreamSynchronize", stream, 0, 0, 0);
         if (is("pageable_copies")) call("cuMemcpyHtoDAsync_v2", memory, (uintptr_t)pageable, LARGE, stream);
         if (is("pageable_copies_ok")) call("cuMemcpyHtoDAsync_v2", memory, pinned, LARGE, stream);
+        if (is("small_copies_ok")) call("cuMemcpyHtoD_v2", memory, (uintptr_t)pageable, LARGE, 0);
         for (int m = 0; m < 4; m++) {
             if (is("small_copies")) call("cuMemcpyHtoD_v2", memory, (uintptr_t)pageable, SMALL, 0);
-            if (is("small_copies_ok")) call("cuMemcpyHtoD_v2", memory, (uintptr_t)pageable, LARGE, 0);
             if (is("queries")) call("cuDeviceGetAttribute", (uintptr_t)&many[0], 16, device, 0);
         }
         if (is("allocation_churn") || is("allocation_churn_ok")) call("cuMemAlloc_v2", (uintptr_t)&many[n], LARGE, 0, 0);
@@ -53,6 +53,19 @@ int main(int argc, char **argv) {
     for (int n = 0; n < 50; n++) {
         if (is("allocation_churn_ok")) call("cuMemFree_v2", many[n], 0, 0, 0);
         if (is("recreated_objects_ok")) call("cuEventDestroy_v2", many[n], 0, 0, 0);
+    }
+    // More time than a few small copies take on any machine.
+    if (is("synchronous_copies") || is("synchronous_copies_ok") || is("synchronous_fills")) {
+        uintptr_t huge = 0, from = 0;
+        call("cuMemAlloc_v2", (uintptr_t)&huge, HUGE, 0, 0);
+        if (!is("synchronous_copies_ok")) from = (uintptr_t)calloc(1, HUGE);
+        else call("cuMemAllocHost_v2", (uintptr_t)&from, HUGE, 0, 0);
+        for (int n = 0; n < 20; n++) {
+            if (is("synchronous_copies")) call("cuMemcpyHtoD_v2", huge, from, HUGE, 0);
+            if (is("synchronous_copies_ok")) call("cuMemcpyHtoDAsync_v2", huge, from, HUGE, stream);
+            if (is("synchronous_fills")) call("cuMemsetD8_v2", huge, n, HUGE, 0);
+        }
+        call("cuMemFree_v2", huge, 0, 0, 0);
     }
     if (is("ignored_error") || is("ignored_error_ok")) {
         uintptr_t none = 0, text = 0;

@@ -1,19 +1,22 @@
 //! `cutap explain`: likely problems of a recording or a run directory, the worst first. It only reads.
 
 use crate::args::{FilterArgs, InputArgs, JsonArgs};
-use crate::input::{readable, whole};
+use crate::input::{readable, say_notes, whole};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_events;
 use crate::stdout::written;
-use cutap_collect::{Result, filter, say, scan_executables};
-use cutap_report::{Explain, end_line, end_notes};
+use cutap_collect::{Result, filter, scan_executables};
+use cutap_report::{Explain, end_line};
 use std::io::{self, BufWriter, Write};
 
 #[derive(Debug, clap::Args)]
 pub struct ExplainArgs {
     #[command(flatten)]
     filter: FilterArgs,
+    /// Also findings that take less than 0.1 % of the time, and more than ten
+    #[arg(short, long)]
+    all: bool,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -34,14 +37,14 @@ impl ExplainArgs {
         let done = match json {
             true => {
                 scan_executables(&mut end);
-                explain.write_json(&mut out).and_then(|()| end_line(&end, &mut out))
+                explain.write_json(self.all, &mut out).and_then(|()| end_line(&end, &mut out))
             }
-            false => explain.write_text(&mut out),
+            false => explain.write_text(&run.display().to_string(), self.all, &mut out),
         };
         written(done.and_then(|()| out.flush()))?;
         if !json {
             // What was not recorded cannot be explained.
-            end_notes(&end).iter().take(3).for_each(|note| say(note));
+            say_notes(&run, &end);
         }
         whole(&run, end.recording.clone(), end.damage())
     }

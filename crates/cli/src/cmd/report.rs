@@ -2,15 +2,15 @@
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
 use crate::args::{FilterArgs, InputArgs, JsonArgs};
-use crate::input::{readable, say_counted, whole};
+use crate::input::{readable, say_counted, say_notes, whole};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
-use cutap_collect::{Error, Result, colour, filter, say, scan_executables};
+use cutap_collect::{Error, Result, colour, filter, scan_executables};
 use cutap_report::{
-    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, end_notes, write_csv,
+    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, write_csv,
 };
 use cutap_trace::{Aggregator, End, Event, EventReader, Filter, ReaderOptions};
 use std::fmt::{self, Debug, Formatter};
@@ -35,6 +35,9 @@ pub struct Report {
     /// Only N levels of a tree
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
+    /// Also the start-up calls of --slowest: of cuInit, contexts, look-ups
+    #[arg(short, long)]
+    all: bool,
     /// Comma-separated values instead of text
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -104,7 +107,7 @@ impl FromArgMatches for Question {
 impl Report {
     /// Answers on standard output.
     pub fn run(self) -> Result<()> {
-        let Report { question, filter: wanted, under, sort, top, depth, csv, notes, json, input } = self;
+        let Report { question, filter: wanted, under, sort, top, depth, all, csv, notes, json, input } = self;
         let (json, run, filter) = (json.json, input.run, filter(wanted.text().as_deref())?);
         readable(&run)?;
         let mut report = (question.report.new)(&question.value);
@@ -116,6 +119,10 @@ impl Report {
                 None => format!("--sort and --top are for --by, --tree and --callers; leave them out with --{flag}"),
             };
             return Err(Error::own(sentence));
+        }
+        if all && !report.all() {
+            let flag = question.report.flag;
+            return Err(Error::own(format!("--all is for --slowest; leave it out with --{flag}")));
         }
         let progress = Progress::reading(&run);
         let mut end = read(&mut *report, &run, filter, under.as_deref())?;
@@ -194,8 +201,18 @@ fn read_stacks(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter
     let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
     if !reader.opened().keeps_no_stacks() {
         reader.poll(true, &mut |event| sink.event(event))?;
+        reader.end().unfinished.into_iter().for_each(|exit| sink.event(&Event::Exit(exit)));
     }
     Ok(())
+}
+
+/// What may be the reason for an empty answer; a filter without a match has a note.
+fn why_nothing(end: &End) -> String {
+    match &end.filtered {
+        Some(filtered) if filtered.shown > 0 => format!("; only calls of the filter {} were read", filtered.text),
+        None if end.unseen.by_filter => "; the filter of record -e left out other calls of the program".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Writes the answer, and what is missing from it.
@@ -206,13 +223,17 @@ fn write(report: &dyn cutap_report::Report, run: &Path, end: &End, json: bool, o
         scan_executables(&mut end);
         return end_line(&end, out);
     }
-    report.write_text(end, colour(), out)?;
-    if report.has_times() {
+    let nothing = report.nothing();
+    match nothing {
+        Some(sentence) => writeln!(out, "{sentence}{}", why_nothing(end))?,
+        None => report.write_text(end, colour(), out)?,
+    }
+    if nothing.is_none() && report.has_times() {
         writeln!(out, "times are host times: a launch returns before its kernel has run")?;
     }
     out.flush()?;
     if report.has_notes() {
-        end_notes(end).iter().for_each(|note| say(note));
+        say_notes(run, end);
         if !report.has_counted() {
             say_counted(run, end);
         }

@@ -5,6 +5,7 @@
 
 use super::answers;
 use super::copy::Pages;
+use super::pieces::Pieces;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
 use crate::start;
@@ -13,8 +14,7 @@ use crate::thread::block::ThreadState;
 use crate::thread::record;
 use cutap_calls::kernel::{Follow, Inner, Owner, class_size, pointers, uvm_size};
 use cutap_wire::diagnostic;
-use cutap_wire::memory::{HEAD, MOST, about, what};
-use cutap_wire::record::kind;
+use cutap_wire::memory::{MOST, what};
 
 /// Bytes that are kept of one call, before it and after it.
 const TOTAL: usize = 256 << 10;
@@ -59,7 +59,7 @@ pub fn before(frame: &mut Frame) -> bool {
     if let Some(b) = record::of(frame) {
         let mut kept = Kept::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
-            kept.put(what::FILE, fd as usize, file);
+            kept.pieces.own(what::FILE, fd as u64, file);
         }
         if let Some(ioctl) = &ioctl {
             kept.ioctl(ioctl);
@@ -69,7 +69,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
     if let Some(b) = record::of(frame) {
-        Kept::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as usize, &[]);
+        Kept::new(b, frame, what::ANSWERED).pieces.own::<u8>(what::ANSWERED, status as u64, &[]);
     }
     false
 }
@@ -92,7 +92,7 @@ pub fn after(frame: &mut Frame) {
         && let Some(errno) = sys::libc::errno_location()
     {
         // SAFETY: libc's own variable of this thread.
-        kept.put(what::ERRNO, unsafe { *errno() } as usize, &[]);
+        kept.pieces.own::<u8>(what::ERRNO, unsafe { *errno() } as u64, &[]);
     }
 }
 
@@ -117,9 +117,7 @@ fn file_of(fd: i32, to: &mut [u8; PATH]) -> &[u8] {
 
 /// What is being kept.
 struct Kept<'a> {
-    b: &'a mut ThreadState,
-    at: usize,
-    number: u32,
+    pieces: Pieces<'a>,
     what: u8,
     left: usize,
     pages: Pages,
@@ -129,38 +127,7 @@ impl Kept<'_> {
     fn new<'a>(b: &'a mut ThreadState, frame: &Frame, what: u8) -> Kept<'a> {
         let at = frame.stack as usize;
         let pages = Pages::new(at, &mut b.stack);
-        Kept { b, at, number: frame.number, what, left: TOTAL, pages }
-    }
-
-    /// One piece whose bytes are here.
-    fn put(&mut self, what: u8, address: usize, bytes: &[u8]) {
-        self.piece(what, address, bytes.len(), |to| {
-            // SAFETY: as many bytes as the record has room for.
-            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
-            bytes.len()
-        });
-    }
-
-    /// A record; `fill` writes so many bytes and says how many there are.
-    fn piece(&mut self, what: u8, address: usize, len: usize, fill: impl FnOnce(*mut u8) -> usize) -> usize {
-        let words = HEAD + len.div_ceil(8);
-        // SAFETY: the record has that many words; no byte of them is left as it was before.
-        let done = record::about_with(self.b, self.at, kind::MEMORY, self.number, words as u32, |to| unsafe {
-            if words > HEAD {
-                to.word(words - 1, 0);
-            }
-            let kept = fill(to.at.add(HEAD).cast());
-            for n in HEAD + kept.div_ceil(8)..words {
-                to.word(n, 0);
-            }
-            to.word(1, address as u64);
-            to.word(2, about(what, kept, len));
-            kept
-        });
-        if done.is_none() {
-            start::count(diagnostic::MEMORY_NOT_KEPT, 1);
-        }
-        done.unwrap_or(0)
+        Kept { pieces: Pieces { b, at, number: frame.number }, what, left: TOTAL, pages }
     }
 
     /// The program's memory, in pieces.
@@ -176,7 +143,8 @@ impl Kept<'_> {
         while done < len {
             let (from, part) = (address.wrapping_add(done), (len - done).min(MOST));
             // SAFETY: as many bytes as the record has room for.
-            let read = self.piece(self.what, from, part, |to| unsafe { pages.copy(from, to, part) });
+            let read =
+                self.pieces.write(self.what, from as u64, part, part, |to| unsafe { pages.copy(from, to, part) });
             done += part;
             if read < part {
                 return;

@@ -10,6 +10,7 @@ pub mod kernels;
 pub mod launch;
 mod logs;
 mod payload;
+pub mod pieces;
 pub mod plan;
 mod steps;
 

@@ -4,6 +4,7 @@
 
 use super::commands::Commands;
 use super::{callers, memory};
+use crate::capture::pieces::Pieces;
 use crate::loader::objects::Object;
 use crate::slots::table;
 use crate::slots::thunks_x86_64::Frame;
@@ -16,9 +17,8 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use cutap_calls::generated::submission::{DESCRIPTOR_BYTES, USERD_PUT};
 use cutap_wire::diagnostic;
-use cutap_wire::memory::{HEAD, MOST, about, what};
+use cutap_wire::memory::{MOST, what};
 use cutap_wire::names::{Name, kind as names_kind, shape};
-use cutap_wire::record::kind;
 use cutap_wire::submission::{FUNCTION, Submission, WORDS, flag};
 
 /// Channels at most.
@@ -196,10 +196,10 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     let at = &raw const words as usize;
     let call = OpenCall { number: 0, slot, frame: at, reported: 0 };
     let Some(number) = record::enter(b, call, frame.caller, [&words]) else { return };
-    let mut kept = Kept { b, at, number, left };
+    let mut kept = Kept { pieces: Pieces { b, at, number }, left };
     let bytes = channel.classes;
-    kept.own(what::CLASSES, 0, &bytes);
-    let Some((_, host)) = channel.host else { return record::exit(kept.b, at, number, &[0]) };
+    kept.pieces.own(what::CLASSES, 0, &bytes);
+    let Some((_, host)) = channel.host else { return record::exit(kept.pieces.b, at, number, &[0]) };
     let mut classes = channel.classes;
     let mut commands = Commands::new(&mut classes);
     for n in 0..count {
@@ -211,7 +211,7 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
             start::count(diagnostic::SUBMISSION_NOT_READ, 1);
             break;
         }
-        kept.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
+        kept.pieces.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
         let [low, high] = entry;
         let (from, length) =
             (u64::from(low & !3) | u64::from(high & 0xff) << 32, (high >> 10 & 0x1f_ffff) as usize * 4);
@@ -221,58 +221,17 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     for at in commands.sent() {
         kept.memory(what::DESCRIPTOR, *at, DESCRIPTOR_BYTES as usize, |_| {});
     }
-    record::exit(kept.b, at, number, &[0]);
+    record::exit(kept.pieces.b, at, number, &[0]);
     channel.classes = classes;
 }
 
 /// What is being kept of one call.
 struct Kept<'a> {
-    b: &'a mut ThreadState,
-    at: usize,
-    number: u32,
+    pieces: Pieces<'a>,
     left: &'a mut usize,
 }
 
 impl Kept<'_> {
-    /// One piece; `fill` writes so many bytes and answers how many there are.
-    fn piece(
-        &mut self,
-        what: u8,
-        address: u64,
-        len: usize,
-        meant: usize,
-        fill: impl FnOnce(*mut u8) -> usize,
-    ) -> usize {
-        let words = HEAD + len.div_ceil(8);
-        // SAFETY: the record has that many words; no byte of them is left as it was before.
-        let done = record::about_with(self.b, self.at, kind::MEMORY, self.number, words as u32, |to| unsafe {
-            if words > HEAD {
-                to.word(words - 1, 0);
-            }
-            let kept = fill(to.at.add(HEAD).cast());
-            for n in HEAD + kept.div_ceil(8)..words {
-                to.word(n, 0);
-            }
-            to.word(1, address);
-            to.word(2, about(what, kept, meant));
-            kept
-        });
-        if done.is_none() {
-            start::count(diagnostic::MEMORY_NOT_KEPT, 1);
-        }
-        done.unwrap_or(0)
-    }
-
-    /// Words that are here.
-    fn own(&mut self, what: u8, address: u64, words: &[u32]) {
-        let len = size_of_val(words);
-        self.piece(what, address, len, len, |to| {
-            // SAFETY: as many bytes as the record has room for.
-            unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), to, len) };
-            len
-        });
-    }
-
     /// What a GPU has at an address. `read` is given each word.
     fn memory(
         &mut self,
@@ -293,7 +252,7 @@ impl Kept<'_> {
             let host = unsafe { memory::host(at) };
             let (host, there) = host.unwrap_or((0, 0));
             let part = (kept - done).min(MOST).min(usize::try_from(there).unwrap_or(usize::MAX));
-            let got = self.piece(what, at, part, len - done, |to| {
+            let got = self.pieces.write(what, at, part, len - done, |to| {
                 // SAFETY: as many bytes as the record has room for; under the lock.
                 let got = unsafe { memory::copy(host, to, part) };
                 // SAFETY: they were just written, in words of eight bytes.

@@ -95,8 +95,15 @@ impl<'a> Diff<'a> {
             || self.times && slower(a, b).is_some()
     }
 
-    /// Writes the differences for people.
-    pub fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
+    /// Writes the differences for people. `names` are those of the runs.
+    pub fn write_text(&self, names: [&str; 2], out: &mut dyn io::Write) -> io::Result<()> {
+        if !self.is_empty() {
+            for (letter, name, run) in [("A", names[0], self.a), ("B", names[1], self.b)] {
+                let of: u64 = run.functions.values().map(|sums| sums.calls).sum();
+                writeln!(out, "{letter} is {name}: {} of {} functions", calls(of), run.functions.len())?;
+            }
+            writeln!(out, "- only in A   + only in B   ~ in both, A -> B\n")?;
+        }
         for label in &self.labels {
             match (self.a.functions.get(*label), self.b.functions.get(*label)) {
                 (Some(a), None) => writeln!(out, "- {}: {}, only in A", label.text(), calls(a.calls))?,
@@ -111,7 +118,9 @@ impl<'a> Diff<'a> {
                 "no difference in the calls, errors and arguments of {} functions",
                 self.a.functions.len()
             ),
+            (1, false) => writeln!(out, "1 function differs; --times compares times too"),
             (n, false) => writeln!(out, "{n} functions differ; --times compares times too"),
+            (1, true) => writeln!(out, "1 function differs"),
             (n, true) => writeln!(out, "{n} functions differ"),
         }
     }
@@ -122,24 +131,24 @@ impl<'a> Diff<'a> {
             [("calls", a.calls, b.calls), ("errors", a.errors, b.errors), ("unfinished", a.open, b.open)]
         {
             if a != b {
-                parts.push(format!("{what} {a} -> {b}"));
+                parts.push(format!("{what} {a} -> {b} ({:+})", i128::from(b) - i128::from(a)));
             }
         }
         if let Some((from, to)) = slower(a, b).filter(|_| self.times) {
-            parts.push(format!("time {} -> {}", time(from), time(to)));
+            let sign = if to > from { '+' } else { '-' };
+            parts.push(format!("time {} -> {} ({sign}{})", time(from), time(to), time(from.abs_diff(to))));
         }
         let (only_a, only_b) = (only_in(a, b), only_in(b, a));
         if parts.is_empty() {
-            parts.push("arguments".to_owned());
+            parts.push(format!("{}, with other arguments", calls(a.calls)));
         }
         writeln!(out, "~ {}: {}", label.text(), parts.join(", "))?;
-        for (sign, only) in [("-", &only_a), ("+", &only_b)] {
+        for (sign, letter, only) in [("-", "A", &only_a), ("+", "B", &only_b)] {
             for (arguments, count) in only.iter().take(PRINTED) {
-                let times = if *count == 1 { String::new() } else { format!(" ×{count}") };
-                writeln!(out, "    {sign} ({arguments}){times}")?;
+                writeln!(out, "    {sign} {} more in {letter}: ({arguments})", calls(*count))?;
             }
             if only.len() > PRINTED {
-                writeln!(out, "    {sign} and {} more", only.len() - PRINTED)?;
+                writeln!(out, "    {sign} and {} other lists of arguments", only.len() - PRINTED)?;
             }
         }
         Ok(())

@@ -89,7 +89,7 @@ impl Rule for AllocationChurn {
         }
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, _: u64) -> Vec<Finding> {
         let is_habit = |p: &Pieces| p.made >= FEWEST && p.freed * 5 >= p.made * 4 && p.most * 4 <= p.made;
         let found = self.places.iter().filter(|(_, (_, pieces))| is_habit(pieces));
         found.map(|(place, (site, pieces))| finding(place.1, site, pieces)).collect()
@@ -109,5 +109,6 @@ fn finding(size: u64, site: &Site, pieces: &Pieces) -> Finding {
         )],
         site: site.clone(),
         advice: "Allocate once and reuse the memory, or use a pool: cudaMallocAsync and cudaFreeAsync.",
+        others: (0, 0),
     }
 }

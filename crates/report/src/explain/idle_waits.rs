@@ -80,7 +80,7 @@ impl Rule for IdleWaits {
         }
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, _: u64) -> Vec<Finding> {
         let found = self.places.values().filter(|(_, waits)| waits.idle >= FEWEST);
         found.map(|(site, waits)| finding(site, waits)).collect()
     }
@@ -99,5 +99,6 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         )],
         site: site.clone(),
         advice: "Leave such waits out: wait once, after the last work that is needed.",
+        others: (0, 0),
     }
 }

@@ -61,7 +61,7 @@ impl Rule for IgnoredError {
         }
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, _: u64) -> Vec<Finding> {
         self.places.iter().map(|((_, status), (site, ignored))| finding(status, site, ignored)).collect()
     }
 }
@@ -76,5 +76,6 @@ fn finding(status: &str, site: &Site, ignored: &Ignored) -> Finding {
         evidence: vec![format!("It failed {times}, and the thread went on with {}.", ignored.next)],
         site: site.clone(),
         advice: "Check the result of each call. Later results may be wrong, and later errors may come from this one.",
+        others: (0, 0),
     }
 }

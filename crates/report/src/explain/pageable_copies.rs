@@ -42,7 +42,7 @@ impl Rule for PageableCopies {
         sums.ns += seen.took_ns();
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, _: u64) -> Vec<Finding> {
         let found = self.places.values().filter(|(_, copies)| copies.calls >= FEWEST);
         found.map(|(site, copies)| finding(site, copies)).collect()
     }
@@ -57,5 +57,6 @@ fn finding(site: &Site, copies: &Copies) -> Finding {
         evidence: vec![format!("{} copies of {} in all", copies.calls, bytes(copies.bytes))],
         site: site.clone(),
         advice: "Allocate the host memory with cudaMallocHost, or register it with cudaHostRegister.",
+        others: (0, 0),
     }
 }

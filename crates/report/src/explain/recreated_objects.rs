@@ -86,7 +86,7 @@ impl Rule for RecreatedObjects {
         }
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, _: u64) -> Vec<Finding> {
         let is_habit = |o: &Objects| o.made >= FEWEST && o.destroyed * 5 >= o.made * 4 && o.most * 4 <= o.made;
         let found = self.places.iter().filter(|(_, (_, objects))| is_habit(objects));
         found.map(|(place, (site, objects))| finding(place.1, site, objects)).collect()
@@ -105,5 +105,6 @@ fn finding(kind: &str, site: &Site, objects: &Objects) -> Finding {
         )],
         site: site.clone(),
         advice: "Make such objects once and reuse them.",
+        others: (0, 0),
     }
 }

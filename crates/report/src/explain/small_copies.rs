@@ -44,7 +44,7 @@ impl Rule for SmallCopies {
         sums.ns += seen.took_ns();
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, _: u64) -> Vec<Finding> {
         let found = self.places.values().filter(|(_, copies)| copies.calls >= FEWEST);
         found.map(|(site, copies)| finding(site, copies)).collect()
     }
@@ -60,5 +60,6 @@ fn finding(site: &Site, copies: &Copies) -> Finding {
         evidence: vec![format!("{} copies of {mean} on average, {} in all", copies.calls, bytes(copies.bytes))],
         site: site.clone(),
         advice: "Gather the data in one buffer and copy it at once, or use cudaMemcpy2D for rows.",
+        others: (0, 0),
     }
 }

@@ -53,7 +53,7 @@ impl Rule for SyncInLoop {
         sums.useful += u64::from(work > 0);
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, _: u64) -> Vec<Finding> {
         let is_loop = |w: &Waits| w.calls >= FEWEST && w.useful * 5 >= w.calls * 4 && w.work <= WORK * w.calls;
         let found = self.places.values().filter(|(_, waits)| is_loop(waits));
         found.map(|(site, waits)| finding(site, waits)).collect()
@@ -74,5 +74,6 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         ],
         site: site.clone(),
         advice: "Wait once after the loop, or let streams and events order the work; check results in batches.",
+        others: (0, 0),
     }
 }

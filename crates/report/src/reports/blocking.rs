@@ -66,20 +66,19 @@ impl Report for Waits {
         true
     }
 
+    fn nothing(&self) -> Option<&'static str> {
+        groups(&self.0.chains()).is_empty().then_some("no call waited for the device")
+    }
+
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let paths = self.0.chains();
         let groups = groups(&paths);
-        if groups.is_empty() {
-            writeln!(out, "no call that is known to block the host")?;
-        }
         let headings = CallStats::headings(View::Blocking);
         // The calls around it are below its name.
         let indent = headings.iter().map(|h| h.width + 1).sum::<usize>() + 4;
         let mut table = Table::new(headings, Styles::new(false), out);
-        if !groups.is_empty() {
-            let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
-            table.head(&format!("call: why it waits, and the calls around it{stacks}"))?;
-        }
+        let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
+        table.head(&format!("call: why it waits, and the calls around it{stacks}"))?;
         for Group { path, why, chain } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
             let cells = chain.sums.cells(View::Blocking, all_ns(&paths));

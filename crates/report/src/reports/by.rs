@@ -26,6 +26,9 @@ impl Report for Tables {
         self.want(rows);
         rows.depth.is_none()
     }
+    fn nothing(&self) -> Option<&'static str> {
+        Tables::nothing(self)
+    }
     fn has_times(&self) -> bool {
         true
     }
@@ -50,6 +53,9 @@ impl Report for Streams {
     fn rows(&mut self, rows: Rows) -> bool {
         self.tables_mut().want(rows);
         rows.depth.is_none()
+    }
+    fn nothing(&self) -> Option<&'static str> {
+        self.tables().nothing()
     }
     fn has_times(&self) -> bool {
         true

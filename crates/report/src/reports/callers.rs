@@ -1,21 +1,24 @@
-//! `report --callers FUNCTION`: the call tree reversed, from one function to its callers.
+//! `report --callers FUNCTION`: the call tree reversed, from one function to its callers. The last row of each path is
+//! the program or library whose code makes the outermost call.
 
-use super::{Input, Kind, Report, Takes};
-use crate::call_tree::CallTree;
+use super::{EventSink, Input, Kind, Report, Takes};
+use crate::call_tree::{CallPaths, CallTree};
+use crate::called_paths::CalledPaths;
 use crate::path_tree::PathTree;
 use crate::rows::Rows;
 use crate::under::is_meant;
-use cutap_calls::plain;
+use cutap_calls::{is_part, is_profiler, layer_of, plain};
 use cutap_trace::{End, did_you_mean};
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
     flag: "callers",
-    help: "Who calls FUNCTION (* allowed), and how much of its time each caller causes",
+    help: "Who calls FUNCTION (* allowed): calls and code around it, and how much of its time each causes",
     value: Takes::Text("FUNCTION"),
     new: |function| Box::new(Callers {
             function: function.to_owned(),
-            calls: CallTree::default(),
+            calls: CallTree::by_object(),
+            stacks: CalledPaths::new(is_nvidia),
             rows: Rows::default(),
         }),
 };
@@ -23,12 +26,48 @@ pub(super) const KIND: Kind = Kind {
 struct Callers {
     function: String,
     calls: CallTree,
+    /// The same calls, of a run that keeps stacks.
+    stacks: CalledPaths,
     rows: Rows,
 }
 
+/// Whether an object is one of NVIDIA's, which calls on behalf of others.
+fn is_nvidia(object: &str) -> bool {
+    let name = object.as_bytes();
+    layer_of(name) != 0 || is_part(name) || is_profiler(name)
+}
+
 impl Callers {
+    fn is_meant(&self, name: &str) -> bool {
+        is_meant(&self.function, name)
+    }
+
+    /// The paths with the objects that are known. A return address in the library of the call itself tells nothing: a
+    /// runtime reports its calls from inside.
+    fn paths(&self) -> CallPaths {
+        if !self.stacks.is_empty() {
+            return self.stacks.paths();
+        }
+        let mut paths = self.calls.chains();
+        for chain in &mut paths.chains {
+            let outermost = chain.labels.first().and_then(|label| paths.labels.get(*label as usize));
+            let itself = |from: &str| outermost.is_some_and(|label| &*label.library == from);
+            chain.from = chain.from.take().filter(|from| !(is_nvidia(from) && itself(from)));
+        }
+        paths
+    }
+
     fn tree(&self) -> Option<PathTree> {
-        PathTree::up(&self.calls.chains(), &|name| is_meant(&self.function, name)).map(|tree| tree.with_rows(self.rows))
+        PathTree::up(&self.paths(), &|name| self.is_meant(name)).map(|tree| tree.with_rows(self.rows))
+    }
+
+    /// Calls for which no object of the program is known.
+    fn unknown(&self) -> u64 {
+        let paths = self.paths();
+        let of = |label: Option<&u32>| label.and_then(|label| paths.labels.get(*label as usize));
+        let is_unknown = |from: Option<&str>| from.is_none_or(is_nvidia);
+        let chains = paths.chains.iter().filter(|chain| of(chain.labels.last()).is_some_and(|l| self.is_meant(&l.name)));
+        chains.filter(|chain| is_unknown(chain.from.as_deref())).map(|chain| chain.sums.calls).sum()
     }
 }
 
@@ -41,6 +80,9 @@ fn nearest(function: &str, calls: &CallTree) -> Vec<String> {
 impl Report for Callers {
     fn input(&mut self) -> Input<'_> {
         Input::Calls(&mut self.calls)
+    }
+    fn stacks(&mut self) -> Option<&mut dyn EventSink> {
+        Some(&mut self.stacks)
     }
     fn rows(&mut self, rows: Rows) -> bool {
         self.rows = rows;
@@ -58,7 +100,13 @@ impl Report for Callers {
         self.tree().is_none().then(none)
     }
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        self.tree().map_or(Ok(()), |tree| tree.write_text(out))
+        self.tree().map_or(Ok(()), |tree| tree.write_text(out))?;
+        match self.unknown() {
+            0 => Ok(()),
+            _ if !self.stacks.is_empty() => Ok(()),
+            1 => writeln!(out, "1 call has no caller outside CUDA's libraries here: record --stack names it"),
+            n => writeln!(out, "{n} calls have no caller outside CUDA's libraries here: record --stack names them"),
+        }
     }
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         self.tree().map_or(Ok(()), |tree| tree.write_json(out))

@@ -46,14 +46,14 @@ impl Report for Errors {
         Some(&mut self.1)
     }
 
+    fn nothing(&self) -> Option<&'static str> {
+        groups(&self.0.chains()).is_empty().then_some("no call failed")
+    }
+
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let groups = groups(&self.0.chains());
-        if groups.is_empty() {
-            writeln!(out, "no call failed")?;
-        } else {
-            let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
-            writeln!(out, "    calls  call = error, and the calls around it{stacks}")?;
-        }
+        let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
+        writeln!(out, "    calls  call = error, and the calls around it{stacks}")?;
         for Group { path, status, calls } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
             writeln!(out, "{calls:>9}  {last} = {status}")?;

@@ -28,13 +28,15 @@ impl Report for Leaks {
         Input::Events(self)
     }
 
+    fn nothing(&self) -> Option<&'static str> {
+        let made = "nothing was left: all that was made was freed";
+        let none = if self.has_made() { made } else { "nothing was left: no call made memory or a handle" };
+        (self.groups().is_empty() && self.beyond() == 0).then_some(none)
+    }
+
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let groups = self.groups();
-        if groups.is_empty() {
-            writeln!(out, "nothing was left: all that was made was freed")?;
-        } else {
-            writeln!(out, "    count  what was left, the call that made it, and the calls around it")?;
-        }
+        writeln!(out, "    count  what was left, the call that made it, and the calls around it")?;
         for group in &groups {
             let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
             let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));

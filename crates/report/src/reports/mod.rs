@@ -64,6 +64,14 @@ pub trait Report {
     fn rows(&mut self, _: Rows) -> bool {
         false
     }
+    /// Lists what it leaves out otherwise. False: it leaves nothing out.
+    fn all(&mut self) -> bool {
+        false
+    }
+    /// The sentence that is written instead of the text if there is nothing to list.
+    fn nothing(&self) -> Option<&'static str> {
+        None
+    }
     /// Whether it writes times, which are those of the host.
     fn has_times(&self) -> bool {
         false

@@ -4,6 +4,7 @@ use super::{Input, Kind, Report, Takes};
 use crate::call_tree::CallTree;
 use crate::path_tree::PathTree;
 use crate::rows::Rows;
+use crate::tables::NO_CALL;
 use cutap_trace::End;
 use std::io;
 
@@ -23,6 +24,9 @@ impl Report for Tree {
     fn rows(&mut self, rows: Rows) -> bool {
         self.1 = rows;
         true
+    }
+    fn nothing(&self) -> Option<&'static str> {
+        self.0.chains().chains.is_empty().then_some(NO_CALL)
     }
     fn has_times(&self) -> bool {
         true

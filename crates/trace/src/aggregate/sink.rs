@@ -9,6 +9,14 @@ pub trait CallSink {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
     /// A call that is shown is over.
     fn exit(&mut self, done: &FinishedCall<'_>);
+    /// Whether it wants to be told which object makes each outermost call.
+    fn wants_callers(&self) -> bool {
+        false
+    }
+    /// Code of this object makes the outermost call that begins next: the place that the call is inside.
+    fn called_from(&mut self, _object: &Arc<str>) -> u32 {
+        0
+    }
     /// Whether it wants to be told of launches.
     fn wants_launches(&self) -> bool {
         false

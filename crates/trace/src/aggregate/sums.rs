@@ -14,13 +14,15 @@ use crate::symbols::functions::{KnownFunction, Launch};
 pub struct CallSums<'a> {
     calls: &'a mut dyn CallSink,
     wants_launches: bool,
+    wants_callers: bool,
     /// Calls that are shown and never ended.
     pub unfinished: u64,
 }
 
 impl<'a> CallSums<'a> {
     pub fn new(calls: &'a mut dyn CallSink) -> CallSums<'a> {
-        CallSums { wants_launches: calls.wants_launches(), calls, unfinished: 0 }
+        let (wants_launches, wants_callers) = (calls.wants_launches(), calls.wants_callers());
+        CallSums { calls, wants_launches, wants_callers, unfinished: 0 }
     }
 }
 
@@ -32,9 +34,17 @@ impl Sink for CallSums<'_> {
         false
     }
 
+    fn wants_callers(&self) -> bool {
+        self.wants_callers
+    }
+
     #[inline(always)]
     fn enter(&mut self, stack: &CallStack<OpenSum>, new: &NewCall<'_>) -> OpenSum {
-        let around = stack.last().map_or(0, |around| around.data.place);
+        let around = match (stack.last(), &new.from) {
+            (Some(around), _) => around.data.place,
+            (None, Some(object)) => self.calls.called_from(object),
+            (None, None) => 0,
+        };
         let place = if new.shown == Shown::No { around } else { self.calls.enter(around, &new.known.function) };
         let launch = (new.known.launch != Launch::No && self.wants_launches).then(|| Box::new(launching(stack)));
         OpenSum { place, inside: 0, launch }

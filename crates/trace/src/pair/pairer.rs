@@ -170,11 +170,13 @@ impl<S: Sink> Pairer<S> {
             call = Some(made);
         }
         let needs_end = context.shared.resolver.filter.needs_end();
+        let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
+        let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
         let Some(known) = context.known(slot) else { return true };
         let shown = decide(known, call.as_deref(), asked.as_deref(), needs_end);
         self.shown += u64::from(shown == Shown::Yes);
         self.filtered_out += u64::from(shown == Shown::No && !known.hidden);
-        let new = NewCall { known, thread, call: call.as_ref(), shown };
+        let new = NewCall { known, thread, call: call.as_ref(), shown, from };
         let data = self.sink.enter(&self.stack, &new);
         if known.function.entry_only {
             self.sink.entry_only(&new, data);

@@ -34,6 +34,11 @@ pub trait Sink: Sized {
     /// It wants the end of a call as an event.
     const WANTS_EXITS: bool;
 
+    /// It wants to know which object makes each outermost call.
+    fn wants_callers(&self) -> bool {
+        false
+    }
+
     /// It needs the calls of this function with their arguments, also where the filter does not ask for them.
     fn needs_arguments(&self, known: &KnownFunction) -> bool;
 
@@ -89,6 +94,8 @@ pub struct NewCall<'a> {
     /// With its arguments, where somebody needs them.
     pub call: Option<&'a Arc<Call>>,
     pub shown: Shown,
+    /// The object that makes it; only of an outermost call, for a sink that wants callers.
+    pub from: Option<Arc<str>>,
 }
 
 /// A call that has ended.

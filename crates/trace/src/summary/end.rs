@@ -1,7 +1,7 @@
 //! Facts that are known when reading ends: calls that never ended, calls that were not seen, and why.
 
 use super::counted::Counted;
-use super::unseen::Unseen;
+use super::unseen::{NOT_RECORDED, Unseen};
 use crate::decode::undecoded::RawFunction;
 use crate::event::{Exit, Instance, Process};
 use crate::filter::Filter;
@@ -24,6 +24,13 @@ pub struct Count {
     pub reason: usize,
     /// How often.
     pub count: u64,
+}
+
+impl Count {
+    /// Calls that were seen and could not be recorded.
+    pub fn is_loss(&self) -> bool {
+        NOT_RECORDED.contains(&self.reason)
+    }
 }
 
 /// A filter and what it did.

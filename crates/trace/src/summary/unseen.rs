@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::mem::offset_of;
 
 /// Calls that were seen and could not be recorded. The report has a line for each reason.
-const NOT_RECORDED: [usize; 8] = [
+pub const NOT_RECORDED: [usize; 8] = [
     diagnostic::NO_RING,
     diagnostic::NESTED_IN_START,
     diagnostic::CALL_DROPPED,

@@ -36,8 +36,8 @@ pub struct Names {
     objects: HashMap<u64, Object>,
     /// The newest runtime's version, where one is known: what the program was built with.
     pub toolkit: Option<u32>,
-    /// Load addresses, to find a caller's object.
-    loads: BTreeMap<u64, u64>,
+    /// Numbers and sizes of objects by their first byte, to find a caller's object.
+    loads: BTreeMap<u64, (u64, u64)>,
     slots: Vec<Option<Slot>>,
     known: Vec<Option<KnownFunction>>,
     instances: HashMap<u64, Arc<Instance>>,
@@ -66,7 +66,7 @@ impl Names {
                 let (path, from, bytes) = (clean(name.t).into(), name.b, name.c >> 8);
                 self.stacks.map.object(name.a, cutap_stacks::Object { name: object.name.clone(), path, from, bytes });
                 self.objects.insert(name.a, object);
-                self.loads.insert(name.b, name.a);
+                self.loads.insert(name.b, (name.a, bytes));
             }
             kind::LOADED => {
                 let identity = name.s.into();
@@ -261,7 +261,9 @@ impl Names {
 
     /// Name of the object that an address most likely lies in: the last one loaded below it.
     pub fn object_at(&self, address: u64) -> Option<Arc<str>> {
-        let (_, id) = self.loads.range(..=address).next_back()?;
-        self.objects.get(id).map(|o| o.name.clone())
+        let (from, (id, bytes)) = self.loads.range(..=address).next_back()?;
+        // Old recordings have no sizes.
+        let is_inside = *bytes == 0 || address - from < *bytes;
+        self.objects.get(id).filter(|_| is_inside).map(|o| o.name.clone())
     }
 }

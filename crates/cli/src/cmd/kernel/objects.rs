@@ -5,6 +5,7 @@ use super::{input, own};
 use crate::args::FilterArgs;
 use crate::stdout::print;
 use cutap_collect::{Result, say};
+use cutap_kernel::Action;
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::objects::Objects;
 use cutap_kernel::{maps, tree};
@@ -34,7 +35,7 @@ pub struct Maps {
 
 impl Tree {
     pub fn run(self) -> Result<()> {
-        print(&tree::text(&objects(&self.run, &self.filter, &self.driver)?))
+        print(&tree::text(&objects(&self.run, &self.filter, &self.driver)?.0))
     }
 }
 
@@ -43,17 +44,27 @@ impl Maps {
         let pid = self.run.to_str().and_then(|text| text.parse().ok()).filter(|_| !self.run.exists());
         match pid {
             Some(pid) => print(&maps::of_process(pid).map_err(own)?),
-            None => print(&maps::text(&objects(&self.run, &self.filter, &self.driver)?)),
+            None => {
+                let (objects, has_mmap) = objects(&self.run, &self.filter, &self.driver)?;
+                if !has_mmap {
+                    say(
+                        "there is no mmap among the calls: cutap record -e kernel PROG keeps it; a log of ioctls has none",
+                    );
+                }
+                print(&maps::text(&objects))
+            }
         }
     }
 }
 
-fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Objects> {
+/// The objects of a run, and whether it has calls of mmap.
+fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<(Objects, bool)> {
     let run = input::read(path, filter.text().as_deref())?;
     let decoder = Decoder::new(driver.driver.as_deref(), &run).map_err(own)?;
     say(&decoder.description());
     if !input::has_ioctl(&run) {
-        say("there is no ioctl among the calls");
+        say("there is no ioctl among the calls: cutap record -e kernel PROG keeps it, on a machine with a GPU");
     }
-    Ok(Objects::of(&run, &decoder))
+    let has_mmap = run.calls.iter().any(|call| matches!(call.action, Action::Mmap { .. }));
+    Ok((Objects::of(&run, &decoder), has_mmap))
 }

@@ -1,0 +1,102 @@
+//! Calls by path and by the object that makes the outermost call, from events with stacks. A run without stacks has a
+//! [`CallTree`](crate::call_tree::CallTree), which knows the return address alone.
+
+use crate::call_stats::CallStats;
+use crate::call_tree::{CallPaths, Chain};
+use crate::label::Label;
+use crate::open_calls::OpenCalls;
+use crate::path_stacks::stack_of;
+use crate::reports::EventSink;
+use cutap_trace::{Call, Event, Exit};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The largest number of paths. Calls beyond them are in no row.
+const MOST: usize = 1 << 20;
+
+/// Adds up calls by path.
+pub struct CalledPaths {
+    open: OpenCalls,
+    /// Objects that are no callers: those that they call on behalf of are.
+    passed: fn(&str) -> bool,
+    labels: Vec<Label>,
+    numbers: HashMap<Label, u32>,
+    chains: HashMap<(Vec<u32>, Option<Arc<str>>), CallStats>,
+}
+
+impl CalledPaths {
+    /// With the first object of each stack that is not `passed`.
+    pub fn new(passed: fn(&str) -> bool) -> CalledPaths {
+        CalledPaths {
+            open: OpenCalls::default(),
+            passed,
+            labels: Vec::new(),
+            numbers: HashMap::new(),
+            chains: HashMap::new(),
+        }
+    }
+
+    /// No call had a stack.
+    pub fn is_empty(&self) -> bool {
+        self.chains.keys().all(|(_, from)| from.is_none())
+    }
+
+    /// The paths.
+    pub fn paths(&self) -> CallPaths {
+        let chain = |((labels, from), sums): (&(Vec<u32>, Option<Arc<str>>), &CallStats)| Chain {
+            labels: labels.clone(),
+            sums: sums.clone(),
+            failed: Vec::new(),
+            from: from.clone(),
+        };
+        CallPaths { labels: self.labels.clone(), chains: self.chains.iter().map(chain).collect() }
+    }
+
+    fn sums(&mut self, call: &Call) -> Option<&mut CallStats> {
+        let calls: Vec<_> = self.open.around(call.thread.key).cloned().collect();
+        let path = calls.iter().map(|call| &**call).filter(|around| !around.is(call)).chain([call]);
+        let path = path.map(|call| Label::new(&call.function, call.instance().map(|i| &**i)));
+        let path: Vec<u32> = path.map(|label| self.number(label)).collect();
+        let stack = stack_of(&self.open, call);
+        let objects = stack.into_iter().flat_map(|stack| stack.frames.iter()).filter_map(|frame| frame.object.as_ref());
+        let from = objects.into_iter().find(|object| !(self.passed)(object)).cloned();
+        let key = (path, from);
+        if self.chains.len() >= MOST && !self.chains.contains_key(&key) {
+            return None;
+        }
+        Some(self.chains.entry(key).or_default())
+    }
+
+    fn number(&mut self, label: Label) -> u32 {
+        if let Some(number) = self.numbers.get(&label) {
+            return *number;
+        }
+        let number = self.labels.len() as u32;
+        self.labels.push(label.clone());
+        self.numbers.insert(label, number);
+        number
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        let inside = self.open.exit(exit);
+        let (took, error, late) = (exit.duration_ns, exit.is_error(), exit.late);
+        if let Some(sums) = self.sums(&exit.call) {
+            sums.add(took, inside, error, late);
+        }
+    }
+}
+
+impl EventSink for CalledPaths {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Enter(call) if call.function.entry_only => {
+                if let Some(sums) = self.sums(call) {
+                    sums.calls += 1;
+                }
+            }
+            Event::Enter(call) => self.open.enter(call),
+            Event::Exit(exit) => self.exit(exit),
+            _ => {}
+        }
+    }
+}

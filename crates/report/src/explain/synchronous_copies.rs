@@ -1,0 +1,73 @@
+//! Copies and fills that the host waits for, if they take a good part of the run. A copy of pageable memory also goes
+//! through a buffer of the driver.
+
+use super::seen::Seen;
+use super::site::{Key, Site, key};
+use super::{Finding, Rule};
+use crate::units::{bytes, time};
+use cutap_calls::Role;
+use std::collections::HashMap;
+
+/// Calls of one place from which on they are a habit.
+const FEWEST: u64 = 4;
+/// Part of the run's time, and nanoseconds, below which they are no problem.
+const LEAST: (f64, u64) = (0.1, 20_000_000);
+
+pub(super) fn rule() -> Box<dyn Rule> {
+    Box::new(SynchronousCopies::default())
+}
+
+#[derive(Default)]
+struct SynchronousCopies {
+    places: HashMap<Key, (Site, Copies)>,
+}
+
+#[derive(Default)]
+struct Copies {
+    calls: u64,
+    /// With host memory that is not page-locked.
+    pageable: u64,
+    bytes: u64,
+    ns: u64,
+}
+
+impl Rule for SynchronousCopies {
+    fn name(&self) -> &'static str {
+        "synchronous_copies"
+    }
+
+    fn call(&mut self, seen: &Seen<'_>) {
+        if !seen.is_outermost(&[Role::Copy, Role::Fill]) {
+            return;
+        }
+        let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Copies::default()));
+        sums.calls += 1;
+        sums.pageable += u64::from(seen.is_pageable());
+        sums.bytes += seen.bytes().unwrap_or(0);
+        sums.ns += seen.took_ns();
+    }
+
+    fn findings(&self, wall_ns: u64) -> Vec<Finding> {
+        let is_much = |c: &Copies| c.ns >= LEAST.1 && c.ns as f64 >= LEAST.0 * wall_ns as f64;
+        let found = self.places.values().filter(|(_, copies)| copies.calls >= FEWEST && is_much(copies));
+        found.map(|(site, copies)| finding(site, copies)).collect()
+    }
+}
+
+fn finding(site: &Site, copies: &Copies) -> Finding {
+    let name = site.path().last().cloned().unwrap_or_default();
+    let (calls, each) = (copies.calls, time(copies.ns / copies.calls.max(1)));
+    let mut evidence = vec![format!("{calls} calls of {} in all, {each} each", bytes(copies.bytes))];
+    if copies.pageable > 0 {
+        evidence.push(format!("{} of them with host memory that is not page-locked", copies.pageable));
+    }
+    Finding {
+        title: format!("Synchronous copies and fills: {name}"),
+        cost_ns: copies.ns,
+        is_wrong: false,
+        evidence,
+        site: site.clone(),
+        advice: "Use page-locked memory and the Async form on a stream, and wait once, when the data is needed.",
+        others: (0, 0),
+    }
+}

@@ -82,6 +82,45 @@ fn help_and_version() {
     assert!(version.contains("(commit ") && version.contains("CUDA 11.7 to 13."), "{version}");
 }
 
+/// Each layer and each word that adds calls has a page; a layer that is a command too has both.
+#[test]
+fn layers_are_explained() {
+    let text = |args: &[&str]| out(&cutap(args).output().unwrap());
+    let filters = text(&["help", "filters"]);
+    for word in ["library", "runtime", "driver", "hidden", "kernel", "submit", "lookup", "cxx"] {
+        assert!(filters.contains(&format!("\n    {word} ")), "{word}: {filters}");
+        let page = text(&["help", word]);
+        assert!(page.contains(&format!("cutap -e {word} ./app")), "{word}: {page}");
+    }
+    assert!(text(&["help", "kernel"]).contains("Usage: cutap kernel"));
+    refused(&cutap(&["help", "hiden"]).output().unwrap(), 125, &["did you mean hidden?"]);
+}
+
+/// No other command's flag is passed to the program by an unknown flag's tip.
+#[test]
+fn an_unknown_flag_names_the_commands_that_have_it() {
+    let run = |args: &[&str]| cutap(args).output().unwrap();
+    let other = run(&["report", "-o", "x"]);
+    usage_error(&other, &["unexpected argument '-o'", "cutap report has no '-o'; these have: trace, record, env"]);
+    let none = run(&["--sim", "--nope", "true"]);
+    usage_error(&none, &["cutap help trace lists the flags of cutap trace"]);
+    for done in [other, none] {
+        assert!(!err(&done).contains("use '--"), "{done:?}");
+    }
+    usage_error(&run(&["report", "--error"]), &["a similar argument exists: '--errors'"]);
+}
+
+/// With -q only the program's output and what was asked for are printed.
+#[test]
+fn quiet_tables() {
+    for (flags, head) in [(&["-q", "-c"][..], "    calls  errors "), (&["-C", "-q"], "")] {
+        for program in [&["true"][..], &["-e", "cuMemAlloc*", "true"]] {
+            let done = cutap(&[flags, program].concat()).output().unwrap();
+            assert!(err(&done).starts_with(head) && !err(&done).contains("cutap: "), "{flags:?}: {done:?}");
+        }
+    }
+}
+
 /// Each example of `cutap help filters` is a filter.
 #[test]
 fn examples_of_the_filter_page_parse() {

@@ -11,6 +11,7 @@ mod csv;
 mod diff;
 mod explain;
 mod export;
+mod failures;
 mod fields;
 mod fold;
 mod footer;

@@ -77,7 +77,13 @@ fn parse_command(words: &[OsString], mut command: clap::Command) -> Result<Comma
 /// Of an unknown flag clap says how to pass it to the program, which is seldom meant: says which commands have it.
 fn with_tip(mut error: clap::Error, words: &[OsString], command: &clap::Command) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
-    if error.kind() != ErrorKind::UnknownArgument || error.remove(ContextKind::Suggested).is_none() {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) else { return error };
+    tips.retain(|tip| !tip.to_string().starts_with("to pass "));
+    if !tips.is_empty() || error.get(ContextKind::SuggestedArg).is_some() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         return error;
     }
     let has = |arg: &Arg| match flag.strip_prefix("--") {
@@ -91,7 +97,6 @@ fn with_tip(mut error: clap::Error, words: &[OsString], command: &clap::Command)
         .map(|of| of.get_name())
         .collect();
     let tip = match others.as_slice() {
-        _ if error.get(ContextKind::SuggestedArg).is_some() => return error,
         [] => format!("cutap help {asked} lists the flags of cutap {asked}"),
         others => format!("cutap {asked} has no '{flag}'; these have: {}", others.join(", ")),
     };

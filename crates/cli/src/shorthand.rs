@@ -3,6 +3,7 @@
 
 use cutap_collect::find_on_path;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 /// What the words after `cutap` mean.
 pub enum Meaning {
@@ -22,7 +23,8 @@ pub fn meaning(words: &[OsString], is_command: impl Fn(&str) -> bool, is_similar
         _ if text.starts_with('-') => Meaning::Trace,
         // A program of this name exists: it is meant, whatever command it resembles.
         _ if can_run(first) => Meaning::Trace,
-        _ if is_similar(text) => Meaning::Plain,
+        // A file of this name is here: trace says that its path is ./NAME.
+        _ if is_similar(text) && !Path::new(text).is_file() => Meaning::Plain,
         _ => Meaning::Trace,
     }
 }

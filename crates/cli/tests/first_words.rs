@@ -19,6 +19,10 @@ fn a_slip_is_refused_with_a_suggestion() {
     usage_error(&run(&["recrod", "true"]), &["'recrod'", "'record'"]);
     usage_error(&run(&["exprt", "true"]), &["'exprt'", "'export'"]);
     refused(&run(&["help", "filtres"]), 125, &["filtres", "did you mean filters?"]);
+    // A program of the folder that resembles a command.
+    let folder = Folder::new("slips");
+    folder.program("apy", b"#!/bin/sh\n");
+    refused(&cutap(&["apy"]).current_dir(&folder.0).output().unwrap(), 127, &["did you mean ./apy?"]);
 }
 
 /// Each flag of strace works, or is answered with one sentence.

@@ -36,7 +36,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
     runtimes(end, &mut lines);
     missing(end, &mut lines);
     lines.extend(raw_lines(end));
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
     never_began(end, &mut lines);
     running(end, &mut lines);
     lines
@@ -49,7 +49,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
     let mut lines = Vec::new();
     losses(end, &mut lines);
     take(0, &mut lines);
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
     never_began(end, &mut lines);
     take(1, &mut lines);
     gaps(end, &mut lines);
@@ -73,7 +73,7 @@ pub fn end_notes(end: &End) -> Vec<String> {
     let end = &end;
     let mut lines = Vec::new();
     missing(end, &mut lines);
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
     never_began(end, &mut lines);
     running(end, &mut lines);
     lines
@@ -165,13 +165,15 @@ fn running(end: &End, lines: &mut Vec<String>) {
 }
 
 /// A filter without a match is most likely a mistake.
-fn nothing_matched(filtered: &Filtered) -> Option<String> {
+fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
     if filtered.shown > 0 {
         return None;
     }
     let text = &filtered.text;
+    let linked = end.instances.iter().find(|of| !of.shared && text.contains("libcudart"));
+    let linked = linked.map(|of| format!("; the runtime is linked into {0}: write cudart, or {0}:*", of.library));
     let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
-    let near: String = near.collect();
+    let near: String = near.chain(linked).collect();
     Some(match filtered.filtered_out {
         0 => format!("nothing matched the filter {text}: no such call was reached{near}"),
         1 => format!("nothing matched the filter {text}; 1 call was seen and left out{near}"),

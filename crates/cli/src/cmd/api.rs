@@ -71,7 +71,7 @@ fn refusal(name: &str, pattern: bool, near: &[&str]) -> Error {
         () if Layer::of_name(name).is_some() => {
             format!("{name} is a layer, not a function; cutap help {name} explains it")
         }
-        () if pattern => format!("cutap knows no function or command of the kernel driver that matches {name}"),
+        () if pattern => format!("cutap knows no function that matches {name}"),
         () if name.starts_with("0x") => {
             format!("cutap knows no command {name} of the kernel driver; cutap kernel census lists those of a run")
         }

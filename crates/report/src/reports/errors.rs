@@ -6,6 +6,7 @@ use crate::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::path_stacks::{PathStacks, error_word};
 use cutap_trace::End;
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -39,7 +40,11 @@ impl Report for Errors {
             writeln!(out, "{calls:>9}  {last} = {status}")?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:13}in {call}", ""))?;
             for (FailedCall { path, status }, times) in causes {
-                let of = if times == calls { String::new() } else { format!(" ({times} times)") };
+                let of = match times.cmp(calls) {
+                    Ordering::Less => format!(" ({times} of {calls})"),
+                    Ordering::Equal => String::new(),
+                    Ordering::Greater => format!(" ({times} times)"),
+                };
                 writeln!(out, "{:13}after {} = {status}{of}", "", path.last().map_or("?", |call| call))?;
             }
             self.1.write(path, status, 13, out)?;

@@ -44,6 +44,9 @@ pub(super) fn advice(word: &str) -> Option<String> {
         return match qualifier {
             "status" => of(&WORDS, value),
             "pid" | "tid" => Some(format!("write {qualifier}:{value}")),
+            "return" | "ret" | "retval" | "result" | "rc" => {
+                Some("results are compared with success alone: write error, or !error".to_owned())
+            }
             _ => of(&QUALIFIERS, qualifier.trim_end_matches(['<', '>', '!'])),
         };
     }
@@ -95,6 +98,7 @@ mod tests {
             ("pid=12", "write pid:12"),
             ("inject=cudaMalloc:error=2", "cutap help hooks"),
             ("duration>1ms", "write the duration alone: >1ms"),
+            ("return=2", "write error, or !error"),
             ("time>=1ms", "write a duration alone, as >=1ms"),
             ("cudaMalloc(size>1MB)", "cudaMalloc[size>1MB]"),
             ("not cudaMalloc", "! means not: !cudaMalloc"),

@@ -11,8 +11,8 @@ use cutap_trace::did_you_mean;
 use std::ffi::OsString;
 
 const AFTER_HELP: &str = "cutap PROG means cutap trace PROG; cutap -- PROG runs a program that is named like a command.\n\
-    cutap help COMMAND explains a command. cutap help TOPIC explains one of: filters, output, files, hooks, environment, strace. \
-    cutap help LAYER explains a layer.\n\n\
+    cutap help COMMAND explains a command. cutap help TOPIC explains one of: filters, output, files, hooks, environment, \
+    strace. cutap help LAYER explains a layer.\n\n\
     Exit code of trace, record and run: the program's own (or death by the same signal); \
     125 cutap itself failed or could not write the trace, 126 the program cannot be run, 127 there is no such program.";
 

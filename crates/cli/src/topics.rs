@@ -1,4 +1,5 @@
-//! The texts of `cutap help TOPIC`, embedded from `crates/cli/help`. Lists of layers in them are from `api/layers.toml`.
+//! The texts of `cutap help TOPIC`, embedded from `crates/cli/help`. Lists of layers in them are from
+//! `api/layers.toml`.
 
 use cutap_trace::Layer;
 use std::fmt::Write;

@@ -60,7 +60,8 @@ pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<F
     }
     if !record && holds_recording(path, &file) {
         return Err(Error::own(format!(
-            "cannot {what} {shown}: it is a recording, and would be overwritten; give another file with -o FILE, or remove it first"
+            "cannot {what} {shown}: it is a recording, and would be overwritten; give another file with -o FILE, or \
+             remove it first"
         )));
     }
     Ok(file)
@@ -76,11 +77,11 @@ pub struct ToOpen<'a> {
     pub other: &'a str,
     /// What to do if another cutap writes to it.
     pub locked: &'a str,
-    /// What happens when somebody reads the pipe that it is.
+    /// What happens when the pipe that it is gets a reader.
     pub for_pipe: &'a str,
 }
 
-/// Opens a file that nobody else writes to, and leaves what is in it. One of a run directory is refused.
+/// Opens a file and keeps its content. One of a run directory, or one that another cutap writes, is refused.
 pub fn open_alone(path: &Path, read: bool, says: &ToOpen<'_>) -> Result<File> {
     let ToOpen { what, advice, other, locked, for_pipe } = says;
     let shown = path.display();
@@ -93,7 +94,8 @@ pub fn open_alone(path: &Path, read: bool, says: &ToOpen<'_>) -> Result<File> {
     how.read(read).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
     let _first = reader_of(path, for_pipe);
     let file = how.open(path).map_err(|e| cannot(what, path, &e, advice))?;
-    // A pipe or a device has nothing that would be lost. The lock is the collectors' too, and goes with the last of them.
+    // A pipe or a device has nothing that would be lost. The lock is the collectors' too, and goes with the last of
+    // them.
     if file.metadata().is_ok_and(|data| data.is_file()) && !lock(&file) {
         return Err(Error::own(format!("cannot {what} {shown}: another cutap is writing to it; {locked}")));
     }

@@ -72,7 +72,10 @@ fn object(command: &Command, release: &str) -> Value {
         .flat_map(|record| record.fields())
         .map(|f| json!({"name": f.name(), "type": f.type_name(), "offset": f.offset(), "bytes": f.size()}))
         .collect();
-    json!({"type": "kernel_command", "kind": kind, "name": name, "number": number, "bytes": bytes, "release": release, "fields": fields})
+    json!({
+        "type": "kernel_command", "kind": kind, "name": name, "number": number, "bytes": bytes, "release": release,
+        "fields": fields,
+    })
 }
 
 #[cfg(test)]

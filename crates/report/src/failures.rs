@@ -30,7 +30,8 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// A call of this depth ended: 1 is the outermost. With a status it failed. `late`: the calls around it ended before.
+    /// A call of this depth ended: 1 is the outermost. With a status it failed. `late`: the calls around it ended
+    /// before.
     pub fn ended(&mut self, depth: u32, node: u32, status: Option<i32>, late: bool) {
         if let Some(status) = status {
             let from = self.pending.iter().position(|inner| inner.depth > depth).unwrap_or(self.pending.len());

@@ -15,8 +15,8 @@ twenty. A run that lacks nothing has no such line. `-q` suppresses them. `cutap 
 prints those of a recording.
 
 The last line of `record` counts [calls that failed](filters.md#calls-that-failed). A failure that
-several calls pass on counts once, for the outermost of them, as in `cutap report --errors`. `-Z` and
-`-e error` print each of these calls.
+several calls pass on counts once, for the outermost of them. `cutap report --errors` counts in the
+same way. `-Z` and `-e error` print each of these calls.
 
 ";
 

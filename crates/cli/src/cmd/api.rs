@@ -1,4 +1,5 @@
-//! `cutap api`: what is known of a function, from the tables of `cutap_report::api`, or of a command of the kernel driver.
+//! `cutap api`: what is known of a function, from the tables of `cutap_report::api`, or of a command of the kernel
+//! driver.
 
 use crate::args::JsonArgs;
 use crate::stdout::print;
@@ -19,8 +20,8 @@ pub struct Api {
         required_unless_present = "list",
         conflicts_with = "list",
         value_name = "NAME",
-        help = "Exported names (cuMemAlloc_v2), slots ('21318c60[51]'), commands of the kernel driver (NV_ESC_RM_ALLOC, \
-                0x2080014a), or patterns ('cuMem*'): those one a line"
+        help = "Exported names (cuMemAlloc_v2), slots ('21318c60[51]'), commands of the kernel driver \
+                (NV_ESC_RM_ALLOC, 0x2080014a), or patterns ('cuMem*'): those one a line"
     )]
     names: Vec<String>,
 }

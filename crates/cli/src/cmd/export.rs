@@ -98,7 +98,7 @@ impl Export {
     }
 }
 
-/// Opens the file and empties it, if nobody else needs what is in it.
+/// Opens the file and empties it. What another cutap writes or reads is refused.
 fn open(path: &Path) -> Result<File> {
     let other = "give another file";
     let file = output_file::open_alone(

@@ -5,7 +5,7 @@ use super::{EventSink, Input, Kind, Report, Takes};
 use crate::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::path_stacks::{PathStacks, error_word};
 use cutap_trace::End;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 use std::io;
 
@@ -53,15 +53,22 @@ impl Report for Errors {
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.0.failures().into_iter().try_for_each(|FailureGroup { failed: FailedCall { path, status }, calls, causes }| {
-            let cause =
-                |(cause, calls): &(FailedCall, u64)| json!({"path": cause.path, "status": cause.status, "calls": calls});
-            let causes: Vec<Value> = causes.iter().map(cause).collect();
-            let mut line = json!({"type": "error", "path": path, "status": status, "calls": calls, "causes": causes});
-            if let (Some(first), Value::Object(line)) = (self.1.of(&path, &status).first(), &mut line) {
+        let object = |FailedCall { path, status }: &FailedCall, calls: u64| {
+            Map::from_iter([
+                ("path".to_owned(), json!(path)),
+                ("status".to_owned(), json!(status)),
+                ("calls".to_owned(), json!(calls)),
+            ])
+        };
+        self.0.failures().iter().try_for_each(|FailureGroup { failed, calls, causes }| {
+            let causes: Vec<Value> = causes.iter().map(|(cause, calls)| object(cause, *calls).into()).collect();
+            let mut line = Map::from_iter([("type".to_owned(), json!("error"))]);
+            line.extend(object(failed, *calls));
+            line.insert("causes".to_owned(), json!(causes));
+            if let Some(first) = self.1.of(&failed.path, &failed.status).first() {
                 line.insert("stack".to_owned(), json!(**first));
             }
-            writeln!(out, "{line}")
+            writeln!(out, "{}", Value::Object(line))
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use cutap_calls::{Role, has_role};
 
-/// Whether a status of this name, returned by this function, is an answer: there is no such table or function, the work
-/// is not done yet, or the error of an earlier call.
+/// Whether a status of this name is an answer of this function. Such answers are that there is no such table or
+/// function, that the work is not done yet, and the error of an earlier call.
 pub(super) fn is_answer(function: &str, status: Option<&str>) -> bool {
     let has = |role| has_role(function.as_bytes(), role);
     let is = |end| status.is_some_and(|status| status.ends_with(end));

@@ -1,4 +1,4 @@
-//! How much of a recording was read, for whoever shows progress. A process reads one recording at a time.
+//! How much of a recording was read: for progress bars. A process reads one recording at a time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

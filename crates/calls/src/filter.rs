@@ -6,8 +6,8 @@
 //! report it.
 //!
 //! A layer that must be asked for (`asked` in `api/layers.toml`) is recorded only where a `+` rule has its letter
-//! ([`armed`]). Such a rule adds the layer and takes nothing from the others. A reader shows all that was recorded
-//! ([`wanted`]).
+//! ([`armed`]). A rule for all of it adds the layer and takes nothing from the others. A rule for some of its functions
+//! wants those, as any other rule does. A reader shows all that was recorded ([`wanted`]).
 //!
 //! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
 //! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.
@@ -35,7 +35,7 @@ fn decide(rules: &[u8], layer: u8, library: &[u8], name: &[u8], own: bool) -> bo
         let Some(rule) = Rule::parse(line) else { continue };
         let matches = rule.matches(layer, library, name);
         if rule.plus {
-            any_plus |= own || rule.layer == layer || !is_asked(rule.layer);
+            any_plus |= own || rule.layer == layer || !rule.adds_layer();
             plus |= matches && (!own || rule.layer == layer);
         } else if matches {
             return false;
@@ -64,7 +64,7 @@ pub fn wants_layer(rules: &[u8], layer: u8) -> bool {
     for line in rules.split(|b| *b == b'\n') {
         let Some(rule) = Rule::parse(line) else { continue };
         let here = rule.layer == layer || rule.layer == 0 && !(own && rule.plus);
-        any_plus |= rule.plus && (rule.layer == layer || !is_asked(rule.layer));
+        any_plus |= rule.plus && (rule.layer == layer || !rule.adds_layer());
         plus |= rule.plus && here;
         if !rule.plus && here && rule.library == b"*" && rule.name == b"*" {
             return false;
@@ -91,6 +91,11 @@ impl<'a> Rule<'a> {
             _ => return None,
         };
         Some(Self { plus, layer: layer_of(*letter)?, library, name })
+    }
+
+    /// It asks for a layer beside the others.
+    fn adds_layer(&self) -> bool {
+        is_asked(self.layer) && self.library == b"*" && self.name == b"*"
     }
 
     fn matches(&self, layer: u8, library: &[u8], name: &[u8]) -> bool {
@@ -176,6 +181,19 @@ mod tests {
         assert!(!of("+* * ioctl\n", kernel) && !wants_layer(b"+* * ioctl\n", kernel));
         assert!(!of("+k * *\n-* * ioctl\n", kernel) && !of("+k * open\n", kernel));
         assert!(of("+k * *\n-d * *\n-r * *\n-l * *\n", kernel));
+    }
+
+    #[test]
+    fn functions_of_such_a_layer_are_not_added() {
+        let kernel = crate::Layer::KERNEL.number();
+        let rules = b"+k * ioctl\n";
+        assert!(armed(rules, kernel, b"libc.so.6", b"ioctl") && !armed(rules, kernel, b"libc.so.6", b"open"));
+        assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuInit") && !wants_layer(rules, DRIVER));
+        assert!(!wanted(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
+        let both = b"+k * ioctl\n+d * *\n";
+        assert!(armed(both, DRIVER, b"libcuda.so.1", b"cuInit") && !armed(both, RUNTIME, b"saxpy", b"cudaMalloc"));
+        let all = b"+k * ioctl\n+* * *\n";
+        assert!(armed(all, DRIVER, b"libcuda.so.1", b"cuInit") && armed(all, RUNTIME, b"saxpy", b"cudaMalloc"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The layer of a function. The layers themselves are data: `api/layers.toml`.
 
-use crate::generated::layers::LAYERS;
+use crate::generated::layers::{ABOUT, LAYERS};
 
 /// A layer, such as `Layer::DRIVER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +43,10 @@ impl Layer {
     pub fn is_asked(self) -> bool {
         self.row().is_some_and(|row| row.asked)
     }
+    /// One line for people.
+    pub fn about(self) -> &'static str {
+        ABOUT.get(usize::from(self.0).wrapping_sub(1)).copied().unwrap_or("")
+    }
     pub fn of_number(number: u8) -> Option<Layer> {
         LAYERS.iter().map(|row| row.layer).find(|layer| layer.0 == number)
     }
@@ -71,6 +75,7 @@ mod tests {
             assert_eq!(Layer::of_number(layer.number()), Some(layer));
             assert_eq!(Layer::of_letter(layer.letter() as u8), Some(layer));
             assert_eq!(Layer::of_name(layer.name()), Some(layer));
+            assert!(layer.about().ends_with('.'), "{}", layer.name());
         }
         assert_eq!((Layer::of_number(0), Layer::of_name("")), (None, None));
         assert_eq!((Layer::of_family("driver"), Layer::of_family("cublas")), (Layer::DRIVER, Layer::LIBRARY));

@@ -4,14 +4,15 @@
 use crate::cmd::{Command, ctl, trace};
 use crate::shorthand::{Meaning, meaning, with_trace};
 use crate::version;
-use clap::builder::UnknownArgumentValueParser;
-use clap::error::ErrorKind;
+use clap::builder::{StyledStr, UnknownArgumentValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
 use cutap_trace::did_you_mean;
 use std::ffi::OsString;
 
 const AFTER_HELP: &str = "cutap PROG means cutap trace PROG; cutap -- PROG runs a program that is named like a command.\n\
-    cutap help COMMAND explains a command. cutap help TOPIC explains one of: filters, output, files, hooks, environment, strace.\n\n\
+    cutap help COMMAND explains a command. cutap help TOPIC explains one of: filters, output, files, hooks, environment, \
+    strace. cutap help LAYER explains a layer.\n\n\
     Exit code of trace, record and run: the program's own (or death by the same signal); \
     125 cutap itself failed or could not write the trace, 126 the program cannot be run, 127 there is no such program.";
 
@@ -69,8 +70,38 @@ fn parse_command(words: &[OsString], mut command: clap::Command) -> Result<Comma
     let parsed = command.try_get_matches_from_mut(all).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map(|cli| cli.command).map_err(|error| match ctl::reversed(words) {
         Some(sentence) if error.kind() == ErrorKind::UnknownArgument => subcommand(&mut command, "ctl", &sentence),
-        _ => error.format(&mut command),
+        _ => with_tip(error, words, &command).format(&mut command),
     })
+}
+
+/// Of an unknown flag clap says how to pass it to the program, which is seldom meant: says which commands have it.
+fn with_tip(mut error: clap::Error, words: &[OsString], command: &clap::Command) -> clap::Error {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) else { return error };
+    tips.retain(|tip| !tip.to_string().starts_with("to pass "));
+    if !tips.is_empty() || error.get(ContextKind::SuggestedArg).is_some() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        return error;
+    }
+    let has = |arg: &Arg| match flag.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long.split('=').next().unwrap_or(long)),
+        None => arg.get_short() == flag.chars().nth(1),
+    };
+    let asked = words.iter().find_map(|word| command.find_subcommand(word)).map_or("trace", clap::Command::get_name);
+    let shown = command.get_subcommands().filter(|of| !of.is_hide_set());
+    let others: Vec<&str> = shown
+        .filter(|of| of.get_arguments().any(|arg| !arg.is_hide_set() && has(arg)))
+        .map(|of| of.get_name())
+        .collect();
+    let tip = match others.as_slice() {
+        [] => format!("cutap help {asked} lists the flags of cutap {asked}"),
+        others => format!("cutap {asked} has no '{flag}'; these have: {}", others.join(", ")),
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    error
 }
 
 /// An error that clap does not know, in clap's form.

@@ -1,5 +1,6 @@
 //! Progress of what takes longer than a second, on standard error if that is a terminal.
 
+use cutap_trace::read_so_far;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::path::Path;
@@ -10,7 +11,10 @@ use std::time::Duration;
 /// Nothing is shown before.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A spinner with the time that has passed, until it is dropped.
+/// Between two looks at how far it is.
+const STEP: Duration = Duration::from_millis(100);
+
+/// A spinner with the time that has passed, and with the part of the recording that was read, until it is dropped.
 pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
@@ -29,12 +33,14 @@ impl Progress {
             if stopped.recv_timeout(SOON) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = ProgressBar::new_spinner().with_message(doing).with_elapsed(SOON);
+            let bar = ProgressBar::new_spinner().with_elapsed(SOON);
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
                 bar.set_style(style);
             }
-            bar.enable_steady_tick(Duration::from_millis(100));
-            let _ = stopped.recv();
+            while stopped.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
+                bar.set_message(read_so_far().map_or_else(|| doing.clone(), |part| format!("{doing} {part} %")));
+                bar.tick();
+            }
             bar.finish_and_clear();
         };
         Progress(Some((stop, spawn(show))))

@@ -1,8 +1,8 @@
 //! `cutap PROG ...` means `cutap trace PROG ...`. Decides whether the first word is a command, a program or a slip, and
 //! rewrites the command line before clap parses it. It never reads what comes after the program's name.
 
+use cutap_collect::find_on_path;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What the words after `cutap` mean.
@@ -23,7 +23,8 @@ pub fn meaning(words: &[OsString], is_command: impl Fn(&str) -> bool, is_similar
         _ if text.starts_with('-') => Meaning::Trace,
         // A program of this name exists: it is meant, whatever command it resembles.
         _ if can_run(first) => Meaning::Trace,
-        _ if is_similar(text) => Meaning::Plain,
+        // A file of this name is here: trace says that its path is ./NAME.
+        _ if is_similar(text) && !Path::new(text).is_file() => Meaning::Plain,
         _ => Meaning::Trace,
     }
 }
@@ -35,15 +36,7 @@ pub fn with_trace(words: &[OsString]) -> Vec<OsString> {
 
 /// Whether the shell would find a program of this name.
 fn can_run(word: &OsStr) -> bool {
-    let path = Path::new(word);
-    if path.components().count() > 1 || word.to_string_lossy().contains('/') {
-        return true;
-    }
-    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    let is_program = |path: &Path| {
-        std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-    };
-    std::env::split_paths(&search).any(|folder| is_program(&folder.join(path)))
+    word.to_string_lossy().contains('/') || find_on_path(word).is_ok()
 }
 
 #[cfg(test)]

@@ -99,6 +99,29 @@ fn rows_of_a_report() {
     usage_error(&cutap(&["report", "--sort", "colour"]).arg(&file).output().unwrap(), &["'colour'", "p99"]);
 }
 
+/// An export says what it wrote, where, and how to open it; a reader of its text is not disturbed.
+#[test]
+fn an_export_ends_with_a_line() {
+    let folder = Folder::new("export-line");
+    let Some(program) = problems(&folder) else { return };
+    let file = record(&folder, &program, "ignored_error");
+    let calls = out(&cutap(&["show"]).arg(&file).output().unwrap()).lines().filter(|l| l.contains(") = ")).count();
+    for (flag, open) in [
+        ("--perfetto", "open it at https://ui.perfetto.dev"),
+        ("--chrome", "open it in chrome://tracing"),
+        ("--json", "one JSON object a line: jq . "),
+    ] {
+        let target = folder.join("out");
+        let done = cutap(&["export", flag]).arg(&target).arg(&file).output().unwrap();
+        let line = err(&done).lines().next().unwrap_or_default().to_owned();
+        assert!(done.status.success() && out(&done).is_empty(), "{done:?}");
+        assert!(line.starts_with(&format!("cutap: {calls} calls are in {} (", target.display())), "{line}");
+        assert!(line.contains(open), "{line}");
+    }
+    let done = cutap(&["export", "--json", "/dev/stdout"]).arg(&file).output().unwrap();
+    assert!(!out(&done).is_empty() && err(&done).is_empty(), "{done:?}");
+}
+
 #[test]
 fn run_cutap_is_the_default() {
     let folder = Folder::new("default");

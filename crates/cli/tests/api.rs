@@ -173,3 +173,33 @@ fn slots_of_hidden_tables() {
         assert_eq!((code, said.as_str(), error), (Some(125), "", format!("cutap: {why}\n")));
     }
 }
+
+#[test]
+fn commands_of_the_kernel_driver() {
+    for (word, said) in [
+        ("NV_ESC_RM_ALLOC", "NV_ESC_RM_ALLOC: escape 0x2b of the kernel driver"),
+        ("0x2080014a", "NV2080_CTRL_CMD_GPU_GET_GID_INFO: RM control 0x2080014a"),
+        ("NV2080_CTRL_CMD_GPU_GET_G*", "NV2080_CTRL_CMD_GPU_GET_GID_INFO"),
+    ] {
+        let (code, text, wrong) = api(&[word]);
+        assert_eq!((code, wrong.as_str()), (Some(0), ""), "{word}");
+        assert!(text.contains(said), "{word}: {text}");
+    }
+    let (code, text, _) = api(&["--json", "NV_ESC_RM_FREE", "cuInit"]);
+    let kinds: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["type"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!((code, kinds.first().map(String::as_str)), (Some(0), Some("kernel_command")), "{text}");
+    for (word, said) in [
+        ("hidden", "cutap api --list hidden has its functions"),
+        ("cublas", "cutap api --list cublas has its functions"),
+        ("submit", "cutap help submit explains it"),
+        ("0x20ff0fff", "no command 0x20ff0fff of the kernel driver"),
+        ("NV_ESC_NEVER_HEARD_OF", "cutap knows no function NV_ESC_NEVER_HEARD_OF"),
+    ] {
+        let (code, text, wrong) = api(&[word]);
+        assert_eq!((code, text.as_str()), (Some(125), ""), "{word}");
+        assert!(wrong.contains(said), "{word}: {wrong}");
+    }
+}

@@ -19,6 +19,10 @@ fn a_slip_is_refused_with_a_suggestion() {
     usage_error(&run(&["recrod", "true"]), &["'recrod'", "'record'"]);
     usage_error(&run(&["exprt", "true"]), &["'exprt'", "'export'"]);
     refused(&run(&["help", "filtres"]), 125, &["filtres", "did you mean filters?"]);
+    // A program of the folder that resembles a command.
+    let folder = Folder::new("slips");
+    folder.program("apy", b"#!/bin/sh\n");
+    refused(&cutap(&["apy"]).current_dir(&folder.0).output().unwrap(), 127, &["did you mean ./apy?"]);
 }
 
 /// Each flag of strace works, or is answered with one sentence.
@@ -80,6 +84,45 @@ fn help_and_version() {
     assert!((10..12).contains(&ten.trim().lines().count()), "{ten}");
     let version = text(&["--version"]);
     assert!(version.contains("(commit ") && version.contains("CUDA 11.7 to 13."), "{version}");
+}
+
+/// Each layer and each word that adds calls has a page; a layer that is a command too has both.
+#[test]
+fn layers_are_explained() {
+    let text = |args: &[&str]| out(&cutap(args).output().unwrap());
+    let filters = text(&["help", "filters"]);
+    for word in ["library", "runtime", "driver", "hidden", "kernel", "submit", "lookup", "cxx"] {
+        assert!(filters.contains(&format!("\n    {word} ")), "{word}: {filters}");
+        let page = text(&["help", word]);
+        assert!(page.contains(&format!("cutap -e {word} ./app")), "{word}: {page}");
+    }
+    assert!(text(&["help", "kernel"]).contains("Usage: cutap kernel"));
+    refused(&cutap(&["help", "hiden"]).output().unwrap(), 125, &["did you mean hidden?"]);
+}
+
+/// No other command's flag is passed to the program by an unknown flag's tip.
+#[test]
+fn an_unknown_flag_names_the_commands_that_have_it() {
+    let run = |args: &[&str]| cutap(args).output().unwrap();
+    let other = run(&["report", "-o", "x"]);
+    usage_error(&other, &["unexpected argument '-o'", "cutap report has no '-o'; these have: trace, record, env"]);
+    let none = run(&["--sim", "--nope", "true"]);
+    usage_error(&none, &["cutap help trace lists the flags of cutap trace"]);
+    for done in [other, none] {
+        assert!(!err(&done).contains("use '--"), "{done:?}");
+    }
+    usage_error(&run(&["report", "--error"]), &["a similar argument exists: '--errors'"]);
+}
+
+/// With -q only the program's output and what was asked for are printed.
+#[test]
+fn quiet_tables() {
+    for (flags, head) in [(&["-q", "-c"][..], "    calls  errors "), (&["-C", "-q"], "")] {
+        for program in [&["true"][..], &["-e", "cuMemAlloc*", "true"]] {
+            let done = cutap(&[flags, program].concat()).output().unwrap();
+            assert!(err(&done).starts_with(head) && !err(&done).contains("cutap: "), "{flags:?}: {done:?}");
+        }
+    }
 }
 
 /// Each example of `cutap help filters` is a filter.

@@ -54,3 +54,16 @@ fn names_that_a_terminal_would_obey() {
     let missing = cutap(&["inspect", "/no\u{1b}[2J\u{202e}"]).output().unwrap();
     assert!(err(&missing).contains("cannot read /no\\u{1b}[2J\\u{202e}: "), "{:?}", err(&missing));
 }
+
+/// A program by its name alone is looked for on PATH, as trace does; a file of that name here comes first.
+#[test]
+fn programs_on_the_path() {
+    let folder = Folder::new("inspect-path");
+    let found = cutap(&["inspect", "false"]).current_dir(&folder.0).output().unwrap();
+    assert!(found.status.success() && out(&found).contains("/false: program for x86-64"), "{found:?}");
+    std::fs::write(folder.join("false"), "no program").unwrap();
+    let here = cutap(&["inspect", "false"]).current_dir(&folder.0).output().unwrap();
+    assert!(!here.status.success() && err(&here).contains("false "), "{here:?}");
+    let none = cutap(&["inspect", "no-such-program-here"]).output().unwrap();
+    assert!(err(&none).contains("cannot read no-such-program-here: no such file"), "{none:?}");
+}

@@ -53,6 +53,33 @@ fn a_file_that_is_no_recording_is_not_written_over() {
     assert!(is_recording(&folder.join("empty")));
 }
 
+/// A trace may take the place of a text, as in strace, but not of a recording.
+#[test]
+fn a_trace_is_not_written_over_a_recording() {
+    let folder = Folder::new("over-recording");
+    ran(&folder.0, &["record"]);
+    let (file, text) = (folder.join("run.cutap"), folder.join("out.txt"));
+    let before = fs::read(&file).unwrap();
+    let commands: [&[&str]; 6] = [
+        &["trace", "-o"],
+        &["trace", "-c", "-o"],
+        &["kernel", "trace", "-o"],
+        &["kernel", "trace", "--json", "-o"],
+        &["kernel", "trace", "--ptrace", "-o"],
+        &["kernel", "env", "-o"],
+    ];
+    for command in commands {
+        let done = run(&folder.0, &[command, &["run.cutap"]].concat());
+        let says = ["cannot write the trace to run.cutap", "it is a recording", "another file with -o FILE"];
+        assert!(says.iter().all(|part| err(&done).contains(part)), "{command:?}: {done:?}");
+        assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""), "{command:?}: {done:?}");
+        assert!(fs::read(&file).unwrap() == before, "{command:?}");
+        fs::write(&text, "a trace of before\n").unwrap();
+        ran(&folder.0, &[command, &["out.txt"]].concat());
+        assert!(!fs::read_to_string(&text).unwrap().contains("of before"), "{command:?}");
+    }
+}
+
 #[test]
 fn the_default_file_of_before_is_kept() {
     let folder = Folder::new("default");

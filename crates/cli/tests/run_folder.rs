@@ -175,13 +175,17 @@ fn a_refused_run_leaves_the_output_as_it_was() {
         (&["record", "--hook", "/no/hook.so"], "there is no such file"),
         (&["record", "-e", "cuMemAloc"], "did you mean cuMemAlloc"),
     ] {
+        // What each may write over: a trace a text, a recording another one.
+        let before = if words[0] == "trace" { "a trace of before" } else { recorded };
+        std::fs::write(&old, before).unwrap();
         for file in [&old, &new] {
             let done = cutap(words).arg("-o").arg(file).args(["--", "echo", "ran"]).output().unwrap();
             refused(&done, 125, &[says]);
         }
-        assert_eq!(std::fs::read_to_string(&old).unwrap(), recorded, "{words:?}");
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), before, "{words:?}");
         assert!(!new.exists(), "{words:?}");
     }
+    std::fs::write(&old, "a trace of before").unwrap();
     let done = cutap(&["trace", "-o"]).arg(&old).args(["--", "true"]).output().unwrap();
-    assert!(done.status.success() && !std::fs::read_to_string(&old).unwrap().contains(recorded));
+    assert!(done.status.success() && !std::fs::read_to_string(&old).unwrap().contains("of before"));
 }

@@ -48,4 +48,8 @@ fn a_filter_names_the_programs_own_runtime() {
     assert_eq!(left.len(), all.len() - one.len(), "{left:?}");
     let (none, said) = calls("other:cudaMalloc");
     assert!(none.is_empty() && said.contains("nothing matched the filter other:cudaMalloc"), "{said}");
+    let (none, said) = calls("libcudart");
+    let hint = "; the runtime is linked into my-vector: write cudart, or my-vector:*";
+    assert!(none.is_empty() && said.contains(hint), "{said}");
+    assert_eq!(calls("cudart").0.len(), all.len());
 }

@@ -137,3 +137,19 @@ fn a_closed_terminal_ends_all() {
     drop(terminal);
     until("all have ended", || processes(&mark).is_empty());
 }
+
+/// What takes longer than a second says how far it is. Here a reader keeps the export waiting.
+#[test]
+fn progress_has_a_percentage() {
+    let folder = Folder::new("progress");
+    let made = std::process::Command::new(CUTAP).args(["demo", "--recording"]).current_dir(&folder.0).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let mut terminal = Terminal::new();
+    let file = folder.join("training.cutap");
+    let export = format!("{CUTAP} export --json /dev/stdout {0}", file.display());
+    terminal.line(&format!("{export} | (sleep 3; cat > /dev/null); echo do''ne"));
+    let shown = terminal.expect("done");
+    let bar = shown.split("exporting ").find_map(|part| part.split_once("training.cutap ")).expect(&shown).1;
+    let percent: u64 = bar.split(" %").next().unwrap().parse().unwrap_or_else(|_| panic!("{shown}"));
+    assert!((1..=100).contains(&percent), "{shown}");
+}

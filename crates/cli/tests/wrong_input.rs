@@ -257,6 +257,13 @@ fn no_driver_offers_sim() {
     for name in ["shared", "linked"] {
         refused(&run(&["-o", file.to_str().unwrap()], name), 125, &[name, "it uses CUDA", "--sim", "libcuda.so.1"]);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept", "nothing is lost by a refusal");
+        // The simulated driver calls no kernel driver, so it is not offered.
+        for command in ["trace", "env"] {
+            let done =
+                cutap(&["kernel", command]).arg(folder.join(name)).env_remove("LD_LIBRARY_PATH").output().unwrap();
+            refused(&done, 125, &[name, "it uses CUDA", "/dev/nvidiactl"]);
+            assert!(!err(&done).contains("--sim"), "{}", err(&done));
+        }
         assert_eq!(out(&run(&["--sim"], name)), "ran\n");
         let path = folder.join("driver");
         let found = cutap(&["trace", "--"]).arg(folder.join(name)).env("LD_LIBRARY_PATH", path).output().unwrap();
@@ -356,6 +363,7 @@ fn files_that_are_not_to_be_overwritten() {
     // It hands the signal on, and ends as the program does.
     Command::new("kill").arg(first.id().to_string()).status().unwrap();
     first.wait().unwrap();
-    let after = cutap(&["trace", "-o"]).arg(&file).args(["--", "true"]).output().unwrap();
+    let other = folder.join("trace.txt");
+    let after = cutap(&["trace", "-o"]).arg(&other).args(["--", "true"]).output().unwrap();
     assert_eq!(after.status.code(), Some(0), "{after:?}");
 }

@@ -23,21 +23,29 @@ const FOLDERS: [&str; 8] = [
 
 /// Refuses a program that reaches CUDA itself where there is no driver for it: it would only fail,
 /// in separate words. Any other (a shell, Python) may do without; false says that it has to.
-pub fn check(program: &Program) -> Result<bool> {
+/// `of_kernel`: only calls to the kernel driver are wanted, which the simulated driver does not make.
+pub fn check(program: &Program, of_kernel: bool) -> Result<bool> {
     let (path, preload) = (std::env::var_os("LD_LIBRARY_PATH"), std::env::var_os("LD_PRELOAD"));
     let preloaded = |list: &OsStr| list.as_bytes().split(|b| b" :".contains(b)).any(|p| p.ends_with(NAME.as_bytes()));
     if preload.as_deref().is_some_and(preloaded) || present(path.as_deref(), &program.folders) {
         return Ok(true);
     }
     if cutap_inspect::needs_driver(&program.image) {
+        let advice = match of_kernel {
+            true => NEEDS_KERNEL_DRIVER,
+            false => "run it on the simulated driver with --sim, or put the driver's folder into LD_LIBRARY_PATH",
+        };
         return Err(Error::own(format!(
-            "cannot trace {}: it uses CUDA, and there is no CUDA driver (libcuda.so.1) on this machine; run it on \
-             the simulated driver with --sim, or put the driver's folder into LD_LIBRARY_PATH",
+            "cannot trace {}: it uses CUDA, and there is no CUDA driver (libcuda.so.1) on this machine; {advice}",
             program.path.display()
         )));
     }
     Ok(false)
 }
+
+/// What calls to the kernel driver need.
+pub(crate) const NEEDS_KERNEL_DRIVER: &str =
+    "calls to the kernel driver need a machine with NVIDIA's driver (/dev/nvidiactl)";
 
 /// Whether a program started from here would find the driver's library.
 pub fn has_driver_library() -> bool {

@@ -44,31 +44,68 @@ pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<F
             "it is a pipe or a device, and a recording must be a file, as it is read again when it is packed",
         ));
     }
-    if is_of_a_run(path) {
-        return Err(refuse("it is a file of a run directory, which a program may be using"));
-    }
-    let mut how = OpenOptions::new();
-    how.read(record && !special).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
-    let fail = |e| cannot(what, path, &e, advice);
-    let _first = reader_of(path, "the program is started when somebody does");
-    let file = how.open(path).map_err(fail)?;
-    if special {
-        return Ok(file);
-    }
-    // The lock is the collectors' too, and goes with the last of them.
-    if !lock(&file) {
+    let to_open = ToOpen {
+        what,
+        advice,
+        other: "give another file with -o FILE",
+        locked: "give each its own file with -o, as rank%q{RANK}.cutap or %p.cutap",
+        for_pipe: "the program is started when somebody does",
+    };
+    let file = open_alone(path, record && !special, &to_open)?;
+    let shown = path.display();
+    if record && !force && !special && !is_recording(&file) {
         return Err(Error::own(format!(
-            "cannot {what} {}: another cutap is writing to it; give each its own file with -o, as rank%q{{RANK}}.cutap or %p.cutap",
-            path.display()
+            "cannot {what} {shown}: it holds something that is no recording; give another file with -o FILE, or --force to write over it"
         )));
     }
-    if record && !force && !is_recording(&file) {
-        let path = path.display();
+    if !record && holds_recording(path, &file) {
         return Err(Error::own(format!(
-            "cannot {what} {path}: it holds something that is no recording; give another file with -o FILE, or --force to write over it"
+            "cannot {what} {shown}: it is a recording, and would be overwritten; give another file with -o FILE, or \
+             remove it first"
         )));
     }
     Ok(file)
+}
+
+/// What opening a file to write to it says.
+pub struct ToOpen<'a> {
+    /// `write the trace to`.
+    pub what: &'a str,
+    /// What to do if it cannot be opened.
+    pub advice: &'a str,
+    /// What to do if the file must not be written to.
+    pub other: &'a str,
+    /// What to do if another cutap writes to it.
+    pub locked: &'a str,
+    /// What happens when the pipe that it is gets a reader.
+    pub for_pipe: &'a str,
+}
+
+/// Opens a file and keeps its content. One of a run directory, or one that another cutap writes, is refused.
+pub fn open_alone(path: &Path, read: bool, says: &ToOpen<'_>) -> Result<File> {
+    let ToOpen { what, advice, other, locked, for_pipe } = says;
+    let shown = path.display();
+    if is_of_a_run(path) {
+        return Err(Error::own(format!(
+            "cannot {what} {shown}: it is a file of a run directory, which a program may be using; {other}"
+        )));
+    }
+    let mut how = OpenOptions::new();
+    how.read(read).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
+    let _first = reader_of(path, for_pipe);
+    let file = how.open(path).map_err(|e| cannot(what, path, &e, advice))?;
+    // A pipe or a device has nothing that would be lost. The lock is the collectors' too, and goes with the last of
+    // them.
+    if file.metadata().is_ok_and(|data| data.is_file()) && !lock(&file) {
+        return Err(Error::own(format!("cannot {what} {shown}: another cutap is writing to it; {locked}")));
+    }
+    Ok(file)
+}
+
+/// Whether a file has anything of a recording in it. It may have been opened for writing alone.
+pub fn holds_recording(path: &Path, file: &File) -> bool {
+    let has_bytes = file.metadata().is_ok_and(|data| data.is_file() && data.len() > 0);
+    has_bytes && File::open(path).is_ok_and(|file| is_recording(&file))
 }
 
 /// Whether a file is empty or begins as a recording does.

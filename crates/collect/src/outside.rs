@@ -20,7 +20,7 @@ pub fn start_outside(
     parent: &dyn Fn(i32) -> std::result::Result<(), String>,
 ) -> Result<i32> {
     let given = Inherited::now();
-    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    let search = program::search_path();
     let (name, args) = words.split_first().ok_or_else(|| Error::not_found("no program was given; name one"))?;
     let program = program::locate(name, args, &search)?;
     let variable = |(name, value): (OsString, OsString)| {

@@ -56,6 +56,16 @@ pub fn locate(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program
     Ok(program)
 }
 
+/// The folders in which a program is looked for.
+pub fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into())
+}
+
+/// The file that a name without a folder runs; an error says that there is none.
+pub fn find_on_path(name: &OsStr) -> Result<PathBuf> {
+    on_path(name, &search_path())
+}
+
 fn on_path(name: &OsStr, search: &OsStr) -> Result<PathBuf> {
     let mut refused = None;
     for folder in std::env::split_paths(search) {

@@ -83,12 +83,12 @@ pub struct TraceOptions {
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let given = Inherited::now();
     let filter = filter(options.filter.as_deref())?;
-    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    let search = program::search_path();
     let program = program::find(&options.program, &options.args, &search)?;
     if options.sim {
         simulated::check()?;
     }
-    let driver = options.sim || driver::check(&program)?;
+    let driver = options.sim || driver::check(&program, options.kernel.is_some())?;
     let hooks = hooks::check(&options.hooks)?;
     if options.stacks.is_some() && (options.form.counts || options.form.summary) {
         return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
@@ -274,7 +274,11 @@ fn say_at_start(options: &TraceOptions, program: &Program, driver: bool) {
         };
         say(&format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"));
     } else if !driver {
-        say(&format!("no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one"));
+        let advice = match options.kernel {
+            Some(_) => driver::NEEDS_KERNEL_DRIVER.to_owned(),
+            None => format!("--sim runs {name} on a simulated one"),
+        };
+        say(&format!("no CUDA driver (libcuda.so.1) on this machine; {advice}"));
     }
     if program.musl {
         let (image, others) = (short(&program.image), "; programs for glibc that it starts are traced");

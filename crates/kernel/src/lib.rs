@@ -5,6 +5,7 @@
 
 pub mod call;
 pub mod census;
+pub mod command;
 pub mod decode;
 pub mod diff;
 mod error;

@@ -43,7 +43,7 @@ impl Select {
 }
 
 /// Whether a word is this name, or its number.
-fn is(word: &str, name: &str, number: u32) -> bool {
+pub(crate) fn is(word: &str, name: &str, number: u32) -> bool {
     if let Some(asked) = crate::hex::number(word) {
         return asked == u64::from(number);
     }

@@ -27,6 +27,11 @@ pub(crate) fn layers(layers: &[Layer]) -> String {
         writeln!(out, "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},")
             .unwrap();
     }
+    out.push_str("];\n\n/// A line about each, by number. What runs in the target does not use it.\n");
+    out.push_str("pub static ABOUT: &[&str] = &[\n");
+    for layer in layers {
+        writeln!(out, "{:?},", layer.about).unwrap();
+    }
     out.push_str("];\n");
     out
 }

@@ -2,6 +2,7 @@
 //! and `--blocking` read these nodes, so their numbers agree. Memory grows with the number of different paths.
 
 use crate::call_stats::CallStats;
+use crate::failures::{Failed, Failures};
 use crate::label::Label;
 use cutap_trace::{CallSink, FinishedCall, Function, Instance};
 use std::collections::HashMap;
@@ -20,8 +21,7 @@ pub struct CallTree {
     below: HashMap<(u32, u32), u32>,
     /// By the function's key.
     functions: Vec<Option<FunctionOf>>,
-    /// Statuses other than 0, by node.
-    failed: HashMap<(u32, i32), u64>,
+    failures: Failures,
     /// Whether nodes below the program are objects that make the outermost calls.
     by_object: bool,
     objects: Vec<Arc<str>>,
@@ -46,15 +46,9 @@ struct Node {
 
 impl Default for CallTree {
     fn default() -> CallTree {
-        CallTree {
-            nodes: vec![Node::default()],
-            below: HashMap::new(),
-            functions: Vec::new(),
-            failed: HashMap::new(),
-            by_object: false,
-            objects: Vec::new(),
-            of_object: HashMap::new(),
-        }
+        let (below, functions, failures) = Default::default();
+        let (by_object, objects, of_object) = Default::default();
+        CallTree { nodes: vec![Node::default()], below, functions, failures, by_object, objects, of_object }
     }
 }
 
@@ -64,10 +58,26 @@ pub struct Chain {
     /// From the outermost call to this one.
     pub labels: Vec<u32>,
     pub sums: CallStats,
-    /// How often each status other than 0 was returned: its name or number.
-    pub failed: Vec<(String, u64)>,
     /// The object that makes the outermost call, if that was asked for and is known.
     pub from: Option<Arc<str>>,
+}
+
+/// The failures of one path and status, each counted once.
+#[derive(Debug, Clone)]
+pub struct FailureGroup {
+    pub failed: FailedCall,
+    pub calls: u64,
+    /// Failed calls inside these, the outermost first.
+    pub causes: Vec<(FailedCall, u64)>,
+}
+
+/// A call that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FailedCall {
+    /// From the outermost call to this one.
+    pub path: Vec<String>,
+    /// Its name or number.
+    pub status: String,
 }
 
 /// All paths, and their labels.
@@ -87,6 +97,52 @@ impl CallTree {
 
     /// The paths by label. Paths with equal labels are merged.
     pub fn chains(&self) -> CallPaths {
+        let (labels, ways) = self.ways();
+        let mut merged: HashMap<(Vec<u32>, Option<u32>), CallStats> = HashMap::new();
+        for (node, way) in self.nodes.iter().zip(ways).filter(|(node, _)| node.sums.calls > 0 && node.depth > 0) {
+            merged.entry((way, node.from)).or_default().merge(&node.sums);
+        }
+        let chain = |((labels, from), sums): ((Vec<u32>, Option<u32>), CallStats)| {
+            let from = from.and_then(|n| self.objects.get(n as usize)).cloned();
+            Chain { labels, sums, from }
+        };
+        CallPaths { chains: merged.into_iter().map(chain).collect(), labels }
+    }
+
+    /// The failures by path and status, the most frequent first.
+    pub fn failures(&self) -> Vec<FailureGroup> {
+        let (labels, ways) = self.ways();
+        let call = |(node, status): Failed| {
+            let function = self.functions[self.nodes[node as usize].function as usize].as_ref();
+            let name = function.and_then(|(function, _)| function.status_name(status));
+            let status = name.map_or_else(|| status.to_string(), str::to_owned);
+            FailedCall { path: texts(&labels, &ways[node as usize]), status }
+        };
+        let mut merged: HashMap<FailedCall, (u64, HashMap<FailedCall, u64>)> = HashMap::new();
+        for (failed, count) in self.failures.counts() {
+            let (calls, causes) = merged.entry(call(*failed)).or_default();
+            *calls += count.calls;
+            count.causes.iter().for_each(|(cause, n)| *causes.entry(call(*cause)).or_default() += n);
+        }
+        let group = |(failed, (calls, causes)): (FailedCall, (u64, HashMap<FailedCall, u64>))| {
+            let mut causes: Vec<(FailedCall, u64)> = causes.into_iter().collect();
+            causes.sort_by_key(|(cause, _)| (cause.path.len(), cause.clone()));
+            FailureGroup { failed, calls, causes }
+        };
+        let mut groups: Vec<FailureGroup> = merged.into_iter().map(group).collect();
+        groups.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.failed.cmp(&b.failed)));
+        groups
+    }
+
+    /// The numbers of calls and of failures.
+    pub fn totals(&self) -> (u64, u64) {
+        let calls = self.nodes.iter().map(|node| node.sums.calls).sum();
+        (calls, self.failures.counts().values().map(|count| count.calls).sum())
+    }
+
+    /// All labels, and for each node those from the outermost call to its own. A node without a shown call is left out
+    /// of the paths below it.
+    fn ways(&self) -> (Vec<Label>, Vec<Vec<u32>>) {
         let (mut labels, mut numbers) = (Vec::new(), HashMap::new());
         let mut of_function = Vec::new();
         for known in &self.functions {
@@ -101,40 +157,25 @@ impl CallTree {
         }
         // The node above has a smaller number.
         let mut ways: Vec<Vec<u32>> = vec![Vec::new()];
-        let mut merged: HashMap<(Vec<u32>, Option<u32>), (CallStats, HashMap<String, u64>)> = HashMap::new();
         for node in self.nodes.iter().skip(1) {
-            let mut way = ways[node.above as usize].clone();
-            // A node without a shown call is left out of the paths below it.
-            if node.sums.calls > 0 && node.depth > 0 {
-                way.push(of_function[node.function as usize]);
-                merged.entry((way.clone(), node.from)).or_default().0.merge(&node.sums);
-            }
+            let own = (node.sums.calls > 0 && node.depth > 0).then(|| of_function[node.function as usize]);
+            let way = ways[node.above as usize].iter().copied().chain(own).collect();
             ways.push(way);
         }
-        for ((node, status), count) in &self.failed {
-            let function = self.functions[self.nodes[*node as usize].function as usize].as_ref();
-            let name = function.and_then(|(function, _)| function.status_name(*status));
-            let name = name.map_or_else(|| status.to_string(), str::to_owned);
-            let key = (ways[*node as usize].clone(), self.nodes[*node as usize].from);
-            if let Some((_, failed)) = merged.get_mut(&key) {
-                *failed.entry(name).or_default() += count;
-            }
-        }
-        let chain = |((labels, from), (sums, failed)): ((Vec<u32>, Option<u32>), (CallStats, HashMap<String, u64>))| {
-            let mut failed: Vec<(String, u64)> = failed.into_iter().collect();
-            failed.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-            let from = from.and_then(|n| self.objects.get(n as usize)).cloned();
-            Chain { labels, sums, failed, from }
-        };
-        CallPaths { chains: merged.into_iter().map(chain).collect(), labels }
+        (labels, ways)
     }
+}
+
+/// The names of these labels.
+fn texts(labels: &[Label], way: &[u32]) -> Vec<String> {
+    let text = |label: &u32| labels.get(*label as usize).map_or_else(|| "?".to_owned(), |l| l.text());
+    way.iter().map(text).collect()
 }
 
 impl CallPaths {
     /// The names of a path, from the outermost call to the innermost.
     pub fn way(&self, chain: &Chain) -> Vec<String> {
-        let text = |label: &u32| self.labels.get(*label as usize).map_or_else(|| "?".to_owned(), |l| l.text());
-        chain.labels.iter().map(text).collect()
+        texts(&self.labels, &chain.labels)
     }
 }
 
@@ -180,16 +221,14 @@ impl CallSink for CallTree {
     }
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
-        let status = done.status().filter(|s| *s != 0);
-        let sums = &mut self.nodes[done.place as usize].sums;
+        let node = &mut self.nodes[done.place as usize];
         if done.function.entry_only {
-            sums.calls += 1;
+            node.sums.calls += 1;
             return;
         }
-        sums.add(done.took_ns, done.inside_ns, status.is_some(), done.late);
-        if let Some(status) = status {
-            *self.failed.entry((done.place, status)).or_default() += 1;
-        }
+        let status = done.failure();
+        node.sums.add(done.took_ns, done.inside_ns, status.is_some(), done.late);
+        self.failures.ended(node.depth, done.place, status, done.late);
     }
 
     fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {

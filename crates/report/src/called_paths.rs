@@ -46,7 +46,6 @@ impl CalledPaths {
         let chain = |((labels, from), sums): (&(Vec<u32>, Option<Arc<str>>), &CallStats)| Chain {
             labels: labels.clone(),
             sums: sums.clone(),
-            failed: Vec::new(),
             from: from.clone(),
         };
         CallPaths { labels: self.labels.clone(), chains: self.chains.iter().map(chain).collect() }

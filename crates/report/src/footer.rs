@@ -36,7 +36,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
     runtimes(end, &mut lines);
     missing(end, &mut lines);
     lines.extend(raw_lines(end));
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
     never_began(end, &mut lines);
     running(end, &mut lines);
     lines
@@ -49,7 +49,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
     let mut lines = Vec::new();
     losses(end, &mut lines);
     take(0, &mut lines);
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
     never_began(end, &mut lines);
     take(1, &mut lines);
     gaps(end, &mut lines);
@@ -81,7 +81,7 @@ pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     losses(end, &mut lines);
     let lost = end.counts.iter().filter(|count| count.is_loss());
     lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
     never_began(end, &mut lines);
     lines.extend(unseen_lines(end));
     lines.extend(switched_lines(end));
@@ -96,7 +96,7 @@ pub fn end_notes(end: &End) -> Vec<String> {
     let end = &without_caused(end);
     let mut lines = Vec::new();
     missing(end, &mut lines);
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
     never_began(end, &mut lines);
     running(end, &mut lines);
     lines
@@ -188,13 +188,15 @@ fn running(end: &End, lines: &mut Vec<String>) {
 }
 
 /// A filter without a match is most likely a mistake.
-fn nothing_matched(filtered: &Filtered) -> Option<String> {
+fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
     if filtered.shown > 0 {
         return None;
     }
     let text = &filtered.text;
+    let linked = end.instances.iter().find(|of| !of.shared && text.contains("libcudart"));
+    let linked = linked.map(|of| format!("; the runtime is linked into {0}: write cudart, or {0}:*", of.library));
     let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
-    let mut near: String = near.collect();
+    let mut near: String = near.chain(linked).collect();
     if names_library(text) {
         near += "; LIBRARY:FUNCTION means the library that has the function: cutap report --callers FUNCTION shows who \
                  calls it";

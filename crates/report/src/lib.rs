@@ -12,6 +12,7 @@ mod csv;
 mod diff;
 mod explain;
 mod export;
+mod failures;
 mod fields;
 mod fold;
 mod footer;

@@ -11,8 +11,12 @@ const START: &str = "\
 
 This page is for a user who reads a line that begins with `cutap: ` at the end of a trace or
 recording. A number before the text says how often it happened; names are listed below it, at most
-twenty. A run that lacks nothing has no such line. `-q` suppresses them, except after the tables of
-`-c` and `-C`. `cutap report --notes` prints those of a recording.
+twenty. A run that lacks nothing has no such line. `-q` suppresses them. `cutap report --notes`
+prints those of a recording.
+
+The last line of `record` counts [calls that failed](filters.md#calls-that-failed). A failure that
+several calls pass on counts once, for the outermost of them. `cutap report --errors` counts in the
+same way. `-Z` and `-e error` print each of these calls.
 
 ";
 

@@ -84,8 +84,9 @@ pub(crate) fn stack_of<'a>(open: &'a OpenCalls, call: &'a Call) -> Option<&'a St
 /// The name or number of an error.
 pub(crate) fn error_word(exit: &Exit) -> Option<String> {
     match exit.returned()? {
-        Returned::Status(0) => None,
-        Returned::Status(status) => Some(exit.status_name().map_or_else(|| status.to_string(), str::to_owned)),
+        Returned::Status(status) if exit.is_error() => {
+            Some(exit.status_name().map_or_else(|| status.to_string(), str::to_owned))
+        }
         _ => None,
     }
 }

@@ -185,8 +185,7 @@ impl<W: io::Write> CallSink for Summary<W> {
         if done.function.entry_only {
             sums.calls += 1;
         } else {
-            let error = done.status().is_some_and(|status| status != 0);
-            sums.add(done.took_ns, done.inside_ns, error, done.late);
+            sums.add(done.took_ns, done.inside_ns, done.failure().is_some(), done.late);
         }
     }
 

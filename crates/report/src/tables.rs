@@ -237,7 +237,7 @@ impl CallSink for Tables {
     }
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
-        let error = done.status().is_some_and(|s| s != 0);
+        let error = done.failure().is_some();
         let sums = match self.by {
             By::Kernel => return,
             By::Thread | By::Process => {

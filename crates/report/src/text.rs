@@ -332,10 +332,12 @@ impl<W: io::Write> Text<W> {
         match (exit.returned(), exit.duration_ns) {
             (Some(returned), took) => {
                 match returned {
-                    Returned::Status(0) => self.line.push_str(exit.status_name().unwrap_or("0")),
                     Returned::Status(status) => {
                         let text = exit.status_name().map_or_else(|| status.to_string(), str::to_owned);
-                        self.styled(styles.error, &format!("{text} !"));
+                        match exit.is_error() {
+                            true => self.styled(styles.error, &format!("{text} !")),
+                            false => self.line.push_str(&text),
+                        }
                     }
                     _ if exit.value.is_some() => {
                         exit.value.iter().for_each(|value| write_value(value, &mut self.line));

@@ -37,6 +37,7 @@ pub use io::exhausted::{forget_short, is_short, list, short_of};
 pub use io::file::{Bytes, open_file, read_file};
 pub use io::file_cache::CachedFile;
 pub use io::pages::{ChunkPage, RingPage};
+pub use io::read_so_far::read_so_far;
 pub use ioctl::pieces::{Piece, Pieces, Submitted};
 pub use merge::event_reader::EventReader;
 pub use merge::reader_options::ReaderOptions;

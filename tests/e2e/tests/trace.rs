@@ -253,7 +253,7 @@ fn names_with_control_characters() {
     let shown = r"pro\ng\u{1b}[31m";
     for (words, doing) in [("record", "recording"), ("trace", "tracing")] {
         let mut command = Command::new(cutap());
-        command.args([words, "--sim", "-o"]).arg(folder.join("out")).arg("--").arg(&strange);
+        command.args([words, "--sim", "-o"]).arg(folder.join(words)).arg("--").arg(&strange);
         let said = finish(&mut command).stderr;
         let line = format!("cutap: {doing} {shown} on the simulated driver (launches are accepted and not executed)");
         assert_eq!(said.lines().next(), Some(&*line), "{said}");

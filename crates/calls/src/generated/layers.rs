@@ -28,3 +28,13 @@ pub static LAYERS: &[LayerRow] = &[
     LayerRow { layer: Layer::KERNEL, name: "kernel", letter: b'k', asked: true },
     LayerRow { layer: Layer::SUBMIT, name: "submit", letter: b's', asked: true },
 ];
+
+/// A line about each, by number. What runs in the target does not use it.
+pub static ABOUT: &[&str] = &[
+    "A toolkit library (cuBLAS, cuDNN, NCCL, ...).",
+    "The runtime API, of a shared or a statically linked runtime.",
+    "The driver API.",
+    "Functions in the tables that cuGetExportTable returns: no header names them.",
+    "Functions of libc by which a watched library reaches the kernel: ioctl, open, mmap, and getenv.",
+    "What a driver call adds to the rings of the GPU's channels: commands, launch descriptors, semaphores.",
+];

@@ -1,9 +1,12 @@
-//! `cutap api`: what is known of a function, from the tables of `cutap_report::api`.
+//! `cutap api`: what is known of a function, from the tables of `cutap_report::api`, or of a command of the kernel
+//! driver.
 
 use crate::args::JsonArgs;
 use crate::stdout::print;
 use cutap_collect::{Error, Result};
+use cutap_kernel::command;
 use cutap_report::api::{Unknown, describe, list, matching};
+use cutap_trace::Layer;
 
 #[derive(Debug, clap::Args)]
 pub struct Api {
@@ -17,7 +20,8 @@ pub struct Api {
         required_unless_present = "list",
         conflicts_with = "list",
         value_name = "NAME",
-        help = "Exported names (cuMemAlloc_v2), slots ('21318c60[51]'), or patterns ('cuMem*'): those one a line"
+        help = "Exported names (cuMemAlloc_v2), slots ('21318c60[51]'), commands of the kernel driver \
+                (NV_ESC_RM_ALLOC, 0x2080014a), or patterns ('cuMem*'): those one a line"
     )]
     names: Vec<String>,
 }
@@ -39,24 +43,41 @@ impl Api {
                 return Err(Error::own("cutap api was given an empty name; cutap api --list LIBRARY lists functions"));
             }
             let pattern = name.contains(['*', '?']) && !name.ends_with("[*]");
-            let text = if pattern { matching(name, json) } else { describe(name, json) };
-            match text {
-                Ok(text) if out.is_empty() || json => out += &text,
-                Ok(text) => out = format!("{out}\n{text}"),
+            let function = if pattern { matching(name, json) } else { describe(name, json) };
+            let text = match function {
+                Ok(text) => text,
                 Err(Unknown { why: Some(why), .. }) => return Err(Error::own(why)),
-                Err(_) if pattern => {
-                    return Err(Error::own(format!("cutap knows no function that matches {name}")));
-                }
-                Err(unknown) if unknown.near.is_empty() => {
-                    let advice = "cutap api --list LIBRARY lists them";
-                    return Err(Error::own(format!("cutap knows no function {name}; {advice}")));
-                }
-                Err(unknown) => {
-                    let near = unknown.near.join(" or ");
-                    return Err(Error::own(format!("cutap knows no function {name}; did you mean {near}?")));
-                }
+                Err(unknown) => of_kernel(name, json).ok_or_else(|| refusal(name, pattern, &unknown.near))?,
+            };
+            if !out.is_empty() && !json {
+                out.push('\n');
             }
+            out += &text;
         }
         Ok(out)
     }
+}
+
+/// What the kernel driver knows by this name or number. A word without an underscore is no name of its commands.
+fn of_kernel(name: &str, json: bool) -> Option<String> {
+    let is_number = name.starts_with("0x") || name.bytes().all(|b| b.is_ascii_digit());
+    (is_number || name.contains('_')).then(|| command::describe(name, json)).flatten()
+}
+
+/// Why there is no answer, and what to type.
+fn refusal(name: &str, pattern: bool, near: &[&str]) -> Error {
+    Error::own(match () {
+        () if list(name, false).is_ok() => {
+            format!("{name} is a library or a layer, not a function; cutap api --list {name} has its functions")
+        }
+        () if Layer::of_name(name).is_some() => {
+            format!("{name} is a layer, not a function; cutap help {name} explains it")
+        }
+        () if pattern => format!("cutap knows no function that matches {name}"),
+        () if name.starts_with("0x") => {
+            format!("cutap knows no command {name} of the kernel driver; cutap kernel census lists those of a run")
+        }
+        () if !near.is_empty() => format!("cutap knows no function {name}; did you mean {}?", near.join(" or ")),
+        () => format!("cutap knows no function {name}; cutap api --list LIBRARY lists them"),
+    })
 }

@@ -5,13 +5,16 @@ use crate::args::{FilterArgs, InputArgs};
 use crate::input::{readable, say_counted, whole};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
-use cutap_collect::output_file::{self, is_of_a_run, same};
-use cutap_collect::{Error, Result, cannot, filter, say, scan_executables};
+use cutap_collect::output_file::{self, ToOpen, holds_recording, same};
+use cutap_collect::{Error, Result, cannot, file_size, filter, say, scan_executables};
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes};
-use cutap_trace::{EventReader, ReaderOptions};
-use std::fs::{File, OpenOptions};
-use std::io::BufWriter;
+use cutap_trace::{End, Event, EventReader, ReaderOptions};
+use std::fs::{File, Metadata};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+
+const WHAT: &str = "write the export to";
+const ADVICE: &str = "give a file that you may write";
 
 #[derive(Debug, clap::Args)]
 pub struct Export {
@@ -60,8 +63,6 @@ impl Export {
         let filter = filter(self.filter.text().as_deref())?;
         readable(run)?;
         let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
-        let advice = "give a file that you may write";
-        let fail = |e| cannot("write the export to", &path, &e, advice);
         let shown = path.display();
         if same(run, &path) {
             return Err(Error::own(format!("{shown} is what is to be exported; give another name for the export")));
@@ -69,15 +70,15 @@ impl Export {
         if inside(run, &path) {
             let run = run.display();
             return Err(Error::own(format!(
-                "{shown} is in the run directory {run}, which is only read; {advice} elsewhere"
+                "{shown} is in the run directory {run}, which is only read; {ADVICE} elsewhere"
             )));
         }
         if path.as_os_str() == "-" {
             return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
         }
-        let mut output = output(format, open(&path, fail)?);
+        let mut output = Counted { output: output(format, open(&path)?), calls: 0 };
         let progress = Progress::new(format!("exporting {}", run.display()));
-        let written = write_all(&mut reader, &mut *output)?;
+        let written = write_all(&mut reader, &mut output)?;
         let mut end = reader.end();
         scan_executables(&mut end);
         let ended = written.and_then(|()| output.end(&end));
@@ -85,8 +86,9 @@ impl Export {
         let whole = whole(run, end.recording.clone(), end.damage());
         match ended {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return whole,
-            ended => ended.map_err(fail)?,
+            ended => ended.map_err(|e| cannot(WHAT, &path, &e, ADVICE))?,
         }
+        say_written(format, &path, output.calls);
         // JSON has it in its last line; the other formats have no place for what is missing.
         if !matches!(format, Format::Json) {
             end_notes(&end).iter().for_each(|note| say(note));
@@ -96,36 +98,59 @@ impl Export {
     }
 }
 
-/// Opens the file and empties it, if no other thread is writing to it.
-fn open(path: &Path, fail: impl Fn(std::io::Error) -> Error) -> Result<File> {
-    if is_of_a_run(path) {
-        let path = path.display();
-        return Err(Error::own(format!(
-            "cannot write the export to {path}: it is a file of a run directory, which a program may be using; give another file"
-        )));
-    }
-    let _first = output_file::reader_of(path, "it is written when somebody does");
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(&fail)?;
-    // A pipe or a device has nothing that would be lost.
-    if !file.metadata().is_ok_and(|data| data.is_file()) {
-        return Ok(file);
-    }
-    if !output_file::lock(&file) {
-        let path = path.display();
-        return Err(Error::own(format!(
-            "cannot write the export to {path}: another cutap is writing to it; give another file"
-        )));
-    }
-    let has_bytes = file.metadata().is_ok_and(|data| data.len() > 0);
-    if has_bytes && File::open(path).is_ok_and(|file| output_file::is_recording(&file)) {
+/// Opens the file and empties it. What another cutap writes or reads is refused.
+fn open(path: &Path) -> Result<File> {
+    let other = "give another file";
+    let file = output_file::open_alone(
+        path,
+        false,
+        &ToOpen { what: WHAT, advice: ADVICE, other, locked: other, for_pipe: "it is written when somebody does" },
+    )?;
+    if holds_recording(path, &file) {
         let path = path.display();
         return Err(Error::own(format!(
             "{path} is a recording, and the export would replace it; \
              give the file to write first: cutap export --perfetto OUT {path}"
         )));
     }
-    file.set_len(0).map_err(fail)?;
+    // A pipe or a device has nothing that would be lost.
+    if file.metadata().is_ok_and(|data| data.is_file()) {
+        file.set_len(0).map_err(|e| cannot(WHAT, path, &e, ADVICE))?;
+    }
     Ok(file)
+}
+
+/// Says what was written, where, and how it is opened. A reader of a pipe needs no such line.
+fn say_written(format: Format, path: &Path, calls: u64) {
+    let Some(data) = std::fs::metadata(path).ok().filter(Metadata::is_file) else { return };
+    let calls = if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") };
+    let (path, size) = (path.display(), file_size(data.len()));
+    let next = match format {
+        Format::Perfetto => "open it at https://ui.perfetto.dev".to_owned(),
+        Format::Chrome => "open it in chrome://tracing or at https://ui.perfetto.dev".to_owned(),
+        Format::Json => format!("one JSON object a line: jq . {path}"),
+    };
+    say(&format!("{calls} in {path} ({size}); {next}"));
+}
+
+/// Counts the calls on their way to an output.
+struct Counted {
+    output: Box<dyn Output>,
+    calls: u64,
+}
+
+impl Output for Counted {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.calls += u64::from(matches!(event, Event::Exit(exit) if !exit.late));
+        self.output.event(event)
+    }
+    fn tick(&mut self, now: u64) -> io::Result<()> {
+        self.output.tick(now)
+    }
+    fn end(&mut self, end: &End) -> io::Result<()> {
+        self.calls += end.unfinished.len() as u64;
+        self.output.end(end)
+    }
 }
 
 fn output(format: Format, file: File) -> Box<dyn Output> {

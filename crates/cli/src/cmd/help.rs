@@ -2,14 +2,14 @@
 
 use crate::command_line;
 use crate::stdout::{print, written};
-use crate::topics::TOPICS;
+use crate::topics::{filter_word, filter_words, topics};
 use cutap_collect::{Error, Result};
 use cutap_trace::did_you_mean;
 use std::io::Write;
 
 #[derive(Debug, clap::Args)]
 pub struct Help {
-    /// A command, or a topic: filters, output, files, hooks, environment, strace
+    /// A command, a layer, or a topic: filters, output, files, hooks, environment, strace
     #[arg(value_name = "COMMAND|TOPIC")]
     word: Option<String>,
 }
@@ -19,12 +19,17 @@ impl Help {
         let mut command = command_line::command();
         command.build();
         let Some(word) = self.word else { return long_help(&mut command) };
-        if let Some((_, text)) = TOPICS.iter().find(|(topic, _)| *topic == word) {
-            return print(text);
+        if let Some((_, text)) = topics().find(|(topic, _)| *topic == word) {
+            return print(&text);
         }
-        match command.find_subcommand_mut(&word) {
-            Some(of) => long_help(of),
-            None => Err(unknown(&command, &word)),
+        let layer = filter_word(&word);
+        match (command.find_subcommand_mut(&word), layer) {
+            (Some(of), layer) => {
+                long_help(of)?;
+                layer.map_or(Ok(()), |text| print(&format!("\nIn filters:\n\n{text}")))
+            }
+            (None, Some(text)) => print(&text),
+            (None, None) => Err(unknown(&command, &word)),
         }
     }
 }
@@ -36,7 +41,7 @@ fn long_help(of: &mut clap::Command) -> Result<()> {
 /// Names the nearest command or topic.
 fn unknown(command: &clap::Command, word: &str) -> Error {
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name);
-    let topics = TOPICS.iter().map(|(topic, _)| *topic);
+    let topics: Vec<&str> = topics().map(|(topic, _)| topic).chain(filter_words()).collect();
     let nearest = did_you_mean(word, commands.chain(topics));
     let meant = nearest.first().map_or_else(String::new, |name| format!("did you mean {name}? "));
     Error::own(format!("there is no command or topic {word}; {meant}cutap help lists all"))

@@ -2,14 +2,14 @@
 
 use crate::args::JsonArgs;
 use crate::stdout::print;
-use cutap_collect::{Error, Result, say};
-use std::path::PathBuf;
+use cutap_collect::{Error, Result, find_on_path, say};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub struct Inspect {
     #[command(flatten)]
     json: JsonArgs,
-    /// Programs and libraries
+    /// Programs, also by their names on PATH, and libraries
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -19,7 +19,7 @@ impl Inspect {
     pub fn run(self) -> Result<()> {
         let mut unreadable: Option<Error> = None;
         for file in &self.files {
-            match cutap_inspect::inspect(file) {
+            match cutap_inspect::inspect(&found(file)) {
                 Ok(report) => print(&if self.json.json { report.json() + "\n" } else { report.to_string() })?,
                 Err(e) => {
                     if let Some(before) = unreadable.replace(Error::own(e.to_string())) {
@@ -30,4 +30,11 @@ impl Inspect {
         }
         unreadable.map_or(Ok(()), Err)
     }
+}
+
+/// The file, or the program of this name on PATH, as trace finds it.
+fn found(file: &Path) -> PathBuf {
+    let is_name = !file.exists() && !file.to_string_lossy().contains('/');
+    let on_path = is_name.then(|| find_on_path(file.as_os_str()).ok()).flatten();
+    on_path.unwrap_or_else(|| file.to_owned())
 }

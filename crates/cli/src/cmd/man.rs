@@ -1,7 +1,7 @@
 //! `cutap man`: writes a man page of each command.
 
 use crate::command_line;
-use crate::topics::TOPICS;
+use crate::topics::topics;
 use cutap_collect::{Result, cannot, say};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ fn page(folder: &Path, of: &clap::Command, name: &str) -> std::io::Result<usize>
     let mut bytes = Vec::new();
     clap_mangen::Man::new(of.clone()).title(name).render(&mut bytes)?;
     if name == "cutap" {
-        bytes.extend(TOPICS.iter().flat_map(|(_, text)| topic(text).into_bytes()));
+        bytes.extend(topics().flat_map(|(_, text)| topic(&text).into_bytes()));
     }
     std::fs::write(folder.join(format!("{name}.1")), bytes)?;
     Ok(1)

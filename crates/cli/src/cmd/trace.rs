@@ -2,13 +2,13 @@
 
 use crate::args::{CaptureArgs, FilterArgs, LossyArgs, OutputArgs, ProgramArgs};
 use crate::embedded::LIBRARIES;
-use crate::topics::FILTERS_SHORT;
+use crate::topics::filters_short;
 use cutap_collect::{Result, TraceOptions};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = FILTERS_SHORT, after_help = "Filters: cutap trace --help, or cutap help filters")]
+#[command(after_long_help = filters_short(), after_help = "Filters: cutap trace --help, or cutap help filters")]
 pub struct Trace {
     #[command(flatten)]
     filter: FilterArgs,

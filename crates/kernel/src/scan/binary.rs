@@ -28,7 +28,10 @@ impl Binary {
     /// # Errors
     /// It cannot be read, or is no ELF file for x86-64.
     pub fn read(path: &Path) -> Result<Self> {
-        let unreadable = |e| Error::unreadable(path, &e);
+        let unreadable = |e| match path.components().count() {
+            1 if std::io::Error::kind(&e) == std::io::ErrorKind::NotFound => no_library(path),
+            _ => Error::unreadable(path, &e),
+        };
         let size = std::fs::metadata(path).map_err(unreadable)?.len();
         if size > LARGEST {
             return Err(Error::new(format!("{} has {size} bytes; give a library or a program", shown(path))));
@@ -98,4 +101,11 @@ impl Binary {
         let text = std::str::from_utf8(rest.get(..end)?).ok()?;
         (!text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ')).then(|| text.to_owned())
     }
+}
+/// A name alone is no file here: only the loader looks for libraries elsewhere.
+fn no_library(path: &Path) -> Error {
+    let name = shown(path);
+    Error::new(format!(
+        "there is no file {name} in this folder; give the path of a library, which ldconfig -p | grep {name} prints"
+    ))
 }

@@ -30,9 +30,9 @@ struct Ignored {
     next: String,
 }
 
-/// Results that say "not yet", and are no failure; and what runtimes get when they clean up after the driver has ended.
-fn is_answer(status: &str) -> bool {
-    ["NotReady", "NOT_READY", "DEINITIALIZED", "CudartUnloading"].iter().any(|end| status.ends_with(end))
+/// What runtimes get when they clean up after the driver has ended.
+fn is_of_cleanup(status: &str) -> bool {
+    ["DEINITIALIZED", "CudartUnloading"].iter().any(|end| status.ends_with(end))
 }
 
 impl Rule for IgnoredError {
@@ -55,7 +55,7 @@ impl Rule for IgnoredError {
             self.places.entry(place).or_insert_with(next).1.calls += 1;
         }
         let status = seen.exit.status_name().unwrap_or("an error");
-        if seen.exit.is_error() && !is_answer(status) && !asks_error {
+        if seen.exit.is_error() && !is_of_cleanup(status) && !asks_error {
             let place = (key(seen), status.to_owned());
             self.failed.insert(thread, Failure { place, site: Site::of(seen) });
         }

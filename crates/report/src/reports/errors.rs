@@ -1,11 +1,12 @@
-//! `report --errors`: the calls that failed, by status and by the calls around them, the most frequent first,
-//! with the stacks that the run keeps.
+//! `report --errors`: the calls that failed, by status and by the calls around them, the most frequent first, with the
+//! failed calls inside and the stacks that the run keeps. A failure that several calls pass on is one.
 
 use super::{EventSink, Input, Kind, Report, Takes};
-use crate::call_tree::{CallPaths, CallTree};
+use crate::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::path_stacks::{PathStacks, error_word};
 use cutap_trace::End;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use std::cmp::Ordering;
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -17,26 +18,6 @@ pub(super) const KIND: Kind = Kind {
 
 struct Errors(CallTree, PathStacks);
 
-/// Calls of one path that returned one status.
-struct Group {
-    /// From the outermost call to the one that failed.
-    path: Vec<String>,
-    status: String,
-    calls: u64,
-}
-
-fn groups(paths: &CallPaths) -> Vec<Group> {
-    let failed = paths.chains.iter().flat_map(|chain| chain.failed.iter().map(move |failed| (chain, failed)));
-    let group = |(chain, (status, calls)): (_, &(String, u64))| Group {
-        path: paths.way(chain),
-        status: status.clone(),
-        calls: *calls,
-    };
-    let mut groups: Vec<Group> = failed.map(group).collect();
-    groups.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.path.cmp(&b.path)));
-    groups
-}
-
 impl Report for Errors {
     fn input(&mut self) -> Input<'_> {
         Input::Calls(&mut self.0)
@@ -47,29 +28,47 @@ impl Report for Errors {
     }
 
     fn nothing(&self) -> Option<&'static str> {
-        groups(&self.0.chains()).is_empty().then_some("no call failed")
+        self.0.failures().is_empty().then_some("no call failed")
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let groups = groups(&self.0.chains());
+        let groups = self.0.failures();
         let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
-        writeln!(out, "    calls  call = error, and the calls around it{stacks}")?;
-        for Group { path, status, calls } in &groups {
+        writeln!(out, "    calls  call = error, the calls around it, and the failed calls inside{stacks}")?;
+        for FailureGroup { failed: FailedCall { path, status }, calls, causes } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
             writeln!(out, "{calls:>9}  {last} = {status}")?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:13}in {call}", ""))?;
+            for (FailedCall { path, status }, times) in causes {
+                let of = match times.cmp(calls) {
+                    Ordering::Less => format!(" ({times} of {calls})"),
+                    Ordering::Equal => String::new(),
+                    Ordering::Greater => format!(" ({times} times)"),
+                };
+                writeln!(out, "{:13}after {} = {status}{of}", "", path.last().map_or("?", |call| call))?;
+            }
             self.1.write(path, status, 13, out)?;
         }
         Ok(())
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        groups(&self.0.chains()).into_iter().try_for_each(|Group { path, status, calls }| {
-            let mut line = json!({"type": "error", "path": path, "status": status, "calls": calls});
-            if let (Some(first), Value::Object(line)) = (self.1.of(&path, &status).first(), &mut line) {
+        let object = |FailedCall { path, status }: &FailedCall, calls: u64| {
+            Map::from_iter([
+                ("path".to_owned(), json!(path)),
+                ("status".to_owned(), json!(status)),
+                ("calls".to_owned(), json!(calls)),
+            ])
+        };
+        self.0.failures().iter().try_for_each(|FailureGroup { failed, calls, causes }| {
+            let causes: Vec<Value> = causes.iter().map(|(cause, calls)| object(cause, *calls).into()).collect();
+            let mut line = Map::from_iter([("type".to_owned(), json!("error"))]);
+            line.extend(object(failed, *calls));
+            line.insert("causes".to_owned(), json!(causes));
+            if let Some(first) = self.1.of(&failed.path, &failed.status).first() {
                 line.insert("stack".to_owned(), json!(**first));
             }
-            writeln!(out, "{line}")
+            writeln!(out, "{}", Value::Object(line))
         })
     }
 }

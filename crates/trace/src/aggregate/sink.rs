@@ -53,6 +53,11 @@ impl FinishedCall<'_> {
     pub fn status(&self) -> Option<i32> {
         self.function.status(self.result).filter(|_| self.took_ns.is_some())
     }
+
+    /// The status with which it failed.
+    pub fn failure(&self) -> Option<i32> {
+        self.status().filter(|status| self.function.is_failure(*status))
+    }
 }
 
 /// A launch: the outermost of its calls that are shown.
@@ -64,7 +69,7 @@ pub struct KernelLaunch {
     pub took_ns: Option<u64>,
     /// How much of this the calls inside it took that are shown.
     pub inside_ns: u64,
-    /// It returned a status other than 0.
+    /// It failed.
     pub error: bool,
     /// It was told as one that did not return before.
     pub late: bool,
@@ -72,7 +77,7 @@ pub struct KernelLaunch {
 
 impl KernelLaunch {
     pub(super) fn of(done: &FinishedCall<'_>) -> KernelLaunch {
-        let error = done.status().is_some_and(|s| s != 0);
+        let error = done.failure().is_some();
         KernelLaunch { kernel: None, took_ns: done.took_ns, inside_ns: done.inside_ns, error, late: done.late }
     }
 }

@@ -321,12 +321,12 @@ impl Exit {
         };
         self.call.kernel().filter(|_| !self.call.function.has_named_none(status))
     }
-    /// True for a status other than 0.
+    /// Whether it has failed: see [`Function::is_failure`].
     pub fn is_error(&self) -> bool {
-        matches!(self.returned(), Some(Returned::Status(n)) if n != 0)
+        matches!(self.returned(), Some(Returned::Status(n)) if self.call.function.is_failure(n))
     }
-    /// The same of what the function itself returned, whatever a hook told the program. A call that a hook answered is
-    /// what the program was told.
+    /// True if the function itself returned a status other than 0, whatever a hook told the program. A call that a hook
+    /// answered is what the program was told.
     pub fn has_failed(&self) -> bool {
         let hooked = &self.call.hooked;
         let answered = hooked.iter().any(|h| h.did == HookAction::Answer);
@@ -335,7 +335,7 @@ impl Exit {
             HookAction::Result(was) if !answered => Some(was),
             _ => None,
         });
-        let Some(was) = was.filter(|_| self.state == State::Returned) else { return self.is_error() };
-        matches!(self.call.function.returned(was), Returned::Status(n) if n != 0)
+        let result = was.unwrap_or(self.result);
+        self.state == State::Returned && matches!(self.call.function.returned(result), Returned::Status(n) if n != 0)
     }
 }

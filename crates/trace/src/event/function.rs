@@ -1,5 +1,6 @@
 //! A function that is called, and how its result register is read.
 
+use super::answer::is_answer;
 use super::described::Described;
 use super::layer::Layer;
 use super::process::Instance;
@@ -62,6 +63,11 @@ impl Function {
             Returned::Status(status) => Some(status),
             _ => None,
         }
+    }
+
+    /// Whether a call that returned this status has failed: it is neither 0 nor an answer.
+    pub fn is_failure(&self, status: i32) -> bool {
+        status != 0 && !is_answer(&self.name, self.status_name(status))
     }
 
     /// A runtime that says there is no such kernel has named none either: before 12.9 it passes on whatever lay in the

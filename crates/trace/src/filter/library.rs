@@ -114,7 +114,8 @@ pub(super) fn near_functions(family: &Family, word: &str) -> Vec<&'static str> {
 
 /// Libraries that somebody may have meant.
 pub(super) fn near(word: &str) -> Vec<&'static str> {
-    let libraries = TABLES.families.iter().filter(|f| !matches!(f.name, "driver" | "runtime"));
+    // The caller suggests the names of layers.
+    let libraries = TABLES.families.iter().filter(|f| Layer::of_family(f.name) == Layer::LIBRARY);
     let all: Vec<&'static str> = libraries.flat_map(|f| std::iter::once(f.name).chain(names(f))).collect();
     nearest(word, &all)
 }

@@ -8,6 +8,7 @@ pub mod compiled;
 pub mod condition;
 pub mod did_you_mean;
 pub mod error;
+mod habits;
 pub mod library;
 pub mod near;
 pub mod parse;

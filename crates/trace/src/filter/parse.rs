@@ -66,7 +66,8 @@ impl Filter {
         let mut filter = Filter { text: text.trim().to_owned(), ..Filter::default() };
         let mut only_lookups = true;
         for term in split(text) {
-            let term = term.trim();
+            // As in strace, where it is the usual kind of expression.
+            let term = term.trim().trim_start_matches("trace=");
             let (wanted, word) = match term.strip_prefix('!') {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
@@ -212,6 +213,8 @@ mod tests {
         );
         assert_eq!(rules("cudart,!cuda"), "+r * *\n-d * *\n");
         assert_eq!(rules("error"), "");
+        assert_eq!(rules("trace=driver,!cuCtx*"), rules("driver,!cuCtx*"));
+        assert_eq!(rules("trace=!driver"), "-d * *\n");
         assert_eq!(rules("lookup"), "-* * *\n");
         assert_eq!(rules("lookup,driver"), "+d * *\n");
         assert_eq!(rules("hidden,!hidden:21318c60[*]"), "+h * *\n-h * 21318c60[*]\n");
@@ -407,6 +410,9 @@ mod tests {
             "unknown function or library nvlm in the filter; did you mean nvml? (nvlm* takes it as it is)"
         );
         assert!(refused("nvtx").contains("unknown function or library nvtx"), "{}", refused("nvtx"));
+        assert!(refused("kernell").contains("did you mean kernel? ("), "{}", refused("kernell"));
+        assert!(refused("trace=all").contains("leave -e out"), "{}", refused("trace=all"));
+        assert!(refused("status=failed").contains("write error, or -Z"), "{}", refused("status=failed"));
         assert!(refused("driver,,runtime").contains("empty"));
         assert!(refused(">5parsecs").contains("ns, us, ms or s"));
         assert!(refused("cu Mem").contains("cu Mem"));

@@ -3,11 +3,13 @@
 
 use super::condition::{Condition, What, duration};
 use super::error::FilterError;
+use super::habits::advice;
 use super::library::{self, files};
 use super::near::nearest;
 use super::parse::Filter;
 use super::who::Who;
 use cutap_calls::Layer;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Words that are no names of functions, except the names of layers.
@@ -40,9 +42,12 @@ impl Filter {
             }
             _ if let Some(who) = Who::parse(word) => self.owners.add(wanted, who?),
             _ if word.bytes().any(|b| !b.is_ascii_alphanumeric() && !b"_*?.-+:".contains(&b)) => {
-                return Err(FilterError(format!(
-                    "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
-                )));
+                return Err(FilterError(match advice(word) {
+                    Some(advice) => format!("{word} in the filter is no name; {advice} (cutap help filters)"),
+                    None => format!(
+                        "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
+                    ),
+                }));
             }
             _ if let Some(layer) = Layer::of_name(word) => self.rule(wanted, layer.letter(), "*", "*"),
             _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
@@ -162,6 +167,9 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     if !slip && library::has_function(word) {
         return Ok(true);
     }
+    if let Some(advice) = advice(word) {
+        return Err(FilterError(format!("unknown function {word} in the filter; {advice} (cutap help filters)")));
+    }
     let mut near = near_words(word);
     near.extend(nearest(word, known));
     // Functions have capitals or underscores behind their library's name.
@@ -174,6 +182,8 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
         // Of a library of which nobody has a list.
         return Ok(false);
     }
+    let mut seen = BTreeSet::new();
+    near.retain(|name| seen.insert(*name));
     let meant = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
     let what = if library && (ours || !library::near(word).is_empty()) { "function or library" } else { "function" };
     Err(FilterError(format!("unknown {what} {word} in the filter{meant} ({word}* takes it as it is)")))

@@ -6,5 +6,6 @@ pub mod exhausted;
 pub mod file;
 pub mod file_cache;
 pub mod pages;
+pub mod read_so_far;
 pub mod spare;
 pub mod store;

@@ -17,7 +17,7 @@ use super::filter_eval::evaluate;
 use super::open_call::{Asked, OpenCall, Shown};
 use super::shared::Shared;
 use super::sink::{Context, Ended, EndedCall, Ending, NewCall, Sink};
-use crate::event::{Call, Exit, Layer, State, Thread};
+use crate::event::{Call, Exit, Function, Layer, State, Thread};
 use crate::io::clock::Pair;
 use crate::io::pages::ChunkPage;
 use crate::ring::reader::Item;
@@ -290,8 +290,9 @@ fn is_wanted<D>(
     let filter = &context.shared.resolver.filter;
     let failed = |how: &Ending<'_>| {
         let known = context.process.names.made(open.slot);
-        let status = known.and_then(|known| known.function.status(how.result));
-        how.state == State::Returned && status.is_some_and(|status| status != 0)
+        let failed =
+            |function: &Function| function.status(how.result).is_some_and(|status| function.is_failure(status));
+        how.state == State::Returned && known.is_some_and(|known| failed(&known.function))
     };
     if filter.needs_end() && !filter.shows_end(end.is_some_and(|(how, _)| failed(how)), took_ns) {
         return false;

@@ -7,6 +7,7 @@ use super::error::Error;
 use super::prefetch::{Ahead, Damaged, Unpacker, note};
 use crate::io::bytes::u32_at;
 use crate::io::file::Bytes;
+use crate::io::read_so_far;
 use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use cutap_file::{Block, Cut, Why, kind, walk};
@@ -135,6 +136,8 @@ impl Recorded {
             unread: None,
             damaged,
         };
+        let rings = recorded.processes.values().flat_map(|of| of.rings.values());
+        read_so_far::opened(rings.map(|ring| ring.chunks.len() as u64).sum());
         recorded.unread = unread.and_then(|block| recorded.text(&block));
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
@@ -222,7 +225,7 @@ impl Store for Recorded {
         page[count..count + 4].copy_from_slice(&(chunks.len() as u32).to_le_bytes());
         let chunk_bytes = u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
         let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone(), self.damaged.clone())).clone();
-        let heads = Heads { file: self.file.clone(), chunks, last: VecDeque::new() };
+        let heads = Heads { file: self.file.clone(), chunks, last: VecDeque::new(), next: 0 };
         Ok(Box::new(Chunks { page, chunk_bytes, heads: heads.into(), records: Ahead::new(unpacker).into() }))
     }
 
@@ -310,6 +313,8 @@ struct Heads {
     chunks: Arc<Index>,
     /// Those that were asked for last.
     last: VecDeque<Chunk>,
+    /// The first chunk whose records were not asked for yet.
+    next: usize,
 }
 
 impl Heads {
@@ -336,6 +341,10 @@ impl Bytes for Chunks {
         let Some((_, head, _)) = usize::try_from(n).ok().and_then(|n| heads.get(n)) else { return Ok(0) };
         let Some(offset) = offset.checked_sub(CHUNK_HEADER as u64) else { return Ok(copy(head, buffer, offset)) };
         let mut records = self.records.lock().map_err(|_| io::ErrorKind::Other)?;
+        if n as usize == heads.next {
+            heads.next += 1;
+            read_so_far::one_more();
+        }
         let place = |n: usize| heads.get(n).map(|(_, _, block)| *block);
         let copied = copy(records.records(n as usize, place)?, buffer, offset);
         records.trim();

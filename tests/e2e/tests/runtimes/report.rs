@@ -90,6 +90,33 @@ fn all_that_a_report_tells() {
     assert_eq!(text, fs::read_to_string(golden).unwrap_or_default(), "UPDATE_GOLDEN=1 writes it, then read it");
 }
 
+/// cudaMalloc fails twice after the driver, and cudaSetDevice once: three failures, each of which all views have.
+#[test]
+fn a_failure_that_is_passed_on_counts_once() {
+    let Some(program) = program("left", linked("12.9"), &[]) else { return };
+    let folder = scratch("failures");
+    let file = folder.join("run.cutap");
+    let mut command = Command::new(cutap());
+    command.args(["record", "--sim", "-o"]).arg(&file).arg("--").arg(program);
+    // `finish` leaves the last line of record out.
+    let run = command.env("CALLS", folder.join("calls")).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(said.contains(", 3 failed; next: cutap report --errors "), "{said}");
+    let errors = report(&file, &["--errors"]).stdout;
+    let rows = errors.lines().skip(1).filter(|line| !line.starts_with("          "));
+    let counts: Vec<u32> = rows.map(|row| row.split_whitespace().next().unwrap().parse().unwrap()).collect();
+    assert_eq!(counts, [2, 1], "{errors}");
+    // Each failed call of a layer is a line; what the runtime's start asks and does not get is none.
+    let shown = finish(Command::new(cutap()).args(["show", "-Z"]).arg(&file)).stdout;
+    let names: Vec<&str> = shown.lines().filter(|l| l.contains(" ! <")).map(|l| l.split('(').next().unwrap()).collect();
+    let of_runtime = "[left-static-12.9, runtime 12.9] ";
+    let malloc = format!("{of_runtime}cudaMalloc");
+    let set = format!("{of_runtime}cudaSetDevice");
+    assert_eq!(names, ["cuMemAlloc_v2", &malloc, "cuMemAlloc_v2", &malloc, &set], "{shown}");
+    let marked = finish(Command::new(cutap()).arg("show").arg(&file)).stdout;
+    assert_eq!(marked.matches(" ! <").count(), names.len(), "the mark of a failed call is the filter's");
+}
+
 #[test]
 fn text_and_refusals() {
     let Some(folder) = recorded() else { return };
@@ -99,7 +126,10 @@ fn text_and_refusals() {
     assert!(leaks.starts_with("    count  what was left") && leaks.contains(wanted), "{leaks}");
     let errors = report(&file, &["--errors"]).stdout;
     assert!(
-        errors.contains("        2  cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY\n             in cudaMalloc ["),
+        errors.contains(
+            "        2  cudaMalloc [left-static-12.9, runtime 12.9] = cudaErrorMemoryAllocation\n             after \
+             cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY\n"
+        ),
         "{errors}"
     );
     let table = report(&file, &["-e", "runtime"]).stdout;

@@ -17,6 +17,7 @@ fn valgrind_ends_in_time_and_says_nothing_of_us() {
     let plain = finish(Command::new(words[0]).args(&words[1..]).arg(&program).env("LD_LIBRARY_PATH", sim()));
     assert!(plain.status.success() && plain.stderr.is_empty(), "{plain:?}");
     for flags in [&["record"] as &[&str], &["trace"], &["trace", "-C"]] {
+        let _ = std::fs::remove_file(folder.join("out"));
         let mut command = Command::new(cutap());
         command.args(flags).args(["--sim", "-o"]).arg(folder.join("out")).arg("--").args(words).arg(&program);
         let done = finish(&mut command);

@@ -36,7 +36,8 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Run> {
     if run.calls.is_empty() {
         let shown = path.display();
         return Err(cutap_collect::Error::own(format!(
-            "{shown} has no calls to the kernel driver; record them with cutap record -e kernel PROG"
+            "{shown} has no calls to the kernel driver; record them with cutap record -e kernel PROG, on \
+             a machine with NVIDIA's driver (/dev/nvidiactl)"
         )));
     }
     Ok(run)

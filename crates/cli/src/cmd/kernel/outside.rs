@@ -9,8 +9,7 @@ use cutap_kernel::ptrace::{Ended, Gate, Tracer};
 use cutap_kernel::select::Select;
 use cutap_kernel::show::text::{Style, Text};
 use cutap_kernel::{Action, Head, KernelCall, Run, json};
-use std::ffi::OsString;
-use std::fs::File;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,11 +103,13 @@ impl Outside {
     fn output<'a>(&self, decoder: &'a Decoder) -> Result<Output<'a>> {
         let out: Box<dyn Write> = match &self.file {
             Some(path) => {
-                let fail = |e| cannot("write the trace to", path, &e, "give a file that you may write");
-                if output_file::is_of_a_run(path) {
-                    return Err(Error::own(format!("{} is a file of a run directory; give another", path.display())));
+                let used: Vec<&OsStr> = self.program.iter().map(OsString::as_os_str).collect();
+                let file = output_file::open(path, false, false, &used)?;
+                if file.metadata().is_ok_and(|data| data.is_file()) {
+                    let advice = "give a file that you may write with -o FILE";
+                    file.set_len(0).map_err(|e| cannot("write the trace to", path, &e, advice))?;
                 }
-                Box::new(BufWriter::with_capacity(1 << 16, File::create(path).map_err(fail)?))
+                Box::new(BufWriter::with_capacity(1 << 16, file))
             }
             None => Box::new(io::stderr()),
         };

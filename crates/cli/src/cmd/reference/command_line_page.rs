@@ -1,6 +1,6 @@
 //! `docs/reference/command-line.md`: each command with its flags, as clap knows them, and the topics of `cutap help`.
 
-use crate::topics::TOPICS;
+use crate::topics::topics;
 use clap::{Arg, Command};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub(super) fn write(mut command: Command) -> String {
     let mut page = START.to_owned();
     add_commands(&mut page, &command, "cutap");
     page.push_str("## Topics of cutap help\n");
-    for (name, text) in TOPICS {
+    for (name, text) in topics() {
         let _ = write!(page, "\n### {name}\n\n```text\n{}\n```\n", text.trim_end());
     }
     page
@@ -131,7 +131,7 @@ mod tests {
             }
         }
         check(&page, &command);
-        for (name, _) in TOPICS {
+        for (name, _) in topics() {
             assert!(page.contains(&format!("\n### {name}\n")), "{name}");
         }
     }

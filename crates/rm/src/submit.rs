@@ -244,11 +244,32 @@ impl Descriptor {
         (1..ELEMENTS).find(|n| taken(*n)).unwrap_or(ELEMENTS)
     }
 
+    /// An array whose name begins so; behind it a name may have the bits by which its value is shifted.
+    pub(crate) fn array(&'static self, prefix: &str) -> Option<Array> {
+        let field = self.fields.iter().find(|f| f.step != 0 && f.name.starts_with(prefix))?;
+        let shift = field.name.rsplit_once("_SHIFTED").and_then(|(_, bits)| bits.parse().ok()).unwrap_or(0);
+        Some(Array { field, shift })
+    }
+
     /// A field by name; element 0 of an array.
     #[must_use]
     pub fn get(&self, words: &[u32], name: &str) -> Option<u64> {
         let found = self.fields.iter().find(|f| f.name == name)?;
         bits(words, found.low, found.high)
+    }
+}
+
+/// An array of a descriptor.
+pub(crate) struct Array {
+    field: &'static Bits,
+    shift: u32,
+}
+
+impl Array {
+    /// The value of an element; 0 where the words do not have it.
+    pub(crate) fn get(&self, words: &[u32], n: u32) -> u64 {
+        let Bits { low, high, step, .. } = self.field;
+        bits(words, low + n * step, high + n * step).map_or(0, |value| value << self.shift)
     }
 }
 

@@ -9,7 +9,8 @@
 //! assert_eq!(work.steps, [Step::Release { address: 0x2_0460_fff0, payload: 7, by: "SET_REPORT_SEMAPHORE" }]);
 //! ```
 
-use crate::submit::{Descriptor, FieldValue, Method, Stream, descriptor, method_name};
+use crate::submit::{Array, Descriptor, Method, Stream, descriptor, method_name};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// Commands at an address of the GPU.
@@ -113,7 +114,7 @@ impl Launch {
     #[must_use]
     pub fn of(class: u32, address: u64, words: Vec<u32>) -> Self {
         let mut launch = Self { class, address, ..Self::default() };
-        let Some(layout) = descriptor(class) else { return Self { words, ..launch } };
+        let Some(layout) = descriptor(class).filter(|_| !words.is_empty()) else { return Self { words, ..launch } };
         let get = |names: &[(&str, u32)]| {
             let found = names.iter().find_map(|(name, shift)| Some(layout.get(&words, name)? << shift));
             found.unwrap_or(0)
@@ -141,27 +142,17 @@ impl Launch {
 
 /// The constant buffers that a descriptor says are valid.
 fn constants(layout: &'static Descriptor, words: &[u32]) -> Vec<(u32, u64, u64)> {
-    let fields: Vec<_> = layout.fields(words).collect();
-    let value = |prefix: &str, n: u32| {
-        let is = |f: &&FieldValue| f.element == Some(n) && f.name.starts_with(prefix);
-        // A name ends with the bits by which the value is shifted.
-        let shift = |name: &str| name.rsplit_once("_SHIFTED").and_then(|(_, bits)| bits.parse().ok()).unwrap_or(0);
-        fields.iter().find(is).map_or(0, |f| f.value << shift(f.name))
-    };
+    let valid = [layout.array("SUB_TASK_CONSTANT_BUFFER_VALID"), layout.array("CONSTANT_BUFFER_VALID")];
+    let parts = [
+        ["SUB_TASK_CONSTANT_BUFFER_ADDR_LOWER", "SUB_TASK_CONSTANT_BUFFER_ADDR_UPPER", "SUB_TASK_CONSTANT_BUFFER_SIZE"],
+        ["CONSTANT_BUFFER_ADDR_LOWER", "CONSTANT_BUFFER_ADDR_UPPER", "CONSTANT_BUFFER_SIZE"],
+    ]
+    .map(|names| names.map(|name| layout.array(name)));
     let one = |n: u32| {
-        let prefix = if value("SUB_TASK_CONSTANT_BUFFER_VALID", n) != 0 { "SUB_TASK_" } else { "" };
-        if prefix.is_empty() && value("CONSTANT_BUFFER_VALID", n) == 0 {
-            return None;
-        }
-        let (low, high, size) = match prefix {
-            "" => ("CONSTANT_BUFFER_ADDR_LOWER", "CONSTANT_BUFFER_ADDR_UPPER", "CONSTANT_BUFFER_SIZE"),
-            _ => (
-                "SUB_TASK_CONSTANT_BUFFER_ADDR_LOWER",
-                "SUB_TASK_CONSTANT_BUFFER_ADDR_UPPER",
-                "SUB_TASK_CONSTANT_BUFFER_SIZE",
-            ),
-        };
-        Some((n, value(low, n) | value(high, n) << 32, value(size, n)))
+        let is = |of: &&Array| of.get(words, n) != 0;
+        let kind = valid.iter().position(|of| of.as_ref().is_some_and(|of| is(&of)))?;
+        let [low, high, size] = parts.get(kind)?.each_ref().map(|of| of.as_ref().map_or(0, |of| of.get(words, n)));
+        Some((n, low | high << 32, size))
     };
     (0..8).filter_map(one).collect()
 }
@@ -208,7 +199,8 @@ impl Subchannel {
 /// Reads the commands of one channel. `classes` has the class of each subchannel and is kept up to date; `memory` reads
 /// launch descriptors that are not among the commands.
 pub fn steps(classes: &mut [u32; 8], pieces: &[Piece<'_>], memory: impl Fn(u64) -> Option<Vec<u32>>) -> Work {
-    let mut reader = Reader { classes, subchannels: Default::default(), work: Work::default(), memory };
+    let (subchannels, work, written) = Default::default();
+    let mut reader = Reader { classes, subchannels, work, written, memory };
     for piece in pieces {
         let mut stream = Stream::new(piece.words);
         for method in stream.by_ref() {
@@ -225,6 +217,8 @@ struct Reader<'a, M> {
     classes: &'a mut [u32; 8],
     subchannels: [Subchannel; 8],
     work: Work,
+    /// The newest write to each address, as a place among the steps.
+    written: BTreeMap<u64, usize>,
     memory: M,
 }
 
@@ -287,10 +281,8 @@ impl<M: Fn(u64) -> Option<Vec<u32>>> Reader<'_, M> {
 
     fn launch(&mut self, at: usize, class: u32, address: u64) {
         self.end_inline(at);
-        let inline = self.work.steps.iter().rev().find_map(|step| match step {
-            Step::Write { to, bytes, .. } if *to == address => Some(words(bytes)),
-            _ => None,
-        });
+        let step = self.written.get(&address).and_then(|at| self.work.steps.get(*at));
+        let inline = step.and_then(|step| if let Step::Write { bytes, .. } = step { Some(words(bytes)) } else { None });
         let words = inline.or_else(|| (self.memory)(address)).unwrap_or_default();
         self.step(Step::Launch(Launch::of(class, address, words)));
     }
@@ -301,6 +293,7 @@ impl<M: Fn(u64) -> Option<Vec<u32>>> Reader<'_, M> {
         let Some((to, length, words)) = taken else { return };
         let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        self.written.insert(to, self.work.steps.len());
         self.step(Step::Write { to, bytes, length });
     }
 

@@ -15,8 +15,8 @@ struct Place {
     mixed: AtomicBool,
 }
 
-const FREE: Place = Place { thread: AtomicUsize::new(0), at: AtomicUsize::new(0), mixed: AtomicBool::new(false) };
-static PLACES: [Place; MOST] = [FREE; MOST];
+static PLACES: [Place; MOST] =
+    [const { Place { thread: AtomicUsize::new(0), at: AtomicUsize::new(0), mixed: AtomicBool::new(false) } }; MOST];
 /// There were more threads at the same time once. From then on each may be in a call.
 static CROWDED: AtomicBool = AtomicBool::new(false);
 

@@ -58,6 +58,11 @@ impl Default for CallTree {
     }
 }
 
+/// The labels of a path, and the object that makes its outermost call.
+type PathKey = (Vec<u32>, Option<u32>);
+/// The sums of a path, and how often each status was returned.
+type PathSums = (CallStats, HashMap<String, u64>);
+
 /// The calls of one path.
 #[derive(Debug, Clone)]
 pub struct Chain {
@@ -101,7 +106,7 @@ impl CallTree {
         }
         // The node above has a smaller number.
         let mut ways: Vec<Vec<u32>> = vec![Vec::new()];
-        let mut merged: HashMap<(Vec<u32>, Option<u32>), (CallStats, HashMap<String, u64>)> = HashMap::new();
+        let mut merged: HashMap<PathKey, PathSums> = HashMap::new();
         for node in self.nodes.iter().skip(1) {
             let mut way = ways[node.above as usize].clone();
             // A node without a shown call is left out of the paths below it.
@@ -120,7 +125,7 @@ impl CallTree {
                 *failed.entry(name).or_default() += count;
             }
         }
-        let chain = |((labels, from), (sums, failed)): ((Vec<u32>, Option<u32>), (CallStats, HashMap<String, u64>))| {
+        let chain = |((labels, from), (sums, failed)): (PathKey, PathSums)| {
             let mut failed: Vec<(String, u64)> = failed.into_iter().collect();
             failed.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
             let from = from.and_then(|n| self.objects.get(n as usize)).cloned();

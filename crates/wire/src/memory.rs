@@ -60,8 +60,8 @@ impl NewPiece {
         HEAD + self.room.div_ceil(8)
     }
 
-    /// Writes it behind the first word of the record at `to`. `fill` writes at most `room` bytes and returns their number, which this returns
-    /// too. No byte of the record stays as it was before.
+    /// Writes it behind the first word of the record at `to`. `fill` writes at most `room` bytes and returns their
+    /// number; this returns it too. No byte of the record keeps its old value.
     ///
     /// # Safety
     /// So many words are reserved.

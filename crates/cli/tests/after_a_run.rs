@@ -276,7 +276,7 @@ fn explain_finds_fills() {
     );
 }
 
-/// A view without data says so, and which flag of record left it out.
+/// A view without data has a sentence, which names the filter that left the data out.
 #[test]
 fn empty_views() {
     let folder = Folder::new("empty");

@@ -99,7 +99,7 @@ fn truncated_logs() {
     }
 }
 
-/// A log of ioctls has no times and no files: the tables say so, and do not show zeros.
+/// A log of ioctls has no times and no files: the tables have a sentence instead of zeros.
 #[test]
 fn a_census_of_ioctls_alone() {
     let run = formats::read_file(&transcript("vecadd")).unwrap();

@@ -52,6 +52,9 @@ impl Default for CallTree {
     }
 }
 
+/// The labels of a path, and the object that makes its outermost call.
+type PathKey = (Vec<u32>, Option<u32>);
+
 /// The calls of one path.
 #[derive(Debug, Clone)]
 pub struct Chain {
@@ -98,11 +101,11 @@ impl CallTree {
     /// The paths by label. Paths with equal labels are merged.
     pub fn chains(&self) -> CallPaths {
         let (labels, ways) = self.ways();
-        let mut merged: HashMap<(Vec<u32>, Option<u32>), CallStats> = HashMap::new();
+        let mut merged: HashMap<PathKey, CallStats> = HashMap::new();
         for (node, way) in self.nodes.iter().zip(ways).filter(|(node, _)| node.sums.calls > 0 && node.depth > 0) {
             merged.entry((way, node.from)).or_default().merge(&node.sums);
         }
-        let chain = |((labels, from), sums): ((Vec<u32>, Option<u32>), CallStats)| {
+        let chain = |((labels, from), sums): (PathKey, CallStats)| {
             let from = from.and_then(|n| self.objects.get(n as usize)).cloned();
             Chain { labels, sums, from }
         };

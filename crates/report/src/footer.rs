@@ -73,8 +73,8 @@ fn without_caused(end: &End) -> End {
     end
 }
 
-/// The notes of [`end_notes`] that each answer needs: lost calls, an empty run, times without recording. Then the number
-/// of the others.
+/// The notes of [`end_notes`] that each answer needs: lost calls, an empty run, times without recording. Then the
+/// number of the others.
 pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     let end = &without_caused(end);
     let mut lines = Vec::new();

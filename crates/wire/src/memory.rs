@@ -5,6 +5,7 @@
 //! Word 1: an address. Word 2: how many bytes are meant, [`what`] << 32, bytes that are here << 40. Then the bytes.
 
 use crate::words::word;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a piece is.
 pub mod what {
@@ -40,6 +41,48 @@ pub const fn about(what: u8, kept: usize, meant: usize) -> u64 {
     meant as u64 | (what as u64) << 32 | (kept as u64) << 40
 }
 
+/// A piece that is about to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewPiece {
+    /// One of [`what`].
+    pub what: u8,
+    /// Where the bytes are.
+    pub address: u64,
+    /// Bytes that the record has room for.
+    pub room: usize,
+    /// How many bytes are meant from there on.
+    pub meant: usize,
+}
+
+impl NewPiece {
+    /// Words of its record.
+    pub const fn words(&self) -> usize {
+        HEAD + self.room.div_ceil(8)
+    }
+
+    /// Writes it behind the first word of the record at `to`. `fill` writes at most `room` bytes and returns their
+    /// number; this returns it too. No byte of the record keeps its old value.
+    ///
+    /// # Safety
+    /// So many words are reserved.
+    pub unsafe fn write(&self, to: *const AtomicU64, fill: impl FnOnce(*mut u8) -> usize) -> usize {
+        let words = self.words();
+        // SAFETY: the caller's promise: `n` is less than `words`.
+        let put = |n: usize, word: u64| unsafe { (*to.add(n)).store(word, Relaxed) };
+        if words > HEAD {
+            put(words - 1, 0);
+        }
+        // SAFETY: the caller's promise.
+        let kept = fill(unsafe { to.add(HEAD) }.cast_mut().cast());
+        for n in HEAD + kept.div_ceil(8)..words {
+            put(n, 0);
+        }
+        put(1, self.address);
+        put(2, about(self.what, kept, self.meant));
+        kept
+    }
+}
+
 /// A MEMORY record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryPiece<'a> {
@@ -69,6 +112,26 @@ mod tests {
     use super::*;
     use crate::record::{COMMITTED, Cursor, Record, Step};
     use crate::ring::CHUNK_HEADER;
+
+    /// What is written is what is read; words behind the kept bytes are 0, whatever was there.
+    #[test]
+    fn written_and_read() {
+        let piece = NewPiece { what: what::AFTER, address: 0x7ffe_0000, room: 20, meant: 30 };
+        let record: Vec<AtomicU64> = (0..piece.words()).map(|_| AtomicU64::new(u64::MAX)).collect();
+        // SAFETY: the record has the words of the piece, and 12 bytes are within its room.
+        let kept = unsafe {
+            piece.write(record.as_ptr(), |bytes| {
+                std::ptr::write_bytes(bytes, 0x11, 12);
+                12
+            })
+        };
+        let mut body = Vec::new();
+        record.iter().for_each(|word| body.extend(word.load(Relaxed).to_le_bytes()));
+        let found = MemoryPiece::decode(4, &body).unwrap();
+        assert_eq!((kept, found.what, found.address, found.meant), (12, what::AFTER, 0x7ffe_0000, 30));
+        assert_eq!(found.bytes, [0x11; 12]);
+        assert_eq!(&record[5..].iter().map(|word| word.load(Relaxed)).collect::<Vec<_>>(), &[0]);
+    }
 
     /// The bytes of a piece, word by word as docs/reference/file-format.md has them.
     #[test]

@@ -5,7 +5,6 @@
 
 use super::answers;
 use super::copy::Pages;
-use super::pieces::Pieces;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
 use crate::start;
@@ -14,7 +13,7 @@ use crate::thread::block::ThreadState;
 use crate::thread::record;
 use cutap_calls::kernel::{Follow, Inner, Owner, class_size, pointers, uvm_size};
 use cutap_wire::diagnostic;
-use cutap_wire::memory::{MOST, what};
+use cutap_wire::memory::{MOST, NewPiece, what};
 
 /// Bytes that are kept of one call, before it and after it.
 const TOTAL: usize = 256 << 10;
@@ -59,7 +58,7 @@ pub fn before(frame: &mut Frame) -> bool {
     if let Some(b) = record::of(frame) {
         let mut kept = Kept::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
-            kept.pieces.own(what::FILE, fd as u64, file);
+            kept.put(what::FILE, fd as u64, file);
         }
         if let Some(ioctl) = &ioctl {
             kept.ioctl(ioctl);
@@ -69,7 +68,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
     if let Some(b) = record::of(frame) {
-        Kept::new(b, frame, what::ANSWERED).pieces.own::<u8>(what::ANSWERED, status as u64, &[]);
+        Kept::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as u64, &[]);
     }
     false
 }
@@ -92,7 +91,7 @@ pub fn after(frame: &mut Frame) {
         && let Some(errno) = sys::libc::errno_location()
     {
         // SAFETY: libc's own variable of this thread.
-        kept.pieces.own::<u8>(what::ERRNO, unsafe { *errno() } as u64, &[]);
+        kept.put(what::ERRNO, unsafe { *errno() } as u64, &[]);
     }
 }
 
@@ -117,7 +116,9 @@ fn file_of(fd: i32, to: &mut [u8; PATH]) -> &[u8] {
 
 /// What is being kept.
 struct Kept<'a> {
-    pieces: Pieces<'a>,
+    b: &'a mut ThreadState,
+    at: usize,
+    number: u32,
     what: u8,
     left: usize,
     pages: Pages,
@@ -127,7 +128,17 @@ impl Kept<'_> {
     fn new<'a>(b: &'a mut ThreadState, frame: &Frame, what: u8) -> Kept<'a> {
         let at = frame.stack as usize;
         let pages = Pages::new(at, &mut b.stack);
-        Kept { pieces: Pieces { b, at, number: frame.number }, what, left: TOTAL, pages }
+        Kept { b, at, number: frame.number, what, left: TOTAL, pages }
+    }
+
+    /// One piece whose bytes are here.
+    fn put(&mut self, what: u8, address: u64, bytes: &[u8]) {
+        let piece = NewPiece { what, address, room: bytes.len(), meant: bytes.len() };
+        record::memory(self.b, self.at, self.number, &piece, |to| {
+            // SAFETY: as many bytes as the record has room for.
+            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+            bytes.len()
+        });
     }
 
     /// The program's memory, in pieces.
@@ -142,9 +153,9 @@ impl Kept<'_> {
         let (pages, mut done) = (self.pages, 0);
         while done < len {
             let (from, part) = (address.wrapping_add(done), (len - done).min(MOST));
+            let piece = NewPiece { what: self.what, address: from as u64, room: part, meant: part };
             // SAFETY: as many bytes as the record has room for.
-            let read =
-                self.pieces.write(self.what, from as u64, part, part, |to| unsafe { pages.copy(from, to, part) });
+            let read = record::memory(self.b, self.at, self.number, &piece, |to| unsafe { pages.copy(from, to, part) });
             done += part;
             if read < part {
                 return;

@@ -10,7 +10,6 @@ pub mod kernels;
 pub mod launch;
 mod logs;
 mod payload;
-pub mod pieces;
 pub mod plan;
 mod steps;
 

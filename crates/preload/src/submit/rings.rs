@@ -4,7 +4,6 @@
 
 use super::commands::Commands;
 use super::{callers, memory};
-use crate::capture::pieces::Pieces;
 use crate::loader::objects::Object;
 use crate::slots::table;
 use crate::slots::thunks_x86_64::Frame;
@@ -17,7 +16,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use cutap_calls::generated::submission::{DESCRIPTOR_BYTES, USERD_PUT};
 use cutap_wire::diagnostic;
-use cutap_wire::memory::{MOST, what};
+use cutap_wire::memory::{MOST, NewPiece, what};
 use cutap_wire::names::{Name, kind as names_kind, shape};
 use cutap_wire::submission::{FUNCTION, Submission, WORDS, flag};
 
@@ -196,10 +195,10 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     let at = &raw const words as usize;
     let call = OpenCall { number: 0, slot, frame: at, reported: 0 };
     let Some(number) = record::enter(b, call, frame.caller, [&words]) else { return };
-    let mut kept = Kept { pieces: Pieces { b, at, number }, left };
+    let mut kept = Kept { b, at, number, left };
     let bytes = channel.classes;
-    kept.pieces.own(what::CLASSES, 0, &bytes);
-    let Some((_, host)) = channel.host else { return record::exit(kept.pieces.b, at, number, &[0]) };
+    kept.own(what::CLASSES, 0, &bytes);
+    let Some((_, host)) = channel.host else { return record::exit(kept.b, at, number, &[0]) };
     let mut classes = channel.classes;
     let mut commands = Commands::new(&mut classes);
     for n in 0..count {
@@ -211,7 +210,7 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
             start::count(diagnostic::SUBMISSION_NOT_READ, 1);
             break;
         }
-        kept.pieces.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
+        kept.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
         let [low, high] = entry;
         let (from, length) =
             (u64::from(low & !3) | u64::from(high & 0xff) << 32, (high >> 10 & 0x1f_ffff) as usize * 4);
@@ -221,17 +220,30 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     for at in commands.sent() {
         kept.memory(what::DESCRIPTOR, *at, DESCRIPTOR_BYTES as usize, |_| {});
     }
-    record::exit(kept.pieces.b, at, number, &[0]);
+    record::exit(kept.b, at, number, &[0]);
     channel.classes = classes;
 }
 
 /// What is being kept of one call.
 struct Kept<'a> {
-    pieces: Pieces<'a>,
+    b: &'a mut ThreadState,
+    at: usize,
+    number: u32,
     left: &'a mut usize,
 }
 
 impl Kept<'_> {
+    /// Words that are here.
+    fn own(&mut self, what: u8, address: u64, words: &[u32]) {
+        let len = size_of_val(words);
+        let piece = NewPiece { what, address, room: len, meant: len };
+        record::memory(self.b, self.at, self.number, &piece, |to| {
+            // SAFETY: as many bytes as the record has room for.
+            unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), to, len) };
+            len
+        });
+    }
+
     /// What a GPU has at an address. `read` is given each word.
     fn memory(
         &mut self,
@@ -252,7 +264,8 @@ impl Kept<'_> {
             let host = unsafe { memory::host(at) };
             let (host, there) = host.unwrap_or((0, 0));
             let part = (kept - done).min(MOST).min(usize::try_from(there).unwrap_or(usize::MAX));
-            let got = self.pieces.write(what, at, part, len - done, |to| {
+            let piece = NewPiece { what, address: at, room: part, meant: len - done };
+            let got = record::memory(self.b, self.at, self.number, &piece, |to| {
                 // SAFETY: as many bytes as the record has room for; under the lock.
                 let got = unsafe { memory::copy(host, to, part) };
                 // SAFETY: they were just written, in words of eight bytes.

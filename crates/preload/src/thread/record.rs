@@ -18,6 +18,7 @@ use crate::slots::{hooks, table};
 use crate::start;
 use core::sync::atomic::Ordering::*;
 use cutap_wire::diagnostic;
+use cutap_wire::memory::NewPiece;
 use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
 use cutap_wire::ring::Reserved;
 
@@ -372,6 +373,23 @@ pub fn about_with<R>(
     }
     finish(b, pending);
     Some(written)
+}
+
+/// A piece of the memory that a call leads to. `fill` writes its bytes and returns their number; this returns it too.
+pub fn memory(
+    b: &mut ThreadState,
+    at: usize,
+    number: u32,
+    piece: &NewPiece,
+    fill: impl FnOnce(*mut u8) -> usize,
+) -> usize {
+    // SAFETY: the record has the words of the piece.
+    let write = |to: &Reserved| unsafe { piece.write(to.at, fill) };
+    let done = about_with(b, at, kind::MEMORY, number, piece.words() as u32, write);
+    if done.is_none() {
+        start::count(diagnostic::MEMORY_NOT_KEPT, 1);
+    }
+    done.unwrap_or(0)
 }
 
 /// A record that says how many calls ago its own began.

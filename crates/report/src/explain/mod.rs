@@ -74,7 +74,7 @@ const LOOKED_FOR: [&str; 2] = [
     "allocation in the steady state, and objects that are made again and again",
 ];
 
-/// Findings of one rule that read the same are one: places that no stack tells apart.
+/// Findings of one rule that read the same are one: places without a stack that differs.
 fn merged(found: Vec<(&'static str, Finding)>) -> Vec<(&'static str, Finding)> {
     let mut merged: Vec<(&'static str, Finding)> = Vec::new();
     for (rule, finding) in found {

@@ -4,6 +4,7 @@
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::call_tree::{CallPaths, CallTree};
 use crate::called_paths::CalledPaths;
+use crate::label::Label;
 use crate::path_tree::PathTree;
 use crate::rows::Rows;
 use crate::under::is_meant;
@@ -66,7 +67,8 @@ impl Callers {
         let paths = self.paths();
         let of = |label: Option<&u32>| label.and_then(|label| paths.labels.get(*label as usize));
         let is_unknown = |from: Option<&str>| from.is_none_or(is_nvidia);
-        let chains = paths.chains.iter().filter(|chain| of(chain.labels.last()).is_some_and(|l| self.is_meant(&l.name)));
+        let is_wanted = |label: &Label| self.is_meant(&label.name);
+        let chains = paths.chains.iter().filter(|chain| of(chain.labels.last()).is_some_and(is_wanted));
         chains.filter(|chain| is_unknown(chain.from.as_deref())).map(|chain| chain.sums.calls).sum()
     }
 }

@@ -9,7 +9,7 @@ pub trait CallSink {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
     /// A call that is shown is over.
     fn exit(&mut self, done: &FinishedCall<'_>);
-    /// Whether it wants to be told which object makes each outermost call.
+    /// Whether it wants to know which object makes each outermost call.
     fn wants_callers(&self) -> bool {
         false
     }

@@ -47,9 +47,7 @@ impl Maps {
             None => {
                 let (objects, has_mmap) = objects(&self.run, &self.filter, &self.driver)?;
                 if !has_mmap {
-                    say(
-                        "there is no mmap among the calls: cutap record -e kernel PROG keeps it; a log of ioctls has none",
-                    );
+                    say("there is no mmap among the calls: cutap record -e kernel PROG keeps it");
                 }
                 print(&maps::text(&objects))
             }

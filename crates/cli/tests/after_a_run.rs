@@ -118,6 +118,8 @@ fn an_export_ends_with_a_line() {
         assert!(line.starts_with(&format!("cutap: {calls} calls are in {} (", target.display())), "{line}");
         assert!(line.contains(open), "{line}");
     }
+    let packed = cutap(&["pack"]).arg(&file).output().unwrap();
+    assert!(packed.status.success() && err(&packed).contains("ignored_error.cutap is packed: "), "{packed:?}");
     let done = cutap(&["export", "--json", "/dev/stdout"]).arg(&file).output().unwrap();
     assert!(!out(&done).is_empty() && err(&done).is_empty(), "{done:?}");
 }

@@ -149,7 +149,7 @@ fn progress_has_a_percentage() {
     let export = format!("{CUTAP} export --json /dev/stdout {0}", file.display());
     terminal.line(&format!("{export} | (sleep 3; cat > /dev/null); echo do''ne"));
     let shown = terminal.expect("done");
-    let bar = shown.split("exporting ").find_map(|part| part.split_once("training.cutap ")).expect(&shown).1;
+    let bar = shown.split("exporting ").skip(1).find_map(|part| part.split_once("training.cutap ")).expect(&shown).1;
     let percent: u64 = bar.split(" %").next().unwrap().parse().unwrap_or_else(|_| panic!("{shown}"));
     assert!((1..=100).contains(&percent), "{shown}");
 }

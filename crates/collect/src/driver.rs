@@ -33,6 +33,10 @@ pub fn check(program: &Program, of_kernel: bool) -> Result<bool> {
     if cutap_inspect::needs_driver(&program.image) {
         let advice = match of_kernel {
             true => NEEDS_KERNEL_DRIVER,
+            // What follows the program's name is for the program.
+            false if program.args.iter().any(|word| word == "--sim") => {
+                "--sim is a flag of cutap only in front of the program's name"
+            }
             false => "run it on the simulated driver with --sim, or put the driver's folder into LD_LIBRARY_PATH",
         };
         return Err(Error::own(format!(

@@ -1,7 +1,7 @@
 //! `cutap pack`: packs a recording more tightly.
 
 use crate::progress::Progress;
-use cutap_collect::Result;
+use cutap_collect::{Result, file_size, say};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -13,9 +13,13 @@ pub struct Pack {
 
 impl Pack {
     pub fn run(self) -> Result<()> {
-        let progress = Progress::new(format!("packing {}", self.file.display()));
+        let (file, size) = (self.file.display(), || std::fs::metadata(&self.file).map_or(0, |data| data.len()));
+        let before = size();
+        let progress = Progress::new(format!("packing {file}"));
         let packed = cutap_collect::pack_file(&self.file);
         drop(progress);
-        packed
+        packed?;
+        say(&format!("{file} is packed: {} before, {} now", file_size(before), file_size(size())));
+        Ok(())
     }
 }

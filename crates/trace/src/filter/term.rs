@@ -45,7 +45,8 @@ impl Filter {
                 return Err(FilterError(match advice(word) {
                     Some(advice) => format!("{word} in the filter is no name; {advice} (cutap help filters)"),
                     None => format!(
-                        "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between them"
+                        "{word:?} in the filter is no name; names have letters, digits, _ and *, with commas between \
+                         them"
                     ),
                 }));
             }

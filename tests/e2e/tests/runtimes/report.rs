@@ -34,7 +34,7 @@ fn facts(file: &Path, words: &[&str]) -> Vec<String> {
     for line in &mut lines {
         let times: Vec<String> = line.keys().filter(|k| k.ends_with("_ns")).cloned().collect();
         times.iter().map(String::as_str).chain(["share", "first", "pid", "tid"]).for_each(|key| drop(line.remove(key)));
-        for of in ["name", "path"] {
+        for of in ["name", "path", "causes"] {
             let plain = line.get(of).map(|v| v.to_string()).unwrap_or_default();
             let words = plain.replace("left-static-12.9", "PROG").replace(r"\n", " ");
             let pid = without_ids(&words);

@@ -34,7 +34,7 @@ pub fn show(out: &mut dyn Write) -> Result<()> {
     read_events(&file.0, filter(None)?, &mut |event| explain.event(event))?;
     written(
         writeln!(text, "\n$ cutap explain training.cutap")
-            .and_then(|()| explain.write_text("training.cutap", false, &mut text)),
+            .and_then(|()| explain.write_text("training.cutap", false, false, &mut text)),
     )?;
     written(out.write_all(&text))
 }

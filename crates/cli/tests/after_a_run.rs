@@ -304,6 +304,9 @@ fn empty_views() {
         assert_eq!(out(&done), "no call is in this run\n", "{question:?}");
         assert!(err(&done).contains("nothing matched the filter cuInit"), "{done:?}");
     }
+    let explained = text(&["explain"], &file);
+    assert!(explained.contains("  a filter (-e) left out calls: without it the rules may find more\n"), "{explained}");
+    assert!(explained.contains("\n      cutap record --stack, "), "{explained}");
     // A library before the colon is not the caller.
     let by_caller = cutap(&["report", "-e", "libmine:cuInit"]).arg(&file).output().unwrap();
     assert!(err(&by_caller).contains("cutap report --callers FUNCTION shows who calls it"), "{by_caller:?}");

@@ -39,7 +39,10 @@ impl ExplainArgs {
                 scan_executables(&mut end);
                 explain.write_json(self.all, &mut out).and_then(|()| end_line(&end, &mut out))
             }
-            false => explain.write_text(&run.display().to_string(), self.all, &mut out),
+            false => {
+                let filtered = end.filtered.is_some() || end.unseen.by_filter;
+                explain.write_text(&run.display().to_string(), filtered, self.all, &mut out)
+            }
         };
         written(done.and_then(|()| out.flush()))?;
         if !json {

@@ -169,11 +169,11 @@ impl Explain {
         (found, left)
     }
 
-    /// Writes the findings for people. `run` is the name of the run.
-    pub fn write_text(&self, run: &str, all: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    /// Writes the findings for people. `run` is the name of the run; a filter may have left out some of its calls.
+    pub fn write_text(&self, run: &str, filtered: bool, all: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let ((findings, left), wall) = (self.findings(all), self.wall_ns());
         if findings.is_empty() {
-            return self.write_nothing(run, left, out);
+            return self.write_nothing(run, filtered, left, out);
         }
         for (n, (_, finding)) in findings.iter().enumerate() {
             let part = match (wall, finding.cost_ns) {
@@ -199,7 +199,7 @@ impl Explain {
     }
 
     /// What was looked at without a finding, and what to do next.
-    fn write_nothing(&self, run: &str, left: usize, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_nothing(&self, run: &str, filtered: bool, left: usize, out: &mut dyn io::Write) -> io::Result<()> {
         let wall = self.wall_ns();
         if self.calls == 0 {
             writeln!(out, "no problem found: no call was recorded")?;
@@ -212,6 +212,9 @@ impl Explain {
             0 => {}
             1 => writeln!(out, "  1 finding of less than 0.1 % of the time is left out: --all shows it")?,
             n => writeln!(out, "  {n} findings of less than 0.1 % of the time are left out: --all shows them")?,
+        }
+        if filtered {
+            writeln!(out, "  a filter (-e) left out calls: without it the rules may find more")?;
         }
         let inside = self.outermost_ns;
         writeln!(out, "  the threads were in CUDA calls for {} ({} of the run)", time(inside), percent(inside, wall))?;

@@ -43,8 +43,11 @@ impl Schedule {
     /// Makes the switches that are due; how long until the next one.
     pub fn round(&mut self) -> Option<Duration> {
         let now = self.start.elapsed();
-        while let Some((_, on)) = self.next.pop_if(|(at, _)| *at <= now) {
+        while let Some((at, on)) = self.next.pop_if(|(at, _)| *at <= now) {
             switch(&self.run, on);
+            // The recorded part is as long as was asked for, however late it begins.
+            let late = self.start.elapsed().saturating_sub(at);
+            self.next.iter_mut().for_each(|(at, _)| *at = at.saturating_add(late));
         }
         self.next.last().map(|(at, _)| at.saturating_sub(now))
     }
@@ -82,6 +85,16 @@ mod tests {
         assert_eq!(of(2, None), [(seconds(2), true)]);
         assert_eq!(of(0, Some(3)), [(seconds(3), false)]);
         assert_eq!(of(2, Some(3)), [(seconds(5), false), (seconds(2), true)]);
+    }
+
+    #[test]
+    fn a_late_start_does_not_shorten_the_part() {
+        let window = Window { delay: Duration::from_secs(1), duration: Some(Duration::from_secs(2)) };
+        let mut schedule = Schedule::new(Path::new("/nowhere"), window);
+        // Nobody looked for ten seconds.
+        schedule.start -= Duration::from_secs(10);
+        let left = schedule.round().unwrap();
+        assert!(left > Duration::from_secs(1), "{left:?}");
     }
 
     #[test]

@@ -168,8 +168,8 @@ const OUTERMOST: &str = "<outermost>";
 /// Of which calls the caller's stack is kept.
 #[derive(Debug, Args)]
 pub struct StackArgs {
-    /// Also keep the caller's stack of these calls (FILTER as in -e: names, layers, libraries); without FILTER, of each
-    /// call that the program itself makes
+    /// Also keep the caller's stack of these calls (FILTER as in -e: names, layers, libraries). Without FILTER: of each
+    /// call that the program itself makes, in kernel trace of each request
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = OUTERMOST)]
     stack: Option<String>,
     /// How much of each stack is copied, 512 to 64K

@@ -136,7 +136,8 @@ fn several_threads() {
         assert!(places.iter().zip(0..).all(|((_, place), n)| *place == n % 1024), "{places:?}");
         let mut wanted: Vec<u64> =
             (0..threads + 2).flat_map(|t| (0..COPIES).map(move |n| 0x7f00_0000_0000 + (t << 32) + n * 64)).collect();
-        (wanted.sort_unstable(), to.sort_unstable());
+        wanted.sort_unstable();
+        to.sort_unstable();
         assert!(wanted == to, "{} copies of {}", to.len(), wanted.len());
         assert!(alone as u64 >= 2 * COPIES && shared > 1, "{alone} alone, {shared} shared");
         assert!(done.stderr.contains(&format!("{shared} submissions marked shared")), "{shared}: {}", done.stderr);

@@ -76,7 +76,7 @@ fn summary_to<W: Write + Send>(form: OutputFormat, out: W) -> Summary<W> {
 /// Standard output becomes a pager's pipe, and the pager shows colours.
 static FOR_PAGER: AtomicBool = AtomicBool::new(false);
 
-/// Colours go on as they are now, when standard output becomes the pipe of a pager.
+/// Keeps the present choice of colours when standard output becomes the pipe of a pager.
 pub fn keep_colours() {
     FOR_PAGER.store(colour(), Ordering::Relaxed);
 }

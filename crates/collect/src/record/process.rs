@@ -34,7 +34,7 @@ pub(super) struct Process {
     names: Option<Names>,
     /// Names may be missing: a record without one is a call.
     lacks_names: bool,
-    /// Each ring, and its page as it stands in the file.
+    /// Each ring, and its page as the file has it.
     pub rings: BTreeMap<u32, (Ring, Vec<u8>)>,
     before: BTreeMap<u32, Last>,
 }
@@ -91,7 +91,7 @@ impl Process {
         }
         self.read_names(last, writer)?;
         let mut found = false;
-        // All at once: somebody may remove the folder, and a thread that waits for room has its ring open.
+        // First all are opened: the folder may be removed later, and a thread that waits for room has its ring open.
         for k in 0..rings(&self.page).min(MOST_RINGS) {
             if let Entry::Vacant(place) = self.rings.entry(k) {
                 let Ok(raw) = RawRing::open(&folder, k, consume) else { continue };

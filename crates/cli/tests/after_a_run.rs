@@ -8,7 +8,7 @@ use support::programs::problems;
 use support::terminal::Terminal;
 use support::{CUTAP, Folder, cutap, err, out, refused, usage_error};
 
-const RULES: [&str; 8] = [
+const RULES: [&str; 9] = [
     "ignored_error",
     "sync_in_loop",
     "pageable_copies",
@@ -17,6 +17,7 @@ const RULES: [&str; 8] = [
     "allocation_churn",
     "recreated_objects",
     "idle_waits",
+    "registered_again",
 ];
 
 /// Records a mode of the program.
@@ -177,7 +178,7 @@ fn demo_and_doctor() {
     let text_of_demo = out(&demo);
     assert!(
         text_of_demo.contains("libcublasLt.so.13")
-            && text_of_demo.contains("no problem found by 8 rules in 4921 calls")
+            && text_of_demo.contains("no problem found by 9 rules in 4921 calls")
     );
     assert!(
         text_of_demo.contains("1 finding of less than 0.1 % of the time is left out: --all shows it"),

@@ -39,8 +39,14 @@ fn ended(folder: &Path) -> PathBuf {
 }
 
 fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    std::iter::repeat_with(|| random.u8(..)).take(len).collect()
+    let mut state = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..len).map(|_| next()).collect()
 }
 
 struct Nothing;

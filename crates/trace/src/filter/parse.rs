@@ -10,6 +10,7 @@
 use super::comparison::Term;
 use super::condition::Condition;
 use super::error::FilterError;
+use super::hidden_callers::hidden_of_library;
 use super::near;
 use super::parts::parts;
 use super::term::hidden_name;
@@ -72,6 +73,11 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
+            if let Some((library, name)) = hidden_of_library(word)? {
+                filter.with_callers(wanted, library, &name)?;
+                only_lookups = false;
+                continue;
+            }
             let conditions = word.split_once('[').filter(|_| matches!(hidden_name(word), Ok(None)));
             if let Some((of, conditions)) = conditions {
                 filter.with_arguments(wanted, of.trim(), conditions, known)?;

@@ -88,12 +88,7 @@ impl Filter {
                 "{word} in the filter is not of the form library:function; write it as libcublas:cudaMalloc or saxpy:*"
             )));
         }
-        is_no_slip(library)?;
-        let mut patterns =
-            if library.contains(".so") || is_library(library) { files(library) } else { vec![library.into()] };
-        if let Some(of) = library::named(library).filter(|of| of.layer == Layer::LIBRARY) {
-            patterns.extend(of.patterns);
-        }
+        let patterns = libraries(library)?;
         for name in self.names(name, known)? {
             patterns.iter().for_each(|library| self.rule(wanted, '*', library, &name));
         }
@@ -136,6 +131,17 @@ pub(super) fn hidden_name(word: &str) -> Result<Option<&str>, FilterError> {
         ))),
         false => Ok(None),
     }
+}
+
+/// Patterns for what a person calls a library or a program.
+pub(super) fn libraries(library: &str) -> Result<Vec<String>, FilterError> {
+    is_no_slip(library)?;
+    let mut patterns =
+        if library.contains(".so") || is_library(library) { files(library) } else { vec![library.into()] };
+    if let Some(of) = library::named(library).filter(|of| of.layer == Layer::LIBRARY) {
+        patterns.extend(of.patterns);
+    }
+    Ok(patterns)
 }
 
 /// Refuses the name of a file that is nearly a watched library's.

@@ -178,7 +178,8 @@ impl Report for Slowest {
             let cells: Vec<Cell> = times.into_iter().chain(who).collect();
             let tag = tag(exit.call.function.layer, library_of(&exit.call), exit.call.runtime_version());
             let taken = before + 2 * level + tag.chars().count();
-            let format = TextFormat { width: self.format.width.map(|width| width.saturating_sub(taken)), ..self.format };
+            let width = self.format.width.map(|width| width.saturating_sub(taken));
+            let format = TextFormat { width, ..self.format };
             table.row(&cells, 2 * level, &text(exit, &styles, &format), &tag)?;
         }
         match self.left_out {

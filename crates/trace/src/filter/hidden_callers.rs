@@ -4,29 +4,8 @@
 use super::comparison::{Comparison, Term};
 use super::error::FilterError;
 use super::parse::Filter;
-use super::term::{hidden_name, libraries};
+use super::term::libraries;
 use cutap_calls::Layer;
-
-/// All functions of hidden tables. The pattern `*` would add the layer and keep the others.
-const ALL: &str = "*[*";
-
-/// The library and the pattern for functions of a term, if it has this form.
-pub(super) fn hidden_of_library(word: &str) -> Result<Option<(&str, String)>, FilterError> {
-    let Some((library, of)) = word.split_once(':').filter(|(library, _)| !library.is_empty() && *library != "hidden")
-    else {
-        return Ok(None);
-    };
-    if library.contains('[') {
-        return Ok(None);
-    }
-    if of == Layer::HIDDEN.name() {
-        return Ok(Some((library, ALL.to_owned())));
-    }
-    let table = of.strip_suffix('*').unwrap_or(of);
-    let is_table = table.len() == 8 && table.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    let name = if is_table { Some(format!("{table}[*]")) } else { hidden_name(of)?.map(str::to_owned) };
-    Ok(name.map(|name| (library, name)))
-}
 
 impl Filter {
     /// Takes such a term.
@@ -46,6 +25,7 @@ impl Filter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::term::hidden_of_library;
     use super::*;
     use crate::filter::CallUnderTest;
 

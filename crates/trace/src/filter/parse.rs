@@ -10,10 +10,9 @@
 use super::comparison::Term;
 use super::condition::Condition;
 use super::error::FilterError;
-use super::hidden_callers::hidden_of_library;
 use super::near;
 use super::parts::parts;
-use super::term::hidden_name;
+use super::term::{hidden_name, hidden_of_library};
 use super::who::Owners;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;

@@ -133,6 +133,28 @@ pub(super) fn hidden_name(word: &str) -> Result<Option<&str>, FilterError> {
     }
 }
 
+/// All functions of hidden tables. The pattern `*` would add the layer and keep the others.
+const ALL: &str = "*[*";
+
+/// Of `libcublas:hidden` and `libcublas:c693336e[2]`, which mean hidden functions as far as that library calls them: the
+/// library and the pattern for functions.
+pub(super) fn hidden_of_library(word: &str) -> Result<Option<(&str, String)>, FilterError> {
+    let Some((library, of)) = word.split_once(':').filter(|(library, _)| !library.is_empty() && *library != "hidden")
+    else {
+        return Ok(None);
+    };
+    if library.contains('[') {
+        return Ok(None);
+    }
+    if of == Layer::HIDDEN.name() {
+        return Ok(Some((library, ALL.to_owned())));
+    }
+    let table = of.strip_suffix('*').unwrap_or(of);
+    let is_table = table.len() == 8 && table.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let name = if is_table { Some(format!("{table}[*]")) } else { hidden_name(of)?.map(str::to_owned) };
+    Ok(name.map(|name| (library, name)))
+}
+
 /// Patterns for what a person calls a library or a program.
 pub(super) fn libraries(library: &str) -> Result<Vec<String>, FilterError> {
     is_no_slip(library)?;

@@ -186,7 +186,9 @@ fn sizes_masked(text: &str, unit: &str) -> String {
     for (at, word) in words.iter().enumerate() {
         let next = words.get(at + 1).copied().unwrap_or_default();
         let after = words.get(at + 2).copied().unwrap_or_default();
-        let is_file = (word.starts_with('(') && next == format!("{unit}),")) || (next == unit && after == "of");
+        let closed = next.strip_prefix(unit).and_then(|rest| rest.strip_prefix(')'));
+        let in_brackets = word.starts_with('(') && closed.is_some_and(|rest| matches!(rest, "," | ";" | "." | ""));
+        let is_file = in_brackets || (next == unit && after == "of");
         out.push(if is_file { "(SIZE".to_owned() } else { (*word).to_owned() });
     }
     out.join(" ").replace("(SIZE bytes", "(SIZE").replace("(SIZE KiB", "(SIZE")

@@ -49,6 +49,12 @@ int main(int argc, char **argv) {
         if (is("allocation_churn")) call("cuMemFree_v2", many[n], 0, 0, 0);
         if (is("recreated_objects") || is("recreated_objects_ok")) call("cuEventCreate", (uintptr_t)&many[n], 0, 0, 0);
         if (is("recreated_objects")) call("cuEventDestroy_v2", many[n], 0, 0, 0);
+        // The same address each time, or another one.
+        char *own = is("registered_again") ? pageable : pageable + n * 2048;
+        if (is("registered_again") || is("registered_again_ok")) {
+            call("cuMemHostRegister_v2", (uintptr_t)own, 2048, 0, 0);
+            call("cuMemHostUnregister", (uintptr_t)own, 0, 0, 0);
+        }
     }
     for (int n = 0; n < 50; n++) {
         if (is("allocation_churn_ok")) call("cuMemFree_v2", many[n], 0, 0, 0);

@@ -43,6 +43,7 @@ rules! {
     allocation_churn,
     recreated_objects,
     idle_waits,
+    registered_again,
 }
 
 /// Looks for one kind of problem.
@@ -74,7 +75,7 @@ struct Finding {
 /// What rules look for, in a few words.
 const LOOKED_FOR: [&str; 2] = [
     "they look for ignored errors, waits in a loop or for an idle stream, synchronous, small and pageable copies,",
-    "allocation in the steady state, and objects that are made again and again",
+    "allocation in the steady state, and objects and registered memory that are made again and again",
 ];
 
 /// Findings of one rule that read the same are one: places without a stack that differs.

@@ -136,8 +136,8 @@ pub(super) fn hidden_name(word: &str) -> Result<Option<&str>, FilterError> {
 /// All functions of hidden tables. The pattern `*` would add the layer and keep the others.
 const ALL: &str = "*[*";
 
-/// Of `libcublas:hidden` and `libcublas:c693336e[2]`, which mean hidden functions as far as that library calls them: the
-/// library and the pattern for functions.
+/// The library and the pattern for functions of `libcublas:hidden` or `libcublas:c693336e[2]`: hidden functions as far
+/// as that library calls them.
 pub(super) fn hidden_of_library(word: &str) -> Result<Option<(&str, String)>, FilterError> {
     let Some((library, of)) = word.split_once(':').filter(|(library, _)| !library.is_empty() && *library != "hidden")
     else {

@@ -264,7 +264,77 @@ fn stacks_in_reports() {
         assert!(text(&["report", "--json", "--allocations"], &file).contains("\"stack\":[\"at "));
         let callers = text(&["report", "--callers", "cuMemAlloc"], &file);
         assert!(callers.contains("    code of problems\n"), "{callers}");
+        // The place in that code, with its line: the program has debug information.
+        let place = callers.lines().skip_while(|l| !l.ends_with("    code of problems")).nth(1).unwrap_or_default();
+        assert!(place.contains("      call problems.c:"), "{callers}");
+        let line = place.rsplit(':').next().and_then(|line| line.parse::<usize>().ok());
+        let source = include_str!("../../../tests/programs/explain/problems.c");
+        let at = line.and_then(|line| source.lines().nth(line - 1)).unwrap_or_default();
+        assert_eq!(at.trim(), "return f(a, b, c, d);", "{callers}");
     }
+}
+
+/// What is no finding is counted below "no problem found", with the reports that list it.
+#[test]
+fn explain_counts_failures_and_memory() {
+    let folder = Folder::new("counted");
+    let Some(program) = problems(&folder) else { return };
+    let file = record(&folder, &program, "ignored_error_ok");
+    let name = file.display();
+    let words = text(&["explain"], &file);
+    assert!(words.contains(&format!("\n  1 call failed: cutap report --errors {name}\n")), "{words}");
+    assert!(words.contains(&format!("\n  128 KiB of memory were not freed: cutap report --leaks {name}\n")), "{words}");
+    let leaks = text(&["report", "--leaks"], &file);
+    assert!(leaks.contains("1 piece of host memory, 128 KiB") && leaks.ends_with(NO_STACK), "{leaks}");
+    // The calls that free may be those that the filter leaves out.
+    let words = text(&["explain", "-e", "!cuInit"], &file);
+    assert!(words.contains("1 call failed") && !words.contains("were not freed"), "{words}");
+    let words = text(&["explain"], &record(&folder, &program, "synchronous_copies_ok"));
+    assert!(words.contains("no problem found") && !words.contains(" failed"), "{words}");
+}
+
+/// The last line of `report --leaks` for a run without stacks.
+const NO_STACK: &str = "\nrecord --stack also shows where the program makes these calls\n";
+
+/// `show -e` answers a question: its notes are as few as those of `report`, on standard error. `-v` prints all.
+#[test]
+fn notes_of_an_answer() {
+    let folder = Folder::new("answer");
+    let file = folder.join("training.cutap");
+    assert!(cutap(&["demo", "--recording"]).arg(&file).output().unwrap().status.success());
+    let notes = |done: &std::process::Output| out(done).lines().filter(|l| l.starts_with("cutap: ")).count();
+    let show = |words: &[&str]| cutap(&[&["show"], words].concat()).arg(&file).output().unwrap();
+    let few = show(&["-e", "cudaMalloc"]);
+    let line = format!("cutap: 2 notes on calls that the run lacks: cutap report --notes {}\n", file.display());
+    // The line on threads is part of the trace.
+    assert_eq!((err(&few), notes(&few)), (line.clone(), 1), "{few:?}");
+    for words in [&["-c", "-e", "cudaMalloc"], &["-C", "-e", "cudaMalloc"]] {
+        let few = show(words);
+        assert_eq!((err(&few), notes(&few)), (line.clone(), 0), "{words:?}: {few:?}");
+    }
+    assert!(notes(&show(&["-v", "-e", "cudaMalloc"])) > 10);
+    assert!(notes(&show(&[])) > 10, "a whole trace ends with them");
+}
+
+/// On a terminal no line of `report --slowest` is longer than the terminal is wide.
+#[test]
+fn slowest_calls_on_a_terminal() {
+    let folder = Folder::new("slowest");
+    let file = folder.join("training.cutap");
+    assert!(cutap(&["demo", "--recording"]).arg(&file).output().unwrap().status.success());
+    let mut terminal = Terminal::new();
+    terminal.line("stty cols 80; export NO_COLOR=1 PAGER=");
+    terminal.expect("ready$ ");
+    terminal.line(&format!("{CUTAP} report --slowest {} 2>&1 | cat; echo who''le", file.display()));
+    let whole = terminal.expect("\nwhole");
+    assert!(whole.lines().any(|l| l.contains("cublasLtMatmulAlgoGetHeuristic(") && l.chars().count() > 300), "{whole}");
+    terminal.expect("ready$ ");
+    terminal.line(&format!("{CUTAP} report --slowest {}; echo cu''t", file.display()));
+    let shown = terminal.expect("\ncut");
+    let rows = shown.lines().skip_while(|l| !l.ends_with("  call; calls inside it are below it"));
+    let rows: Vec<&str> = rows.skip(1).take_while(|l| !l.contains(" start-up calls, ")).collect();
+    assert_eq!(rows.len(), 20, "{shown}");
+    assert!(rows.iter().all(|l| l.chars().count() <= 80) && rows.iter().any(|l| l.contains('…')), "{shown}");
 }
 
 /// Synchronous fills take time as copies do.

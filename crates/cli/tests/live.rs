@@ -145,7 +145,7 @@ fn a_filter_that_matches_nothing_is_told_at_the_end() {
     let line = format!("eval $({CUTAP} env --sim -o {run}); exec {} {script}", python());
     assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
     let show = cutap(&["show", "-e", "cudaMalloc", &run]).output().unwrap();
-    assert_eq!(out(&show).trim(), nothing("cudaMalloc; 2 calls were seen and left out"));
+    assert_eq!(err(&show).trim(), nothing("cudaMalloc; 2 calls were seen and left out"));
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct Chain {
     pub sums: CallStats,
     /// The object that makes the outermost call, if that was asked for and is known.
     pub from: Option<Arc<str>>,
+    /// The place in that object, if a stack names it.
+    pub place: Option<Arc<str>>,
 }
 
 /// The failures of one path and status, each counted once.
@@ -107,7 +109,7 @@ impl CallTree {
         }
         let chain = |((labels, from), sums): (PathKey, CallStats)| {
             let from = from.and_then(|n| self.objects.get(n as usize)).cloned();
-            Chain { labels, sums, from }
+            Chain { labels, sums, from, place: None }
         };
         CallPaths { chains: merged.into_iter().map(chain).collect(), labels }
     }

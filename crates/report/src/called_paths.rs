@@ -7,12 +7,16 @@ use crate::label::Label;
 use crate::open_calls::OpenCalls;
 use crate::path_stacks::stack_of;
 use crate::reports::EventSink;
+use crate::stacks::place;
 use cutap_trace::{Call, Event, Exit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The largest number of paths. Calls beyond them are in no row.
 const MOST: usize = 1 << 20;
+
+/// The labels of a path, the object that makes its outermost call, and the place in that object.
+type CallerKey = (Vec<u32>, Option<Arc<str>>, Option<Arc<str>>);
 
 /// Adds up calls by path.
 pub struct CalledPaths {
@@ -21,7 +25,7 @@ pub struct CalledPaths {
     passed: fn(&str) -> bool,
     labels: Vec<Label>,
     numbers: HashMap<Label, u32>,
-    chains: HashMap<(Vec<u32>, Option<Arc<str>>), CallStats>,
+    chains: HashMap<CallerKey, CallStats>,
 }
 
 impl CalledPaths {
@@ -38,15 +42,16 @@ impl CalledPaths {
 
     /// No call had a stack.
     pub fn is_empty(&self) -> bool {
-        self.chains.keys().all(|(_, from)| from.is_none())
+        self.chains.keys().all(|(_, from, _)| from.is_none())
     }
 
     /// The paths.
     pub fn paths(&self) -> CallPaths {
-        let chain = |((labels, from), sums): (&(Vec<u32>, Option<Arc<str>>), &CallStats)| Chain {
+        let chain = |((labels, from, place), sums): (&CallerKey, &CallStats)| Chain {
             labels: labels.clone(),
             sums: sums.clone(),
             from: from.clone(),
+            place: place.clone(),
         };
         CallPaths { labels: self.labels.clone(), chains: self.chains.iter().map(chain).collect() }
     }
@@ -57,9 +62,10 @@ impl CalledPaths {
         let path = path.map(|call| Label::new(&call.function, call.instance().map(|i| &**i)));
         let path: Vec<u32> = path.map(|label| self.number(label)).collect();
         let stack = stack_of(&self.open, call);
-        let objects = stack.into_iter().flat_map(|stack| stack.frames.iter()).filter_map(|frame| frame.object.as_ref());
-        let from = objects.into_iter().find(|object| !(self.passed)(object)).cloned();
-        let key = (path, from);
+        let mut frames = stack.into_iter().flat_map(|stack| stack.frames.iter());
+        let first = frames.find(|frame| frame.object.as_ref().is_some_and(|object| !(self.passed)(object)));
+        let from = first.and_then(|frame| frame.object.clone());
+        let key = (path, from, first.and_then(place).map(Arc::from));
         if self.chains.len() >= MOST && !self.chains.contains_key(&key) {
             return None;
         }

@@ -211,7 +211,8 @@ fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
 /// Whether a term of a filter is a function of a library; users also write the library that calls.
 fn names_library(filter: &str) -> bool {
     let terms = filter.split(|c: char| ",&! ".contains(c));
-    terms.filter_map(|term| term.split_once(':')).any(|(library, _)| library.starts_with("lib"))
+    let is_hidden = |name: &str| name == "hidden" || name.contains('[');
+    terms.filter_map(|term| term.split_once(':')).any(|(library, name)| library.starts_with("lib") && !is_hidden(name))
 }
 
 /// The runtimes that were seen, and the functions that static copies do not report.

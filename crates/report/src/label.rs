@@ -1,7 +1,7 @@
 //! The name of a function in tables. A function of several processes, or of a library that was loaded twice, has one
 //! label. Functions of two runtimes have two.
 
-use cutap_trace::{Function, Instance, Layer};
+use cutap_trace::{Call, Function, Instance, Layer};
 use std::sync::Arc;
 
 /// The name, with what distinguishes functions of one name.
@@ -34,6 +34,12 @@ impl Label {
     pub fn text(&self) -> String {
         format!("{}{}", self.name, self.tag())
     }
+}
+
+/// The library in the brackets of one call. All hidden functions are the driver's, so the library that calls them tells
+/// more.
+pub fn library_of(call: &Call) -> &str {
+    call.caller_library.as_ref().unwrap_or(&call.function.library)
 }
 
 /// ` [library, runtime 12.9]`; nothing for the driver.

@@ -43,7 +43,7 @@ impl PathTree {
     /// The paths that end in a function whose name matches, from there up. `None` if there is no such call.
     pub fn up(chains: &CallPaths, matches: &dyn Fn(&str) -> bool) -> Option<PathTree> {
         let (mut root, mut labels) = (Branch::default(), texts(chains));
-        let mut objects: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut callers: BTreeMap<(bool, &str), u32> = BTreeMap::new();
         let is_meant = |chain: &&Chain| {
             let last = chain.labels.last().and_then(|l| chains.labels.get(*l as usize));
             last.is_some_and(|label| matches(&label.name))
@@ -51,13 +51,15 @@ impl PathTree {
         for chain in chains.chains.iter().filter(is_meant) {
             // Each caller gets the time of the calls that it causes.
             let mut branch = &mut root;
-            let object = chain.from.as_deref().map(|from| {
-                *objects.entry(from).or_insert_with(|| {
-                    labels.push(format!("code of {from}"));
+            let mut caller = |is_object, text| {
+                *callers.entry((is_object, text)).or_insert_with(|| {
+                    labels.push(if is_object { format!("code of {text}") } else { text.to_owned() });
                     labels.len() as u32 - 1
                 })
-            });
-            for label in chain.labels.iter().rev().chain(&object) {
+            };
+            let object = chain.from.as_deref().map(|from| caller(true, from));
+            let place = chain.place.as_deref().map(|place| caller(false, place));
+            for label in chain.labels.iter().rev().chain(&object).chain(&place) {
                 branch = branch.below.entry(*label).or_default();
                 branch.sums.merge(&chain.sums);
             }

@@ -34,6 +34,16 @@ pub(crate) fn frame_name(frame: &Frame) -> String {
     }
 }
 
+/// The place of a frame in the program's source, or in a function; none without a symbol.
+pub(crate) fn place(frame: &Frame) -> Option<String> {
+    let (name, into) = frame.function.as_ref()?;
+    Some(match (&frame.source, into) {
+        (Some((file, line)), _) => format!("{name} {}:{line}", printable(short(file))),
+        (None, Some(into)) => format!("{name}+{into:#x}"),
+        (None, None) => name.to_string(),
+    })
+}
+
 /// The line below the last frame; none below the first function of a thread.
 pub(crate) fn end(stack: &Stack) -> Option<&'static str> {
     match stack.end {

@@ -1,12 +1,12 @@
 //! Parts of a line of text that depend on one event alone.
 
+use crate::label::library_of;
 use cutap_trace::{Call, Layer, Lookup};
 
 /// The tag in brackets; driver calls have none.
 pub fn tag(call: &Call, to: &mut String) {
     to.push('[');
-    // All hidden functions are the driver's, so the library that calls them tells more.
-    to.push_str(call.caller_library.as_ref().unwrap_or(&call.function.library));
+    to.push_str(library_of(call));
     if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
         to.push_str(", runtime ");
         to.push_str(version);

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
-use cutap_collect::{Error, Result, colour, filter, scan_executables};
+use cutap_collect::{Error, Result, TextOptions, colour, filter, scan_executables};
 use cutap_report::{
     EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, write_csv,
 };
@@ -127,6 +127,8 @@ impl Report {
         let progress = Progress::reading(&run);
         let mut end = read(&mut *report, &run, filter, under.as_deref())?;
         drop(progress);
+        // A pager takes the terminal's place on standard output.
+        report.lines(TextOptions::default().format());
         let _pager = (!json && !csv).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         if notes {
@@ -141,7 +143,7 @@ impl Report {
                 report.write_json(&mut lines).and_then(|()| write_csv(&lines, &mut out)).and_then(|()| out.flush()),
             )?;
         } else {
-            written(write(&*report, &run, &end, json, &mut out).and_then(|()| out.flush()))?;
+            written(write(&*report, &run, &end, under.as_deref(), json, &mut out).and_then(|()| out.flush()))?;
         }
         drop(out);
         whole(&run, end.recording.clone(), end.damage())
@@ -207,7 +209,10 @@ fn read_stacks(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter
 }
 
 /// What may be the reason for an empty answer; a filter without a match has a note.
-fn why_nothing(end: &End) -> String {
+fn why_nothing(end: &End, under: Option<&str>) -> String {
+    if let Some(function) = under {
+        return format!("; only calls of {function} and those inside it were read");
+    }
     match &end.filtered {
         Some(filtered) if filtered.shown > 0 => format!("; only calls of the filter {} were read", filtered.text),
         None if end.unseen.by_filter => "; the filter of record -e left out other calls of the program".to_owned(),
@@ -216,7 +221,14 @@ fn why_nothing(end: &End) -> String {
 }
 
 /// Writes the answer, and what is missing from it.
-fn write(report: &dyn cutap_report::Report, run: &Path, end: &End, json: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write(
+    report: &dyn cutap_report::Report,
+    run: &Path,
+    end: &End,
+    under: Option<&str>,
+    json: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if json {
         report.write_json(out)?;
         let mut end = end.clone();
@@ -225,7 +237,7 @@ fn write(report: &dyn cutap_report::Report, run: &Path, end: &End, json: bool, o
     }
     let nothing = report.nothing();
     match nothing {
-        Some(sentence) => writeln!(out, "{sentence}{}", why_nothing(end))?,
+        Some(sentence) => writeln!(out, "{sentence}{}", why_nothing(end, under))?,
         None => report.write_text(end, colour(), out)?,
     }
     if nothing.is_none() && report.has_times() {

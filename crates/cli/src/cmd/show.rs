@@ -2,7 +2,7 @@
 //! it shows the same again the next time.
 
 use crate::args::{FilterArgs, InputArgs, OutputArgs};
-use crate::input::{readable, say_counted, whole};
+use crate::input::{readable, say_counted, say_notes, whole};
 use crate::pager::Pager;
 use crate::reader_thread::write_all;
 use crate::stdout::written;
@@ -25,8 +25,12 @@ pub struct Show {
 
 impl Show {
     pub fn run(self) -> Result<()> {
-        let (run, form) = (&self.input.run, self.output.format());
-        let filter = filter(self.filter.text().as_deref())?;
+        let (run, mut form) = (&self.input.run, self.output.format());
+        let wanted = self.filter.text();
+        let filter = filter(wanted.as_deref())?;
+        // The answer to a question is a few lines, and the notes on the whole run would be most of the output.
+        let is_answer = wanted.is_some() && !form.json && !form.text.verbose;
+        form.text.silent |= is_answer;
         readable(run)?;
         let pager = (!form.json).then(Pager::start);
         let (end, recording, ended) = match form.summary {
@@ -35,6 +39,9 @@ impl Show {
         };
         drop(pager);
         let whole = whole(run, recording, end.as_ref().map(End::damage).unwrap_or_default());
+        if let Some(end) = end.as_ref().filter(|_| is_answer) {
+            say_notes(run, end);
+        }
         if let Some(end) = end.filter(|_| !form.counts && !form.json) {
             say_counted(run, &end);
         }

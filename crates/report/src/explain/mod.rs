@@ -5,13 +5,16 @@
 mod seen;
 mod site;
 
+use crate::failures::Failures;
+use crate::leaks::Leaks;
 use crate::open_calls::OpenCalls;
-use crate::units::time;
-use cutap_trace::{Event, Exit};
+use crate::units::{bytes, time};
+use cutap_trace::{Event, Exit, Returned};
 use seen::Seen;
 use serde_json::json;
 use site::Site;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io;
 
 /// Findings that are printed.
@@ -101,6 +104,9 @@ fn percent(part: u64, whole: u64) -> String {
 pub struct Explain {
     open: OpenCalls,
     rules: Vec<Box<dyn Rule>>,
+    /// By the thread's key.
+    failures: BTreeMap<u32, Failures>,
+    left: Leaks,
     first_ns: u64,
     last_ns: u64,
     calls: u64,
@@ -114,6 +120,8 @@ impl Default for Explain {
         Explain {
             open: OpenCalls::default(),
             rules: rules(),
+            failures: BTreeMap::new(),
+            left: Leaks::default(),
             first_ns: u64::MAX,
             last_ns: 0,
             calls: 0,
@@ -126,6 +134,7 @@ impl Default for Explain {
 impl Explain {
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
+        self.left.event(event);
         match event {
             Event::Enter(call) => {
                 self.first_ns = self.first_ns.min(call.start_ns);
@@ -143,8 +152,19 @@ impl Explain {
         let around: Vec<_> = self.open.around(exit.call.thread.key).collect();
         self.outermost_ns += exit.duration_ns.filter(|_| around.is_empty()).unwrap_or(0);
         self.has_stacks |= exit.call.stack().is_some();
+        let status = match exit.returned() {
+            Some(Returned::Status(status)) if exit.is_error() => Some(status),
+            _ => None,
+        };
+        let failures = self.failures.entry(exit.call.thread.key).or_default();
+        failures.ended(around.len() as u32 + 1, 0, status, exit.late);
         let seen = Seen { exit, around: &around };
         self.rules.iter_mut().for_each(|rule| rule.call(&seen));
+    }
+
+    /// Calls that failed; one that passes a failure on counts once with it.
+    fn failed(&self) -> u64 {
+        self.failures.values().flat_map(|of| of.counts().values()).map(|count| count.calls).sum()
     }
 
     fn wall_ns(&self) -> u64 {
@@ -213,6 +233,16 @@ impl Explain {
             0 => {}
             1 => writeln!(out, "  1 finding of less than 0.1 % of the time is left out: --all shows it")?,
             n => writeln!(out, "  {n} findings of less than 0.1 % of the time are left out: --all shows them")?,
+        }
+        match self.failed() {
+            0 => {}
+            1 => writeln!(out, "  1 call failed: cutap report --errors {run}")?,
+            n => writeln!(out, "  {n} calls failed: cutap report --errors {run}")?,
+        }
+        // A filter may have left out the calls that free.
+        let left: u64 = self.left.groups().iter().map(|group| group.bytes).sum();
+        if left > 0 && !filtered {
+            writeln!(out, "  {} of memory were not freed: cutap report --leaks {run}", bytes(left))?;
         }
         if filtered {
             writeln!(out, "  a filter (-e) left out calls: without it the rules may find more")?;

@@ -47,7 +47,10 @@ impl Report for Leaks {
         if self.beyond() > 0 {
             writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.beyond())?;
         }
-        Ok(())
+        match groups.iter().all(|group| group.stack.is_empty()) {
+            true => writeln!(out, "record --stack also shows where the program makes these calls"),
+            false => Ok(()),
+        }
     }
 
     /// One JSON object a group.

@@ -2,6 +2,7 @@
 //! line, its help and the reading of the run follow from the list.
 
 use crate::rows::Rows;
+use crate::text_format::TextFormat;
 use cutap_trace::{CallSink, Counted, End, Event};
 use std::io;
 
@@ -68,6 +69,8 @@ pub trait Report {
     fn all(&mut self) -> bool {
         false
     }
+    /// Takes the form of lines that are calls with arguments. Reports without such lines need none.
+    fn lines(&mut self, _: TextFormat) {}
     /// The sentence that is written instead of the text if there is nothing to list.
     fn nothing(&self) -> Option<&'static str> {
         None

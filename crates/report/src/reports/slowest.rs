@@ -6,11 +6,13 @@ use super::{EventSink, Input, Kind, Report, Takes};
 use crate::arguments::{inputs, words};
 use crate::fields::{CallView, Part};
 use crate::json_writer::write_json;
-use crate::label::tag;
+use crate::label::{library_of, tag};
 use crate::open_calls::OpenCalls;
+use crate::shape::shorten;
 use crate::style::Styles;
 use crate::table::{Cell, Heading, Table};
 use crate::tables::NO_CALL;
+use crate::text_format::TextFormat;
 use crate::units::time;
 use cutap_calls::{Role, has_role};
 use cutap_trace::{Call, End, Event, Exit, Function};
@@ -49,6 +51,8 @@ struct Slowest {
     all: bool,
     /// Start-up calls, and the nanoseconds of those that start something themselves, each moment once.
     left_out: (u64, u64),
+    /// How the lines of calls are written.
+    format: TextFormat,
     /// Processes and threads that made calls.
     processes: BTreeSet<u32>,
     threads: BTreeSet<u32>,
@@ -143,6 +147,10 @@ impl Report for Slowest {
         true
     }
 
+    fn lines(&mut self, format: TextFormat) {
+        self.format = format;
+    }
+
     fn nothing(&self) -> Option<&'static str> {
         (self.calls.is_empty() && self.left_out.0 == 0).then_some(NO_CALL)
     }
@@ -155,7 +163,10 @@ impl Report for Slowest {
         let who = [("process", processes), ("thread", threads)];
         let who = who.into_iter().filter_map(|(title, is_shown)| is_shown.then_some(title));
         let headings = ["time", "start"].into_iter().chain(who).map(|title| Heading { title, width: 9 });
-        let mut table = Table::new(headings.collect(), styles, out);
+        let headings: Vec<Heading> = headings.collect();
+        // A space follows each column, and one more is before the call.
+        let before = headings.iter().map(|heading| heading.width + 1).sum::<usize>() + 1;
+        let mut table = Table::new(headings, styles, out);
         let lines = self.nested();
         let below = if lines.iter().any(|(level, _)| *level > 0) { "; calls inside it are below it" } else { "" };
         table.head(&format!("call{below}"))?;
@@ -165,9 +176,11 @@ impl Report for Slowest {
             let who = [(processes, thread.process.pid), (threads, thread.tid)];
             let who = who.into_iter().filter_map(|(is_shown, id)| is_shown.then_some(Cell::Count(id.into())));
             let cells: Vec<Cell> = times.into_iter().chain(who).collect();
-            let function = &exit.call.function;
-            let tag = tag(function.layer, &function.library, exit.call.runtime_version());
-            table.row(&cells, 2 * level, &text(exit, &styles), &tag)?;
+            let tag = tag(exit.call.function.layer, library_of(&exit.call), exit.call.runtime_version());
+            let taken = before + 2 * level + tag.chars().count();
+            let width = self.format.width.map(|width| width.saturating_sub(taken));
+            let format = TextFormat { width, ..self.format };
+            table.row(&cells, 2 * level, &text(exit, &styles, &format), &tag)?;
         }
         match self.left_out {
             _ if self.all => Ok(()),
@@ -188,7 +201,7 @@ impl Report for Slowest {
 }
 
 /// `cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=4096)`, and the status of a call that failed.
-fn text(exit: &Exit, styles: &Styles) -> String {
+fn text(exit: &Exit, styles: &Styles, format: &TextFormat) -> String {
     let (call, view) = (&exit.call, CallView::exit(exit));
     let mut text = format!("{}(", call.function.shown());
     match view.is_described() {
@@ -197,10 +210,12 @@ fn text(exit: &Exit, styles: &Styles) -> String {
     }
     text.push(')');
     view.write_part(Part::Head, styles, &mut text);
+    let status_at = text.len();
     if let Some(status) = exit.status_name().filter(|_| exit.is_error()) {
         text.push_str(" = ");
         text.push_str(status);
     }
+    shorten(&mut text, Some(status_at), format);
     text
 }
 
@@ -234,6 +249,12 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         assert!(text.starts_with("     time     start  call\n     50us "), "{text}");
         assert!(text.lines().nth(1).unwrap().ends_with("  cuCtxSynchronize(7)"), "{text}");
+        slowest.lines(TextFormat { width: Some(40), ..TextFormat::default() });
+        let mut cut = Vec::new();
+        slowest.write_text(&end, false, &mut cut).unwrap();
+        let cut = String::from_utf8(cut).unwrap();
+        assert!(cut.lines().nth(2).unwrap().ends_with("  cuCtxSynchronize(1…"), "{cut}");
+        assert!(cut.lines().skip(1).all(|line| line.chars().count() <= 40), "{cut}");
         slowest.write_json(&mut json).unwrap();
         let first: serde_json::Value = serde_json::from_slice(json.split(|b| *b == b'\n').next().unwrap()).unwrap();
         assert_eq!((&first["name"], &first["duration_ns"]), (&"cuCtxSynchronize".into(), &50_000.into()));

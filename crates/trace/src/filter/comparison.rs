@@ -58,11 +58,19 @@ const RELATIONS: [(&str, Relation); 7] = [
 
 /// Parameters of a call that are none, but can be compared.
 pub(super) const KERNEL: &str = "kernel";
+/// The same: the library that calls a hidden function.
+pub(super) const CALLER: &str = "caller";
 
 impl Comparison {
     /// Whether it compares with a number, and what was written.
     pub(super) fn operand(&self) -> (bool, &str) {
         (self.operand.number.is_some(), &self.operand.text)
+    }
+
+    /// Whether the library that calls matches a pattern.
+    pub(super) fn of_caller(library: &str) -> Comparison {
+        let operand = Operand { number: None, text: library.to_owned(), null: false };
+        Comparison { path: vec![CALLER.to_owned()], relation: Relation::Equal, operand }
     }
 
     /// `name.field>1GiB`.

@@ -1,6 +1,6 @@
 //! The conditions on arguments that concern a function, and their verdict on one of its calls.
 
-use super::comparison::{Comparison, KERNEL, Term};
+use super::comparison::{CALLER, Comparison, KERNEL, Term};
 use super::parse::Filter;
 use super::who::Owners;
 use crate::event::Layer;
@@ -30,6 +30,8 @@ pub(crate) struct CallUnderTest<'a> {
     pub kernel_later: bool,
     /// The process and the thread that make the call, as they see themselves.
     pub owner: (u32, u32),
+    /// The library that calls, of a hidden function.
+    pub caller: Option<&'a str>,
 }
 
 /// A value when a call is judged.
@@ -101,8 +103,8 @@ impl Tests {
 
     /// Whether a call is wanted of which nobody will know the arguments.
     pub fn wants_unknown(&self) -> bool {
-        self.evaluate(&mut CallUnderTest { values: &mut |_| None, kernel: None, kernel_later: false, owner: (0, 0) })
-            == Some(true)
+        let (kernel, kernel_later, owner, caller) = (None, false, (0, 0), None);
+        self.evaluate(&mut CallUnderTest { values: &mut |_| None, kernel, kernel_later, owner, caller }) == Some(true)
     }
 }
 
@@ -115,6 +117,7 @@ fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<
         let holds = match (evaluated.values)(name) {
             Some(ArgumentValue::Whole(value)) => comparison.holds(&value).or(Some(false)),
             Some(ArgumentValue::SoFar(value)) => comparison.holds(&value),
+            None if name == CALLER => comparison.text(evaluated.caller.as_slice()),
             None => match evaluated.kernel.filter(|_| name == KERNEL) {
                 Some(kernel) => comparison.text(&[kernel]),
                 None if name == KERNEL && evaluated.kernel_later => None,

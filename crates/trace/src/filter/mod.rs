@@ -9,6 +9,7 @@ pub mod condition;
 pub mod did_you_mean;
 pub mod error;
 mod habits;
+mod hidden_callers;
 pub mod library;
 pub mod near;
 pub mod parse;

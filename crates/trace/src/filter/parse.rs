@@ -12,7 +12,7 @@ use super::condition::Condition;
 use super::error::FilterError;
 use super::near;
 use super::parts::parts;
-use super::term::hidden_name;
+use super::term::{hidden_name, hidden_of_library};
 use super::who::Owners;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
@@ -72,6 +72,11 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
+            if let Some((library, name)) = hidden_of_library(word)? {
+                filter.with_callers(wanted, library, &name)?;
+                only_lookups = false;
+                continue;
+            }
             let conditions = word.split_once('[').filter(|_| matches!(hidden_name(word), Ok(None)));
             if let Some((of, conditions)) = conditions {
                 filter.with_arguments(wanted, of.trim(), conditions, known)?;

@@ -88,12 +88,7 @@ impl Filter {
                 "{word} in the filter is not of the form library:function; write it as libcublas:cudaMalloc or saxpy:*"
             )));
         }
-        is_no_slip(library)?;
-        let mut patterns =
-            if library.contains(".so") || is_library(library) { files(library) } else { vec![library.into()] };
-        if let Some(of) = library::named(library).filter(|of| of.layer == Layer::LIBRARY) {
-            patterns.extend(of.patterns);
-        }
+        let patterns = libraries(library)?;
         for name in self.names(name, known)? {
             patterns.iter().for_each(|library| self.rule(wanted, '*', library, &name));
         }
@@ -136,6 +131,39 @@ pub(super) fn hidden_name(word: &str) -> Result<Option<&str>, FilterError> {
         ))),
         false => Ok(None),
     }
+}
+
+/// All functions of hidden tables. The pattern `*` would add the layer and keep the others.
+const ALL: &str = "*[*";
+
+/// The library and the pattern for functions of `libcublas:hidden` or `libcublas:c693336e[2]`: hidden functions as far
+/// as that library calls them.
+pub(super) fn hidden_of_library(word: &str) -> Result<Option<(&str, String)>, FilterError> {
+    let Some((library, of)) = word.split_once(':').filter(|(library, _)| !library.is_empty() && *library != "hidden")
+    else {
+        return Ok(None);
+    };
+    if library.contains('[') {
+        return Ok(None);
+    }
+    if of == Layer::HIDDEN.name() {
+        return Ok(Some((library, ALL.to_owned())));
+    }
+    let table = of.strip_suffix('*').unwrap_or(of);
+    let is_table = table.len() == 8 && table.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let name = if is_table { Some(format!("{table}[*]")) } else { hidden_name(of)?.map(str::to_owned) };
+    Ok(name.map(|name| (library, name)))
+}
+
+/// Patterns for what a person calls a library or a program.
+pub(super) fn libraries(library: &str) -> Result<Vec<String>, FilterError> {
+    is_no_slip(library)?;
+    let mut patterns =
+        if library.contains(".so") || is_library(library) { files(library) } else { vec![library.into()] };
+    if let Some(of) = library::named(library).filter(|of| of.layer == Layer::LIBRARY) {
+        patterns.extend(of.patterns);
+    }
+    Ok(patterns)
 }
 
 /// Refuses the name of a file that is nearly a watched library's.

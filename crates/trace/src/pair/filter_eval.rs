@@ -45,7 +45,8 @@ pub fn evaluate(asked: &Asked, call: &Call, exit: Option<&Exit>) -> Option<bool>
     };
     let owner = (call.thread.process.pid, call.thread.tid);
     let kernel = kernel.map(|k| &**k);
-    tests.evaluate(&mut CallUnderTest { values: &mut values, kernel, kernel_later, owner })
+    let caller = call.caller_library.as_deref();
+    tests.evaluate(&mut CallUnderTest { values: &mut values, kernel, kernel_later, owner, caller })
 }
 
 /// A pointer to what the call writes, before that is known: whether it is NULL can be said, and no more.

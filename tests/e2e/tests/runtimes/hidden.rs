@@ -234,6 +234,64 @@ fn a_profiler_beside_the_program() {
     assert_eq!(run.left(), ["18000000 requested by a profiler"]);
 }
 
+/// `libcupti:hidden`: the calls of one library or program, while it is traced and from a recording; and a table of
+/// slowest calls has the caller of each.
+#[test]
+fn the_calls_of_one_library() {
+    let program = build("hidden_others", "hidden_others", &["-ldl"]);
+    let folder = scratch("hidden-callers");
+    let file = folder.join("run.cutap");
+    let mut command = Command::new(cutap());
+    command.args(["record", "-e", "hidden", "-o"]).arg(&file).arg("--").arg(&program).arg("profiler");
+    let ran = finish(command.env("LD_LIBRARY_PATH", driver()));
+    assert!(ran.status.success(), "{ran:?}");
+    let ask = |words: &[&str]| finish(Command::new(cutap()).args(words).arg(&file)).stdout;
+    for (filter, caller) in [
+        ("libcupti:hidden", "libcupti.so.13"),
+        ("libcupti:10000000[*]", "libcupti.so.13"),
+        ("libcupti.so.13:10000000[1]", "libcupti.so.13"),
+        ("hidden_others:hidden", "hidden_others"),
+    ] {
+        let live = traced_program("hidden_others", "profiler", &["-e", filter]);
+        let from_file: Vec<Value> =
+            json_lines(&ask(&["show", "--json", "-e", filter])).filter(|l| l["type"] == "call").collect();
+        for calls in [live.of("hidden"), from_file] {
+            let [call] = &calls[..] else { panic!("{filter}: {calls:?}") };
+            assert_eq!((text(call, "name"), text(call, "caller_library")), ("10000000[1]", caller), "{filter}");
+        }
+        assert_eq!((live.of("driver").len(), live.of("runtime").len()), (0, 0), "{filter}");
+        let slowest = ask(&["report", "--slowest", "-e", filter]);
+        assert!(slowest.contains("10000000[1](1, 2, ") && slowest.contains(&format!(" [{caller}]\n")), "{slowest}");
+    }
+    let none = finish(Command::new(cutap()).args(["report", "-e", "libcublas:hidden"]).arg(&file));
+    assert!(none.stderr.contains("nothing matched the filter libcublas:hidden"), "{none:?}");
+    assert!(!none.stderr.contains("means the library that has the function"), "{none:?}");
+}
+
+/// Reports find a hidden function by its slot, by its known name, and as `show` prints it.
+#[test]
+fn callers_of_a_hidden_function() {
+    let Some(program) = program("runtime", linked("12.9"), &[]) else { return };
+    let folder = scratch("hidden-names");
+    let file = folder.join("run.cutap");
+    let ran = finish(Command::new(cutap()).args(["record", "--sim", "-e", "hidden", "-o"]).arg(&file).arg(program));
+    assert!(ran.status.success(), "{ran:?}");
+    let report = |words: &[&str]| finish(Command::new(cutap()).arg("report").args(words).arg(&file)).stdout;
+    let shown = finish(Command::new(cutap()).args(["show", "-e", "c693336e[2]"]).arg(&file)).stdout;
+    let calls = shown.lines().filter(|l| l.contains("] c693336e[2]:storage_get(")).count();
+    assert!(calls > 10, "{shown}");
+    for name in ["c693336e[2]", "hidden:c693336e[2]", "storage_get", "c693336e[2]:storage_get"] {
+        let callers = report(&["--callers", name]);
+        let row = callers.lines().nth(1).unwrap_or_default();
+        assert!(row.ends_with("  c693336e[2]:storage_get [libcuda.so.1]"), "{name}: {callers}");
+        assert_eq!(row.split_whitespace().next(), Some(&*calls.to_string()), "{name}: {callers}");
+        let under = report(&["--under", name]);
+        assert!(under.contains("  c693336e[2]:storage_get [libcuda.so.1]\n"), "{name}: {under}");
+    }
+    let none = report(&["--under", "c693336e[9]"]);
+    assert_eq!(none, "no call is in this run; only calls of c693336e[9] and those inside it were read\n");
+}
+
 #[test]
 fn tables_of_nvml() {
     let run = traced_program("hidden_others", "nvml", &["-e", "hidden"]);

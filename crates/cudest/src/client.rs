@@ -256,7 +256,7 @@ impl Client {
         self.field(&call, "dmaOffset")
     }
 
-    /// Ties a device node's descriptor to this client's.
+    /// Ties a device node's descriptor to this client's. `ALLOC_MEMORY` on the device node needs it before.
     pub fn register_node(&self, gpu: &Descriptor) -> Result<()> {
         let mut call = self.filled("nv_ioctl_register_fd_t", &[("ctl_fd", self.control.fd as u64)])?;
         self.escape(gpu.fd, REGISTER_FD, &mut call, None, "tying the device node to the client")

@@ -1,5 +1,5 @@
 //! Copies within video memory by a kernel, as libcuda makes large ones: all SMs together have four times the rate of a
-//! copy engine.
+//! copy engine. Rectangles, and copies at addresses that are no multiples of 16, use one copy engine.
 
 use crate::context::{Direction, Shared, lock};
 use crate::error::{Error, Result};

@@ -1,5 +1,7 @@
 //! A lane: one channel, its memory, and its timeline. It runs operations in order, each after given fences, and gives a
 //! fence for each. A ring slot is used again only after the operation in it has ended.
+//! A kernel of more than four seconds ends with Xid 109 when another process wants the GPU. Preemption between
+//! instructions (control `0x20801210`) did not help. libcuda also installs a trap handler, which is missing here.
 
 use crate::allocation::{Allocation, Place, Request};
 use crate::channel::{Channel, Doorbell, Group, RING_BYTES, store_fence};

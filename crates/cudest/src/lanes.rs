@@ -1,5 +1,6 @@
 //! The lanes of a context: compute channels in one group, and a channel for each copy engine that was used. Streams
-//! share compute lanes. A shared lane never carries a wait that only the host can end.
+//! share compute lanes. A shared lane never carries a wait that only the host can end. All are in one group and one
+//! context share: separate groups would be time-sliced. While a host fence waits, copies avoid the copy lanes.
 
 use crate::channel::Group;
 use crate::context::{Direction, Shared};

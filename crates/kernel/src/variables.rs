@@ -1,4 +1,5 @@
 //! What is known of variables of the environment that CUDA's libraries read.
+//! libcuda also reads a name that is no text: bytes that are no UTF-8 are shown as `�`.
 
 use crate::generated::variables::MEANINGS;
 

@@ -1,5 +1,6 @@
 //! Follows allocations and handles from the call that makes them to the call that ends them, by the effects in the
 //! descriptions of functions. Memory grows with the number of live resources.
+//! References are counted for allocations of `cuMemCreate` only.
 
 use crate::length::length;
 use crate::open_calls::OpenCalls;

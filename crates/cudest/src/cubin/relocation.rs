@@ -1,4 +1,5 @@
 //! Relocations of cubins: which bits of which bytes take which part of an address. Numbers as cuobjdump names them.
+//! Cubins of CUDA 11.8 call through relocation 75, those of 12 and 13 through constant bank 4.
 
 /// Where a value goes: bits of the field, first bit, and how far the address is shifted right before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

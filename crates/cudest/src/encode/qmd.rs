@@ -1,4 +1,5 @@
 //! The launch descriptor (QMD): at most 384 bytes at a multiple of 256. `format.rs` has the positions of its fields.
+//! It releases up to three words. Like libcuda's, it has no memory barrier at a release: one at the end suffices.
 
 use super::format::{Bits, Format};
 

@@ -3,7 +3,7 @@
 //! own dlsym (RTLD_DEEPBIND) get ours.
 //!
 //! Runs inside a `dl_iterate_phdr` callback: no loader function may be called here, and the loader's
-//! own lock is the only mutual exclusion.
+//! own lock is the only mutual exclusion. Some read-only pages of libraries stay writable afterwards.
 
 use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela, is_function};
 use super::objects::{Object, Snapshot};

@@ -7,6 +7,7 @@
 //! Limits, which nothing counts:
 //! - A static runtime that has torn itself down at exit returns 4 (cudaErrorCudartUnloading), and reports nothing.
 //! - `cudaGetExportTable` of a static runtime has no callback.
+//! - `cudaRuntimeGetVersion` and others that need no initialised runtime are not reported before it is.
 //! - Runtimes before 13 do not give the kernel's name at the first launch of a kernel of a late library. Nor do
 //!   they at a launch that is the first runtime call of its thread, or that they refuse.
 //! - A static 11.8 may give the name of another thread's launch in these cases.

@@ -5,7 +5,7 @@
 //! constructor of that library may wait for this thread. Calls through the word are missed until the
 //! next look-up, and counted. Names of libnvblas are those of BLAS: a word that is bound at its first call is not
 //! seen. Before glibc 2.34 `dlsym` allocates at its first call in each thread. A signal handler that makes that
-//! call inside an allocation may damage the heap.
+//! call inside an allocation may damage the heap. The text of a pending `dlerror` is lost over a first call.
 
 use crate::loader::{live, lock, notice};
 use crate::routes::{dlsym, libc, suppress};

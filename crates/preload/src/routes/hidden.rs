@@ -1,5 +1,6 @@
 //! The conditions for exchanging the words of a table that cuGetExportTable returned, and the list of tables that
-//! failed them. Reads and changes no memory of the program: `export_table` does.
+//! failed them. Reads and changes no memory of the program: `export_table` does. If a program requests a table that a
+//! profiler shares, the calls of the profiler are recorded too.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::*};

@@ -1,5 +1,6 @@
 //! Reads command words just far enough to know which launch descriptors lie in memory: those that are sent and whose
-//! words were not in the commands themselves. And which class each subchannel has.
+//! words were not in the commands themselves. And which class each subchannel has. Descriptors that only another
+//! descriptor leads to are not read.
 
 use cutap_calls::generated::submission::{
     COMPUTE, DESCRIPTOR_SHIFT, INLINE_DATA, INLINE_HIGH, INLINE_LOW, SEND_DESCRIPTOR, SET_OBJECT,

@@ -90,7 +90,7 @@ impl Aggregator {
         end.settle(&self.opened);
         end.open = open;
         end.counted = counted(&mut folders, &mut shared.resolver);
-        end.filtered = Filtered::new(&shared.resolver.filter, (self.shown, self.filtered_out), &folders);
+        end.filtered = Filtered::new(&shared.resolver.filter, (self.shown, self.filtered_out), &folders, &self.opened);
         if let Some(filtered) = &mut end.filtered {
             filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
         }

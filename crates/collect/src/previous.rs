@@ -1,8 +1,10 @@
 //! A recording without `-o` that finds an older one: the older one is kept as `run.cutap.old`. Both files get their
-//! names only when the program has started, so a refused start changes neither.
+//! names only when the program has started, so a refused start changes neither. A recording without a call takes no
+//! place from one with calls.
 
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file::{is_locked, is_recording, lock};
+use crate::unseen::has_calls;
 use std::fs::{File, OpenOptions, metadata, remove_file, rename};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -42,11 +44,24 @@ impl Previous {
 
     /// Gives both their names. The program runs by now: what goes wrong is only said.
     pub fn put_aside(self) {
-        if let Err(e) = rename(&self.path, &self.old).and_then(|()| rename(&self.new, &self.path)) {
-            let (path, old, new) = (self.path.display(), self.old.display(), self.new.display());
-            say(&format!("cannot keep the recording {path} as {old}: {}; the new recording is {new}", reason(&e)));
-            std::mem::forget(self);
+        if !has_calls(&self.path) && has_calls(&self.old) {
+            say(&format!("{} had no call and is written over; {} stays", self.path.display(), self.old.display()));
+            if let Err(e) = rename(&self.new, &self.path) {
+                let what = format!("cannot write over {}", self.path.display());
+                self.stays_new(&what, &e);
+            }
+            return;
         }
+        if let Err(e) = rename(&self.path, &self.old).and_then(|()| rename(&self.new, &self.path)) {
+            let what = format!("cannot keep the recording {} as {}", self.path.display(), self.old.display());
+            self.stays_new(&what, &e);
+        }
+    }
+
+    /// The new recording keeps the name that it has.
+    fn stays_new(self, what: &str, e: &std::io::Error) {
+        say(&format!("{what}: {}; the new recording is {}", reason(e), self.new.display()));
+        std::mem::forget(self);
     }
 }
 

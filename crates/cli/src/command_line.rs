@@ -80,7 +80,7 @@ fn parse_command(words: &[OsString], mut command: clap::Command) -> Result<Comma
     })
 }
 
-/// `-p PID` is refused with its own sentence, also without a program: whoever attaches gives none.
+/// `-p PID` is refused with its own sentence, also without a program.
 fn attaching(error: clap::Error, words: &[OsString], command: &clap::Command) -> Result<ArgMatches, clap::Error> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return Err(error);

@@ -301,7 +301,7 @@ fn empty_views() {
     }
     for question in [&["--slowest"][..], &["--tree"], &["--by", "function"], &["--by", "thread"]] {
         let done = cutap(&[&["report", "-e", "cuInit"], question].concat()).arg(&file).output().unwrap();
-        assert_eq!(out(&done), "no call is in this run\n", "{question:?}");
+        assert_eq!(out(&done), "there is no call to show\n", "{question:?}");
         assert!(err(&done).contains("nothing matched the filter cuInit"), "{done:?}");
     }
     let explained = text(&["explain"], &file);
@@ -316,7 +316,7 @@ fn empty_views() {
     refused(&refusal, 125, &["--all is for --slowest"]);
 }
 
-/// A recording without a call pushes out none with calls; `--delay` that ctl has cut short; a driver that is not there.
+/// A recording without a call does not replace one with calls.
 #[test]
 fn an_empty_recording_keeps_the_older_one() {
     let folder = Folder::new("empty-recording");
@@ -329,7 +329,7 @@ fn an_empty_recording_keeps_the_older_one() {
     let second = record(&nothing);
     assert!(err(&second).contains("run.cutap had no call and is written over; run.cutap.old stays"), "{second:?}");
     assert_eq!(std::fs::read(folder.join("run.cutap.old")).unwrap(), good);
-    // One with calls is kept, whatever was there.
+    // A recording with calls replaces the older one.
     assert!(record(&demo).status.success() && record(&nothing).status.success());
     assert_ne!(std::fs::read(folder.join("run.cutap.old")).unwrap(), good);
 }
@@ -347,7 +347,7 @@ fn a_delay_that_ctl_cut_short() {
     assert!(!err(&done).contains("nothing was recorded"), "{done:?}");
 }
 
-/// That there is no driver is said once.
+/// A missing driver gets one message.
 #[test]
 fn without_a_driver_one_sentence() {
     let folder = Folder::new("one-sentence");

@@ -78,8 +78,8 @@ impl Callers {
     }
 }
 
-/// The functions of the run whose names are nearest to one that it does not have: those that begin with it, with their
-/// numbers of calls, or those that are spelt alike.
+/// The functions of the run whose names are nearest to one that it does not have. Names that begin with it come with
+/// their numbers of calls; without any, those that are spelt alike.
 fn nearest(function: &str, calls: &CallTree) -> Vec<String> {
     let paths = calls.chains();
     let mut longer: BTreeMap<&str, u64> = BTreeMap::new();

@@ -3,10 +3,11 @@
 
 use crate::cmd::{Command, ctl, trace};
 use crate::shorthand::{Meaning, meaning, with_trace};
+use crate::strace_args::ATTACH;
 use crate::version;
 use clap::builder::{StyledStr, UnknownArgumentValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use cutap_trace::did_you_mean;
 use std::ffi::OsString;
 
@@ -33,6 +34,10 @@ const RENAMED: [(&str, &str); 5] = [
     ("sync", "--blocking"),
     ("raw", "--undecoded"),
 ];
+
+/// Why no command of `cutap kernel` has this flag.
+const NO_SIM: &str = "the simulated driver makes no calls to the kernel driver, so cutap kernel has no --sim; cutap \
+    kernel decode reads a log that was made on a machine with a GPU";
 
 /// The subcommand that the words after `cutap` ask for.
 pub fn parse(words: &[OsString]) -> Result<Command, clap::Error> {
@@ -67,16 +72,53 @@ fn names_command(command: &clap::Command, trace: &trace::Trace) -> bool {
 
 fn parse_command(words: &[OsString], mut command: clap::Command) -> Result<Command, clap::Error> {
     let all = std::iter::once(OsString::from("cutap")).chain(words.iter().cloned());
-    let parsed = command.try_get_matches_from_mut(all).and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = command.try_get_matches_from_mut(all).or_else(|error| attaching(error, words, &command));
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map(|cli| cli.command).map_err(|error| match ctl::reversed(words) {
         Some(sentence) if error.kind() == ErrorKind::UnknownArgument => subcommand(&mut command, "ctl", &sentence),
         _ => with_tip(error, words, &command).format(&mut command),
     })
 }
 
+/// `-p PID` is refused with its own sentence, also without a program.
+fn attaching(error: clap::Error, words: &[OsString], command: &clap::Command) -> Result<ArgMatches, clap::Error> {
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return Err(error);
+    }
+    let with_program = std::iter::once("cutap".into()).chain(words.iter().cloned()).chain([OsString::new()]);
+    let attaches = |(_, of): (&str, &ArgMatches)| of.try_contains_id(ATTACH).unwrap_or(false);
+    match command.clone().try_get_matches_from(with_program) {
+        Ok(matches) if matches.subcommand().is_some_and(attaches) => Ok(matches),
+        _ => Err(error),
+    }
+}
+
+/// What is meant instead of a flag or word that is wrong, where it is a known habit.
+fn habit(wrong: &str, asked: &str, words: &[OsString], command: &clap::Command) -> Option<String> {
+    if asked == "kernel" && wrong == "--sim" {
+        return Some(NO_SIM.to_owned());
+    }
+    if !wrong.starts_with('-') && ["report", "show", "explain"].contains(&asked) {
+        return Some(format!("cutap {asked} reads one recording; cutap diff A B compares two"));
+    }
+    // `-sim` is read as `-s im`.
+    let of = command.find_subcommand(asked)?;
+    let longs: Vec<&str> = of.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long).collect();
+    let typed = words.iter().filter_map(|word| word.to_str()).take_while(|word| *word != "--");
+    let long = typed.filter_map(|word| word.strip_prefix('-')).find(|word| longs.contains(word))?;
+    Some(format!("--{long} has two dashes"))
+}
+
 /// Of an unknown flag clap says how to pass it to the program, which is seldom meant: says which commands have it.
 fn with_tip(mut error: clap::Error, words: &[OsString], command: &clap::Command) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
+    let asked = words.iter().find_map(|word| command.find_subcommand(word)).map_or("trace", clap::Command::get_name);
+    let tip = |tip: String| ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+    if let Some(meant) = habit(&flag, asked, words, command) {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, tip(meant));
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -90,17 +132,20 @@ fn with_tip(mut error: clap::Error, words: &[OsString], command: &clap::Command)
         Some(long) => arg.get_long() == Some(long.split('=').next().unwrap_or(long)),
         None => arg.get_short() == flag.chars().nth(1),
     };
-    let asked = words.iter().find_map(|word| command.find_subcommand(word)).map_or("trace", clap::Command::get_name);
     let shown = command.get_subcommands().filter(|of| !of.is_hide_set());
     let others: Vec<&str> = shown
         .filter(|of| of.get_arguments().any(|arg| !arg.is_hide_set() && has(arg)))
         .map(|of| of.get_name())
         .collect();
-    let tip = match others.as_slice() {
+    let is_short = flag.len() == 2 && ["trace", "record", "run"].contains(&asked);
+    let advice = match others.as_slice() {
+        [] if is_short => {
+            format!("cutap help {asked} lists the flags of cutap {asked}; cutap help strace those of strace")
+        }
         [] => format!("cutap help {asked} lists the flags of cutap {asked}"),
         others => format!("cutap {asked} has no '{flag}'; these have: {}", others.join(", ")),
     };
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    error.insert(ContextKind::Suggested, tip(advice));
     error
 }
 

@@ -5,6 +5,9 @@ use cutap_collect::{Error, Result, say};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+/// Name of the argument `-p` for clap.
+pub const ATTACH: &str = "attach";
+
 /// Flags of strace for a program that is started.
 #[derive(Debug, Args)]
 pub struct StraceArgs {
@@ -18,7 +21,7 @@ pub struct StraceArgs {
     follow: u8,
     #[arg(short = 'T', hide = true, action = ArgAction::Count)]
     times: u8,
-    #[arg(short = 'p', hide = true, value_name = "PID")]
+    #[arg(short = 'p', id = ATTACH, hide = true, value_name = "PID")]
     attach: Option<String>,
 }
 

@@ -373,7 +373,7 @@ fn empty_views() {
     }
     for question in [&["--slowest"][..], &["--tree"], &["--by", "function"], &["--by", "thread"]] {
         let done = cutap(&[&["report", "-e", "cuInit"], question].concat()).arg(&file).output().unwrap();
-        assert_eq!(out(&done), "no call is in this run\n", "{question:?}");
+        assert_eq!(out(&done), "there is no call to show\n", "{question:?}");
         assert!(err(&done).contains("nothing matched the filter cuInit"), "{done:?}");
     }
     let explained = text(&["explain"], &file);
@@ -382,8 +382,54 @@ fn empty_views() {
     // A library before the colon is not the caller.
     let by_caller = cutap(&["report", "-e", "libmine:cuInit"]).arg(&file).output().unwrap();
     assert!(err(&by_caller).contains("cutap report --callers FUNCTION shows who calls it"), "{by_caller:?}");
+    let nearest = cutap(&["report", "--callers", "cuDevice"]).arg(&file).output().unwrap();
+    assert!(err(&nearest).contains("has no call of cuDevice; did you mean cuDeviceGet ("), "{nearest:?}");
     let refusal = cutap(&["report", "--errors", "--all"]).arg(&file).output().unwrap();
     refused(&refusal, 125, &["--all is for --slowest"]);
+}
+
+/// A recording without a call does not replace one with calls.
+#[test]
+fn an_empty_recording_keeps_the_older_one() {
+    let folder = Folder::new("empty-recording");
+    let record = |words: &[&str]| cutap(words).current_dir(&folder.0).output().unwrap();
+    let demo = ["record", "--sim", "--", CUTAP, "__demo-program"];
+    let nothing = ["record", "--sim", "true"];
+    assert!(record(&demo).status.success());
+    let good = std::fs::read(folder.join("run.cutap")).unwrap();
+    assert!(!err(&record(&nothing)).contains("stays"));
+    let second = record(&nothing);
+    assert!(err(&second).contains("run.cutap had no call and is written over; run.cutap.old stays"), "{second:?}");
+    assert_eq!(std::fs::read(folder.join("run.cutap.old")).unwrap(), good);
+    // A recording with calls replaces the older one.
+    assert!(record(&demo).status.success() && record(&nothing).status.success());
+    assert_ne!(std::fs::read(folder.join("run.cutap.old")).unwrap(), good);
+}
+
+/// After `ctl PID on` the end of `--delay` says nothing.
+#[test]
+fn a_delay_that_ctl_cut_short() {
+    let folder = Folder::new("delay-ctl");
+    let script =
+        format!("{CUTAP} ctl {run} on > /dev/null && exec {CUTAP} __demo-program", run = folder.join("run").display());
+    let mut command = cutap(&["record", "--sim", "--delay", "1000", "-o"]);
+    command.arg(folder.join("d.cutap")).arg("--run-dir").arg(folder.join("run"));
+    let done = command.args(["sh", "-c", &script]).output().unwrap();
+    assert!(done.status.success() && err(&done).contains(" calls are in "), "{done:?}");
+    assert!(!err(&done).contains("nothing was recorded"), "{done:?}");
+}
+
+/// A missing driver gets one message.
+#[test]
+fn without_a_driver_one_sentence() {
+    let folder = Folder::new("one-sentence");
+    for words in [&["trace"][..], &["trace", "-c"], &["record"]] {
+        let done = cutap(&[words, &["true"]].concat()).current_dir(&folder.0).output().unwrap();
+        if !err(&done).contains("no CUDA driver (libcuda.so.1)") {
+            return eprintln!("skipped: no driver (this machine has one)");
+        }
+        assert!(!err(&done).contains("no CUDA call was seen"), "{done:?}");
+    }
 }
 
 /// Only the middle of the run is recorded.

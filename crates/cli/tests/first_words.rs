@@ -55,6 +55,10 @@ fn strace_flags() {
         assert_eq!(run(&args).status.code(), Some(3), "{flags:?}");
     }
     refused(&run(&["-p", "1", "true"]), 125, &["-p 1", "cannot attach to a running program", "cutap ctl"]);
+    for words in [&["-p", "18076"][..], &["trace", "-p", "18076"], &["record", "-p", "18076"]] {
+        refused(&run(words), 125, &["cutap: -p 18076: cutap cannot attach to a running program"]);
+    }
+    usage_error(&run(&["record"]), &["<PROG>..."]);
     refused(&run(&["-E", "LD_PRELOAD=x", "true"]), 125, &["LD_PRELOAD", "cutap sets this variable itself"]);
     refused(&run(&["-E", "=x", "true"]), 125, &["names no variable"]);
 }
@@ -110,6 +114,14 @@ fn an_unknown_flag_names_the_commands_that_have_it() {
     usage_error(&none, &["cutap help trace lists the flags of cutap trace"]);
     for done in [other, none] {
         assert!(!err(&done).contains("use '--"), "{done:?}");
+    }
+    usage_error(&run(&["-sim", "true"]), &["tip: --sim has two dashes"]);
+    usage_error(&run(&["-P", "true"]), &["cutap help strace"]);
+    usage_error(&run(&["report", "a", "b"]), &["cutap diff A B compares two"]);
+    for command in ["trace", "env"] {
+        let done = run(&["kernel", command, "--sim", "true"]);
+        usage_error(&done, &["the simulated driver makes no calls to the kernel driver"]);
+        assert!(!err(&done).contains("these have"), "{done:?}");
     }
     usage_error(&run(&["report", "--error"]), &["a similar argument exists: '--errors'"]);
 }

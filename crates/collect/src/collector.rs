@@ -209,6 +209,8 @@ struct LiveTrace {
     over: bool,
     /// The run directory.
     run: PathBuf,
+    /// A driver is there.
+    driver: bool,
     /// Where sums are kept for a collector in our place.
     sums: Option<CallStats>,
 }
@@ -254,7 +256,17 @@ impl LiveTrace {
             (follow.printed, go_on) = (ticks, true);
         }
         let follow = EventReader::open(&options.run, follow)?;
-        let mut printing = LiveTrace { follow, output, file, go_on, spool, over, run: options.run.clone(), sums };
+        let mut printing = LiveTrace {
+            follow,
+            output,
+            file,
+            go_on,
+            spool,
+            over,
+            run: options.run.clone(),
+            driver: options.driver,
+            sums,
+        };
         printing.keep(true);
         Ok(printing)
     }
@@ -320,6 +332,9 @@ impl Drain for LiveTrace {
         // Whoever started the program says that the loader could not.
         if !crate::hooks::began(&self.run) {
             (end.filtered, end.unseen.entered) = (None, None);
+        }
+        if !self.driver {
+            end.unseen.entered = None;
         }
         self.output.end(&end)?;
         if let Some(spool) = &self.spool {

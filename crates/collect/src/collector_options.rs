@@ -20,6 +20,8 @@ pub struct CollectorOptions {
     /// Print calls to the kernel driver alone, in this style.
     #[serde(default)]
     pub kernel: Option<KernelStyle>,
+    /// A driver is there. Where none is, the foreground process has said so, and that no call was seen is no news.
+    pub driver: bool,
     /// Do not print: put what the rings hold into a recording.
     pub record: bool,
     /// Remove the run directory if the foreground process is gone at the end.
@@ -90,6 +92,7 @@ mod tests {
             filter: filter.map(str::to_owned),
             form: OutputFormat { json: true, ..OutputFormat::default() },
             kernel: Some(KernelStyle::default()),
+            driver: true,
             record: false,
             temporary: true,
             again: false,

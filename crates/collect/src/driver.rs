@@ -4,6 +4,8 @@
 use crate::error::{Error, Result};
 use crate::program::Program;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +58,28 @@ pub fn has_driver_library() -> bool {
     present(std::env::var_os("LD_LIBRARY_PATH").as_deref(), &[])
 }
 
+/// The file for 64 bits that the loader would take for a library of this name: by LD_LIBRARY_PATH, its cache, or its
+/// folders.
+pub fn library(name: &OsStr) -> Option<PathBuf> {
+    let cache = std::fs::read("/etc/ld.so.cache").unwrap_or_default();
+    let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let named = std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty()).map(|f| f.join(name));
+    let all = named.chain(cached(&cache, name)).chain(FOLDERS.iter().map(|folder| Path::new(folder).join(name)));
+    all.into_iter().find(|path| is_elf64(path))
+}
+
+/// Paths of the loader's cache that end with this name.
+fn cached(cache: &[u8], name: &OsStr) -> Vec<PathBuf> {
+    let words = cache.split(|byte| *byte == 0).filter(|word| word.starts_with(b"/"));
+    let paths = words.map(|word| Path::new(OsStr::from_bytes(word)));
+    paths.filter(|path| path.file_name() == Some(name)).map(Path::to_owned).collect()
+}
+
+fn is_elf64(path: &Path) -> bool {
+    let mut head = [0; 5];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok_and(|()| head == *b"\x7fELF\x02")
+}
+
 /// True when a program started with this LD_LIBRARY_PATH, that itself names these folders, could find
 /// `libcuda.so.1`.
 fn present(library_path: Option<&OsStr>, folders: &[PathBuf]) -> bool {
@@ -86,6 +110,13 @@ mod tests {
         assert!(present(None, std::slice::from_ref(&folder)));
         assert_eq!(present(None, &[]), before);
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn paths_of_a_loader_cache() {
+        let cache = b"\x01/\0libx.so.1\0/a/libx.so.1\0/b/libx.so.12\0/c/libx.so.1\0";
+        let paths = ["/a/libx.so.1", "/c/libx.so.1"].map(PathBuf::from);
+        assert_eq!(cached(cache, OsStr::new("libx.so.1")), paths);
     }
 
     #[test]

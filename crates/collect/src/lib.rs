@@ -53,7 +53,7 @@ mod window;
 pub use collector::collect;
 pub use collector_options::CollectorOptions;
 pub use control::{Page, ahead, fits};
-pub use driver::has_driver_library;
+pub use driver::{has_driver_library, library};
 pub use env::{EnvOptions, env};
 pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, cannot, not_ours, reason, say};
 pub use filter::filter;

@@ -1,14 +1,20 @@
 //! A recording without `-o` that finds an older one: the older one is kept as `run.cutap.old`. Both files get their
-//! names only when the program has started, so a refused start changes neither.
+//! names only when the program has started, so a refused start changes neither. A recording without a call takes no
+//! place from one with calls.
 
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file::{is_locked, is_recording, lock};
+use crate::unseen::has_calls;
+use cutap_trace::{Aggregator, Filter, Recording, Why};
 use std::fs::{File, OpenOptions, metadata, remove_file, rename};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where a recording goes that was given no name.
 pub const DEFAULT: &str = "run.cutap";
+
+/// Larger recordings have calls: to look takes a while, and the program runs by then.
+const LARGEST_EMPTY: u64 = 1 << 20;
 
 /// The two files until then; the new one is removed if the program is not started.
 #[derive(Debug)]
@@ -42,12 +48,34 @@ impl Previous {
 
     /// Gives both their names. The program runs by now: what goes wrong is only said.
     pub fn put_aside(self) {
+        if self.old.exists() && has_no_call(&self.path) && !has_no_call(&self.old) {
+            say(&format!("{} had no call and is written over; {} stays", self.path.display(), self.old.display()));
+            if let Err(e) = rename(&self.new, &self.path) {
+                let what = format!("cannot write over {}", self.path.display());
+                self.stays_new(&what, &e);
+            }
+            return;
+        }
         if let Err(e) = rename(&self.path, &self.old).and_then(|()| rename(&self.new, &self.path)) {
-            let (path, old, new) = (self.path.display(), self.old.display(), self.new.display());
-            say(&format!("cannot keep the recording {path} as {old}: {}; the new recording is {new}", reason(&e)));
-            std::mem::forget(self);
+            let what = format!("cannot keep the recording {} as {}", self.path.display(), self.old.display());
+            self.stays_new(&what, &e);
         }
     }
+
+    /// The new recording keeps the name that it has.
+    fn stays_new(self, what: &str, e: &std::io::Error) {
+        say(&format!("{what}: {}; the new recording is {}", reason(e), self.new.display()));
+        std::mem::forget(self);
+    }
+}
+
+/// A recording that ended in order and has no call. A damaged one, or one that was cut off, may have had some.
+fn has_no_call(path: &Path) -> bool {
+    let is_small = metadata(path).is_ok_and(|data| data.len() <= LARGEST_EMPTY);
+    let ended =
+        |recording: Recording| recording.cut.why == Why::Ended && recording.damaged == 0 && !recording.is_incomplete();
+    let opened = || Aggregator::open(path, &Filter::default()).ok();
+    is_small && !has_calls(path) && opened().and_then(|calls| calls.opened().recording()).is_some_and(ended)
 }
 
 impl Drop for Previous {

@@ -22,7 +22,7 @@ use crate::startup_state::Inherited;
 use crate::supervisor::{CollectorSupervisor, ready};
 use crate::text_options::TextOptions;
 use crate::unpack::{Embedded, unpack};
-use crate::unseen::{Outer, unseen};
+use crate::unseen::{Outer, has_calls, unseen};
 use crate::window::{Schedule, Window};
 use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_report::KernelStyle;
@@ -114,7 +114,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     }
     let run = Run::new(options, &filter, &stacks, &hooks)?;
     // It makes itself ready while the libraries are looked at.
-    let mut supervisor = supervisor(options, &run, named.zip(output))?;
+    let mut supervisor = supervisor(options, &run, named.zip(output), driver)?;
     let mut collector = supervisor.begin()?;
     let unpacked = unpack(embedded, options.sim).inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
@@ -151,7 +151,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     };
     let glance = || say_vain(hooks::unmatched_hooks(&run.path));
     let (ended, stays) = foreground::wait(child, collector, |status| supervisor.ended(status), glance, &mut schedule);
-    if let Some(delay) = schedule.never_on().filter(|_| !stays) {
+    // cutap ctl may have switched it on before.
+    if let Some(delay) = schedule.never_on().filter(|_| !stays && !has_calls(&run.path)) {
         note(&format!("nothing was recorded: the program ended before the {} s of --delay", delay.as_secs_f64()));
     }
     // A collector that stays removes the run directory itself.
@@ -172,12 +173,12 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
             ));
         }
         let is_over = !stays && missing.is_none() && gone.is_none();
-        not_recorded(gone.unwrap_or(&run.path), is_over).iter().for_each(|line| note(line));
+        not_recorded(gone.unwrap_or(&run.path), is_over && driver).iter().for_each(|line| note(line));
     }
     // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how the
     // program ended.
     let elsewhere = named.is_some() || options.form.json || !hooks::began(&run.path);
-    if elsewhere && !options.record && !options.form.quiet && !stays && missing.is_none() {
+    if elsewhere && driver && !options.record && !options.form.quiet && !stays && missing.is_none() {
         unseen(&run.path).iter().for_each(|line| note(line));
     }
     hooks::crash_notes(&run.path, Some((child, ended))).iter().for_each(|line| say(line));
@@ -302,7 +303,12 @@ fn module_folder(path: &Path) -> Result<PathBuf> {
 }
 
 /// What starts the collectors.
-fn supervisor(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) -> Result<CollectorSupervisor> {
+fn supervisor(
+    options: &TraceOptions,
+    run: &Run,
+    output: Option<(&Path, File)>,
+    driver: bool,
+) -> Result<CollectorSupervisor> {
     let named = output.as_ref().map(|(path, _)| path.to_path_buf());
     let output: OwnedFd = match output {
         Some((_, file)) => file.into(),
@@ -316,6 +322,7 @@ fn supervisor(options: &TraceOptions, run: &Run, output: Option<(&Path, File)>) 
         filter: options.filter.clone(),
         form: OutputFormat { text: TextOptions { silent: options.silent, ..options.form.text }, ..options.form },
         kernel: options.kernel.clone(),
+        driver,
         record: options.record,
         temporary: run.temporary,
         again: false,

@@ -13,6 +13,11 @@ pub fn unseen(run: &Path) -> Vec<String> {
     overview(run).map(|end| unseen_lines(&end)).unwrap_or_default()
 }
 
+/// Whether a thread of the run, or of a recording, has begun to record calls, by the pages of the processes.
+pub fn has_calls(run: &Path) -> bool {
+    overview(run).is_ok_and(|end| end.rings > 0 || end.overwritten > 0)
+}
+
 /// The run that this process is itself part of.
 #[derive(Debug)]
 pub struct Outer {

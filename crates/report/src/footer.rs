@@ -5,7 +5,7 @@ use crate::messages::{counted, filled};
 use crate::switched::switched_lines;
 use crate::undecoded::raw_lines;
 use crate::unseen::unseen_lines;
-use cutap_trace::{Absent, End, Filtered, Why, printable};
+use cutap_trace::{Absent, End, Filtered, Lacking, Why, printable};
 use cutap_wire::diagnostic;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
     runtimes(end, &mut lines);
     missing(end, &mut lines);
     lines.extend(raw_lines(end));
-    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
+    filter_lines(end, &mut lines);
     never_began(end, &mut lines);
     running(end, &mut lines);
     lines
@@ -49,7 +49,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
     let mut lines = Vec::new();
     losses(end, &mut lines);
     take(0, &mut lines);
-    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
+    filter_lines(end, &mut lines);
     never_began(end, &mut lines);
     take(1, &mut lines);
     gaps(end, &mut lines);
@@ -81,7 +81,7 @@ pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     losses(end, &mut lines);
     let lost = end.counts.iter().filter(|count| count.is_loss());
     lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
-    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
+    filter_lines(end, &mut lines);
     never_began(end, &mut lines);
     lines.extend(unseen_lines(end));
     lines.extend(switched_lines(end));
@@ -96,7 +96,7 @@ pub fn end_notes(end: &End) -> Vec<String> {
     let end = &without_caused(end);
     let mut lines = Vec::new();
     missing(end, &mut lines);
-    lines.extend(end.filtered.as_ref().and_then(|filtered| nothing_matched(filtered, end)));
+    filter_lines(end, &mut lines);
     never_began(end, &mut lines);
     running(end, &mut lines);
     lines
@@ -187,6 +187,30 @@ fn running(end: &End, lines: &mut Vec<String>) {
     }
 }
 
+/// What a filter could not find.
+fn filter_lines(end: &End, lines: &mut Vec<String>) {
+    let Some(filtered) = &end.filtered else { return };
+    lines.extend(filtered.unrecorded.iter().map(|layer| {
+        let name = layer.name();
+        format!("the layer {name} was not recorded in this run; cutap record -e {name} records it")
+    }));
+    lines.extend(nothing_matched(filtered, end));
+}
+
+/// Functions that were called and that have no parameter of a condition's name, with those that they have.
+fn lacking(functions: &[Lacking]) -> impl Iterator<Item = String> {
+    functions.chunk_by(|a, b| a.wanted == b.wanted).map(|same| {
+        let of = |f: &Lacking| format!("{} ({})", f.function, f.params.join(", "));
+        let more = match same.len().saturating_sub(FEW) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let named = same.iter().take(FEW).map(of).collect::<Vec<_>>().join(", ");
+        let first = same.first().map_or("", |f| &f.wanted);
+        format!("; there is no parameter {first} in {named}{more}")
+    })
+}
+
 /// A filter without a match is most likely a mistake.
 fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
     if filtered.shown > 0 {
@@ -196,7 +220,10 @@ fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
     let linked = end.instances.iter().find(|of| !of.shared && text.contains("libcudart"));
     let linked = linked.map(|of| format!("; the runtime is linked into {0}: write cudart, or {0}:*", of.library));
     let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
-    let mut near: String = near.chain(linked).collect();
+    let mut near: String = near.chain(linked).chain(lacking(&filtered.lacking)).collect();
+    if filtered.is_intersection {
+        near += "; all of -e A -e B must hold, as of A & B: a comma means or, as in -e A,B";
+    }
     if names_library(text) {
         near += "; LIBRARY:FUNCTION means the library that has the function: cutap report --callers FUNCTION shows who \
                  calls it";

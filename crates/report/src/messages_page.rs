@@ -40,6 +40,10 @@ const RUN: &[(&str, &str)] = &[
     ("nothing was recorded: no call that the filter of this run wants was seen", "Check `-e`."),
     ("nothing matched the filter nvtxRangePob: no such call was reached", "Check the name; similar ones follow."),
     (
+        "the layer hidden was not recorded in this run; cutap record -e hidden records it",
+        "The filter names a layer that is recorded only on request.",
+    ),
+    (
         "recording of process 4711 and what it started was off from 1.2s to 3.4s after the start",
         "`cutap ctl` or `--capture-range` switched it off.",
     ),

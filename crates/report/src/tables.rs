@@ -41,8 +41,8 @@ pub const WORDS: [(&str, By); 8] = [
     ("stream", By::Stream),
 ];
 
-/// The sentence for a run without calls.
-pub(crate) const NO_CALL: &str = "no call is in this run";
+/// The sentence where a run, or what its filter left, has no calls.
+pub(crate) const NO_CALL: &str = "there is no call to show";
 
 /// The row of launches without a kernel name.
 const NOT_KNOWN: &str = "(kernel not known)";

@@ -54,6 +54,7 @@ pub use run::names_file::{Found as NamesFound, NamesFile};
 pub use run::run_reader::RunReader;
 pub use summary::counted::Counted;
 pub use summary::damage::damaged;
-pub use summary::end::{Count, Damage, End, Filtered};
+pub use summary::end::{Count, Damage, End};
+pub use summary::filtered::{Filtered, Lacking};
 pub use summary::noticed::{noticed, overview};
 pub use summary::unseen::Unseen;

@@ -102,10 +102,10 @@ impl Binary {
         (!text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ')).then(|| text.to_owned())
     }
 }
-/// A name alone is no file here: only the loader looks for libraries elsewhere.
+/// A name alone, which is no file here and for which the command has found no library.
 fn no_library(path: &Path) -> Error {
     let name = shown(path);
     Error::new(format!(
-        "there is no file {name} in this folder; give the path of a library, which ldconfig -p | grep {name} prints"
+        "there is no file {name} in this folder nor where the loader looks; give the path of a library or a program"
     ))
 }

@@ -10,6 +10,8 @@ use crate::rows::Rows;
 use crate::under::is_meant;
 use cutap_calls::{is_part, is_profiler, layer_of, plain};
 use cutap_trace::{End, did_you_mean};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -23,6 +25,9 @@ pub(super) const KIND: Kind = Kind {
             rows: Rows::default(),
         }),
 };
+
+/// The largest number of functions in a sentence.
+const FEW: usize = 3;
 
 struct Callers {
     function: String,
@@ -73,10 +78,24 @@ impl Callers {
     }
 }
 
-/// The functions of the run whose names are nearest to one that it does not have.
+/// The functions of the run whose names are nearest to one that it does not have. Names that begin with it come with
+/// their numbers of calls; without any, those that are spelt alike.
 fn nearest(function: &str, calls: &CallTree) -> Vec<String> {
+    let paths = calls.chains();
+    let mut longer: BTreeMap<&str, u64> = BTreeMap::new();
+    for chain in &paths.chains {
+        let label = chain.labels.last().and_then(|label| paths.labels.get(*label as usize));
+        if let Some(name) = label.map(|label| plain(&label.name)).filter(|name| name.starts_with(function)) {
+            *longer.entry(name).or_default() += chain.sums.calls;
+        }
+    }
+    if !longer.is_empty() {
+        let mut longer: Vec<(&str, u64)> = longer.into_iter().collect();
+        longer.sort_by_key(|(_, calls)| Reverse(*calls));
+        return longer.iter().take(FEW).map(|(name, calls)| format!("{name} ({calls})")).collect();
+    }
     // A name without its version means every version of it.
-    did_you_mean(function, calls.chains().labels.iter().map(|label| plain(&label.name).to_owned()))
+    did_you_mean(function, paths.labels.iter().map(|label| plain(&label.name).to_owned()))
 }
 
 impl Report for Callers {

@@ -78,6 +78,16 @@ fn on_arguments() {
         told("cuMemAlloc*[bytesize>1TiB]"),
         "cutap: nothing matched the filter cuMemAlloc*[bytesize>1TiB]; 8 calls were seen and left out"
     );
+    // Another function has such a parameter; of those that were called none has.
+    let without = told("cuMem*[pool=1],!cuMemcpy*");
+    assert!(without.ends_with("; there is no parameter pool in cuMemAlloc_v2 (dptr, bytesize)"), "{without}");
+    let both = told("cuMemAlloc* & cuMemcpy*");
+    assert!(both.contains("must hold") && both.contains("a comma means or, as in -e A,B"), "{both}");
+    // The run did not record it, whatever else is shown.
+    for (filter, said) in [("hidden", true), ("driver", false)] {
+        let line = "the layer hidden was not recorded in this run; cutap record -e hidden records it";
+        assert_eq!(decoded(folder.path(), filter).contains(line), said, "{filter}");
+    }
 }
 
 /// What these calls left.

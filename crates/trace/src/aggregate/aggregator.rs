@@ -13,7 +13,8 @@ use crate::ring::reader::Ring;
 use crate::run::error::Error;
 use crate::run::run_reader::RunReader;
 use crate::summary::counted::counted;
-use crate::summary::end::{End, Filtered};
+use crate::summary::end::End;
+use crate::summary::filtered::Filtered;
 use crate::symbols::functions::Resolver;
 use crate::symbols::process::ProcessSymbols;
 use std::path::Path;
@@ -90,7 +91,7 @@ impl Aggregator {
         end.settle(&self.opened);
         end.open = open;
         end.counted = counted(&mut folders, &mut shared.resolver);
-        end.filtered = Filtered::new(&shared.resolver.filter, (self.shown, self.filtered_out), &folders);
+        end.filtered = Filtered::new(&shared.resolver.filter, (self.shown, self.filtered_out), &folders, &self.opened);
         if let Some(filtered) = &mut end.filtered {
             filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
         }

@@ -7,8 +7,10 @@ use super::near::{meant, nearest, there};
 use super::parse::Filter;
 use cutap_calls::filter::wanted;
 use cutap_calls::known::{self, Effect, Family, Function, Rule, Tables, Type, TypeId};
-use cutap_calls::{Layer, glob};
+use cutap_calls::{Layer, glob, plain};
 
+/// The largest number of parameters in a message.
+const FEW_NAMES: usize = 8;
 /// Types lead to types; damaged tables could lead around.
 const DEEPEST: u32 = 16;
 
@@ -103,12 +105,20 @@ fn check(
     }
     let params: Vec<_> = functions.iter().flat_map(|f| f.params).filter(|p| p.name == name).collect();
     if params.is_empty() {
-        let mut names: Vec<&str> = functions.iter().flat_map(|f| f.params.iter().map(|p| p.name)).collect();
-        names.dedup();
+        let mut names: Vec<&str> = Vec::new();
+        for param in functions.iter().flat_map(|f| f.params).filter(|p| !p.name.is_empty()) {
+            if !names.contains(&param.name) {
+                names.push(param.name);
+            }
+        }
         if let Some(hint) = elsewhere(tables, functions, name) {
             return Err(FilterError(format!("no function of {term} has a parameter {name}{hint}")));
         }
-        let has = if functions.len() == 1 { format!(" (it has {})", names.join(", ")) } else { String::new() };
+        let it = functions.iter().all(|f| functions.first().is_some_and(|first| plain(f.name) == plain(first.name)));
+        let has = match names.len() {
+            1..=FEW_NAMES => format!(" ({} {})", if it { "it has" } else { "they have" }, names.join(", ")),
+            _ => String::new(),
+        };
         let meant = meant(name, &names);
         return Err(FilterError(format!("no function of {term} has a parameter {name}{meant}{has}")));
     }
@@ -385,6 +395,8 @@ mod tests {
         assert!(said.starts_with(why) && said.ends_with(", ...)"), "{said}");
         let why = "config.attrs.0 in cuLaunchKernelEx[config.attrs.0.clusterDim.x=1] has no field clusterDim (it has id, value)";
         assert_eq!(refused("cuLaunchKernelEx[config.attrs.0.clusterDim.x=1]").as_deref(), Some(why));
+        let why = "no function of cuMemAlloc[size>1MiB] has a parameter size (it has dptr, bytesize)";
+        assert_eq!(refused("cuMemAlloc[size>1MiB]").as_deref(), Some(why));
         let why = "no function of nccl[bytesize=1] has a parameter bytesize";
         assert_eq!(refused("nccl[bytesize=1]").as_deref(), Some(why));
         let why = "value.hitProp in cuStreamSetAttribute[value.hitProp.x=1] has no field x";

@@ -211,8 +211,11 @@ fn number(text: &str) -> Option<f64> {
     ];
     const POWERS_OF_1000: [(&str, f64); 7] =
         [("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("KB", 1e3)];
+    /// As the sizes of other options.
+    const LETTERS: [(&str, f64); 4] =
+        [("K", 1024.0), ("M", (1u64 << 20) as f64), ("G", (1u64 << 30) as f64), ("T", (1u64 << 40) as f64)];
     // `B` is the end of all others.
-    for (unit, factor) in POWERS_OF_1024.into_iter().chain(POWERS_OF_1000).chain([("B", 1.0)]) {
+    for (unit, factor) in POWERS_OF_1024.into_iter().chain(POWERS_OF_1000).chain([("B", 1.0)]).chain(LETTERS) {
         if let Some(digits) = text.strip_suffix(unit) {
             return digits.trim().parse::<f64>().ok().map(|n| n * factor);
         }
@@ -235,6 +238,9 @@ mod tests {
             ("4 KiB", Some(4096.0)),
             ("12B", Some(12.0)),
             ("2MB", Some(2e6)),
+            ("1M", Some(1048576.0)),
+            ("1.5K", Some(1536.0)),
+            ("2G", Some(2147483648.0)),
             ("1.5kB", Some(1500.0)),
             ("1PiB", Some(1125899906842624.0)),
             ("NULL", None),

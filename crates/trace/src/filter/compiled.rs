@@ -101,6 +101,18 @@ impl Tests {
         }
     }
 
+    /// A parameter that the conditions ask for and that the function does not have, so that no call of it is wanted.
+    /// None if there is a way to fulfil them.
+    pub fn lacks(&self, has: &dyn Fn(&str) -> bool) -> Option<&str> {
+        let lacking = |term: &'_ [Comparison]| -> Option<usize> {
+            term.iter().position(|c| c.path.first().is_some_and(|name| name != KERNEL && !has(name)))
+        };
+        let found = self.wanted.iter().map(|term| lacking(term).and_then(|n| term.get(n)?.path.first()));
+        let own = if self.plain { None } else { found.collect::<Option<Vec<_>>>() };
+        let own = own.and_then(|names| names.first().map(|name| name.as_str()));
+        own.or_else(|| self.also.iter().find_map(|other| other.lacks(has)))
+    }
+
     /// Whether a call is wanted of which nobody will know the arguments.
     pub fn wants_unknown(&self) -> bool {
         let (kernel, kernel_later, owner, caller) = (None, false, (0, 0), None);

@@ -132,6 +132,10 @@ impl Filter {
         let added = self.rules.lines().filter_map(|rule| rule.strip_prefix('+'));
         added.filter_map(|rule| rule.split(' ').next()).any(|letters| letters.contains(layer.letter()))
     }
+    /// Several parts that must all hold pick functions, as -e A -e B.
+    pub fn is_intersection(&self) -> bool {
+        !self.also.is_empty()
+    }
     /// Look-ups are events too.
     pub fn wants_lookups(&self) -> bool {
         self.lookups

@@ -18,7 +18,8 @@ use crate::pair::source::Source;
 use crate::run::error::Error;
 use crate::run::run_reader::RunReader;
 use crate::summary::counted::counted;
-use crate::summary::end::{End, Filtered};
+use crate::summary::end::End;
+use crate::summary::filtered::Filtered;
 use crate::symbols::functions::Resolver;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::diagnostic;
@@ -221,7 +222,7 @@ impl EventReader {
     fn filtered(&self) -> Option<Filtered> {
         let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
         let (shown, filtered_out) = (sum(|s| s.calls.shown + s.calls.sink.lookups), sum(|s| s.calls.filtered_out));
-        Filtered::new(&self.shared.resolver.filter, (shown, filtered_out), &self.folders)
+        Filtered::new(&self.shared.resolver.filter, (shown, filtered_out), &self.folders, &self.opened)
     }
 
     /// Finds processes that are new; those found together count in the order of their start.

@@ -1,10 +1,10 @@
 //! Facts that are known when reading ends: calls that never ended, calls that were not seen, and why.
 
 use super::counted::Counted;
+use super::filtered::Filtered;
 use super::unseen::{NOT_RECORDED, Unseen};
 use crate::decode::undecoded::RawFunction;
 use crate::event::{Exit, Instance, Process};
-use crate::filter::Filter;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
 use crate::ring::reader::Ring;
@@ -30,39 +30,6 @@ impl Count {
     /// Calls that were seen and could not be recorded.
     pub fn is_loss(&self) -> bool {
         NOT_RECORDED.contains(&self.reason)
-    }
-}
-
-/// A filter and what it did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filtered {
-    pub text: String,
-    /// Calls and look-ups that it let through.
-    pub shown: u64,
-    /// Calls that were recorded and not shown.
-    pub filtered_out: u64,
-    /// Unknown names in it, with names that they may have meant.
-    pub near: Vec<(String, Vec<String>)>,
-}
-
-impl Filtered {
-    /// What this filter did: how many it let through, and how many not. None when there was no filter.
-    pub(crate) fn new(
-        filter: &Filter,
-        (shown, filtered_out): (u64, u64),
-        folders: &[ProcessSymbols],
-    ) -> Option<Filtered> {
-        if filter.text().is_empty() {
-            return None;
-        }
-        let mut near = Vec::new();
-        if shown == 0 {
-            let seen: BTreeSet<&str> = folders.iter().flat_map(|f| f.names.functions()).collect();
-            let seen: Vec<&str> = seen.into_iter().collect();
-            let owned = |near: Vec<&str>| near.into_iter().map(str::to_owned).collect();
-            near = filter.near(&seen).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
-        }
-        Some(Filtered { text: filter.text().to_owned(), shown, filtered_out, near })
     }
 }
 
@@ -342,7 +309,15 @@ mod tests {
     /// Launches whose parameters are not known: all were counted in the target, and none was shown.
     fn left(filtered_out: Option<u64>) -> usize {
         let count = |reason| Count { reason, count: 7 };
-        let filtered = |filtered_out| Filtered { text: "error".into(), shown: 1, filtered_out, near: Vec::new() };
+        let filtered = |filtered_out| Filtered {
+            text: "error".into(),
+            shown: 1,
+            filtered_out,
+            near: Vec::new(),
+            lacking: Vec::new(),
+            unrecorded: Vec::new(),
+            is_intersection: false,
+        };
         let mut end = End {
             counts: [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(count).into(),
             filtered: filtered_out.map(filtered),

@@ -3,5 +3,6 @@
 pub mod counted;
 pub mod damage;
 pub mod end;
+pub mod filtered;
 pub mod noticed;
 pub mod unseen;

@@ -64,7 +64,7 @@ fn off_and_on() {
         trace(&program, &[], &["true"]).is([2, 2, 2]);
         let run = trace(&program, &[], &["CTL off", "true", "CTL on", "CTL on", "CTL off"]);
         run.is([3, 3, 3]);
-        assert!(run.run.stdout.contains("off in ") && run.run.stdout.contains("what was armed is recorded"));
+        assert!(run.run.stdout.contains("off in ") && run.run.stdout.contains("calls are recorded"));
         let end = run.lines.last().expect("the last line");
         let to: Vec<&str> =
             end["switched"].as_array().expect("a list").iter().filter_map(|s| s["to"].as_str()).collect();

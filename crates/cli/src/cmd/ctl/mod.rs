@@ -30,11 +30,11 @@ pub struct Ctl {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Record what was armed when the program fetched its functions
+    /// Record calls, but only of functions that the filter at the start wanted
     On,
     /// Let all calls pass, at next to no cost
     Off,
-    /// Record only these calls of what was armed; as in trace -e
+    /// Record only these calls, of those that the filter at the start wanted; as in trace -e
     Filter {
         /// The filter; all undoes it
         #[arg(value_name = "FILTER")]

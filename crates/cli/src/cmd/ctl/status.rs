@@ -40,8 +40,8 @@ fn hides(pid: u32) -> bool {
 pub fn state_of(page: &Page) -> &'static str {
     match page.recording() {
         RECORDING_OFF => "off: calls pass and are not seen",
-        RECORDING_ON => "on: what was armed is recorded",
-        RECORDING_COUNT => "on: what was armed is counted",
+        RECORDING_ON => "on: calls are recorded",
+        RECORDING_COUNT => "on: calls are counted",
         _ => "broken: what is recorded can no longer be written",
     }
 }

@@ -63,7 +63,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
             }
             page.note(if filter.rules().is_empty() { RULES_ALL } else { RULES_CHANGED }, own);
             Ok(format!(
-                "the filter of {shown} is now {text:?}; functions that were not armed when the program fetched their pointers stay unseen\n"
+                "the filter of {shown} is now {text:?}; functions that the filter at the start left out stay unseen\n"
             ))
         }
         (Switch::On, _) => {
@@ -81,7 +81,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
                 0 => "",
                 _ => " between cuProfilerStart and cuProfilerStop",
             };
-            Ok(format!("on in {shown}: what was armed is {doing}{range}\n"))
+            Ok(format!("on in {shown}: calls are {doing}{range}\n"))
         }
         _ => {
             put_state(each_page(pages, pid, page), RECORDING_OFF, page, own)?;

@@ -1,6 +1,6 @@
 //! `cutap kernel env`: which variables of the environment CUDA's libraries read, in a run or by the names in a file.
 
-use super::{own, trace::FILTER};
+use super::{named, own, trace::FILTER};
 use crate::args::JsonArgs;
 use crate::embedded::LIBRARIES;
 use crate::stdout::print;
@@ -44,7 +44,7 @@ impl Env {
 
     fn scan(&self) -> Result<()> {
         for file in &self.scan {
-            let found = env::variables(&Binary::read(file).map_err(own)?);
+            let found = env::variables(&Binary::read(&named(file)).map_err(own)?);
             let name = file.to_string_lossy();
             print(&if self.json.json { env::json(&name, &found) } else { env::text(&name, &found) })?;
         }

@@ -14,6 +14,7 @@ mod where_;
 
 use clap::Subcommand;
 use cutap_collect::{Error, Result};
+use std::path::{Path, PathBuf};
 
 /// A subcommand of `cutap kernel` with its flags.
 #[derive(Debug, Subcommand)]
@@ -49,6 +50,12 @@ impl Kernel {
             Kernel::Decode(args) => args.run(),
         }
     }
+}
+
+/// A file, or the library that the loader finds by this name.
+fn named(file: &Path) -> PathBuf {
+    let alone = file.components().count() == 1 && !file.exists();
+    alone.then(|| cutap_collect::library(file.as_os_str())).flatten().unwrap_or_else(|| file.to_owned())
 }
 
 /// An error of the crate `cutap_kernel` as an error of a command.

@@ -1,6 +1,6 @@
 //! `cutap kernel where`: the call sites of ioctl, mmap and getenv in a library or a program.
 
-use super::own;
+use super::{named, own};
 use crate::args::JsonArgs;
 use crate::stdout::print;
 use cutap_collect::Result;
@@ -25,7 +25,7 @@ pub struct Where {
 impl Where {
     pub fn run(self) -> Result<()> {
         for file in &self.files {
-            let binary = Binary::read(file).map_err(own)?;
+            let binary = Binary::read(&named(file)).map_err(own)?;
             let mut found = sites::find(&binary, self.context.min(64).into());
             found.retain(|site| self.function.as_deref().is_none_or(|name| name == site.function));
             let name = file.to_string_lossy();

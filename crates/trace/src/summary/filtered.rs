@@ -1,0 +1,84 @@
+//! What a filter did in a run, and why it found nothing.
+
+use crate::event::Layer;
+use crate::filter::Filter;
+use crate::run::run_reader::RunReader;
+use crate::symbols::functions::KnownFunction;
+use crate::symbols::process::ProcessSymbols;
+use std::collections::BTreeSet;
+
+/// A filter and what it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filtered {
+    pub text: String,
+    /// Calls and look-ups that it let through.
+    pub shown: u64,
+    /// Calls that were recorded and not shown.
+    pub filtered_out: u64,
+    /// Unknown names in it, with names that they may have meant.
+    pub near: Vec<(String, Vec<String>)>,
+    /// Functions whose calls it left out because they have no parameter of a condition's name.
+    pub lacking: Vec<Lacking>,
+    /// Layers that it names and that the run did not record.
+    pub unrecorded: Vec<Layer>,
+    /// Several parts that pick functions must all hold, as of -e A -e B.
+    pub is_intersection: bool,
+}
+
+/// A function that was called and that no condition on this parameter can hold for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lacking {
+    /// The parameter that the condition names.
+    pub wanted: String,
+    pub function: String,
+    /// What there is.
+    pub params: Vec<&'static str>,
+}
+
+impl Lacking {
+    fn of(known: &KnownFunction) -> Option<Lacking> {
+        let (tests, described) = (known.tests.as_ref()?, known.function.described?);
+        let params: Vec<&'static str> = described.function.params.iter().map(|param| param.name).collect();
+        let wanted = tests.lacks(&|name| params.contains(&name)).filter(|_| known.shown)?;
+        Some(Lacking { wanted: wanted.to_owned(), function: known.function.name.to_string(), params })
+    }
+}
+
+impl Filtered {
+    /// What this filter did: how many it let through, and how many not. None when there was no filter.
+    pub(crate) fn new(
+        filter: &Filter,
+        (shown, filtered_out): (u64, u64),
+        folders: &[ProcessSymbols],
+        opened: &RunReader,
+    ) -> Option<Filtered> {
+        if filter.text().is_empty() {
+            return None;
+        }
+        let (mut near, mut lacking) = (Vec::new(), BTreeSet::new());
+        if shown == 0 {
+            lacking = folders.iter().flat_map(|f| f.names.all_made()).filter_map(Lacking::of).collect();
+            let seen: BTreeSet<&str> = folders.iter().flat_map(|f| f.names.functions()).collect();
+            let seen: Vec<&str> = seen.into_iter().collect();
+            let owned = |near: Vec<&str>| near.into_iter().map(str::to_owned).collect();
+            near = filter.near(&seen).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
+        }
+        let rules = opened.rules().unwrap_or_default();
+        let added = |rule: &str, letter| rule.strip_prefix('+')?.split(' ').next().map(|all| all.contains(letter));
+        let of_rules = |letter: char| rules.lines().any(|rule| added(rule, letter) == Some(true));
+        let seen =
+            |layer: Layer| folders.iter().flat_map(|f| f.names.all_made()).any(|known| known.function.layer == layer);
+        // A changed filter does not tell what was recorded before.
+        let asked = Layer::all().filter(|layer| layer.is_asked() && !opened.filter_changed());
+        let unrecorded = asked.filter(|l| filter.adds(*l) && !of_rules(l.letter()) && !seen(*l)).collect();
+        Some(Filtered {
+            text: filter.text().to_owned(),
+            shown,
+            filtered_out,
+            near,
+            lacking: lacking.into_iter().collect(),
+            unrecorded,
+            is_intersection: filter.is_intersection(),
+        })
+    }
+}

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Where a recording goes that was given no name.
 pub const DEFAULT: &str = "run.cutap";
 
-/// Larger recordings have calls: to look takes a while, and the program runs by then.
+/// Larger recordings have calls. To look takes a while, and the program has been started.
 const LARGEST_EMPTY: u64 = 1 << 20;
 
 /// The two files until then; the new one is removed if the program is not started.

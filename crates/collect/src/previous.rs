@@ -48,7 +48,9 @@ impl Previous {
 
     /// Gives both their names. The program runs by now: what goes wrong is only said.
     pub fn put_aside(self) {
-        if self.old.exists() && has_no_call(&self.path) && !has_no_call(&self.old) {
+        // With --force the old file may be anything.
+        let is_old_recording = File::open(&self.old).is_ok_and(|file| is_recording(&file));
+        if is_old_recording && has_no_call(&self.path) && !has_no_call(&self.old) {
             say(&format!("{} had no call and is written over; {} stays", self.path.display(), self.old.display()));
             if let Err(e) = rename(&self.new, &self.path) {
                 let what = format!("cannot write over {}", self.path.display());

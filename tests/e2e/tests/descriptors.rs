@@ -151,20 +151,22 @@ fn what_the_collector_cannot_open_is_said_and_stays() {
 #[test]
 fn a_recording_is_emptied_only_when_the_next_one_begins() {
     let folder = scratch("kept");
-    let [file, new] = ["old.cutap", "new.cutap"].map(|name| folder.join(name));
+    let [file, text_file, new] = ["old.cutap", "old.txt", "new.cutap"].map(|name| folder.join(name));
     assert_eq!(run("-n 1024", "record", &file, "0 2 5"), 10);
-    let before = fs::read(&file).unwrap();
+    fs::write(&text_file, "a trace\n").unwrap();
     let program = out().join("many_rings");
-    for words in ["record", "trace"] {
+    for (words, old) in [("record", &file), ("trace", &text_file)] {
+        let before = fs::read(old).unwrap();
         for limit in ["-n 5", "-n 6", "-n 7"] {
-            for path in [&file, &new] {
+            for path in [old, &new] {
                 let done = limited(limit, PROGRAM, &[words, text(path), text(&program), "0 1 1"]);
                 assert_eq!((done.status.code(), &*done.stdout), (Some(125), ""), "{limit}: {done:?}");
                 assert!(done.stderr.contains("raise the limit of open files (ulimit -n)"), "{limit}: {done:?}");
             }
-            assert!(fs::read(&file).unwrap() == before && !new.exists(), "{words} {limit}");
+            assert!(fs::read(old).unwrap() == before && !new.exists(), "{words} {limit}");
         }
     }
+    let before = fs::read(&file).unwrap();
     // A new name space is not allowed everywhere.
     let line = r#"exec unshare -rm sh -c 'umount -l /proc || exit 77; exec "$0" record -o "$1" -- "$2"' "$@""#;
     let done = limited("-n 1024", line, &[text(cutap()), text(&file), text(&program)]);

@@ -17,8 +17,9 @@ fn ways(folder: &Scratch) -> Vec<Vec<String>> {
     let mut gcc = Command::new("gcc");
     gcc.args(["-shared", "-fPIC", "-I"]).arg(header).arg("-o").arg(&hook).arg(sources().join("hooks/nothing.c"));
     assert!(finish(&mut gcc).status.success());
-    let [file, hook] = [&file, &hook].map(|path| path.to_str().unwrap());
-    let all = [&["record", "--force", "-o", file][..], &["trace", "-o", file], &["run", "--hook", hook]];
+    let text = folder.join("trace.txt");
+    let [file, hook, text] = [&file, &hook, &text].map(|path| path.to_str().unwrap());
+    let all = [&["record", "--force", "-o", file][..], &["trace", "-o", text], &["run", "--hook", hook]];
     all.map(|words| [&[cutap][..], words, &["--"]].concat().into_iter().map(str::to_owned).collect()).into()
 }
 

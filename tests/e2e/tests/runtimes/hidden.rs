@@ -289,7 +289,7 @@ fn callers_of_a_hidden_function() {
         assert!(under.contains("  c693336e[2]:storage_get [libcuda.so.1]\n"), "{name}: {under}");
     }
     let none = report(&["--under", "c693336e[9]"]);
-    assert_eq!(none, "no call is in this run; only calls of c693336e[9] and those inside it were read\n");
+    assert_eq!(none, "there is no call to show; only calls of c693336e[9] and those inside it were read\n");
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn an_unknown_flag_names_the_commands_that_have_it() {
     usage_error(&run(&["report", "--error"]), &["a similar argument exists: '--errors'"]);
 }
 
-/// With -q only the program's output and what was asked for are printed.
+/// With -q only the program's output and the table are printed.
 #[test]
 fn quiet_tables() {
     for (flags, head) in [(&["-q", "-c"][..], "    calls  errors "), (&["-C", "-q"], "")] {

@@ -67,6 +67,16 @@ for name in torch_train cupy_small jax_small; do
         skip "$name" "no module $module"
     fi
 done
+# cuBLAS and cuDNN without a framework: the libraries that came with PyTorch, in one folder.
+if python3 -c "import torch" 2>/dev/null; then
+    mkdir -p libraries
+    ln -sf "$(python3 -c 'import nvidia; print(list(nvidia.__path__)[0])')"/*/lib/*.so.* libraries/
+    for name in cublas cudnn; do
+        LD_LIBRARY_PATH=$out/libraries:${LD_LIBRARY_PATH:-} one "$name" python3 "$programs/toolkit.py" "$name" "$out/libraries"
+    done
+else
+    skip "cublas and cudnn" "no module torch"
+fi
 "$cutap" kernel census "${runs[@]}" >all.census 2>/dev/null
 "$cutap" kernel census --allow-list "${runs[@]}" >all.allow 2>/dev/null
 say "all: $(grep '^not understood' all.census)"
@@ -91,13 +101,41 @@ if [ -x built/saxpy ]; then
     say "saxpy: $(grep -c getenv saxpy.env) variables read, $(grep -c NV_ESC_ saxpy.trace) escapes, $(grep -c UVM_ saxpy.trace) UVM commands"
     "$cutap" kernel trace --fail UVM_REGISTER_GPU=NV_ERR_NOT_SUPPORTED -o saxpy.fail -- built/saxpy >saxpy.fail.out 2>&1
     check "saxpy: --fail UVM_REGISTER_GPU is seen by the program" bash -c '! cmp -s saxpy.plain saxpy.fail.out'
-    # Start-up: the median of seven.
-    median() { sort -n | sed -n 4p; }
-    for _ in 1 2 3 4 5 6 7; do
-        a=$(ms) && built/saxpy >/dev/null && b=$(ms) && echo $((b - a)) >>plain.ms
-        a=$(ms) && "$cutap" record -e driver,runtime -o t.cutap --force -- built/saxpy >/dev/null 2>&1 && b=$(ms) && echo $((b - a)) >>layers.ms
-        a=$(ms) && "$cutap" record -e kernel,driver,runtime -o t.cutap --force -- built/saxpy >/dev/null 2>&1 && b=$(ms) && echo $((b - a)) >>kernel.ms
+fi
+
+# What a start costs: each way in turn, the median of the rounds.
+median() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
+record() { local layers=$1 && shift && "$cutap" record -e "$layers" -o t.cutap --force -- "$@"; }
+start() { # NAME ROUNDS COMMAND...
+    local name=$1 rounds=$2 way a round
+    shift 2
+    rm -f start.*
+    for ((round = 0; round < rounds; round++)); do
+        for way in plain kernel others kernel+others ptrace ptrace+json; do
+            a=$(ms)
+            case $way in
+            plain) "$@" ;;
+            kernel) record kernel "$@" ;;
+            others) record driver,runtime "$@" ;;
+            kernel+others) record kernel,driver,runtime "$@" ;;
+            ptrace) "$cutap" kernel trace --ptrace -o t.trace -- "$@" ;;
+            ptrace+json) "$cutap" kernel trace --ptrace --json -o t.trace -- "$@" ;;
+            esac >/dev/null 2>&1
+            echo $(($(ms) - a)) >>"start.$way"
+        done
     done
-    say "saxpy, whole process: plain $(median <plain.ms) ms, recorded $(median <layers.ms) ms, with the kernel layer $(median <kernel.ms) ms"
+    say "$name, whole process, median of $rounds, in ms: $(for way in plain kernel others kernel+others ptrace ptrace+json; do
+        printf '%s %s (%s to %s), ' "$way" "$(median "start.$way")" "$(sort -n "start.$way" | head -1)" "$(sort -n "start.$way" | tail -1)"
+    done)"
+}
+[ -x built/saxpy ] && start saxpy 11 built/saxpy
+[ -x built/driver_api ] && start driver_api 7 built/driver_api
+if python3 -c "import torch" 2>/dev/null; then
+    start "start of PyTorch" 5 python3 -c 'import torch; print(torch.ones(1, device="cuda"))'
+    for _ in 1 2 3 4 5; do
+        record driver,runtime python3 "$programs/torch_steady.py" 500 >>steady.others 2>/dev/null
+        record kernel,driver,runtime python3 "$programs/torch_steady.py" 500 >>steady.kernel 2>/dev/null
+    done
+    say "a steady step of PyTorch, in us, five runs in turn: $(sort -n steady.others | xargs) without the layer, $(sort -n steady.kernel | xargs) with it"
 fi
 exit $bad

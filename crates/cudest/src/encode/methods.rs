@@ -133,10 +133,10 @@ impl Methods {
         self.word(SAME_METHOD | (count as u32) << 16 | COMPUTE << 13 | 0x1b4 >> 2);
         debug_assert!(self.length + count <= WORDS, "an operation of too many methods");
         if let Some(into) = self.words.get_mut(self.length..self.length + count) {
-            for (word, four) in into.iter_mut().zip(bytes.chunks(4)) {
-                let mut value = [0; 4];
-                value.iter_mut().zip(four).for_each(|(to, from)| *to = *from);
-                *word = u32::from_le_bytes(value);
+            let (whole, rest) = bytes.as_chunks::<4>();
+            into.iter_mut().zip(whole).for_each(|(word, four)| *word = u32::from_le_bytes(*four));
+            if let Some(last) = into.get_mut(whole.len()) {
+                *last = rest.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
             }
             self.length += count;
         }

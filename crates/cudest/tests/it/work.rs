@@ -2,7 +2,9 @@
 
 use crate::model::{Model, Running};
 use cutap_cudest::sys::Kernel as _;
-use cutap_cudest::{Context, Error, Fill, Gpu, Kernel, Memory, Mode, Options, Order, Placement, Rectangle, Shape, Stream};
+use cutap_cudest::{
+    Context, Error, Fill, Gpu, Kernel, Memory, Mode, Options, Order, Placement, Rectangle, Shape, Stream,
+};
 use std::sync::Arc;
 
 pub const CUBIN: &[u8] = include_bytes!("../cubins/kernels-12.9-sm_90.cubin");
@@ -98,8 +100,7 @@ fn random_work(options: Options, launches: u32) -> usize {
     assert_eq!(context.mode(), options.mode.unwrap_or(Mode::Rm));
     drop((kernel, streams, arrays, context));
     assert_eq!(model.left(), (0, 0), "objects and descriptors");
-    let inline = model.state.lock().unwrap().inline;
-    inline
+    model.state.lock().unwrap().inline
 }
 
 #[test]

@@ -13,8 +13,10 @@ pub mod client;
 mod memory;
 mod model;
 mod objects;
+mod recorded;
 mod recorder;
 
-pub use memory::Memory;
-pub use model::Model;
+pub use memory::{Memory, Pieces};
+pub use model::{Model, Note};
+pub use recorded::Answers;
 pub use recorder::Recorder;

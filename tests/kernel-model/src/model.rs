@@ -2,7 +2,8 @@
 
 use crate::memory::Memory;
 use crate::objects::{Object, Objects};
-use cutap_rm::{Params, Tables, escape_of};
+use crate::recorded::{Answer, Answers, Handles, Match, Question, translated};
+use cutap_rm::{Device, Params, Tables, escape_of};
 
 const EBADF: i64 = -9;
 const EFAULT: i64 = -14;
@@ -40,6 +41,29 @@ pub struct Model {
     files: Vec<Option<Node>>,
     gpu_addresses: u64,
     mappings: u64,
+    answers: Option<Answers>,
+    notes: Vec<Note>,
+}
+
+/// A request for which the model had no exact answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The request by name and number.
+    pub request: String,
+    /// What the model did.
+    pub done: String,
+    /// Whether it refused the request.
+    pub refused: bool,
+}
+
+/// The handles of one client.
+struct Own<'a>(&'a Objects, u32);
+
+impl Handles for Own<'_> {
+    fn class(&self, handle: u32) -> Option<u32> {
+        let client = self.0.get(handle, handle);
+        self.0.get(self.1, handle).or(client).map(|object| object.class)
+    }
 }
 
 impl Model {
@@ -47,7 +71,30 @@ impl Model {
     pub fn new(tables: Tables) -> Self {
         // Standard input, output and error.
         let files = vec![Some(Node::default()); 3];
-        Self { tables, objects: Objects::default(), files, gpu_addresses: FIRST_GPU_ADDRESS, mappings: FIRST_MAPPING }
+        Self {
+            tables,
+            objects: Objects::default(),
+            files,
+            gpu_addresses: FIRST_GPU_ADDRESS,
+            mappings: FIRST_MAPPING,
+            answers: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// With the recorded answers too: enough for a real libcuda.
+    pub fn with_answers(tables: Tables, answers: Answers) -> Self {
+        Self { answers: Some(answers), ..Self::new(tables) }
+    }
+
+    /// The requests since the last call that had no exact answer.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// The bytes of the mapping that `MAP_MEMORY` prepared for a descriptor.
+    pub fn prepared(&self, fd: i32) -> Option<u64> {
+        self.node(fd)?.prepared.map(|(_, _, size)| size)
     }
 
     /// How many objects there are.
@@ -71,9 +118,14 @@ impl Model {
             return ENODEV;
         }
         let free = self.files.iter().position(Option::is_none).unwrap_or(self.files.len());
-        self.files.resize(self.files.len().max(free + 1), None);
-        self.files[free] = Some(Node { path: path.to_owned(), prepared: None });
+        self.open_as(free, path);
         free as i64
+    }
+
+    /// Opens a node as this descriptor.
+    pub fn open_as(&mut self, fd: usize, path: &str) {
+        self.files.resize(self.files.len().max(fd + 1), None);
+        self.files[fd] = Some(Node { path: path.to_owned(), prepared: None });
     }
 
     /// 0, or an error.
@@ -100,11 +152,15 @@ impl Model {
     }
 
     /// A request whose argument is at an address.
-    pub fn ioctl(&mut self, fd: i32, request: u32, argument: u64, memory: &mut Memory) -> i64 {
+    pub fn ioctl(&mut self, fd: i32, request: u32, argument: u64, memory: &mut dyn Memory) -> i64 {
         let Some(path) = self.node(fd).map(|node| node.path.clone()) else { return EBADF };
+        let device = Device::of_path(&path).unwrap_or(Device::Other);
+        if matches!(device, Device::Uvm | Device::UvmTools) {
+            return self.uvm(device, request, argument, memory);
+        }
         let (number, size) = escape_of(request);
         let Some(bytes) = memory.read(argument, size) else { return EFAULT };
-        let is_control = path == "/dev/nvidiactl";
+        let is_control = device == Device::Control;
         let params = |name: &str| {
             let mut params = Params::new(self.tables, name).ok()?;
             (params.bytes().len() == size).then(|| params.bytes_mut().copy_from_slice(&bytes))?;
@@ -112,22 +168,89 @@ impl Model {
         };
         // A struct of another size than the driver's is refused before anything is read.
         let answer = match number {
-            0xc8 if is_control && size % 72 == 0 => return self.cards(size, argument, memory),
             0x29 => params("NVOS00_PARAMETERS").map(|p| self.free(p)),
             0x2a => params("NVOS54_PARAMETERS").map(|p| self.control(p, memory)),
-            0x2b => params("NVOS64_PARAMETERS").map(|p| self.alloc(p, memory)),
+            // Both structs are accepted.
+            0x2b => match (params("NVOS64_PARAMETERS"), params("NVOS21_PARAMETERS")) {
+                (Some(p), _) => Some(self.alloc(p, memory)),
+                (None, Some(old)) => Params::new(self.tables, "NVOS64_PARAMETERS").ok().map(|new| {
+                    let made = self.alloc(translated(&old, new.record()), memory);
+                    translated(&made, old.record())
+                }),
+                _ => None,
+            },
             0x4e if is_control => params("nv_ioctl_nvos33_parameters_with_fd").map(|p| self.map(p)),
             0x57 => params("NVOS46_PARAMETERS").map(|p| self.map_dma(p)),
-            _ => None,
+            0xc8 if is_control && size % 72 == 0 && self.answers.is_none() => return self.cards(size, argument, memory),
+            _ => {
+                let name = self.tables.escape(number).map_or("escape", |escape| escape.name());
+                let name = format!("{name} {number:#x} with {size} bytes");
+                return match self.recorded(Question::Escape(number, size), &bytes, 0, memory, name) {
+                    Some(answer) if memory.write(argument, &answer.bytes) => 0,
+                    Some(_) => EFAULT,
+                    None => EINVAL,
+                };
+            }
         };
         match answer {
             Some(answer) if memory.write(argument, answer.bytes()) => 0,
+            Some(_) => EFAULT,
+            None => {
+                let name = self.tables.escape(number).map_or("escape", |escape| escape.name());
+                self.note(format!("{name} {number:#x} with {size} bytes"), "no such struct, EINVAL".to_owned(), true);
+                EINVAL
+            }
+        }
+    }
+
+    fn uvm(&mut self, device: Device, request: u32, argument: u64, memory: &mut dyn Memory) -> i64 {
+        let name = self.tables.uvm(request).map_or("UVM", |uvm| uvm.name());
+        let name = format!("{name} {request:#x}");
+        let Some(size) = self.tables.argument_size(device, request) else {
+            self.note(name, "no such request, EINVAL".to_owned(), true);
+            return EINVAL;
+        };
+        let Some(bytes) = memory.read(argument, size) else { return EFAULT };
+        match self.recorded(Question::Uvm(request), &bytes, 0, memory, name) {
+            Some(answer) if memory.write(argument, &answer.bytes) => 0,
             Some(_) => EFAULT,
             None => EINVAL,
         }
     }
 
-    fn cards(&self, size: usize, argument: u64, memory: &mut Memory) -> i64 {
+    fn note(&mut self, request: String, done: String, refused: bool) {
+        if self.answers.is_some() {
+            self.notes.push(Note { request, done, refused });
+        }
+    }
+
+    /// The recorded answer, with what it wrote behind pointers.
+    fn recorded(
+        &mut self,
+        question: Question,
+        bytes: &[u8],
+        client: u32,
+        memory: &mut dyn Memory,
+        name: String,
+    ) -> Option<Answer> {
+        let answers = self.answers.as_ref()?;
+        let read = |at: u64, len: usize| memory.read(at, len);
+        let found = answers.find(question, bytes, &Own(&self.objects, client), &read);
+        match found.as_ref().map(|answer| answer.fits) {
+            Some(Match::Exact) => {}
+            Some(Match::Near(bytes)) => {
+                self.note(name, format!("the recorded request differs in {bytes} bytes"), false);
+            }
+            Some(Match::NoIndex(index)) => self.note(name, format!("no recorded list has index {index:#x}"), false),
+            None => self.note(name, "no recorded answer".to_owned(), true),
+        }
+        for (at, bytes) in found.iter().flat_map(|answer| &answer.memory) {
+            memory.write(*at, bytes);
+        }
+        found
+    }
+
+    fn cards(&self, size: usize, argument: u64, memory: &mut dyn Memory) -> i64 {
         let Ok(mut card) = Params::new(self.tables, "nv_ioctl_card_info_t") else { return EINVAL };
         for (field, value) in
             [("valid", 1), ("gpu_id", GPU_ID), ("reg_size", 0x100_0000), ("pci_info.vendor_id", 0x10de)]
@@ -145,9 +268,13 @@ impl Model {
         p
     }
 
-    fn alloc(&mut self, mut p: Params, memory: &mut Memory) -> Params {
+    fn alloc(&mut self, mut p: Params, memory: &mut dyn Memory) -> Params {
         let (client, parent) = (number(&p, "hRoot"), number(&p, "hObjectParent"));
-        let (handle, class) = (number(&p, "hObjectNew"), number(&p, "hClass"));
+        let (mut handle, class) = (number(&p, "hObjectNew"), number(&p, "hClass"));
+        if handle == 0 && !matches!(class, 0 | 1 | 0x41) {
+            handle = self.objects.free_handle(client);
+            set(&mut p, "hObjectNew", handle.into());
+        }
         if matches!(class, 0 | 1 | 0x41) {
             let made = self.objects.client(handle);
             set(&mut p, "hRoot", made.into());
@@ -166,13 +293,29 @@ impl Model {
         let parent_class = self.objects.get(client, parent).map(|o| o.class);
         let status = match parent_class {
             None => OBJECT_NOT_FOUND,
-            Some(of) => self.may_be(class, of, given.as_ref()),
+            Some(of) => match self.may_be(class, of, given.as_ref()) {
+                NOT_SUPPORTED if self.answers.as_ref().is_some_and(|answers| answers.may_be(class, of)) => OK,
+                status => status,
+            },
         };
+        if status != OK {
+            let name = self.tables.class(class).map_or("class", |class| class.name());
+            let of = parent_class.unwrap_or_default();
+            self.note(format!("RM_ALLOC of {name} {class:#x} below {of:#x}"), format!("status {status:#x}"), true);
+        }
         let size = given.as_ref().filter(|_| matches!(class, 0x3e | 0x40 | 0x50a0)).map_or(0, |g| get(g, "size"));
         let status = match status {
             OK if !self.objects.add(client, handle, Object { parent, class, size, ..Object::default() }) => 0x23,
             status => status,
         };
+        if let (OK, Some(given)) = (status, &given) {
+            let question = Question::Class(class);
+            let bytes = given.bytes();
+            let find = |answers: &Answers| answers.find(question, bytes, &Own(&self.objects, client), &|_, _| None);
+            if let Some(answer) = self.answers.as_ref().and_then(find) {
+                memory.write(at, &answer.bytes);
+            }
+        }
         set(&mut p, "status", status);
         p
     }
@@ -203,38 +346,84 @@ impl Model {
         }
     }
 
-    fn control(&mut self, mut p: Params, memory: &mut Memory) -> Params {
+    fn control(&mut self, mut p: Params, memory: &mut dyn Memory) -> Params {
         let (client, object, command) = (number(&p, "hClient"), number(&p, "hObject"), number(&p, "cmd"));
         let known = self.tables.control(command).filter(|c| c.is_registered());
         let (at, sent) = (get(&p, "params"), get(&p, "paramsSize"));
-        let status = match (self.objects.get(client, object), known) {
+        let size = known.map(|known| known.size()).or_else(|| self.answers.as_ref()?.size(command));
+        let status = match (self.objects.get(client, object), size) {
             (None, _) => INVALID_OBJECT_HANDLE,
             (_, None) => NOT_SUPPORTED,
-            (_, Some(known)) if known.size() as u64 != sent => INVALID_ARGUMENT,
-            (_, Some(known)) => match known.params() {
-                Some(record) => {
-                    let mut params = Params::of(record);
-                    match memory.read(at, record.size()) {
-                        None => INVALID_ARGUMENT,
-                        Some(bytes) => {
-                            params.bytes_mut().copy_from_slice(&bytes);
-                            let status = self.answer(client, object, command, &mut params);
-                            memory.write(at, params.bytes());
-                            status
-                        }
-                    }
+            (_, Some(size)) if size as u64 != sent => INVALID_ARGUMENT,
+            (_, Some(0)) => OK,
+            (_, Some(size)) => match memory.read(at, size) {
+                None => INVALID_ARGUMENT,
+                Some(bytes) => {
+                    let known = known.and_then(|known| known.params());
+                    let own = known.and_then(|record| {
+                        let mut params = Params::of(record);
+                        params.bytes_mut().copy_from_slice(&bytes);
+                        let status = self.answer(client, object, command, &mut params);
+                        (status != NOT_SUPPORTED).then(|| (status, params.bytes().to_vec()))
+                    });
+                    let (status, bytes) = match own {
+                        Some(own) => own,
+                        None => self.replay(client, command, bytes, memory),
+                    };
+                    memory.write(at, &bytes);
+                    status
                 }
-                None => OK,
             },
         };
+        if matches!(status, INVALID_OBJECT_HANDLE | INVALID_ARGUMENT) || (size.is_none() && status == NOT_SUPPORTED) {
+            let done = match size {
+                _ if status == INVALID_OBJECT_HANDLE => format!("no object {object:#x}"),
+                Some(size) => format!("{sent} bytes were sent, and it has {size}"),
+                None => "no recorded answer".to_owned(),
+            };
+            self.note(self.control_name(command), done, true);
+        }
         set(&mut p, "status", status);
         p
+    }
+
+    fn control_name(&self, command: u32) -> String {
+        let name = self.tables.control(command).map_or("control", |control| control.name());
+        format!("{name} {command:#x}")
+    }
+
+    /// The recorded answer of a control. Of another release its struct is translated by the names of its fields.
+    fn replay(&mut self, client: u32, command: u32, bytes: Vec<u8>, memory: &mut dyn Memory) -> (u64, Vec<u8>) {
+        let own = self.tables.control(command).and_then(|control| control.params());
+        let recorded = self.answers.as_ref().and_then(|answers| answers.params(command));
+        let differ = own.zip(recorded).filter(|(own, recorded)| own.size() != recorded.size());
+        let asked = match differ {
+            Some((own, recorded)) => {
+                let mut params = Params::of(own);
+                params.bytes_mut().copy_from_slice(&bytes);
+                translated(&params, recorded).bytes().to_vec()
+            }
+            None => bytes.clone(),
+        };
+        let name = self.control_name(command);
+        let Some(answer) = self.recorded(Question::Control(command), &asked, client, memory, name) else {
+            return (NOT_SUPPORTED, bytes);
+        };
+        let said = match differ {
+            Some((own, recorded)) => {
+                let mut params = Params::of(recorded);
+                params.bytes_mut().copy_from_slice(&answer.bytes);
+                translated(&params, own).bytes().to_vec()
+            }
+            None => answer.bytes,
+        };
+        (answer.status, said)
     }
 
     fn answer(&mut self, client: u32, object: u32, command: u32, params: &mut Params) -> u64 {
         match command {
             // GPU_GET_ID_INFO_V2
-            0x205 if get(params, "gpuId") == GPU_ID => {
+            0x205 if self.answers.is_none() && get(params, "gpuId") == GPU_ID => {
                 for (field, value) in [("gpuFlags", 0x41), ("boardId", GPU_ID), ("numaId", 0xffff_ffff)] {
                     set(params, field, value);
                 }

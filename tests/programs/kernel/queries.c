@@ -1,0 +1,71 @@
+/* cuInit and device queries of a real libcuda on the model of the kernel driver. Each result is one line, so that the first that fails is seen. Wrong: another answer than the recorded GPU's. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void *library;
+static int failed;
+
+static void *function(const char *name) {
+    void *found = dlsym(library, name);
+    if (!found) printf("%s: not in this libcuda\n", name);
+    return found;
+}
+
+static int check(const char *name, int result) {
+    if (result) failed = 1, printf("%s = %d\n", name, result);
+    fflush(stdout);
+    return result;
+}
+
+int main(int argc, char **argv) {
+    /* As root libcuda would make device nodes in /dev. */
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2];
+    if (syscall(SYS_capget, &head, sets)) return 70;
+    sets[0].effective &= ~(1u << CAP_MKNOD), sets[0].permitted &= ~(1u << CAP_MKNOD);
+    if (syscall(SYS_capset, &head, sets)) return 70;
+    library = dlopen(argc > 1 ? argv[1] : "libcuda.so.1", RTLD_NOW);
+    if (!library) return printf("%s\n", dlerror()), 2;
+    int (*version)(int *) = function("cuDriverGetVersion"), (*init)(unsigned) = function("cuInit");
+    int (*count)(int *) = function("cuDeviceGetCount"), (*get)(int *, int) = function("cuDeviceGet");
+    int (*name)(char *, int, int) = function("cuDeviceGetName");
+    int (*uuid)(unsigned char *, int) = function("cuDeviceGetUuid_v2");
+    int (*bus)(char *, int, int) = function("cuDeviceGetPCIBusId");
+    int (*attribute)(int *, int, int) = function("cuDeviceGetAttribute");
+    int (*memory)(size_t *, int) = function("cuDeviceTotalMem_v2");
+    int number = 0, devices = 0;
+    if (!check("cuDriverGetVersion", version(&number))) printf("cuDriverGetVersion: %d\n", number);
+    int result = init(0);
+    printf("cuInit = %d\n", result);
+    fflush(stdout);
+    if (result) return 1;
+    if (check("cuDeviceGetCount", count(&devices))) return 1;
+    printf("cuDeviceGetCount: %d\n", devices);
+    for (int n = 0; n < devices; n++) {
+        int device = -1;
+        char words[128] = "";
+        unsigned char bytes[16] = {0};
+        size_t total = 0;
+        if (check("cuDeviceGet", get(&device, n))) continue;
+        if (!check("cuDeviceGetName", name(words, sizeof words, device))) printf("cuDeviceGetName: %s\n", words);
+        if (!check("cuDeviceGetUuid", uuid(bytes, device))) {
+            printf("cuDeviceGetUuid: ");
+            for (int i = 0; i < 16; i++) printf("%02x", bytes[i]);
+            puts("");
+        }
+        if (!check("cuDeviceGetPCIBusId", bus(words, sizeof words, device))) printf("cuDeviceGetPCIBusId: %s\n", words);
+        if (!check("cuDeviceTotalMem", memory(&total, device))) printf("cuDeviceTotalMem: %zu\n", total);
+        for (int a = 1; a < 150; a++) {
+            int value = 0, got = attribute(&value, a, device);
+            if (!got) printf("attribute %d: %d\n", a, value);
+            else if (got != 1) failed = 1, printf("attribute %d = error %d\n", a, got);
+        }
+    }
+    puts(failed ? "some failed" : "all done");
+    return failed;
+}

@@ -334,7 +334,7 @@ impl Model {
         if !wanted.contains(&parent) {
             return INVALID_ARGUMENT;
         }
-        let gpu_is_open = self.files.iter().flatten().any(|node| node.path == "/dev/nvidia0");
+        let gpu_is_open = self.files.iter().flatten().any(|node| is_gpu(&node.path));
         match class {
             0x80 if !gpu_is_open => INSUFFICIENT_PERMISSIONS,
             0xc661 if field("bPriv") != 0 => INSUFFICIENT_PERMISSIONS,
@@ -447,7 +447,7 @@ impl Model {
         let (client, handle) = (number(&p, "params.hClient"), number(&p, "params.hMemory"));
         let fd = number(&p, "fd").cast_signed();
         let found = self.objects.get(client, handle).map(|o| (o.class, o.size));
-        let on_gpu = self.path(fd) == "/dev/nvidia0";
+        let on_gpu = is_gpu(self.path(fd));
         let status = match found {
             None => INVALID_OBJECT_HANDLE,
             Some((0x3e, _)) if on_gpu => INVALID_ARGUMENT,
@@ -480,6 +480,10 @@ impl Model {
         set(&mut p, "status", status);
         p
     }
+}
+
+fn is_gpu(path: &str) -> bool {
+    Device::of_path(path) == Some(Device::Gpu)
 }
 
 fn get(p: &Params, field: &str) -> u64 {

@@ -3,9 +3,10 @@
 //! A request is looked up by its number and its bytes. Handles count as their class, and addresses do not count. A list
 //! of indices is answered by index.
 
-use cutap_kernel::{Action, Ioctl, Run, formats};
+use cutap_kernel::{Action, Ioctl, Piece, Result, Run, formats};
 use cutap_rm::{Device, Params, Pointee, Record, Tables, escape_of};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 /// What libcuda 580.159.04 sent, and what the driver of that release answered.
 const RUNS: [&str; 3] = [
@@ -76,6 +77,20 @@ struct Recorded {
     status: u64,
 }
 
+impl Recorded {
+    fn is_silent(&self) -> bool {
+        let is_same = |change: &Change| change.before == change.after;
+        is_same(&self.change) && self.memory.iter().all(|(_, change)| is_same(change)) && self.status == 0
+    }
+}
+
+/// The question that newer libraries ask in place of this one, with the same struct.
+fn older(question: Question) -> Option<Question> {
+    const SAME: [(u32, u32); 1] = [(0xc36f_0101, 0x906f_0101)];
+    let Question::Control(command) = question else { return None };
+    SAME.iter().find(|(old, _)| *old == command).map(|(_, new)| Question::Control(*new))
+}
+
 /// All answers.
 #[derive(Debug)]
 pub struct Answers {
@@ -85,6 +100,8 @@ pub struct Answers {
     /// Classes that were made, each with its parent's.
     children: BTreeSet<(u32, u32)>,
     tables: Tables,
+    /// The version of the recorded driver, and that of this one.
+    recorded: String,
     version: String,
 }
 
@@ -102,13 +119,28 @@ impl Handles for HashMap<u32, u32> {
 impl Answers {
     /// As a driver of this version gives them: it says its own version in place of the recorded one.
     pub fn new(version: &str) -> Self {
-        let tables = Tables::select(RELEASE).expect("tables of 580").tables;
-        let (all, lists, children) = Default::default();
-        let mut answers = Self { all, lists, children, tables, version: version.to_owned() };
-        for run in RUNS {
-            answers.add(&formats::read(run).expect("a transcript"));
-        }
+        let runs = RUNS.map(|run| formats::read(run).expect("a transcript"));
+        let mut answers = Self::of(RELEASE, version);
+        runs.iter().for_each(|run| answers.add(run));
         answers
+    }
+
+    /// Those of another run, in a form that `cutap kernel decode` reads. A run that does not say its driver is of this
+    /// version.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of_file(path: &Path, version: &str) -> Result<Self> {
+        let run = formats::read_file(path)?;
+        let mut answers = Self::of(run.head.driver.as_deref().unwrap_or(version), version);
+        answers.add(&run);
+        Ok(answers)
+    }
+
+    fn of(recorded: &str, version: &str) -> Self {
+        let tables = Tables::select(recorded).expect("a version").tables;
+        let (all, lists, children) = Default::default();
+        Self { all, lists, children, tables, recorded: recorded.to_owned(), version: version.to_owned() }
     }
 
     fn add(&mut self, run: &Run) {
@@ -166,15 +198,14 @@ impl Answers {
         &mut self,
         question: Question,
         change: Change,
-        pieces: &[cutap_kernel::Piece],
+        pieces: &[Piece],
         status: u64,
         handles: &HashMap<u32, u32>,
     ) {
         let (mut change, mut memory) = (change, Vec::new());
         for at in (0..change.before.len().saturating_sub(7)).step_by(8) {
             let address = long(&change.before, at);
-            // The argument itself is a piece of a control.
-            if let Some(piece) = pieces.iter().skip(1).find(|piece| piece.address == address && address != 0) {
+            if let Some(piece) = pieces.iter().find(|piece| piece.address == address && address != 0) {
                 let after = piece.after.as_ref().unwrap_or(&piece.before).clone();
                 memory.push((at, Change { before: piece.before.clone(), after }));
             }
@@ -189,12 +220,12 @@ impl Answers {
 
     /// Exchanges the version of the recorded driver.
     fn say_version(&self, bytes: &mut [u8]) {
-        while let Some(at) = bytes.windows(RELEASE.len()).position(|text| text == RELEASE.as_bytes()) {
-            let mut text = self.version.clone().into_bytes();
-            text.resize(RELEASE.len(), 0);
-            if text == RELEASE.as_bytes() {
-                return;
-            }
+        let mut text = self.version.clone().into_bytes();
+        text.resize(self.recorded.len(), 0);
+        if self.recorded == self.version {
+            return;
+        }
+        while let Some(at) = bytes.windows(text.len()).position(|found| found == self.recorded.as_bytes()) {
             bytes[at..at + text.len()].copy_from_slice(&text);
         }
     }
@@ -238,7 +269,7 @@ impl Answers {
         handles: &dyn Handles,
         memory: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Option<Answer> {
-        let recorded = self.all.get(&question)?;
+        let recorded = self.all.get(&question).or_else(|| self.all.get(&older(question)?))?;
         let distance = |recorded: &&Recorded| {
             let pointers: Vec<usize> = recorded.memory.iter().map(|(at, _)| *at).collect();
             let own = normal(bytes, &pointers, handles);
@@ -254,7 +285,12 @@ impl Answers {
             bytes: bytes.to_vec(),
             memory: Vec::new(),
             status: nearest.status,
-            fits: if differ == 0 { Match::Exact } else { Match::Near(differ) },
+            // A request that is only accepted has one answer.
+            fits: if differ == 0 || recorded.iter().all(Recorded::is_silent) {
+                Match::Exact
+            } else {
+                Match::Near(differ)
+            },
         };
         if let Some((command, list)) = list {
             self.fill(command, &list, &mut answer, memory);

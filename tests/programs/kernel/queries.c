@@ -1,4 +1,4 @@
-/* cuInit and device queries of a real libcuda on the model of the kernel driver. Each result is one line, so that the first that fails is seen. Wrong: another answer than the recorded GPU's. */
+/* cuInit and device queries of a real libcuda on the model of the kernel driver; with the argument `context` also a context and memory. Each result is one line, so that the first that fails is seen. Wrong: another answer than the recorded GPU's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/capability.h>
@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
     if (syscall(SYS_capget, &head, sets)) return 70;
     sets[0].effective &= ~(1u << CAP_MKNOD), sets[0].permitted &= ~(1u << CAP_MKNOD);
     if (syscall(SYS_capset, &head, sets)) return 70;
-    library = dlopen(argc > 1 ? argv[1] : "libcuda.so.1", RTLD_NOW);
+    library = dlopen("libcuda.so.1", RTLD_NOW);
     if (!library) return printf("%s\n", dlerror()), 2;
     int (*version)(int *) = function("cuDriverGetVersion"), (*init)(unsigned) = function("cuInit");
     int (*count)(int *) = function("cuDeviceGetCount"), (*get)(int *, int) = function("cuDeviceGet");
@@ -65,6 +65,19 @@ int main(int argc, char **argv) {
             if (!got) printf("attribute %d: %d\n", a, value);
             else if (got != 1) failed = 1, printf("attribute %d = error %d\n", a, got);
         }
+    }
+    if (argc > 1 && !strcmp(argv[1], "context")) {
+        int (*create)(void **, unsigned, int) = function("cuCtxCreate_v2"), (*destroy)(void *) = function("cuCtxDestroy_v2");
+        int (*alloc)(size_t *, size_t) = function("cuMemAlloc_v2"), (*release)(size_t) = function("cuMemFree_v2");
+        void *context = NULL;
+        size_t at = 0;
+        puts("cuCtxCreate begins");
+        fflush(stdout);
+        if (check("cuCtxCreate", create(&context, 0, 0))) return 1;
+        puts("cuCtxCreate done");
+        if (!check("cuMemAlloc", alloc(&at, 1 << 20))) printf("cuMemAlloc: %#zx\n", at);
+        check("cuMemFree", release(at));
+        check("cuCtxDestroy", destroy(context));
     }
     puts(failed ? "some failed" : "all done");
     return failed;

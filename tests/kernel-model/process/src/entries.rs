@@ -106,7 +106,9 @@ pub unsafe extern "C" fn fopen64(path: *const c_char, mode: *const c_char) -> *m
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close(fd: c_int) -> c_int {
-    state().close(fd);
+    if let Some(mut state) = state() {
+        state.close(fd);
+    }
     // SAFETY: the caller's descriptor.
     short(unsafe { libc::syscall(libc::SYS_close, fd) })
 }
@@ -115,7 +117,7 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
-    let answered = state().ioctl(fd, request as u32, argument as u64);
+    let answered = state().and_then(|mut state| state.ioctl(fd, request as u32, argument as u64));
     match answered {
         Some(answer) => result(answer),
         // SAFETY: the caller's arguments.
@@ -123,9 +125,49 @@ pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_voi
     }
 }
 
+unsafe fn map(at: *mut c_void, len: usize, protection: c_int, flags: c_int, fd: c_int, offset: i64) -> *mut c_void {
+    // A mapping of the unified memory driver has its own address as offset: no file is so long.
+    let is_file = fd >= 0 && flags & libc::MAP_ANONYMOUS == 0;
+    let is_uvm = is_file && state().is_some_and(|state| state.path(fd).is_some_and(|path| path.contains("uvm")));
+    let (flags, fd, offset) = if is_uvm { (flags | libc::MAP_ANONYMOUS, -1, 0) } else { (flags, fd, offset) };
+    // SAFETY: the caller's arguments.
+    let raw = unsafe { libc::syscall(libc::SYS_mmap, at, len, protection, flags, fd, offset) };
+    raw as *mut c_void
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap(
+    at: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments.
+    unsafe { map(at, len, protection, flags, fd, offset) }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap64(
+    at: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments.
+    unsafe { map(at, len, protection, flags, fd, offset) }
+}
+
 fn duplicated(fd: c_int, new: c_int) -> c_int {
-    if new >= 0 {
-        state().dup(fd, new);
+    if let Some(mut state) = state().filter(|_| new >= 0) {
+        state.dup(fd, new);
     }
     new
 }
@@ -186,7 +228,8 @@ unsafe fn stat_path(call: c_long, path: *const c_char, to: *mut Stat) -> c_int {
 }
 
 unsafe fn stat_descriptor(fd: c_int, to: *mut Stat) -> c_int {
-    let file = state().path(fd).and_then(|path| files::file(path, version()));
+    let path = state().and_then(|state| state.path(fd).map(str::to_owned));
+    let file = path.and_then(|path| files::file(&path, version()));
     match file {
         // SAFETY: the caller's struct.
         Some(file) if unsafe { describe(&file, to) } => 0,

@@ -1,15 +1,12 @@
 //! Files of the driver other than its nodes.
 
-/// What the driver's nodes are called, with their device numbers.
-const NODES: [(&str, u32, u32); 4] = [
-    ("/dev/nvidiactl", 195, 255),
-    ("/dev/nvidia0", 195, 0),
-    ("/dev/nvidia-uvm", 511, 0),
-    ("/dev/nvidia-uvm-tools", 511, 1),
-];
+use cutap_rm::Device;
+
+/// The device number of the node of the unified memory driver; that of the others is fixed.
+const UVM_MAJOR: u32 = 511;
 /// What begins so is the driver's. What is not in the lists here does not exist.
-const FOLDERS: [&str; 5] =
-    ["/dev/nvidia", "/proc/driver/nvidia", "/sys/module/nvidia", "/sys/bus/pci/drivers/nvidia", "/dev/char/195:"];
+const FOLDERS: [&str; 6] =
+    ["/dev/nvidia", "/proc/driver/nvidia", "/sys/module/nvidia", "/sys/bus/pci/drivers/nvidia", "/dev/char/195:", "/dev/char/511:"];
 
 /// A file of the driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +20,13 @@ pub enum File {
 
 /// The file at a path; none where the path is not the driver's.
 pub fn file(path: &str, version: &str) -> Option<File> {
-    if let Some((_, major, minor)) = NODES.iter().find(|(node, ..)| *node == path) {
-        return Some(File::Node(*major, *minor));
+    let gpu = path.strip_prefix("/dev/nvidia").and_then(|number| number.parse().ok());
+    match Device::of_path(path) {
+        Some(Device::Control) => return Some(File::Node(195, 255)),
+        Some(Device::Gpu) => return gpu.map(|number| File::Node(195, number)),
+        Some(Device::Uvm) => return Some(File::Node(UVM_MAJOR, 0)),
+        Some(Device::UvmTools) => return Some(File::Node(UVM_MAJOR, 1)),
+        _ => {}
     }
     let text = match path {
         "/proc/driver/nvidia/version" => format!(
@@ -33,7 +35,9 @@ pub fn file(path: &str, version: &str) -> Option<File> {
         "/proc/driver/nvidia/params" => PARAMS.to_owned(),
         "/sys/module/nvidia/initstate" | "/sys/module/nvidia_uvm/initstate" => "live\n".to_owned(),
         "/sys/module/nvidia/version" => format!("{version}\n"),
-        "/proc/devices" => "Character devices:\n195 nvidia\n195 nvidiactl\n511 nvidia-uvm\n\nBlock devices:\n".to_owned(),
+        "/proc/devices" => {
+            format!("Character devices:\n195 nvidia\n195 nvidiactl\n{UVM_MAJOR} nvidia-uvm\n\nBlock devices:\n")
+        }
         "/proc/modules" => {
             "nvidia_uvm 0 0 - Live 0x0\nnvidia 0 1 nvidia_uvm, Live 0x0\n".to_owned()
         }

@@ -7,7 +7,7 @@ use cutap_rm::Tables;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt::Write;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The driver of this process.
 pub struct State {
@@ -22,19 +22,24 @@ pub fn version() -> &'static str {
     VERSION.get_or_init(|| std::env::var("KERNEL_MODEL_VERSION").unwrap_or_else(|_| "580.159.04".to_owned()))
 }
 
-/// The one driver.
-pub fn state() -> MutexGuard<'static, State> {
-    static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+
+/// The one driver, if a node was opened. Reading its answers uses files too, so only opening a node makes it.
+pub fn state() -> Option<MutexGuard<'static, State>> {
+    STATE.get().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn made() -> MutexGuard<'static, State> {
     let new = || {
         let tables = Tables::select(version()).expect("KERNEL_MODEL_VERSION is a version").tables;
         let log = std::env::var("KERNEL_MODEL_LOG").ok().and_then(|path| CString::new(path).ok());
-        Mutex::new(State {
-            model: Model::with_answers(tables, Answers::new(version())),
-            nodes: BTreeMap::new(),
-            log,
-        })
+        let answers = match std::env::var_os("KERNEL_MODEL_RUN") {
+            Some(path) => Answers::of_file(path.as_ref(), version()).expect("KERNEL_MODEL_RUN is a recorded run"),
+            None => Answers::new(version()),
+        };
+        Mutex::new(State { model: Model::with_answers(tables, answers), nodes: BTreeMap::new(), log })
     };
-    STATE.get_or_init(new).lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    STATE.get_or_init(new).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens a file of the driver: a descriptor, or a negative errno. None: the path is not the driver's.
@@ -53,7 +58,7 @@ pub fn open(path: &str) -> Option<i64> {
             // SAFETY: no memory is involved.
             unsafe { libc::lseek(fd, 0, libc::SEEK_SET) };
         }
-        _ => state().add(fd, path),
+        _ => made().add(fd, path),
     }
     Some(fd.into())
 }

@@ -1,4 +1,4 @@
-//! NVIDIA's own libcuda on the model of the kernel driver (`tests/kernel-model`): how far it gets, and what it is refused.
+//! NVIDIA's own libcuda on the model of the kernel driver: how far it gets, and what it is refused.
 
 #[path = "../../../crates/kernel/tests/libcuda/mod.rs"]
 mod libcuda;

@@ -1,4 +1,4 @@
-//! Answers of a real driver, by request: values of our own recorded runs, replayed. No code knows a single command.
+//! Answers of a real driver, by request: values of recorded runs, replayed. No code knows a single command.
 //!
 //! A request is looked up by its number and its bytes. Handles count as their class, and addresses do not count. A list
 //! of indices is answered by index.
@@ -194,14 +194,7 @@ impl Answers {
         }
     }
 
-    fn keep(
-        &mut self,
-        question: Question,
-        change: Change,
-        pieces: &[Piece],
-        status: u64,
-        handles: &HashMap<u32, u32>,
-    ) {
+    fn keep(&mut self, question: Question, change: Change, pieces: &[Piece], status: u64, handles: &HashMap<u32, u32>) {
         let (mut change, mut memory) = (change, Vec::new());
         for at in (0..change.before.len().saturating_sub(7)).step_by(8) {
             let address = long(&change.before, at);
@@ -307,13 +300,7 @@ impl Answers {
     }
 
     /// Fills a list, index by index.
-    fn fill(
-        &self,
-        command: u32,
-        list: &List,
-        answer: &mut Answer,
-        memory: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
-    ) {
+    fn fill(&self, command: u32, list: &List, answer: &mut Answer, memory: &dyn Fn(u64, usize) -> Option<Vec<u8>>) {
         let count = word(&answer.bytes, list.count) as usize;
         (answer.fits, answer.status) = (Match::Exact, 0);
         let mut fill = |items: &mut [u8]| {

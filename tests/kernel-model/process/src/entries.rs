@@ -74,7 +74,7 @@ unsafe fn stream(name: &CStr, path: *const c_char, mode: *const c_char) -> *mut 
     // SAFETY: the caller's path.
     match unsafe { text(path) }.and_then(state::open).map(result) {
         Some(-1) => std::ptr::null_mut(),
-        // SAFETY: a descriptor of ours, and the caller's mode.
+        // SAFETY: a descriptor of the model, and the caller's mode.
         Some(fd) => unsafe { libc::fdopen(fd, mode) },
         None => {
             type Fopen = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut FILE;

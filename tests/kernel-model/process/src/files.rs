@@ -5,8 +5,14 @@ use cutap_rm::Device;
 /// The device number of the node of the unified memory driver; that of the others is fixed.
 const UVM_MAJOR: u32 = 511;
 /// What begins so is the driver's. What is not in the lists here does not exist.
-const FOLDERS: [&str; 6] =
-    ["/dev/nvidia", "/proc/driver/nvidia", "/sys/module/nvidia", "/sys/bus/pci/drivers/nvidia", "/dev/char/195:", "/dev/char/511:"];
+const FOLDERS: [&str; 6] = [
+    "/dev/nvidia",
+    "/proc/driver/nvidia",
+    "/sys/module/nvidia",
+    "/sys/bus/pci/drivers/nvidia",
+    "/dev/char/195:",
+    "/dev/char/511:",
+];
 
 /// A file of the driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +44,7 @@ pub fn file(path: &str, version: &str) -> Option<File> {
         "/proc/devices" => {
             format!("Character devices:\n195 nvidia\n195 nvidiactl\n{UVM_MAJOR} nvidia-uvm\n\nBlock devices:\n")
         }
-        "/proc/modules" => {
-            "nvidia_uvm 0 0 - Live 0x0\nnvidia 0 1 nvidia_uvm, Live 0x0\n".to_owned()
-        }
+        "/proc/modules" => "nvidia_uvm 0 0 - Live 0x0\nnvidia 0 1 nvidia_uvm, Live 0x0\n".to_owned(),
         _ => return FOLDERS.iter().any(|folder| path.starts_with(folder)).then_some(File::Absent),
     };
     Some(File::Text(text))

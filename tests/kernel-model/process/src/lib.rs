@@ -5,7 +5,7 @@
 //!
 //! `KERNEL_MODEL_VERSION`: the driver's version, 580.159.04 unless it is set. `KERNEL_MODEL_LOG`: a file to which each
 //! request is written that had no exact answer. `KERNEL_MODEL_RUN`: a run of `cutap kernel trace --json` whose answers
-//! replace those of our own recorded runs.
+//! replace those of the recorded runs.
 
 mod entries;
 mod files;

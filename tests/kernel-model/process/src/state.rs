@@ -118,7 +118,8 @@ impl State {
         let Some(log) = self.log.as_ref().filter(|_| !text.is_empty()) else { return };
         // SAFETY: texts that are there; the descriptor is our own.
         unsafe {
-            let fd = libc::syscall(libc::SYS_open, log.as_ptr(), libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND, 0o644);
+            let fd =
+                libc::syscall(libc::SYS_open, log.as_ptr(), libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND, 0o644);
             libc::write(fd as i32, text.as_ptr().cast(), text.len());
             libc::syscall(libc::SYS_close, fd);
         }

@@ -92,6 +92,6 @@ KERNEL_MODEL_RUN=$out/context.json context context.replayed
 
 echo "== 7. the real driver's answers to what the model had none for"
 sed -n 's/^[a-z]*: \(.*\)/\1/p' queries.log context.log | grep -oE '0x[0-9a-f]+:' | tr -d : | sort -u | head -n 40 | while read -r number; do
-    "$cutap" kernel decode -x --driver "$version" --command "$number" context.json 2>/dev/null | cut -c1-700 | head -n 12
+    "$cutap" kernel decode -x --driver "$version" --command "$number" context.json 2>/dev/null | cut -c1-700 | head -n 60
 done
 ls -l "$out"

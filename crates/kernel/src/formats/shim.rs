@@ -1,7 +1,7 @@
 //! Reads logs of libcudest's shim (2010 to 2012). It prints each ioctl as `ioctl 2a, 32-byte param, fd 3`, then the
 //! argument as 32-bit words, four a row, then `RESULT: 0` and the words after the call. Rows have labels such as
 //! `0x0010`, and colours by escape sequences.
-//! The device is unknown, so requests are read as escapes. There are no tables of drivers that old.
+//! The device is unknown, so requests are read as escapes.
 
 use crate::call::{Action, Head, Ioctl, KernelCall, Run};
 use crate::hex;

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn parameters_of_a_control() {
-        let argument = "0xc1d00001 0x5c000002 0x20800110 0x00000000 \n0x0010\t\t\t\t0x0000abcd 0x00000000 0x00000014 0x00000000 \n";
+        let argument = "0xc1d00001 0x5c000002 0x20800110 0x00000000 \n\
+                        0x0010\t\t\t\t0x0000abcd 0x00000000 0x00000014 0x00000000 \n";
         let method = "GPU method 0x5c000002:20800110\t";
         let before = "0x00000000 0x00000000 0x00000000 0x00000000 \n0x0010\t\t\t\t0x00000000 \n";
         let after = "0x00000000 0x54005854 0x00000058 0x00000000 \n0x0010\t\t\t\t0x00000007 \n";

@@ -65,6 +65,7 @@ tail -n 3 traced.trace | cut -c1-300
 echo "== 4. what the kernel itself sees of a run on the model: no node may be here"
 timeout -k 5 90 "$cutap" kernel trace --ptrace -v -o outside.trace -- env KERNEL_MODEL_VERSION="$version" LD_PRELOAD="$model" "$queries" \
     >outside.txt 2>outside.err
+[ -s outside.trace ] || head -n 3 outside.err
 grep -E 'open /dev/nvidia| nvidia[a-z0-9-]*\([0-9]+\) (NV_ESC|UVM)' outside.trace | cut -c1-200 | head -n 20
 echo "$(grep -c ' open ' outside.trace) opened files, $(grep -cE 'open /dev/nvidia' outside.trace) of them nodes; $(tail -n 1 outside.txt)"
 

@@ -24,8 +24,13 @@ impl Pieces {
     pub fn place(&mut self, bytes: &[u8]) -> u64 {
         let end = self.pieces.last_key_value().map_or(FIRST, |(at, bytes)| at + bytes.len() as u64);
         let at = end.next_multiple_of(0x1000);
-        self.pieces.insert(at, bytes.to_vec());
+        self.place_at(at, bytes);
         at
+    }
+
+    /// Places bytes at an address.
+    pub fn place_at(&mut self, at: u64, bytes: &[u8]) {
+        self.pieces.insert(at, bytes.to_vec());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::memory::Memory;
 use crate::objects::{Object, Objects};
-use crate::recorded::{Answer, Answers, Handles, Match, Question, translated};
+use crate::recorded::{Answer, Answers, Handles, Match, Question, translated, word};
 use cutap_rm::{Device, Params, Tables, escape_of};
 
 mod controls;
@@ -189,7 +189,10 @@ impl Model {
                 let name = self.tables.escape(number).map_or("escape", |escape| escape.name());
                 let name = format!("{name} {number:#x} with {size} bytes");
                 return match self.recorded(Question::Escape(number, size), &bytes, 0, memory, name) {
-                    Some(answer) if memory.write(argument, &answer.bytes) => 0,
+                    Some(answer) if memory.write(argument, &answer.bytes) => {
+                        self.made_by_escape(number, &answer.bytes);
+                        0
+                    }
                     Some(_) => EFAULT,
                     None => EINVAL,
                 };
@@ -204,6 +207,20 @@ impl Model {
                 EINVAL
             }
         }
+    }
+
+    /// Objects that replayed requests make: `ALLOC_MEMORY` and `DUP_OBJECT`.
+    fn made_by_escape(&mut self, number: u32, bytes: &[u8]) {
+        let (client, parent, handle) = (word(bytes, 0), word(bytes, 4), word(bytes, 8));
+        let class = match number {
+            0x27 => word(bytes, 12),
+            0x34 => match self.objects.get(word(bytes, 12), word(bytes, 16)) {
+                Some(source) => source.class,
+                None => return,
+            },
+            _ => return,
+        };
+        self.objects.add(client, handle, Object { parent, class, ..Object::default() });
     }
 
     fn uvm(&mut self, device: Device, request: u32, argument: u64, memory: &mut dyn Memory) -> i64 {
@@ -266,8 +283,11 @@ impl Model {
     }
 
     fn free(&mut self, mut p: Params) -> Params {
-        let done = self.objects.free(number(&p, "hRoot"), number(&p, "hObjectOld"));
-        set(&mut p, "status", if done { OK } else { OBJECT_NOT_FOUND });
+        // To free what is not there succeeds, as long as there is the client.
+        let client = number(&p, "hRoot");
+        let known = self.objects.get(client, client).is_some();
+        self.objects.free(client, number(&p, "hObjectOld"));
+        set(&mut p, "status", if known { OK } else { OBJECT_NOT_FOUND });
         p
     }
 
@@ -280,7 +300,6 @@ impl Model {
         }
         if matches!(class, 0 | 1 | 0x41) {
             let made = self.objects.client(handle);
-            set(&mut p, "hRoot", made.into());
             set(&mut p, "hObjectNew", made.into());
             set(&mut p, "hClass", 0x41);
             return p;
@@ -368,6 +387,12 @@ impl Model {
                 }
             }
         };
+        // The address and the flags that the driver writes are those of a recorded mapping.
+        let question = Question::Escape(0x4e, p.bytes().len());
+        let find = |answers: &Answers| answers.find(question, p.bytes(), &Own(&self.objects, client), &|_, _| None);
+        if let Some(answer) = self.answers.as_ref().and_then(find).filter(|_| status == OK) {
+            p.bytes_mut().copy_from_slice(&answer.bytes);
+        }
         set(&mut p, "params.status", status);
         p
     }

@@ -5,6 +5,7 @@
 
 use cutap_kernel::{Action, Ioctl, Piece, Result, Run, formats};
 use cutap_rm::{Device, Params, Pointee, Record, Tables, escape_of};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -75,6 +76,10 @@ struct Recorded {
     /// Offset of each pointer, and the memory behind it.
     memory: Vec<(usize, Change)>,
     status: u64,
+    /// The run, by its number.
+    run: usize,
+    /// It was an answer.
+    used: Cell<bool>,
 }
 
 impl Recorded {
@@ -99,6 +104,7 @@ pub struct Answers {
     lists: BTreeMap<(u32, u32), u32>,
     /// Classes that were made, each with its parent's.
     children: BTreeSet<(u32, u32)>,
+    runs: usize,
     tables: Tables,
     /// The version of the recorded driver, and that of this one.
     recorded: String,
@@ -140,11 +146,12 @@ impl Answers {
     fn of(recorded: &str, version: &str) -> Self {
         let tables = Tables::select(recorded).expect("a version").tables;
         let (all, lists, children) = Default::default();
-        Self { all, lists, children, tables, recorded: recorded.to_owned(), version: version.to_owned() }
+        Self { all, lists, children, runs: 0, tables, recorded: recorded.to_owned(), version: version.to_owned() }
     }
 
     fn add(&mut self, run: &Run) {
         let mut handles = HashMap::new();
+        self.runs += 1;
         for call in &run.calls {
             if let (Action::Ioctl(ioctl), Some(0)) = (&call.action, call.result) {
                 self.add_request(ioctl, &mut handles);
@@ -208,7 +215,8 @@ impl Answers {
         }
         let pointers: Vec<usize> = memory.iter().map(|(at, _)| *at).collect();
         let normal = normal(&change.before, &pointers, handles);
-        self.all.entry(question).or_default().push(Recorded { change, normal, memory, status });
+        let (run, used) = (self.runs, Cell::new(false));
+        self.all.entry(question).or_default().push(Recorded { change, normal, memory, status, run, used });
     }
 
     /// Exchanges the version of the recorded driver.
@@ -263,13 +271,24 @@ impl Answers {
         memory: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Option<Answer> {
         let recorded = self.all.get(&question).or_else(|| self.all.get(&older(question)?))?;
-        let distance = |recorded: &&Recorded| {
+        let differ = |a: &[u8], b: &[u8]| a.iter().zip(b).filter(|(a, b)| a != b).count();
+        // Memory behind pointers decides where the request itself does not: much of it is only written.
+        let distance = |recorded: &Recorded| {
             let pointers: Vec<usize> = recorded.memory.iter().map(|(at, _)| *at).collect();
-            let own = normal(bytes, &pointers, handles);
-            own.iter().zip(&recorded.normal).filter(|(own, other)| own != other).count()
+            let behind = recorded.memory.iter().map(|(at, change)| {
+                let own = memory(long(bytes, *at), change.before.len());
+                own.map_or(change.before.len(), |own| differ(&own, &change.before))
+            });
+            (differ(&normal(bytes, &pointers, handles), &recorded.normal), behind.sum())
         };
         let same_size = recorded.iter().filter(|recorded| recorded.change.before.len() == bytes.len());
-        let (nearest, differ) = same_size.map(|r| (r, distance(&r))).min_by_key(|(_, differ)| *differ)?;
+        let distances: Vec<((usize, usize), &Recorded)> = same_size.map(|r| (distance(r), r)).collect();
+        let (least, first) = distances.iter().min_by_key(|(distance, _)| *distance).copied()?;
+        let differ = least.0;
+        // A request that was repeated gets the answers of one run in their order, then the last of them again.
+        let mut equal = distances.iter().filter(|(d, r)| (*d, r.run) == (least, first.run)).map(|(_, r)| *r);
+        let nearest = equal.clone().find(|r| !r.used.get()).or_else(|| equal.next_back())?;
+        nearest.used.set(true);
         let list = match question {
             Question::Control(command) => self.list(command).map(|list| (command, list)),
             _ => None,
@@ -285,7 +304,7 @@ impl Answers {
                 Match::Near(differ)
             },
         };
-        if let Some((command, list)) = list {
+        if let Some((command, list)) = list.filter(|_| differ > 0) {
             self.fill(command, &list, &mut answer, memory);
             return Some(answer);
         }

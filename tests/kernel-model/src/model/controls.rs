@@ -2,10 +2,13 @@
 
 use super::{GPU_ID, INVALID_ARGUMENT, INVALID_OBJECT_HANDLE, Model, NOT_SUPPORTED, OK, get, number, set};
 use crate::memory::Memory;
+use crate::objects::Object;
 use crate::recorded::{Question, translated};
-use cutap_rm::Params;
+use cutap_rm::{Params, Record};
 
 const TOKEN: u64 = 4;
+/// `NV0000_CTRL_CMD_OS_UNIX_IMPORT_OBJECTS_FROM_FD`.
+const IMPORT_OBJECTS: u32 = 0x3d0c;
 
 impl Model {
     pub(super) fn control(&mut self, mut p: Params, memory: &mut dyn Memory) -> Params {
@@ -33,6 +36,9 @@ impl Model {
                         None => self.replay(client, command, bytes, memory),
                     };
                     memory.write(at, &bytes);
+                    if (command, status) == (IMPORT_OBJECTS, OK) {
+                        self.import(client, known, &bytes);
+                    }
                     status
                 }
             },
@@ -47,6 +53,17 @@ impl Model {
         }
         set(&mut p, "status", status);
         p
+    }
+
+    /// The objects of another process, by handles that the caller chose.
+    fn import(&mut self, client: u32, record: Option<Record>, bytes: &[u8]) {
+        let Some(mut params) = record.map(Params::of) else { return };
+        params.bytes_mut().copy_from_slice(bytes);
+        let parent = number(&params, "hParent");
+        for at in 0..number(&params, "numObjects") {
+            let handle = number(&params, &format!("objects[{at}]"));
+            self.objects.add(client, handle, Object { parent, class: 0x40, ..Object::default() });
+        }
     }
 
     fn control_name(&self, command: u32) -> String {
@@ -91,7 +108,7 @@ impl Model {
                 }
             }
             // GET_WORK_SUBMIT_TOKEN
-            0xc36f_0108 => set(params, "workSubmitToken", TOKEN),
+            0xc36f_0108 if self.answers.is_none() => set(params, "workSubmitToken", TOKEN),
             // GPFIFO_SCHEDULE
             0xa06f_0103 => {
                 let enable = get(params, "bEnable") != 0;

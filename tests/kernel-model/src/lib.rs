@@ -10,6 +10,7 @@
 //! [`client`] is a program that makes a scheduled channel by 17 requests.
 
 pub mod client;
+mod gpu;
 mod memory;
 mod model;
 mod objects;

@@ -1,9 +1,11 @@
 //! What the driver answers. Statuses are those that an H200 gave (`proof/cudest/README.md` of the research).
 
+use crate::gpu::{Channel, Gpu};
 use crate::memory::Memory;
 use crate::objects::{Object, Objects};
 use crate::recorded::{Answer, Answers, Handles, Match, Question, translated, word};
 use cutap_rm::{Device, Params, Tables, escape_of};
+use std::collections::VecDeque;
 
 mod controls;
 
@@ -44,6 +46,7 @@ pub struct Model {
     mappings: u64,
     answers: Option<Answers>,
     notes: Vec<Note>,
+    gpu: Gpu,
 }
 
 /// A request for which the model had no exact answer.
@@ -80,6 +83,7 @@ impl Model {
             mappings: FIRST_MAPPING,
             answers: None,
             notes: Vec::new(),
+            gpu: Gpu::default(),
         }
     }
 
@@ -91,6 +95,21 @@ impl Model {
     /// The requests since the last call that had no exact answer.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
+    }
+
+    /// Whether there is a channel, which `run` serves.
+    pub fn has_channels(&self) -> bool {
+        !self.gpu.channels.is_empty()
+    }
+
+    /// Runs what channels have, apart from kernels. Whether anything was done.
+    pub fn run(&mut self, memory: &mut dyn Memory) -> bool {
+        let before = self.gpu.launches;
+        let done = self.gpu.run(memory);
+        for _ in before..self.gpu.launches {
+            self.note("launch of a kernel".to_owned(), "the model runs no kernel".to_owned(), true);
+        }
+        done
     }
 
     /// The bytes of the mapping that `MAP_MEMORY` prepared for a descriptor.
@@ -232,10 +251,23 @@ impl Model {
         };
         let Some(bytes) = memory.read(argument, size) else { return EFAULT };
         match self.recorded(Question::Uvm(request), &bytes, 0, memory, name) {
-            Some(answer) if memory.write(argument, &answer.bytes) => 0,
+            Some(answer) if memory.write(argument, &answer.bytes) => {
+                self.mapped_by_uvm(request, &bytes);
+                0
+            }
             Some(_) => EFAULT,
             None => EINVAL,
         }
+    }
+
+    /// Where a memory object is for the GPU.
+    fn mapped_by_uvm(&mut self, request: u32, bytes: &[u8]) {
+        const MAP_EXTERNAL_ALLOCATION: u32 = 0x21;
+        let record = self.tables.uvm(request).and_then(|uvm| uvm.params());
+        let Some(mut p) = record.filter(|_| request == MAP_EXTERNAL_ALLOCATION).map(Params::of) else { return };
+        p.bytes_mut().copy_from_slice(bytes);
+        let place = (get(&p, "base"), get(&p, "offset"));
+        self.gpu.mapped.insert((number(&p, "hClient"), number(&p, "hMemory")), place);
     }
 
     fn note(&mut self, request: String, done: String, refused: bool) {
@@ -286,7 +318,9 @@ impl Model {
         // To free what is not there succeeds, as long as there is the client.
         let client = number(&p, "hRoot");
         let known = self.objects.get(client, client).is_some();
-        self.objects.free(client, number(&p, "hObjectOld"));
+        let handle = number(&p, "hObjectOld");
+        self.objects.free(client, handle);
+        self.gpu.channels.retain(|(of, channel), _| *of != client || (*channel != handle && handle != client));
         set(&mut p, "status", if known { OK } else { OBJECT_NOT_FOUND });
         p
     }
@@ -330,6 +364,9 @@ impl Model {
             OK if !self.objects.add(client, handle, Object { parent, class, size, ..Object::default() }) => 0x23,
             status => status,
         };
+        if let (OK, Some(given), 0x6f) = (status, &given, class & 0xff) {
+            self.gpu.channels.insert((client, handle), channel(client, given));
+        }
         if let (OK, Some(given)) = (status, &given) {
             let question = Question::Class(class);
             let bytes = given.bytes();
@@ -410,6 +447,19 @@ impl Model {
         }
         set(&mut p, "status", status);
         p
+    }
+}
+
+/// A channel with nothing to do.
+fn channel(client: u32, given: &Params) -> Channel {
+    Channel {
+        client,
+        userd: (number(given, "hUserdMemory[0]"), get(given, "userdOffset[0]")),
+        ring: get(given, "gpFifoOffset"),
+        entries: get(given, "gpFifoEntries"),
+        classes: [0; 8],
+        waiting: VecDeque::new(),
+        until: 0,
     }
 }
 

@@ -76,6 +76,20 @@ int main(int argc, char **argv) {
         if (check("cuCtxCreate", create(&context, 0, 0))) return 1;
         puts("cuCtxCreate done");
         if (!check("cuMemAlloc", alloc(&at, 1 << 20))) printf("cuMemAlloc: %#zx\n", at);
+        /* Copies, a fill and a wait; none of them launches a kernel, which the model would not run. */
+        int (*to)(size_t, const void *, size_t) = function("cuMemcpyHtoD_v2");
+        int (*from)(void *, size_t, size_t) = function("cuMemcpyDtoH_v2");
+        int (*fill)(size_t, unsigned, size_t) = function("cuMemsetD32_v2");
+        int (*wait)(void) = function("cuCtxSynchronize");
+        static unsigned sent[100000], got[100000];
+        unsigned wrong = 0;
+        for (unsigned i = 0; i < 100000; i++) sent[i] = i * 2654435761u;
+        check("cuMemcpyHtoD", to(at, sent, sizeof sent));
+        check("cuMemsetD32", fill(at, 77, 1000));
+        check("cuCtxSynchronize", wait());
+        check("cuMemcpyDtoH", from(got, at, sizeof got));
+        for (unsigned i = 0; i < 100000; i++) wrong += got[i] != (i < 1000 ? 77 : sent[i]);
+        printf("words that differ: %u\n", wrong);
         check("cuMemFree", release(at));
         check("cuCtxDestroy", destroy(context));
     }

@@ -2,7 +2,7 @@
 
 use crate::files::{self, File};
 use crate::state::{self, state, version};
-use libc::{FILE, c_char, c_int, c_long, c_ulong, c_void, dev_t, mode_t, stat as Stat};
+use libc::{FILE, c_char, c_int, c_long, c_ulong, c_void, dev_t, mode_t, nfds_t, pollfd, stat as Stat};
 use std::ffi::CStr;
 use std::mem::transmute;
 
@@ -163,6 +163,25 @@ pub unsafe extern "C" fn mmap64(
 ) -> *mut c_void {
     // SAFETY: the caller's arguments.
     unsafe { map(at, len, protection, flags, fd, offset) }
+}
+
+/// No event of the driver ever comes: a memfd would always be ready.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn poll(list: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+    // SAFETY: the caller's list.
+    let list = if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(list, count as usize) } };
+    let mut asked = list.to_vec();
+    if let Some(state) = state() {
+        // The kernel passes over what is no descriptor.
+        asked.iter_mut().filter(|one| state.path(one.fd).is_some()).for_each(|one| one.fd = -1);
+    }
+    // SAFETY: as many as are said.
+    let ready = short(unsafe { libc::syscall(libc::SYS_poll, asked.as_mut_ptr(), count, timeout) });
+    list.iter_mut().zip(&asked).for_each(|(to, from)| to.revents = from.revents);
+    ready
 }
 
 fn duplicated(fd: c_int, new: c_int) -> c_int {

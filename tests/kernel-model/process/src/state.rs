@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The driver of this process.
 pub struct State {
     model: Model,
     nodes: BTreeMap<i32, String>,
     log: Option<CString>,
+    /// The thread of the GPU runs.
+    runs: bool,
 }
 
 /// The version that the driver says.
@@ -37,9 +40,20 @@ fn made() -> MutexGuard<'static, State> {
             Some(path) => Answers::of_file(path.as_ref(), version()).expect("KERNEL_MODEL_RUN is a recorded run"),
             None => Answers::new(version()),
         };
-        Mutex::new(State { model: Model::with_answers(tables, answers), nodes: BTreeMap::new(), log })
+        Mutex::new(State { model: Model::with_answers(tables, answers), nodes: BTreeMap::new(), log, runs: false })
     };
     STATE.get_or_init(new).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The GPU, for ever.
+fn run() {
+    loop {
+        let mut state = made();
+        let done = state.model.run(&mut Process);
+        state.write_notes();
+        drop(state);
+        std::thread::sleep(Duration::from_micros(if done { 0 } else { 50 }));
+    }
 }
 
 /// Opens a file of the driver: a descriptor, or a negative errno. None: the path is not the driver's.
@@ -97,6 +111,10 @@ impl State {
         let result = self.model.ioctl(fd, request, argument, &mut Process);
         self.write_notes();
         self.enlarge();
+        if self.model.has_channels() && !self.runs {
+            self.runs = true;
+            std::thread::spawn(run);
+        }
         Some(result)
     }
 

@@ -80,18 +80,22 @@ else
     echo "lines that differ between the real driver (<) and the model (>):" && grep '^[<>]' replayed.diff | head -n 40
 fi
 
-echo "== 6. a context on the model: nothing executes the work, so libcuda waits for it in the end"
+echo "== 6. a context and copies on the model, whose GPU runs copies and semaphores and no kernel"
 context() { # NAME
     on_model "$1" timeout 15 "$cutap" kernel trace -d 10 -o "$1.trace" -- timeout 8 "$queries" context
     show_log "$1" | head -n 30
-    grep -n -m1 '^cuCtxCreate' "$1.trace"
-    echo "requests: $(grep -cE ' (NV_ESC|UVM)_' "$1.trace"); the last ones before the wait:"
+    grep -E '^cu(Ctx|Mem)|^words' "$1.txt"
+    echo "requests: $(grep -cE ' (NV_ESC|UVM)_' "$1.trace"); the last ones:"
     grep -E ' (NV_ESC|UVM)_' "$1.trace" | grep -vE 'MC_SERVICE_INTERRUPTS|RESET_CHANNEL' | tail -n 5 | cut -c1-250
 }
 context context
 KERNEL_MODEL_RUN=$out/context.json context context.replayed
 
-echo "== 7. the real driver's answers to what the model had none for"
+echo "== 7. what was submitted, as cutap reads it from the channels of the model"
+on_model submitted timeout 20 "$cutap" trace -e submit,driver -o submitted.trace -- "$queries" context
+grep -A 6 -E '^(cuMemcpy|cuMemset)' submitted.trace | cut -c1-200 | head -n 40
+
+echo "== 8. the real driver's answers to what the model had none for"
 sed -n 's/^[a-z]*: \(.*\)/\1/p' queries.log context.log | grep -oE '0x[0-9a-f]+:' | tr -d : | sort -u | head -n 40 | while read -r number; do
     "$cutap" kernel decode -x --driver "$version" --command "$number" context.json 2>/dev/null | cut -c1-700 | head -n 60
 done

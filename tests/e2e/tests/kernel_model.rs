@@ -43,6 +43,10 @@ impl Queries {
 
     /// Runs it on the model, under cutap where there are words for it.
     fn run(&self, words: &[&str]) -> Finished {
+        self.run_with(words, &[])
+    }
+
+    fn run_with(&self, words: &[&str], arguments: &[&str]) -> Finished {
         let program = self.folder.join("queries");
         let mut command = match words {
             [] => Command::new(program),
@@ -57,7 +61,7 @@ impl Queries {
         if run.is_file() {
             command.env("KERNEL_MODEL_RUN", run);
         }
-        command.env("LD_LIBRARY_PATH", &*self.folder).env("LD_PRELOAD", model());
+        command.args(arguments).env("LD_LIBRARY_PATH", &*self.folder).env("LD_PRELOAD", model());
         finish(command.env("KERNEL_MODEL_VERSION", VERSION).env("KERNEL_MODEL_LOG", self.folder.join("log")))
     }
 
@@ -129,6 +133,28 @@ fn under_cutap() {
     let text = queries.traced();
     assert_eq!(text.matches("NV_ERR_NOT_SUPPORTED").count(), 3, "{text}");
     assert!(text.contains("NV2080_CTRL_CMD_RC_GET_WATCHDOG_INFO"), "{text}");
+}
+
+/// A context, copies, a fill: libcuda's channels run on the model, and cutap reads what was submitted.
+#[test]
+fn a_context_and_copies() {
+    let Some(queries) = Queries::new() else { return };
+    let plain = queries.run_with(&[], &["context"]);
+    for line in ["\ncuCtxCreate done\n", "\nwords that differ: 0\n"] {
+        assert!(plain.stdout.contains(line), "{}", plain.everything());
+    }
+    let failed = plain.stdout.lines().filter(|line| line.starts_with("cu") && line.contains(" = "));
+    assert_eq!(failed.collect::<Vec<_>>(), ["cuInit = 0"], "{}", plain.stdout);
+    // What it asked before is refused, and nothing else.
+    assert_eq!(refused(&queries.log()).len(), 3, "{}", queries.log());
+    let traced = queries.run_with(&["trace", "-e", "submit,driver"], &["context"]);
+    assert!(traced.stdout.contains("\nwords that differ: 0\n"), "{}", traced.everything());
+    let text = queries.traced();
+    let of = |call: &str| text.split_once(call).map_or("", |(_, rest)| rest.split("\n}").next().unwrap_or(""));
+    assert!(of("\ncuMemcpyHtoD_v2(").contains("copy 400000 bytes"), "{text}");
+    assert!(of("\ncuMemsetD32_v2(").contains("write 4000 bytes"), "{text}");
+    let back = of("\ncuMemcpyDtoH_v2(");
+    assert!(["copy 400000 bytes", "release "].iter().all(|step| back.contains(step)), "{text}");
 }
 
 /// The answers of a run that cutap recorded give that run again.

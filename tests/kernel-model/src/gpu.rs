@@ -1,17 +1,20 @@
-//! The GPU of the model: it runs the copies, fills, writes and semaphores of channels. It runs no kernel.
+//! The GPU of the model: it runs the copies, fills, writes and semaphores of channels. A kernel ends at once, and
+//! computes nothing.
 //!
 //! libcuda maps memory for the CPU at the address that the GPU has for it. So an address of the GPU is one of the
 //! process. Memory without such a mapping is video memory here.
 
 use crate::memory::Memory;
-use cutap_rm::submit::Entry;
-use cutap_rm::work::{Piece, Step, steps};
+use cutap_rm::submit::{Entry, descriptor};
+use cutap_rm::work::{Launch, Piece, Step, steps};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Where the words are in USERD of a channel.
 const GP_GET: u64 = 0x88;
 const GP_PUT: u64 = 0x8c;
 const PAGE: u64 = 0x1000;
+/// Bytes of a launch descriptor of Hopper.
+const DESCRIPTOR: u64 = 384;
 /// More is not copied at once.
 const PART: u64 = 1 << 20;
 
@@ -114,10 +117,31 @@ impl Seen<'_> {
             Step::Acquire { address, payload } => {
                 return self.word(*address).wrapping_sub(*payload as u32).cast_signed() >= 0;
             }
-            Step::Launch(_) => {}
+            // The grid ends at once, and nothing was computed.
+            Step::Launch(launch) => {
+                for (address, payload) in releases(launch) {
+                    self.write(address, &payload.to_le_bytes());
+                }
+            }
         }
         true
     }
+}
+
+fn as_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+/// The semaphores that a launch descriptor of Hopper releases at the end of its grid: address and value.
+fn releases(launch: &Launch) -> Vec<(u64, u32)> {
+    let Some(layout) = descriptor(launch.class).filter(|_| !launch.words.is_empty()) else { return Vec::new() };
+    let get = |name: &str| layout.get(&launch.words, name).unwrap_or(0);
+    let enabled = layout.fields(&launch.words).filter(|f| f.name == "RELEASE_ENABLE").filter_map(|f| f.element);
+    let one = |n: u32| {
+        let part = |name: &str| get(&format!("RELEASE_SEMAPHORE{n}_{name}"));
+        (part("ADDR_UPPER") << 32 | part("ADDR_LOWER"), part("PAYLOAD_LOWER") as u32)
+    };
+    enabled.map(one).filter(|(address, _)| *address != 0).collect()
 }
 
 impl Gpu {
@@ -137,12 +161,14 @@ impl Gpu {
                         let entry = u64::from(seen.word(at)) | u64::from(seen.word(at + 4)) << 32;
                         let Entry { address, words, .. } = Entry::of(entry);
                         let bytes = seen.read(address, u64::from(words) * 4);
-                        (address, bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect())
+                        (address, as_words(&bytes))
                     })
                     .collect();
                 let pieces: Vec<Piece<'_>> =
                     pieces.iter().map(|(address, words)| Piece { address: *address, words }).collect();
-                channel.waiting = steps(&mut channel.classes, &pieces, |_| None).steps.into();
+                // A launch descriptor that is not among the commands is in memory.
+                let words = |at: u64| Some(as_words(&seen.read(at, DESCRIPTOR)));
+                channel.waiting = steps(&mut channel.classes, &pieces, words).steps.into();
                 channel.until = put;
                 if channel.waiting.is_empty() {
                     seen.write(userd + GP_GET, &put.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The GPU of the model: it runs the copies, fills, writes and semaphores of channels. A kernel ends at once, and
+//! The GPU of the model: it runs the copies, fills, writes and semaphores of channels. A kernel ends immediately, and
 //! computes nothing.
 //!
 //! libcuda maps memory for the CPU at the address that the GPU has for it. So an address of the GPU is one of the
@@ -15,7 +15,7 @@ const GP_PUT: u64 = 0x8c;
 const PAGE: u64 = 0x1000;
 /// Bytes of a launch descriptor of Hopper.
 const DESCRIPTOR: u64 = 384;
-/// More is not copied at once.
+/// The most that one copy reads into memory here.
 const PART: u64 = 1 << 20;
 
 /// A channel as its parameters say.
@@ -117,7 +117,7 @@ impl Seen<'_> {
             Step::Acquire { address, payload } => {
                 return self.word(*address).wrapping_sub(*payload as u32).cast_signed() >= 0;
             }
-            // The grid ends at once, and nothing was computed.
+            // The grid ends immediately, and nothing was computed.
             Step::Launch(launch) => {
                 for (address, payload) in releases(launch) {
                     self.write(address, &payload.to_le_bytes());

@@ -107,7 +107,7 @@ impl Model {
         let before = self.gpu.launches;
         let done = self.gpu.run(memory);
         for _ in before..self.gpu.launches {
-            self.note("launch of a kernel".to_owned(), "it ends at once, and computes nothing".to_owned(), true);
+            self.note("launch of a kernel".to_owned(), "it ends immediately, and computes nothing".to_owned(), true);
         }
         done
     }

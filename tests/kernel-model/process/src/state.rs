@@ -45,7 +45,7 @@ fn made() -> MutexGuard<'static, State> {
     STATE.get_or_init(new).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The GPU, for ever.
+/// The GPU, until exit.
 fn run() {
     loop {
         let mut state = made();

@@ -50,8 +50,8 @@ for path, number, name in CLASSES:
     prefix = f"NV{number:04X}"
     text, found = read(path), {}
     # `NAME HIGH:LOW` is a field of a method; what its name begins is one of its values.
-    fields = re.findall(rf"#define {prefix}_([A-Z0-9_]+)(?:\(i\))?[ \t]+\d+:\d+", text)
-    for m in re.finditer(rf"#define {prefix}_([A-Z0-9_]+)(?:\(i\))?[ \t]+\(?(0x[0-9a-fA-F]+)(?:\+\(i\)\*(\d+))?\)?", text):
+    fields = re.findall(rf"#define {prefix}_([A-Z0-9_]+)(?:\([ij]\))?[ \t]+\d+:\d+", text)
+    for m in re.finditer(rf"#define {prefix}_([A-Z0-9_]+)(?:\([ij]\))?[ \t]+\(?(0x[0-9a-fA-F]+)(?:\+\([ij]\)\*(\d+))?\)?", text):
         value = int(m[2], 16)
         is_value = any(m[1].startswith(field + "_") for field in fields)
         if value % 4 == 0 and value < 0x4000 and not is_value:

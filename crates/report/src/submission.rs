@@ -152,7 +152,7 @@ fn line(step: &Step, launches: &[&Launch]) -> Option<String> {
             if let Some((n, far)) = constant(launches, *to) {
                 let _ = write!(text, " (c{n}+{far:#x})");
             }
-            text.push_str(": ");
+            text.push_str(if bytes.is_empty() && *length > 0 { ", by the macro that follows" } else { ": " });
             bytes.iter().take(SHOWN).for_each(|byte| {
                 let _ = write!(text, "{byte:02x}");
             });
@@ -160,6 +160,10 @@ fn line(step: &Step, launches: &[&Launch]) -> Option<String> {
                 text.push_str("...");
             }
             text
+        }
+        Step::Macro { number, words } => {
+            let words: Vec<String> = words.iter().map(|word| format!("{word:#x}")).collect();
+            format!("macro {number} ({})", words.join(", "))
         }
         Step::Release { address, payload, by } => format!("release {address:#x} = {payload:#x} ({by})"),
         Step::Acquire { address, payload } => format!("acquire {address:#x} = {payload:#x}"),
@@ -245,6 +249,10 @@ fn step_json(step: &Step) -> Value {
         Step::Write { to, bytes, length } => {
             let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             json!({"do": "write", "to": hex(*to), "length": length, "bytes": text})
+        }
+        Step::Macro { number, words } => {
+            let words: Vec<String> = words.iter().map(|word| hex((*word).into())).collect();
+            json!({"do": "macro", "number": number, "words": words})
         }
         Step::Release { address, payload, by } => {
             json!({"do": "release", "address": hex(*address), "payload": hex(*payload), "by": by})

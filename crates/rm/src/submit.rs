@@ -154,12 +154,15 @@ impl Class {
     #[must_use]
     pub fn name(&self, address: u32) -> Option<(&'static str, Option<u32>)> {
         let after = self.methods.partition_point(|m| m.at <= address);
-        let found = self.methods.get(..after)?.last()?;
-        match (address - found.at, found.step) {
-            (0, 0) => Some((found.name, None)),
-            (distance, step) if step > 0 && distance % step == 0 => Some((found.name, Some(distance / step))),
-            _ => None,
+        let mut before = self.methods.get(..after)?.iter().rev();
+        let last = before.next()?;
+        if last.step == 0 {
+            return (last.at == address).then_some((last.name, None));
         }
+        // The elements of two arrays may alternate: CALL_MME_MACRO(0), CALL_MME_DATA(0), CALL_MME_MACRO(1).
+        let mut arrays = core::iter::once(last).chain(before.take_while(|m| m.step > 0));
+        let found = arrays.find(|m| (address - m.at).is_multiple_of(m.step))?;
+        Some((found.name, Some((address - found.at) / found.step)))
     }
 }
 

@@ -60,6 +60,13 @@ pub enum Step {
         /// How many bytes are meant.
         length: u64,
     },
+    /// A macro of the method expander runs: code that emits methods. libcuda uploads it when it makes a context.
+    Macro {
+        /// Its number.
+        number: u32,
+        /// Its parameters.
+        words: Vec<u32>,
+    },
     /// A semaphore gets a value.
     Release {
         /// Where.
@@ -179,6 +186,8 @@ struct Subchannel {
     values: Vec<(&'static str, u32)>,
     /// Inline data: address, meant bytes, words.
     inline: Option<(u64, u64, Vec<u32>)>,
+    /// A macro's call: its number and parameters.
+    call: Option<(u32, Vec<u32>)>,
 }
 
 impl Subchannel {
@@ -209,7 +218,10 @@ pub fn steps(classes: &mut [u32; 8], pieces: &[Piece<'_>], memory: impl Fn(u64) 
         }
         reader.work.unknown += stream.unknown();
     }
-    (0..8).for_each(|n| reader.end_inline(n));
+    for n in 0..8 {
+        reader.end_inline(n);
+        reader.end_call(n);
+    }
     reader.work
 }
 
@@ -233,9 +245,12 @@ impl<M: Fn(u64) -> Option<Vec<u32>>> Reader<'_, M> {
             return;
         }
         let class = self.classes.get(at).copied().unwrap_or(0);
-        let (Some((name, None)), Some(own)) = (method_name(class, address), self.subchannels.get_mut(at)) else {
-            return;
-        };
+        let Some((name, element)) = method_name(class, address) else { return };
+        if let Some(element) = element {
+            return self.macro_method(at, name, element, value);
+        }
+        self.end_call(at);
+        let Some(own) = self.subchannels.get_mut(at) else { return };
         if name == "LOAD_INLINE_DATA" {
             own.inline.iter_mut().for_each(|(_, _, words)| words.push(value));
             return;
@@ -295,6 +310,26 @@ impl<M: Fn(u64) -> Option<Vec<u32>>> Reader<'_, M> {
         bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         self.written.insert(to, self.work.steps.len());
         self.step(Step::Write { to, bytes, length });
+    }
+
+    /// Methods with elements have no effect here, but for the call of a macro.
+    fn macro_method(&mut self, at: usize, name: &str, element: u32, value: u32) {
+        if name == "CALL_MME_MACRO" {
+            self.end_inline(at);
+            self.end_call(at);
+        }
+        let Some(own) = self.subchannels.get_mut(at) else { return };
+        match name {
+            "CALL_MME_MACRO" => own.call = Some((element, [value].into())),
+            "CALL_MME_DATA" => own.call.iter_mut().for_each(|(_, words)| words.push(value)),
+            _ => {}
+        }
+    }
+
+    /// A macro runs where its parameters end.
+    fn end_call(&mut self, at: usize) {
+        let call = self.subchannels.get_mut(at).and_then(|own| own.call.take());
+        call.into_iter().for_each(|(number, words)| self.step(Step::Macro { number, words }));
     }
 
     /// LAUNCH_DMA of a copy class. Bits 1:0: what is transferred; 4:3: the semaphore; 9: several lines; 10: components

@@ -110,6 +110,8 @@ impl Seen<'_> {
                 self.write(*to, &all);
             }
             Step::Write { to, bytes, .. } => self.write(*to, bytes),
+            // `filled` has done it.
+            Step::Macro { .. } => {}
             Step::Release { address, payload, .. } => match u32::try_from(*payload) {
                 Ok(payload) => self.write(*address, &payload.to_le_bytes()),
                 Err(_) => self.write(*address, &payload.to_le_bytes()),
@@ -126,6 +128,19 @@ impl Seen<'_> {
         }
         true
     }
+}
+
+/// What libcuda's first macro writes: as the data of an inline write, its second parameter as often as the first says.
+/// No code of macros is run.
+fn filled(steps: &VecDeque<Step>) -> Option<(u64, Vec<u8>)> {
+    let (Some(Step::Write { to, bytes, length }), Some(Step::Macro { number: 0, words })) =
+        (steps.front(), steps.get(1))
+    else {
+        return None;
+    };
+    let [count, value] = words[..] else { return None };
+    let is_whole = bytes.is_empty() && u64::from(count) * 4 == *length;
+    is_whole.then(|| (*to, value.to_le_bytes().repeat(count as usize)))
 }
 
 fn as_words(bytes: &[u8]) -> Vec<u32> {
@@ -177,6 +192,9 @@ impl Gpu {
             while let Some(step) = channel.waiting.front() {
                 if !seen.run(step) {
                     break;
+                }
+                if let Some((to, bytes)) = filled(&channel.waiting) {
+                    seen.write(to, &bytes);
                 }
                 self.launches += usize::from(matches!(step, Step::Launch(launch) if launch.is_grid()));
                 channel.waiting.pop_front();

@@ -115,7 +115,7 @@ fn a_vector_addition() {
 
 #[test]
 fn memory_of_all_kinds() {
-    all_equal("more", 736);
+    all_equal("more", 737);
 }
 
 #[test]

@@ -375,6 +375,8 @@ pub(crate) static CLASSES: &[Class] = &[
             Name { at: 0x33e8, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_SCTL_FILTER" },
             Name { at: 0x33ec, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_CORE_MIO_FILTER" },
             Name { at: 0x3400, step: 4, name: "SET_MME_SHADOW_SCRATCH" },
+            Name { at: 0x3800, step: 8, name: "CALL_MME_MACRO" },
+            Name { at: 0x3804, step: 8, name: "CALL_MME_DATA" },
         ],
     },
     Class {
@@ -558,6 +560,8 @@ pub(crate) static CLASSES: &[Class] = &[
             Name { at: 0x33e8, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_SCTL_FILTER" },
             Name { at: 0x33ec, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_CORE_MIO_FILTER" },
             Name { at: 0x3400, step: 4, name: "SET_MME_SHADOW_SCRATCH" },
+            Name { at: 0x3800, step: 8, name: "CALL_MME_MACRO" },
+            Name { at: 0x3804, step: 8, name: "CALL_MME_DATA" },
         ],
     },
     Class {
@@ -741,6 +745,8 @@ pub(crate) static CLASSES: &[Class] = &[
             Name { at: 0x33e8, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_SCTL_FILTER" },
             Name { at: 0x33ec, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_CORE_MIO_FILTER" },
             Name { at: 0x3400, step: 4, name: "SET_MME_SHADOW_SCRATCH" },
+            Name { at: 0x3800, step: 8, name: "CALL_MME_MACRO" },
+            Name { at: 0x3804, step: 8, name: "CALL_MME_DATA" },
         ],
     },
     Class {
@@ -916,6 +922,8 @@ pub(crate) static CLASSES: &[Class] = &[
             Name { at: 0x33e8, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_SCTL_FILTER" },
             Name { at: 0x33ec, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_CORE_MIO_FILTER" },
             Name { at: 0x3400, step: 4, name: "SET_MME_SHADOW_SCRATCH" },
+            Name { at: 0x3800, step: 8, name: "CALL_MME_MACRO" },
+            Name { at: 0x3804, step: 8, name: "CALL_MME_DATA" },
         ],
     },
     Class {
@@ -1100,6 +1108,8 @@ pub(crate) static CLASSES: &[Class] = &[
             Name { at: 0x33e8, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_SCTL_FILTER" },
             Name { at: 0x33ec, step: 0, name: "SET_SHADER_PERFORMANCE_COUNTER_CORE_MIO_FILTER" },
             Name { at: 0x3400, step: 4, name: "SET_MME_SHADOW_SCRATCH" },
+            Name { at: 0x3800, step: 8, name: "CALL_MME_MACRO" },
+            Name { at: 0x3804, step: 8, name: "CALL_MME_DATA" },
         ],
     },
     Class {

@@ -1,6 +1,6 @@
 //! What libcuda 580.159.04 asked an H200 to do, from its own commands.
 
-use cutap_rm::submit::descriptor;
+use cutap_rm::submit::{descriptor, method_name};
 use cutap_rm::work::{Launch, Piece, Step, steps};
 
 const DESCRIPTORS: &str = include_str!("../transcripts/qmd.txt");
@@ -96,6 +96,47 @@ fn copies_fills_and_semaphores() {
             Step::Acquire { address: 0x4_0000_4000, payload: 6 },
         ]
     );
+}
+
+/// libcuda 580's `cuMemsetD32` of 1000 words on an H100: the data of an inline write come from a macro.
+#[test]
+fn macros_have_their_parameters() {
+    let mut classes = [0, 0xcbc0, 0, 0, 0, 0, 0, 0];
+    let words = [
+        header(1, 4, 1, 0x180),
+        0xfa0,
+        1,
+        0x7f7e,
+        0x23e0_0000,
+        header(4, 0x41, 1, 0x1b0),
+        header(1, 2, 1, 0x3800),
+        0x3e8,
+        0x4d,
+        header(1, 4, 1, 0x1b00),
+        2,
+        0x0460_fff0,
+        0x54,
+        0,
+    ];
+    let work = steps(&mut classes, &[Piece { address: 0, words: &words }], |_| None);
+    assert_eq!(
+        work.steps,
+        [
+            Step::Write { to: 0x7f7e_23e0_0000, bytes: vec![], length: 4000 },
+            Step::Macro { number: 0, words: vec![0x3e8, 0x4d] },
+            Step::Release { address: 0x2_0460_fff0, payload: 0x54, by: "SET_REPORT_SEMAPHORE" },
+        ]
+    );
+    // The arrays of macros and of their data alternate.
+    let names = [0x37fc, 0x3800, 0x3804, 0x3808, 0x380c].map(|at| method_name(0xcbc0, at).unwrap());
+    let of = [
+        ("SET_MME_SHADOW_SCRATCH", Some(255)),
+        ("CALL_MME_MACRO", Some(0)),
+        ("CALL_MME_DATA", Some(0)),
+        ("CALL_MME_MACRO", Some(1)),
+        ("CALL_MME_DATA", Some(1)),
+    ];
+    assert_eq!(names, of);
 }
 
 /// Any words are taken.

@@ -67,6 +67,7 @@ pub use footer::{end_lines, end_notes, important_notes};
 pub use json::{Json, end_line};
 pub use json_schema::{json_lines_page, json_schema};
 pub use kernel::{KernelLines, KernelStyle, kernel_call};
+pub use submission::submitted;
 pub use leaks::Leaks;
 pub use messages_page::messages_page;
 pub use notes::{limit_lines, notes};

@@ -3,7 +3,8 @@
 
 use crate::call::{Action, KernelCall};
 use crate::decode::Decoder;
-use cutap_rm::{Call, Kind, Moment, Name, Node, Subject, Target, Value};
+use crate::formats::without_ids;
+use cutap_rm::{Call, Form, Kind, Moment, Name, Node, Subject, Target, Value};
 use std::collections::{BTreeMap, HashMap};
 
 /// A call in the common form.
@@ -43,9 +44,13 @@ impl<'a> Normalizer<'a> {
                 }
                 return Some(Normal { key: key(&decoded, &ioctl.path), fields });
             }
-            Action::Open { path, flags } => {
-                put("flags", format!("{flags:#x}"));
-                format!("open {path}")
+            // A stream and a descriptor of a file are one: ptrace sees no difference.
+            Action::Open { path, flags, stream } => {
+                match stream.is_empty() {
+                    true => put("flags", format!("{flags:#x}")),
+                    false => put("mode", stream.clone()),
+                }
+                format!("open {}", without_ids(path))
             }
             Action::Mmap { path, length, protection, flags, .. } => {
                 put("length", format!("{length:#x}"));
@@ -127,6 +132,13 @@ impl<'a> Normalizer<'a> {
                 Kind::Address | Kind::Fd | Kind::Pid | Kind::Status => {}
                 _ => put(number),
             },
+            Value::Numbers { bytes, form: Form::U32 } if matches!(node.kind, Kind::Client | Kind::Object) => {
+                let words = bytes.at(Moment::After).as_chunks::<4>().0;
+                let used = words.iter().rposition(|word| *word != [0; 4]).map_or(0, |at| at + 1);
+                let names: Vec<String> =
+                    words.iter().take(used).map(|word| self.handle(u32::from_le_bytes(*word).into())).collect();
+                fields.insert(path.to_owned(), names.join(", "));
+            }
             Value::Numbers { bytes, .. } | Value::Bytes(bytes) | Value::Union { bytes, .. } => {
                 let end = |bytes: &[u8]| bytes.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
                 let (before, after) = (bytes.at(Moment::Before), bytes.at(Moment::After));

@@ -3,7 +3,7 @@
 //! after an ioctl (lines `| 00000  1b 00 ...`) is taken as its argument.
 
 use super::strace_line::{Line, Prefix, number, parse};
-use super::{argument_size, is_of_driver};
+use super::{argument_size, is_of_driver, is_of_system};
 use crate::call::{Action, Head, Ioctl, KernelCall, Run};
 use cutap_rm::Device;
 use std::collections::HashMap;
@@ -98,7 +98,7 @@ impl Reader {
                     self.files.insert(fd, path.clone());
                 }
                 let flags = symbols(argument(at + 1), &[]).unwrap_or(0);
-                is_of_driver(&path).then_some(Action::Open { path, flags })
+                is_of_system(&path).then_some(Action::Open { path, flags, stream: String::new() })
             }
             "close" => {
                 let (fd, path) = self.file(argument(0)).ok_or("a descriptor that is no number")?;

@@ -29,17 +29,19 @@ pub struct Decode {
 impl Decode {
     pub fn run(self) -> Result<()> {
         let run = input::read_all(&self.file)?;
-        let select = self.select.select();
+        let select = self.select.select()?;
         let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
         say(&decoder.description());
         let threads = run.calls.iter().any(|call| (call.pid, call.tid) != (0, 0));
         let mut text = Text::new(&decoder, Style { threads, parents: true, ..self.style.style() });
         let mut out = BufWriter::new(std::io::stdout().lock());
+        let mut shown = 0_usize;
         let mut write = || {
             if self.json.json {
                 cutap_kernel::json::write_head(&run.head, &mut out)?;
             }
             for call in run.calls.iter().filter(|call| select.matches(call, &decoder)) {
+                shown += 1;
                 match self.json.json {
                     true => writeln!(out, "{}", show::json::line(call, &decoder))?,
                     false => out.write_all(text.line(call).as_bytes())?,
@@ -48,6 +50,9 @@ impl Decode {
             out.flush()
         };
         written(write())?;
+        if shown == 0 {
+            say("no call matches --command, --class, --object and --status");
+        }
         for line in footer(&run).lines() {
             say(line);
         }

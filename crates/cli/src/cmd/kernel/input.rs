@@ -3,7 +3,7 @@
 use super::own;
 use cutap_collect::{Result, filter};
 use cutap_kernel::{Action, Head, Run, formats};
-use cutap_report::kernel_call;
+use cutap_report::{kernel_call, submitted};
 use cutap_trace::{Event, EventReader, ReaderOptions};
 use std::fs::File;
 use std::io::Read;
@@ -29,6 +29,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Run> {
                 driver = driver.take().or_else(|| exit.call.pieces().driver);
                 run.calls.push(call);
             }
+            run.submitted.extend(submitted(exit));
         }
     })?;
     run.head = Head { driver, source: Some("preload".into()), ..Head::default() };

@@ -49,6 +49,9 @@ impl Maps {
                 if !has_mmap {
                     say("there is no mmap among the calls: cutap record -e kernel PROG keeps it");
                 }
+                if objects.submitted.is_empty() {
+                    say("which memory has pushbuffers is not known: cutap record -e kernel,submit PROG keeps it");
+                }
                 print(&maps::text(&objects))
             }
         }

@@ -233,7 +233,9 @@ impl Census {
         self.nodes.iter().for_each(|node| put(node));
         put("[files]");
         if self.from_inside {
-            put("# opened by CUDA's libraries; cutap kernel trace --ptrace --json also has those that the program opens");
+            put(
+                "# opened by CUDA's libraries; cutap kernel trace --ptrace --json also has those that the program opens",
+            );
         }
         self.files.iter().for_each(|file| put(file));
         match (self.has_opens, self.files.is_empty()) {

@@ -37,9 +37,7 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
             value: text(exit.value.as_deref()),
             reader: pieces.caller.as_deref().unwrap_or_default().to_owned(),
         },
-        "openat" | "openat64" => {
-            open(text(call.inputs().get(1)), word(2))
-        }
+        "openat" | "openat64" => open(text(call.inputs().get(1)), word(2)),
         "fopen" | "fopen64" => Action::Open {
             path: text(call.inputs().first()).unwrap_or_default(),
             flags: 0,

@@ -1,13 +1,14 @@
 //! `cutap kernel decode`: decodes a log of kernel calls.
 
 use super::args::{DriverArgs, SelectArgs, StyleArgs};
-use super::{input, own};
+use super::input::{self, Input};
+use super::own;
 use crate::args::JsonArgs;
 use crate::stdout::written;
 use cutap_collect::{Result, say};
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::show;
-use cutap_kernel::show::text::{Style, Text, footer};
+use cutap_kernel::show::text::{Style, Text};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -28,8 +29,8 @@ pub struct Decode {
 
 impl Decode {
     pub fn run(self) -> Result<()> {
-        let run = input::read_all(&self.file)?;
         let select = self.select.select()?;
+        let Input { run, whole } = input::read(&self.file, None)?;
         let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
         say(&decoder.description());
         let threads = run.calls.iter().any(|call| (call.pid, call.tid) != (0, 0));
@@ -53,9 +54,6 @@ impl Decode {
         if shown == 0 {
             say("no call matches --command, --class, --object and --status");
         }
-        for line in footer(&run).lines() {
-            say(line);
-        }
-        Ok(())
+        whole
     }
 }

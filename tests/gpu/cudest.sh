@@ -1,10 +1,11 @@
 #!/bin/bash
 # Runs cudest on a real GPU: results, measurements beside libcuda, faults last. DIR has the programs `hopper` and `vecadd`
 # of crates/cudest/examples, the files of its tests/cubins, and cudest_libcuda.c. Usage: cudest.sh DIR [PART...]
-# Parts: bench check attributes user uvm cooperative code random keep processes minute faults. `minute` runs alone.
+# Parts: bench check attributes user uvm cooperative code random keep inline processes minute faults. `minute` runs
+# alone.
 cd "$1" || exit 1
 shift
-parts=" ${*:-bench check attributes user uvm cooperative code random keep processes minute faults} "
+parts=" ${*:-bench check attributes user uvm cooperative code random keep inline processes minute faults} "
 chmod +x hopper vecadd
 run_() { timeout -k 2 "$1" ./hopper "${@:2}" 2>&1 | cut -c1-1500; }
 test_() { run_ "$1" kernels.cubin "${@:2}"; }
@@ -84,6 +85,28 @@ if has keep; then
   for t in chain random=10000 copies events gate; do test_ 10 $t@keep; done
   test_ 10 gate
   for round in $(seq 15); do echo "two processes:"; test_ 10 random=3000@keep & test_ 10 random=3000@keep & wait -n; wait -n; done
+fi
+if has inline; then
+  # Who writes launch descriptors: the CPU, or methods in system memory (@inline) or video memory (@near). An option whose
+  # kernels fail is left out.
+  usable=("")
+  for option in @inline @near; do
+    answer=$(test_ 10 kernels$option)
+    echo "$answer"
+    if [[ $answer == ok* ]]; then usable+=("$option"); else xids; fi
+  done
+  for round in 1 2; do
+    for t in launch streams random=10000 chain copies; do for o in "${usable[@]}"; do test_ 20 $t$o; done; done
+    for t in launch streams; do for o in "${usable[@]}"; do test_ 20 $t@keep$o; done; done
+    for t in launch streams; do for o in "${usable[@]}"; do test_ 20 $t@idle$o; done; done
+    for o in "${usable[@]}"; do test_ 20 mode$o; done
+  done
+  for o in "${usable[@]:1}"; do
+    for t in shapes globals large local events lanes matmul cooperative launch@uvm random=3000@uvm; do test_ 20 $t$o; done
+    echo "two processes:"
+    test_ 10 random=3000$o & test_ 10 random=3000$o & wait -n; wait -n
+  done
+  xids
 fi
 if has processes; then
   for round in 1 2 3; do echo "two processes:"; test_ 10 random=3000 & test_ 10 random=3000 & wait -n; wait -n; done

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -72,7 +73,7 @@ def workloads(built):
             print(f"skipped: {name} (no module {package})")
     if importlib.util.find_spec("torch"):
         found.append(("nccl", [sys.executable, "-c", NCCL], True))
-        found.append(("torch_profiler", [sys.executable, os.path.join(PROGRAMS, "torch_profiler.py")], False))
+        found.append(("torch_profiler", [sys.executable, os.path.join(PROGRAMS, "torch_profiler.py")], True))
     if shutil.which("nvidia-smi"):
         found.append(("nvidia_smi", ["nvidia-smi", "-L"], True))
     return found
@@ -102,13 +103,14 @@ def tally(lines):
 
 
 def counters(prefix):
+    """The counts of hidden_counter.c: entries of calls, a pointer, and a name of 32 bytes."""
     counts = collections.Counter()
-    for file in glob.glob(prefix + ".*"):
-        pid = file.rsplit(".", 1)[1]
-        with open(file, encoding="utf-8") as lines:
-            for line in lines:
-                name, calls = line.split()
-                counts[f"{pid} {name}"] += int(calls)
+    for path in glob.glob(prefix + ".*"):
+        pid = path.rsplit(".", 1)[1]
+        with open(path, "rb") as file:
+            for calls, _, name in struct.iter_unpack("<QQ32s", file.read()):
+                if calls:
+                    counts[f"{pid} {name.rstrip(bytes(1)).decode()}"] += calls
     return counts
 
 

@@ -2,10 +2,13 @@
  * HIDDEN_TABLES (a file of UUIDs, one a line) as soon as it is loaded, and replaces each function in them in place by a thunk of its
  * own. Under cutap the functions are cutap's slots by then, so both count the same calls in one run.
  *
- * At the end it writes "21318c60[51] 2" lines to HIDDEN_COUNTS.PID. Tables a094798c and d4082055, and those of profilers, are not to
- * be in the file. cc -O1 -shared -fPIC hidden_counter.c -o hidden_counter.so -ldl */
+ * The file HIDDEN_COUNTS.PID is the memory of the counts: entries of `struct slot`. So it has the calls of destructors that run after
+ * this library's. Tables a094798c and d4082055, and those of profilers, are not to be in the list.
+ * cc -O1 -shared -fPIC hidden_counter.c -o hidden_counter.so -ldl */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +17,7 @@
 #include <unistd.h>
 
 #define THUNKS 4096
-static struct { uint64_t calls; void *real; char name[32]; } slots[THUNKS];
+static struct slot { uint64_t calls; void *real; char name[32]; } slots[THUNKS] __attribute__((aligned(4096)));
 static int used;
 static unsigned char *code;
 
@@ -40,12 +43,32 @@ static int parse(const char *text, unsigned char *uuid) {
     return n == 32;
 }
 
+/* Puts the file of this process under `slots`; in a child, its counts begin at 0. */
+static void map_file(void) {
+    static struct slot before[THUNKS];
+    const char *name = getenv("HIDDEN_COUNTS");
+    char path[4096];
+    if (!name) return;
+    snprintf(path, sizeof path, "%s.%d", name, getpid());
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    memcpy(before, slots, sizeof slots);
+    if (file < 0 || ftruncate(file, sizeof slots) ||
+        mmap(slots, sizeof slots, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+        perror("hidden_counter");
+        _exit(99);
+    }
+    close(file);
+    for (int n = 0; n < used; n++) slots[n] = before[n], slots[n].calls = 0;
+}
+
 __attribute__((constructor)) static void replace(void) {
     const char *list = getenv("HIDDEN_TABLES");
     FILE *file = list ? fopen(list, "r") : NULL;
     void *driver = file ? dlopen("libcuda.so.1", RTLD_NOW) : NULL;
     int (*ask)(void ***, const void *) = driver ? (int (*)(void ***, const void *))dlsym(driver, "cuGetExportTable") : NULL;
     if (!ask) return;
+    map_file();
+    pthread_atfork(NULL, NULL, map_file);
     code = mmap(NULL, THUNKS * 32, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char line[128];
     while (fgets(line, sizeof line, file)) {
@@ -72,17 +95,4 @@ __attribute__((constructor)) static void replace(void) {
     }
     fclose(file);
     mprotect(code, THUNKS * 32, PROT_READ | PROT_EXEC);
-}
-
-/* Calls in destructors of libraries that were loaded earlier come later: exit handlers run first, so this is the last of all. */
-__attribute__((destructor)) static void report(void) {
-    const char *name = getenv("HIDDEN_COUNTS");
-    char path[4096];
-    if (!name || !code) return;
-    snprintf(path, sizeof path, "%s.%d", name, getpid());
-    FILE *file = fopen(path, "w");
-    if (!file) return;
-    for (int n = 0; n < used; n++)
-        if (slots[n].calls) fprintf(file, "%s %lu\n", slots[n].name, (unsigned long)slots[n].calls);
-    fclose(file);
 }

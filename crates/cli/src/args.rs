@@ -224,6 +224,11 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
     parsed.and_then(|n| Duration::try_from_secs_f64(n).ok()).ok_or_else(|| "give seconds, such as 2 or 0.5".to_owned())
 }
 
+/// A number of rows or levels.
+pub fn number(text: &str) -> std::result::Result<usize, String> {
+    text.parse().map_err(|_| "give a number, such as 10".to_owned())
+}
+
 /// A part of the program's run, in the words of Nsight Systems.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CaptureRange {

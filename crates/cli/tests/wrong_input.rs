@@ -298,6 +298,27 @@ fn stacks_that_cannot_be_kept() {
     refused(&counted, 125, &["--stack is of no use with -c and -C"]);
 }
 
+/// A count has no arguments, times, errors or callers: a filter that needs them would choose all calls, or none.
+#[test]
+fn counts_of_calls_that_a_name_does_not_choose() {
+    for filter in ["cudaMemcpy[count>=1KiB]", ">=1ms", "libcublas:hidden", "pid:7"] {
+        let run = cutap(&["trace", "-C", "-e", filter, "--", "/bin/true"]).output().unwrap();
+        refused(&run, 125, &[&format!("cannot choose calls by {filter}; use -c")]);
+    }
+    let run = cutap(&["trace", "-C", "-Z", "--", "/bin/true"]).output().unwrap();
+    refused(&run, 125, &["cannot choose calls by error"]);
+}
+
+#[test]
+fn numbers_of_rows() {
+    for flag in ["--top", "--depth"] {
+        let run = cutap(&["report", flag, "x", "none.cutap"]).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(125), "{said}");
+        assert!(said.contains(&format!("'x' for '{flag} <N>': give a number, such as 10")), "{said}");
+    }
+}
+
 /// What is named with -o is emptied: never the program or a file that it is given, nor one that another cutap is
 /// writing.
 #[test]

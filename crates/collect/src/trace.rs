@@ -93,6 +93,13 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     if options.stacks.is_some() && (options.form.counts || options.form.summary) {
         return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
     }
+    if options.form.counts && filter.asks_calls() {
+        return Err(Error::own(format!(
+            "-C counts each function without arguments, times, errors and callers, so it cannot choose calls by {}; \
+             use -c, or a filter of names, layers and libraries",
+            filter.text()
+        )));
+    }
     let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::kept)?;
     let started = std::iter::once(&program.path).chain(&program.interpreters).chain(&hooks.0);
     let mut used: Vec<&OsStr> = started.map(|path| path.as_os_str()).collect();

@@ -13,6 +13,7 @@ use crate::lane::{Generation, Lane, Lanes, LocalMemory, MOST_WAITS, Operation, O
 use crate::link::Link;
 use crate::pool::{Owner, Pool};
 use crate::reserve::Windows;
+use crate::slots::Placement;
 use crate::space::{Mode, Space};
 use crate::wait::Backoff;
 use std::any::Any;
@@ -30,6 +31,8 @@ const TIMELINE_BYTES: u64 = 64;
 pub struct Options {
     /// How kernels of one stream are kept in order.
     pub order: Order,
+    /// Who writes launch descriptors.
+    pub placement: Placement,
     /// Ask for boost clocks, with the first work that lasts.
     pub boost: bool,
     /// Copies from this size on use an engine for copies alone.
@@ -46,6 +49,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             order: Order::default(),
+            placement: Placement::default(),
             boost: true,
             copy_engine_from: 1 << 18,
             copy_kernel_from: 1 << 20,

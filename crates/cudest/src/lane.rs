@@ -3,38 +3,18 @@
 //! A kernel of more than four seconds ends with Xid 109 when another process wants the GPU. Preemption between
 //! instructions (control `0x20801210`) did not help. libcuda also installs a trap handler, which is missing here.
 
-use crate::allocation::{Allocation, Place, Request};
-use crate::channel::{Channel, Doorbell, Group, RING_BYTES, store_fence};
+use crate::channel::{Channel, Doorbell, Group, store_fence};
 use crate::chip::Classes;
 use crate::encode::bank;
-use crate::encode::methods::{Lines, Methods, Release, WORDS, ring_entry};
+use crate::encode::methods::{Lines, Methods, Release, ring_entry};
 use crate::encode::qmd::Qmd;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fault::Asked;
 use crate::fence::Timeline;
 use crate::link::Link;
+use crate::slots::{LARGE_BANKS, Placement, SLOTS, Slots};
 use crate::space::Space;
-use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard};
-
-/// Operations in flight.
-const SLOTS: u64 = 512;
-/// A slot's part of the pushbuffer, of the descriptors, and of the constants.
-const PUSH_BYTES: usize = WORDS * 4;
-const QMD_BYTES: usize = 512;
-const BANK_BYTES: usize = 1024;
-/// Constant banks for large parameters.
-const LARGE_BANKS: usize = 16;
-const LARGE_BANK_BYTES: usize = 0x8400;
-
-/// A copy of the timeline's word that kernels write, for the channel itself.
-const NEAR: usize = RING_BYTES - 0x1000;
-
-const PUSH: usize = RING_BYTES;
-const QMDS: usize = PUSH + SLOTS as usize * PUSH_BYTES;
-const BANKS: usize = QMDS + SLOTS as usize * QMD_BYTES;
-const LARGE: usize = BANKS + SLOTS as usize * BANK_BYTES;
-const TOTAL: usize = LARGE + LARGE_BANKS * LARGE_BANK_BYTES;
 
 /// Other timelines that one operation waits for.
 pub(crate) const MOST_WAITS: usize = 8;
@@ -111,6 +91,8 @@ pub enum Order {
 #[derive(Debug)]
 struct State {
     channel: Channel,
+    /// Of the operation that is being submitted.
+    methods: Methods,
     /// Whether the copy class is bound.
     copies: bool,
     last: Engine,
@@ -127,21 +109,14 @@ pub(crate) struct Lane {
     /// The channel and its compute object.
     pub asked: Asked,
     state: Mutex<State>,
-    address: u64,
-    host: NonNull<u8>,
+    slots: Slots,
     classes: Classes,
     windows: (u64, u64),
     copies_only: bool,
     order: Order,
     yields: bool,
     link: Arc<Link>,
-    _memory: Allocation,
 }
-
-// SAFETY: `host` is memory that the lane owns; stores to it are made with the lane's state locked.
-unsafe impl Send for Lane {}
-// SAFETY: as above.
-unsafe impl Sync for Lane {}
 
 /// What a lane is made of.
 pub(crate) struct Parts<'a> {
@@ -154,26 +129,19 @@ pub(crate) struct Parts<'a> {
     pub windows: (u64, u64),
     pub copies_only: bool,
     pub order: Order,
+    pub placement: Placement,
     pub yields: bool,
 }
 
 impl Lane {
     pub fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { space, group, classes, notifier, timeline, windows, copies_only, order, yields } = parts;
-        let request = Request { place: Place::Video, size: TOTAL as u64, visible: true, unified: false };
-        let memory = Allocation::new(space, request)?;
-        if memory.address.checked_add(memory.size).is_none_or(|end| end >> 40 != 0) {
-            return Err(Error::Unsupported("a ring above 40 address bits"));
-        }
-        if let Some(host) = memory.host {
-            // SAFETY: the word is inside the new memory.
-            unsafe { host.add(NEAR).cast::<u32>().write_volatile(0) };
-        }
-        let channel = Channel::new(space, group, classes, &memory, notifier, copies_only)?;
-        let host = memory.host.ok_or(Error::Unsupported("a ring that the CPU cannot write"))?;
+        let Parts { space, group, classes, notifier, timeline, windows, copies_only, order, placement, yields } = parts;
+        let slots = Slots::new(space, if copies_only { Placement::Mapped } else { placement })?;
+        let channel = Channel::new(space, group, classes, slots.ring(), notifier, copies_only)?;
         let asked = (channel.handle, channel.compute);
         let state = State {
             channel,
+            methods: Methods::new(),
             copies: false,
             last: Engine::Host,
             seen: Generation::default(),
@@ -184,15 +152,13 @@ impl Lane {
             timeline,
             asked,
             state: Mutex::new(state),
-            address: memory.address,
-            host,
+            slots,
             classes,
             windows,
             copies_only,
             order,
             yields,
             link: Arc::clone(&space.link),
-            _memory: memory,
         })
     }
 
@@ -203,21 +169,6 @@ impl Lane {
 
     pub fn stop(&self, link: &Link) {
         self.lock().channel.stop(link);
-    }
-
-    /// Copies bytes into the lane's memory.
-    #[inline]
-    fn write(&self, at: usize, bytes: &[u8]) {
-        debug_assert!(at + bytes.len() <= TOTAL);
-        // SAFETY: the offsets of slots are below TOTAL, and a slot's length is checked where its bytes are made.
-        unsafe { self.host.as_ptr().add(at).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    }
-
-    #[inline]
-    fn write_words(&self, at: usize, words: &[u32]) {
-        // SAFETY: any initialized words are bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words)) };
-        self.write(at, bytes);
     }
 
     /// Runs an operation after all earlier ones of this lane and after `waits`: address and payload of other timelines,
@@ -231,18 +182,23 @@ impl Lane {
         room: &dyn Fn(u64) -> Result<()>,
     ) -> Result<u64> {
         let mut state = self.lock();
+        let state = &mut *state;
         let value = self.timeline.submitted() + 1;
         // A kernel writes its near word after the timeline, and its descriptor is read until then.
         // The operation after it has ended later.
         if value >= SLOTS && !self.timeline.reached(value + 1 - SLOTS) {
             room(value + 1 - SLOTS)?;
         }
-        let slot = (value % SLOTS) as usize;
         let release = Release { address: self.timeline.address, payload: value as u32 };
-        let mut methods = Methods::new();
+        state.methods.clear();
         if value == 1 && !self.copies_only {
-            methods.set_up_compute(self.classes.compute, self.windows.0, self.windows.1);
+            state.methods.set_up_compute(self.classes.compute, self.windows.0, self.windows.1);
         }
+        // Before all waits: nothing uses the slot, and kernels before this one may still run.
+        if let Operation::Launch(launch) = operation {
+            self.write_launch(state, launch, value, release, room)?;
+        }
+        let methods = &mut state.methods;
         for (address, payload) in waits {
             methods.acquire(*address, *payload, self.yields);
         }
@@ -266,12 +222,23 @@ impl Lane {
                 // Between kernels the word in video memory is nearer. It may be there before the timeline in system
                 // memory: another engine that released the timeline then would be overwritten, and the lane stop.
                 let near = state.last == Engine::Compute && engine == Engine::Compute;
-                let address = if near { self.address + NEAR as u64 } else { self.timeline.address };
+                let address = if near { self.slots.near() } else { self.timeline.address };
                 methods.acquire(address, (value - 1) as u32, self.yields);
             }
         }
         match operation {
-            Operation::Launch(launch) => self.launch(&mut state, launch, value, slot, release, &mut methods, room)?,
+            Operation::Launch(launch) => {
+                if let Some(local) = launch.needs.local.filter(|_| state.seen.local != launch.needs.local) {
+                    methods.wait_for_idle();
+                    methods.set_local_memory(local.pool, local.bytes_per_tpc, local.tpcs);
+                    state.seen.local = Some(local);
+                }
+                if state.seen.code != launch.needs.code {
+                    methods.invalidate_shader_caches();
+                    state.seen.code = launch.needs.code;
+                }
+                methods.launch(self.slots.descriptor(value), self.slots.is_inline());
+            }
             Operation::Copy { to, from, lines } => methods.copy(*to, *from, *lines, Some(release)),
             Operation::Fill { to, value, width, lines } => methods.fill(*to, *value, *width, *lines, Some(release)),
             Operation::Stamp { at } => {
@@ -281,39 +248,26 @@ impl Lane {
             Operation::Nothing => methods.release(release),
         }
         let words = methods.words();
-        let at = PUSH + slot * PUSH_BYTES;
-        self.write_words(at, words);
+        let at = self.slots.write_methods(value, words);
         store_fence();
         self.timeline.advance(value);
         state.last = engine;
-        state.channel.submit(ring_entry(self.address + at as u64, words.len()), doorbell);
+        state.channel.submit(ring_entry(at, words.len()), doorbell);
         Ok(value)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn launch(
+    /// Constants and descriptor of a launch. What carries them is the lane's placement.
+    fn write_launch(
         &self,
         state: &mut State,
         launch: &Launch<'_>,
         value: u64,
-        slot: usize,
         release: Release,
-        methods: &mut Methods,
         room: &dyn Fn(u64) -> Result<()>,
     ) -> Result<()> {
-        if let Some(local) = launch.needs.local.filter(|_| state.seen.local != launch.needs.local) {
-            methods.wait_for_idle();
-            methods.set_local_memory(local.pool, local.bytes_per_tpc, local.tpcs);
-            state.seen.local = Some(local);
-        }
-        if state.seen.code != launch.needs.code {
-            methods.invalidate_shader_caches();
-            state.seen.code = launch.needs.code;
-        }
+        let header = launch.header.get(..launch.parameters_at.min(bank::HEADER)).unwrap_or_default();
         let length = launch.parameters_at + launch.parameters.len();
-        let at = if length <= BANK_BYTES {
-            BANKS + slot * BANK_BYTES
-        } else if length <= LARGE_BANK_BYTES {
+        let large = if Slots::needs_large_bank(length)? {
             let bank = state.next_large % LARGE_BANKS;
             state.next_large += 1;
             if let Some(user) = state.large.get_mut(bank) {
@@ -322,21 +276,17 @@ impl Lane {
                 }
                 *user = value;
             }
-            LARGE + bank * LARGE_BANK_BYTES
+            Some(bank)
         } else {
-            return Err(Error::Range(format!("constant bank 0 would have {length} bytes")));
+            None
         };
-        let header = launch.header.get(..launch.parameters_at.min(bank::HEADER)).unwrap_or_default();
-        self.write(at, header);
-        self.write(at + launch.parameters_at, launch.parameters);
+        let address = self.slots.write_bank(&mut state.methods, value, large, header, launch.parameters);
         let mut qmd = launch.qmd.clone();
-        qmd.set_bank(0, self.address + at as u64, length);
+        qmd.set_bank(0, address, length);
         // The timeline is first: an operation after the near word may release it, and it must not go back.
         qmd.set_release(0, release.address, release.payload);
-        qmd.set_release(1, self.address + NEAR as u64, release.payload);
-        let at = QMDS + slot * QMD_BYTES;
-        self.write_words(at, qmd.words());
-        methods.launch(self.address + at as u64);
+        qmd.set_release(1, self.slots.near(), release.payload);
+        self.slots.write_descriptor(&mut state.methods, value, &qmd);
         Ok(())
     }
 }
@@ -357,5 +307,3 @@ impl Lanes {
         self.compute.iter().chain(&self.own).chain(self.copy.iter().flatten())
     }
 }
-
-const _: () = assert!(TOTAL <= 2 << 20 && QMDS.is_multiple_of(256) && BANKS.is_multiple_of(256));

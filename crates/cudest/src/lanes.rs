@@ -78,6 +78,7 @@ impl Shared {
             windows: (self.windows.shared, self.windows.local),
             copies_only,
             order: self.options.order,
+            placement: self.options.placement,
             yields: self.options.yield_on_wait,
         };
         Lane::new(parts).map(Arc::new)

@@ -1,7 +1,7 @@
 //! `cutap report`: adds up the calls of a run directory or a recording. It answers one question at a time; without a
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
-use crate::args::{FilterArgs, InputArgs, JsonArgs};
+use crate::args::{FilterArgs, InputArgs, JsonArgs, number};
 use crate::input::{readable, say_counted, say_notes, whole};
 use crate::pager::Pager;
 use crate::progress::Progress;
@@ -30,10 +30,10 @@ pub struct Report {
     #[arg(long, value_name = "COLUMN", value_parser = PossibleValuesParser::new(Rows::words()))]
     sort: Option<String>,
     /// Only the first N rows; in a tree the first N below each call
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     top: Option<usize>,
     /// Only N levels of a tree
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     depth: Option<usize>,
     /// Also the start-up calls of --slowest: of cuInit, contexts, look-ups
     #[arg(short, long)]

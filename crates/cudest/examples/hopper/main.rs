@@ -8,7 +8,7 @@ mod lanes;
 mod memory;
 mod requests;
 
-use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Mode, Module, Options, Order, Stream};
+use cutap_cudest::{Context, Error, Gpu, Kernel, Memory, Mode, Module, Options, Order, Placement, Stream};
 use std::time::Instant;
 
 /// A context with the test kernels.
@@ -69,7 +69,7 @@ impl Random {
 }
 
 /// A test by its name: `NAME[=NUMBER][@OPTION...]`. Options: `uvm` (mode B), `idle` (order by idle), `keep` (channels
-/// that wait do not yield).
+/// that wait do not yield), `inline` and `near` (methods in system or video memory carry launch descriptors).
 fn run(name: &str, cubin: &[u8]) -> Answer {
     let mut words = name.split('@');
     let (name, argument) = words.next().map_or((name, ""), |name| name.split_once('=').unwrap_or((name, "")));
@@ -79,6 +79,8 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         match word {
             "uvm" => options.mode = Some(Mode::Uvm),
             "idle" => options.order = Order::Idle,
+            "inline" => options.placement = Placement::Inline,
+            "near" => options.placement = Placement::InlineVideo,
             "keep" => options.yield_on_wait = false,
             _ => return Err(format!("no option {word}").into()),
         }

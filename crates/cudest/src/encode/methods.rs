@@ -1,7 +1,7 @@
 //! Methods: what a channel is asked to do. A header word names a subchannel, a first method and a count; values follow.
 
-/// Room of one operation in a lane's pushbuffer.
-pub(crate) const WORDS: usize = 256;
+/// Most words of one operation: a launch whose descriptor and constants are in them.
+pub(crate) const WORDS: usize = 512;
 
 /// The subchannel of compute objects and of copy objects, as libcuda binds them. Host methods work on each.
 const HOST: u32 = 0;
@@ -46,6 +46,10 @@ impl Methods {
 
     pub fn words(&self) -> &[u32] {
         self.words.get(..self.length).unwrap_or_default()
+    }
+
+    pub fn clear(&mut self) {
+        self.length = 0;
     }
 
     /// A header for increasing methods, and its values. Callers stay below [`WORDS`]; what is beyond is dropped.
@@ -113,11 +117,39 @@ impl Methods {
         self.put(COMPUTE, 0x0110, &[0]);
     }
 
-    /// Starts the grid of a descriptor, whose address is a multiple of 256 below 2^40.
-    pub fn launch(&mut self, descriptor: u64) {
+    /// Writes bytes into memory, before any launch that follows. It waits for no kernel. Methods, flags and order are
+    /// libcuda's.
+    pub fn inline(&mut self, to: u64, bytes: &[u8]) {
+        const PITCH: u32 = 1;
+        const NO_SYSTEM_BARRIER: u32 = 1 << 6;
+        const SAME_METHOD: u32 = 3 << 29;
+        let count = bytes.len().div_ceil(4);
+        if count == 0 {
+            return;
+        }
+        self.put(COMPUTE, 0x188, &[high(to), to as u32]);
+        self.put(COMPUTE, 0x180, &[bytes.len() as u32, 1]);
+        self.put(COMPUTE, 0x1b0, &[PITCH | NO_SYSTEM_BARRIER]);
+        self.word(SAME_METHOD | (count as u32) << 16 | COMPUTE << 13 | 0x1b4 >> 2);
+        debug_assert!(self.length + count <= WORDS, "an operation of too many methods");
+        if let Some(into) = self.words.get_mut(self.length..self.length + count) {
+            let (whole, rest) = bytes.as_chunks::<4>();
+            into.iter_mut().zip(whole).for_each(|(word, four)| *word = u32::from_le_bytes(*four));
+            if let Some(last) = into.get_mut(whole.len()) {
+                *last = rest.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+            }
+            self.length += count;
+        }
+    }
+
+    /// Starts the grid of a descriptor, whose address is a multiple of 256 below 2^40. After [`inline`](Self::inline)
+    /// the action is libcuda's; both ran on an H200.
+    pub fn launch(&mut self, descriptor: u64, is_inline: bool) {
         const INVALIDATE_COPY_SCHEDULE: u32 = 3;
+        const INVALIDATE_PREFETCH_COPY_SCHEDULE: u32 = 10;
+        let action = if is_inline { INVALIDATE_PREFETCH_COPY_SCHEDULE } else { INVALIDATE_COPY_SCHEDULE };
         self.put(COMPUTE, 0x02b4, &[(descriptor >> 8) as u32]);
-        self.put(COMPUTE, 0x02c0, &[INVALIDATE_COPY_SCHEDULE]);
+        self.put(COMPUTE, 0x02c0, &[action]);
     }
 
     /// Copies lines of bytes. With `end`, reports when all bytes have arrived.
@@ -186,7 +218,7 @@ mod tests {
             words(|m| m.set_up_compute(0xcbc0, 0x7fc4_0000_0000, 0x7fc3_2100_0000)),
             [0x2001_2000, 0xcbc0, 0x2001_20a6, 0, 0x2002_20a8, 0x7fc4, 0, 0x2002_21ec, 0x7fc3, 0x2100_0000]
         );
-        assert_eq!(words(|m| m.launch(0x2_04e1_0000)), [0x2001_20ad, 0x0204_e100, 0x2001_20b0, 3]);
+        assert_eq!(words(|m| m.launch(0x2_04e1_0000, false)), [0x2001_20ad, 0x0204_e100, 0x2001_20b0, 3]);
         let fill = words(|m| m.fill(0x2_0462_0000, 0, 4, ONE_LINE, None));
         assert_eq!(
             fill,
@@ -209,6 +241,36 @@ mod tests {
         let copy = words(|m| m.copy(0x1_0000_1000, 0x2_0000_2000, ONE_LINE, end));
         assert_eq!(copy.last(), Some(&0x18e));
         assert_eq!(copy.get(..5), Some(&[0x2004_8100, 2, 0x2000, 1, 0x1000][..]));
+    }
+
+    /// Words that libcuda 580.159.04 sent on an H200: parameters of vecadd, then the start of a descriptor. Its whole
+    /// launch, two descriptors of which are not sent here, had 390 words.
+    #[test]
+    fn inline_as_libcuda() {
+        let parameters = [0x0fe0_0000_u32, 0x7fc3, 0x0fe4_0000, 0x7fc3, 0x0fe8_0000, 0x7fc3, 0x0001_0000];
+        let bytes: Vec<u8> = parameters.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let found = words(|m| {
+            m.inline(0x7fc3_1628_0210, &bytes);
+            m.launch(0x2_04e1_0000, true);
+        });
+        let before = [0x2002_2062, 0x7fc3, 0x1628_0210, 0x2002_2060, 0x1c, 1, 0x2001_206c, 0x41, 0x6007_206d];
+        let after = [0x2001_20ad, 0x0204_e100, 0x2001_20b0, 0xa];
+        assert_eq!(found, [&before[..], &parameters, &after].concat());
+        let whole = words(|m| {
+            for (to, length) in [(0x7fc3_1628_0000, 0x210), (0x7fc3_1628_0210, 0x1c), (0x2_04e1_0000, 0x180)] {
+                m.inline(to, &vec![0; length]);
+            }
+            m.launch(0x2_04e1_0000, true);
+            m.inline(0x2_04e0_c000, &[0; 0x180]);
+            m.inline(0x2_0463_7f3c, &[0; 4]);
+            m.launch(0x2_04e0_c000, true);
+            m.put(COMPUTE, 0x1b00, &[2, 0x0460_fff0, 0x43, 4]);
+        });
+        assert_eq!(whole.len(), 390);
+        // A format string of libcuda's: the length counts bytes, and the last word is padded.
+        let odd = words(|m| m.inline(0x1000, &[1, 2, 3, 4, 5]));
+        assert_eq!(odd.get(3..), Some(&[0x2002_2060, 5, 1, 0x2001_206c, 0x41, 0x6002_206d, 0x0403_0201, 5][..]));
+        assert!(words(|m| m.inline(0x1000, &[])).is_empty());
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The bytes that a GPU reads: methods of a pushbuffer, launch descriptors, the driver's part of
 //! constant bank 0. No I/O and no state, so golden bytes test all of it.
-//! Not tried: descriptors by inline-to-memory, as libcuda sends them; dependent descriptors for order.
 
 pub(crate) mod bank;
 pub(crate) mod format;

@@ -46,6 +46,8 @@ pub struct State {
     late: VecDeque<(u64, u32)>,
     /// Workspace and barrier of each cooperative launch that ran.
     pub cooperative: Vec<(u64, u32)>,
+    /// Descriptors that methods have written.
+    pub inline: usize,
     uvm: uvm::Uvm,
     /// Address spaces that RM does not own.
     external: HashSet<u32>,

@@ -2,7 +2,9 @@
 
 use crate::model::{Model, Running};
 use cutap_cudest::sys::Kernel as _;
-use cutap_cudest::{Context, Error, Fill, Gpu, Kernel, Memory, Mode, Options, Order, Rectangle, Shape, Stream};
+use cutap_cudest::{
+    Context, Error, Fill, Gpu, Kernel, Memory, Mode, Options, Order, Placement, Rectangle, Shape, Stream,
+};
 use std::sync::Arc;
 
 pub const CUBIN: &[u8] = include_bytes!("../cubins/kernels-12.9-sm_90.cubin");
@@ -57,7 +59,8 @@ fn first_result_with_few_ioctls() {
     assert_eq!(model.left(), (0, 0), "objects and descriptors");
 }
 
-fn random_work(options: Options, launches: u32) {
+/// How many descriptors were in methods.
+fn random_work(options: Options, launches: u32) -> usize {
     const WORDS: u32 = 16;
     let (context, model, _running) = context(options);
     let kernel = context.load(CUBIN).unwrap().kernel("step").unwrap();
@@ -97,6 +100,7 @@ fn random_work(options: Options, launches: u32) {
     assert_eq!(context.mode(), options.mode.unwrap_or(Mode::Rm));
     drop((kernel, streams, arrays, context));
     assert_eq!(model.left(), (0, 0), "objects and descriptors");
+    model.state.lock().unwrap().inline
 }
 
 #[test]
@@ -220,6 +224,23 @@ fn cooperative_launches() {
 #[test]
 fn order_by_idle() {
     random_work(Options { order: Order::Idle, ..Options::default() }, 3000);
+}
+
+/// Methods carry descriptors and constants. A descriptor in use is never written.
+#[test]
+fn placements() {
+    for (placement, order) in [
+        (Placement::Inline, Order::Acquire),
+        (Placement::Inline, Order::Idle),
+        (Placement::InlineVideo, Order::Acquire),
+        (Placement::Mapped, Order::Acquire),
+    ] {
+        let inline = random_work(Options { placement, order, ..Options::default() }, 3000);
+        // About a fifth of the work is fills.
+        let expected = if placement == Placement::Mapped { 0..1 } else { 2000..3000 };
+        assert!(expected.contains(&inline), "{placement:?}: {inline} descriptors in methods");
+    }
+    random_work(Options { placement: Placement::Inline, mode: Some(Mode::Uvm), ..Options::default() }, 1000);
 }
 
 #[test]

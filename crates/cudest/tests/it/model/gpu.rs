@@ -49,8 +49,13 @@ impl State {
             channel.words.extend((0..length).map(|n| self.read(address + n * 4)));
         }
         let header = channel.words[0];
-        assert_eq!(header >> 29, 1, "a header of increasing methods");
         let (count, subchannel, method) = (header >> 16 & 0x1fff, header >> 13 & 7, (header & 0x1fff) << 2);
+        if header >> 29 == 3 {
+            self.inline(channel, count as usize, (subchannel, method));
+            channel.words.drain(..=count as usize);
+            return true;
+        }
+        assert_eq!(header >> 29, 1, "a header of increasing methods");
         for n in 0..count {
             channel.registers.insert(subchannel << 16 | (method + 4 * n), channel.words[1 + n as usize]);
         }
@@ -59,6 +64,28 @@ impl State {
         }
         channel.words.drain(..=count as usize);
         true
+    }
+
+    /// Data of one method: the words go to memory that no kernel of the channel uses.
+    fn inline(&mut self, channel: &Channel, count: usize, method: (u32, u32)) {
+        let get = |method: u32| channel.registers[&(1 << 16 | method)];
+        let (to, bytes) = (u64::from(get(0x188)) << 32 | u64::from(get(0x18c)), get(0x180));
+        assert_eq!((method, get(0x184), get(0x1b0)), ((1, 0x1b4), 1, 0x41), "one line, as libcuda writes");
+        assert_eq!(bytes.div_ceil(4) as usize, count, "a word for each four bytes");
+        for descriptor in &channel.running {
+            for (start, length) in [(*descriptor, 384), (self.bank(*descriptor), 1024)] {
+                assert!(to >= start + length || to + u64::from(bytes) <= start, "{to:#x} is in use");
+            }
+        }
+        for (at, word) in (to..).step_by(4).zip(channel.words.range(1..=count)) {
+            self.write(at, *word);
+        }
+        self.inline += usize::from(bytes == 384);
+    }
+
+    /// Constant bank 0 of a descriptor.
+    fn bank(&self, descriptor: u64) -> u64 {
+        (u64::from(self.read(descriptor + 192)) | u64::from(self.read(descriptor + 196) & 0x7ffff) << 32) << 6
     }
 
     fn trigger(&mut self, channel: &mut Channel, subchannel: u32, method: u32) -> bool {
@@ -109,8 +136,7 @@ impl State {
     }
 
     fn run_kernel(&mut self, descriptor: u64) {
-        let bank =
-            (u64::from(self.read(descriptor + 192)) | u64::from(self.read(descriptor + 196) & 0x7ffff) << 32) << 6;
+        let bank = self.bank(descriptor);
         let workspace = u64::from(self.read(bank + 0x44)) << 32 | u64::from(self.read(bank + 0x48));
         if workspace != 0 {
             let barrier = self.read(workspace + 4);

@@ -26,7 +26,7 @@ pub struct Count {
 /// The counts of one or several runs.
 #[derive(Debug, Clone, Default)]
 pub struct Census {
-    /// By kind (`escape`, `control`, `class`, `uvm`, `modeset`) and number: the name.
+    /// By kind (`escape`, `control`, `class`, `older class`, `uvm`, `modeset`) and number: the name.
     pub rows: BTreeMap<(&'static str, u32), (String, Count)>,
     /// Numbers that no table explains, with how often each was sent.
     pub unknown: BTreeMap<(&'static str, u32), u64>,
@@ -98,7 +98,9 @@ impl Census {
             Subject::Class(number, class) => {
                 let gsp = class.is_some_and(|c| c.goes_to_gsp());
                 let privilege = class.map_or("", |c| privilege(c.privilege()));
-                self.count("class", number, class.map_or("", |c| c.name()), failed, ns, gsp, privilege);
+                // Of nvproxy's list of classes only those of NV_ESC_RM_ALLOC are meant.
+                let kind = if call.name == "NV_ESC_RM_ALLOC" { "class" } else { "older class" };
+                self.count(kind, number, class.map_or("", |c| c.name()), failed, ns, gsp, privilege);
             }
             Subject::None => {}
         }
@@ -145,6 +147,7 @@ impl Census {
             ("escape", "escapes"),
             ("control", "RM controls"),
             ("class", "classes"),
+            ("older class", "classes of older escapes, such as NV_ESC_RM_ALLOC_MEMORY"),
             ("uvm", "UVM commands"),
             ("modeset", "modeset commands"),
             ("other", "requests of other nodes"),

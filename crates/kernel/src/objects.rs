@@ -181,9 +181,9 @@ impl Objects {
             }
             "NV_ESC_RM_ALLOC_MEMORY" => {
                 let key = Key { pid, client: handle("hRoot"), handle: handle("hObjectNew") };
-                let class = handle("hClass");
-                let size = number("limit").checked_add(1);
-                self.add(key, handle("hObjectParent"), (class, ""), place, made_in, size, Vec::new());
+                let Subject::Class(class, known) = decoded.subject else { return };
+                let (name, size) = (known.map_or("", |c| c.name()), number("limit").checked_add(1));
+                self.add(key, handle("hObjectParent"), (class, name), place, made_in, size, Vec::new());
             }
             "NV_ESC_RM_DUP_OBJECT" => {
                 let (from, source) = (handle("hClientSrc"), handle("hObjectSrc"));

@@ -94,7 +94,7 @@ impl Decoder<'_> {
         control.and_then(|c| c.params())
     }
 
-    fn class(&mut self, number: u32) -> Option<Record> {
+    pub(crate) fn class(&mut self, number: u32) -> Option<Record> {
         let class = self.tables.class(number);
         self.subject = Subject::Class(number, class);
         if class.is_none() {

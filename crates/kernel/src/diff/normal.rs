@@ -77,15 +77,7 @@ impl<'a> Normalizer<'a> {
         let class = match call.subject {
             Subject::Class(_, Some(class)) => class.name().to_owned(),
             Subject::Class(number, None) => format!("class {number:#06x}"),
-            // RM_ALLOC_MEMORY has its class beside the handle.
-            _ => match number("params.hClass").and_then(|c| u32::try_from(c).ok()) {
-                Some(class) => self
-                    .decoder
-                    .tables
-                    .class(class)
-                    .map_or_else(|| format!("class {class:#06x}"), |c| c.name().to_owned()),
-                None => return,
-            },
+            _ => return,
         };
         if let Some(handle) = number("hObjectNew").or_else(|| number("params.hObjectNew")).filter(|h| *h != 0) {
             let name = self.count(&class);

@@ -114,7 +114,10 @@ pub fn of_process(pid: u32) -> Result<String> {
         Error::new(match error.kind() {
             std::io::ErrorKind::NotFound => format!("there is no process {pid}; give the number of one that runs"),
             std::io::ErrorKind::PermissionDenied => {
-                format!("process {pid} belongs to another user; run cutap kernel maps as that user, or as root")
+                format!(
+                    "process {pid} may not be read: it belongs to another user, or this one lacks CAP_SYS_PTRACE; run \
+                     cutap kernel maps as its user, or as root"
+                )
             }
             _ => format!("cannot read {file}: {error}; give the number of a process that runs"),
         })

@@ -236,9 +236,7 @@ impl Census {
         self.nodes.iter().for_each(|node| put(node));
         put("[files]");
         if self.from_inside {
-            put(
-                "# opened by CUDA's libraries; cutap kernel trace --ptrace --json also has those that the program opens",
-            );
+            put("# opened by CUDA's libraries; cutap kernel trace --ptrace --json has all files of the program");
         }
         self.files.iter().for_each(|file| put(file));
         match (self.has_opens, self.files.is_empty()) {

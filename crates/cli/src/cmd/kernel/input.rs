@@ -26,7 +26,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Input> {
         return read_recording(path, wanted);
     }
     let run = formats::read_file(path).map_err(own)?;
-    footer(&run).lines().for_each(|line| say(line));
+    footer(&run).lines().for_each(say);
     Ok(Input { run, whole: Ok(()) })
 }
 

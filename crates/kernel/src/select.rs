@@ -42,8 +42,9 @@ impl Select {
     }
 }
 
-/// Whether a word is this name, or its number.
-pub(crate) fn is(word: &str, name: &str, number: u32) -> bool {
+/// Whether a word is this name (`*` allowed), its end behind an underscore, or its number.
+#[must_use]
+pub fn is(word: &str, name: &str, number: u32) -> bool {
     if let Some(asked) = crate::hex::number(word) {
         return asked == u64::from(number);
     }

@@ -7,6 +7,9 @@ use cutap_rm::{Call, Device, Fit, Fragments, Request, Selection, Tables};
 /// The release that is taken where the run and the machine do not say one.
 const USUAL: &str = "580.159.04";
 
+/// The release that is taken for logs of libcudest's shim.
+const OF_SHIM: &str = "256.35";
+
 /// Decodes the requests of one run.
 #[derive(Debug, Clone)]
 pub struct Decoder {
@@ -22,6 +25,7 @@ pub struct Decoder {
 enum Origin {
     Given,
     Recorded,
+    Shim,
     Running,
     Guessed,
 }
@@ -36,7 +40,9 @@ impl Decoder {
         let running = || running_driver().map(|version| (version, Origin::Running));
         let given = given.map(|version| (version.to_owned(), Origin::Given));
         let recorded = run.head.driver.clone().map(|version| (version, Origin::Recorded));
-        let found = given.or(recorded).or_else(running);
+        let of_shim = run.head.source.as_deref() == Some("shim");
+        let shim = of_shim.then(|| (OF_SHIM.to_owned(), Origin::Shim));
+        let found = given.or(recorded).or(shim).or_else(running);
         let (driver, origin) = found.unwrap_or_else(|| (USUAL.to_owned(), Origin::Guessed));
         let Some(Selection { tables, fit }) = Tables::select(&driver) else {
             let driver = cutap_printable::printable(&driver).into_owned();
@@ -53,6 +59,7 @@ impl Decoder {
         let origin = match self.origin {
             Origin::Given => "given by --driver",
             Origin::Recorded => "recorded",
+            Origin::Shim => "assumed: libcudest's shim is of 2010",
             Origin::Running => "this machine's",
             Origin::Guessed => "assumed: the input has none, and --driver was not given",
         };

@@ -33,7 +33,7 @@ fn two_releases() {
     let json = tables::json(old, new, &all);
     assert_eq!(json.lines().count(), all.len() + 1);
     assert_eq!(tables::differences(new, new, None), []);
-    assert!(release("999").unwrap_err().0.contains("give one of 535."));
+    assert!(release("999").unwrap_err().0.contains("give one of 256.35, 535."));
 }
 
 #[test]

@@ -46,6 +46,10 @@ enum List {
 /// Branch and further numbers of a version.
 type Version = [u32; 3];
 
+/// Older drivers have the interface of 2010: other layouts, and other numbers of statuses. No source says in which
+/// release it changed; traces of 2014 have the old one.
+const FIRST_OPEN: Version = [340, 0, 0];
+
 impl Tables {
     /// The tables for the driver of this version, such as `580.159.04`: those of the release, else of the nearest of
     /// its branch, else of the nearest branch. None where the text is no version.
@@ -58,7 +62,9 @@ impl Tables {
             let differ = |at: usize| own.get(at).copied().unwrap_or(0).abs_diff(wanted.get(at).copied().unwrap_or(0));
             (differ(0), differ(1), differ(2))
         };
-        let tables = Self::all().min_by_key(distance)?;
+        let is_of_2010 = |version: Version| version < FIRST_OPEN;
+        let same_age = |t: &Self| is_of_2010(parse(t.release()).unwrap_or_default()) == is_of_2010(wanted);
+        let tables = Self::all().filter(same_age).min_by_key(distance)?;
         let fit = match distance(&tables) {
             (0, 0, 0) => Fit::Exact,
             (0, ..) => Fit::SameBranch,

@@ -212,8 +212,27 @@ fn tables_of_two_branches() {
     let (said, text) = decode(&["--driver", "580.142"], &old);
     assert!(said.contains("driver 580.142 (given by --driver); the tables are exact"), "{said}");
     assert!(text.contains("[56 bytes were sent, the table has 64]"), "{text}");
-    let (said, _) = decode(&["--driver", "195.36"], &old);
+    let (said, _) = decode(&["--driver", "390.157"], &old);
     assert!(said.contains("no tables of its branch, those of 535.288.01 are used, much may differ"), "{said}");
+}
+
+/// Logs of libcudest's shim have the interface of 2010.
+#[test]
+fn a_log_of_2010() {
+    let log = sources().join("../../fuzz/corpus/kernel_log/shim");
+    for (words, said) in [
+        (&[][..], "driver 256.35 (assumed: libcudest's shim is of 2010); the tables are exact"),
+        (&["--driver", "195.36.24"], "no tables of its branch, those of 256.35 are used, much may differ"),
+    ] {
+        let done = finish(Command::new(cutap()).args(["kernel", "decode"]).args(words).arg(&log));
+        assert!(done.stderr.contains(said), "{}", done.stderr);
+        let name = "NV_ESC_RM_CONTROL NV2080_CTRL_CMD_GPU_GET_NAME_STRING {";
+        assert!(
+            done.stdout.contains(name) && done.stdout.contains("NVRM_STATUS_MTHD_CLASS_MISMATCH"),
+            "{}",
+            done.stdout
+        );
+    }
 }
 
 #[test]
@@ -233,7 +252,7 @@ fn bad_input() {
     assert!(say(&["trace", "--ptrace", "--driver", "new", "--", "true"]).contains("new is no driver version"));
     assert!(say(&["decode", "/nonexistent/log"]).contains("check the name"));
     assert!(say(&["decode", "/etc/hostname"]).contains("it has no kernel call"));
-    assert!(say(&["diff", "570", "1"]).contains("is no driver release with tables; give one of 535."));
+    assert!(say(&["diff", "570", "1"]).contains("is no driver release with tables; give one of 256.35, 535."));
     assert!(say(&["diff", "570", "/etc/hostname"]).contains("give two of the same kind"));
     assert!(say(&["where", "/etc/hostname"]).contains("is no ELF file"));
     let traced = finish(Command::new(cutap()).args(["kernel", "trace", "--ptrace", "--driver", "999.1", "--", "true"]));

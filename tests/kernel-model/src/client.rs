@@ -2,6 +2,7 @@
 //! the proof on
 //! an H200 (mode A: page tables of RM, no UVM).
 
+use crate::memory::Memory;
 use crate::recorder::Recorder;
 use cutap_rm::{Params, escape_request};
 

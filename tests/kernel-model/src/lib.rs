@@ -10,11 +10,14 @@
 //! [`client`] is a program that makes a scheduled channel by 17 requests.
 
 pub mod client;
+mod gpu;
 mod memory;
 mod model;
 mod objects;
+mod recorded;
 mod recorder;
 
-pub use memory::Memory;
-pub use model::Model;
+pub use memory::{Memory, Pieces};
+pub use model::{Model, Note};
+pub use recorded::Answers;
 pub use recorder::Recorder;

@@ -1,8 +1,13 @@
 //! What the driver answers. Statuses are those that an H200 gave (`proof/cudest/README.md` of the research).
 
+use crate::gpu::{Channel, Gpu};
 use crate::memory::Memory;
 use crate::objects::{Object, Objects};
-use cutap_rm::{Params, Tables, escape_of};
+use crate::recorded::{Answer, Answers, Handles, Match, Question, translated, word};
+use cutap_rm::{Device, Params, Tables, escape_of};
+use std::collections::VecDeque;
+
+mod controls;
 
 const EBADF: i64 = -9;
 const EFAULT: i64 = -14;
@@ -18,7 +23,6 @@ const NOT_SUPPORTED: u64 = 0x56;
 
 /// Of the one GPU.
 const GPU_ID: u64 = 6;
-const TOKEN: u64 = 4;
 /// GPU addresses that the driver chooses.
 const FIRST_GPU_ADDRESS: u64 = 0x1_2000_0000;
 /// Addresses of mappings.
@@ -40,6 +44,30 @@ pub struct Model {
     files: Vec<Option<Node>>,
     gpu_addresses: u64,
     mappings: u64,
+    answers: Option<Answers>,
+    notes: Vec<Note>,
+    gpu: Gpu,
+}
+
+/// A request for which the model had no exact answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The request by name and number.
+    pub request: String,
+    /// What the model did.
+    pub done: String,
+    /// Whether it refused the request.
+    pub refused: bool,
+}
+
+/// The handles of one client.
+struct Own<'a>(&'a Objects, u32);
+
+impl Handles for Own<'_> {
+    fn class(&self, handle: u32) -> Option<u32> {
+        let client = self.0.get(handle, handle);
+        self.0.get(self.1, handle).or(client).map(|object| object.class)
+    }
 }
 
 impl Model {
@@ -47,7 +75,46 @@ impl Model {
     pub fn new(tables: Tables) -> Self {
         // Standard input, output and error.
         let files = vec![Some(Node::default()); 3];
-        Self { tables, objects: Objects::default(), files, gpu_addresses: FIRST_GPU_ADDRESS, mappings: FIRST_MAPPING }
+        Self {
+            tables,
+            objects: Objects::default(),
+            files,
+            gpu_addresses: FIRST_GPU_ADDRESS,
+            mappings: FIRST_MAPPING,
+            answers: None,
+            notes: Vec::new(),
+            gpu: Gpu::default(),
+        }
+    }
+
+    /// With the recorded answers too: enough for a real libcuda.
+    pub fn with_answers(tables: Tables, answers: Answers) -> Self {
+        Self { answers: Some(answers), ..Self::new(tables) }
+    }
+
+    /// The requests since the last call that had no exact answer.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Whether there is a channel, which `run` serves.
+    pub fn has_channels(&self) -> bool {
+        !self.gpu.channels.is_empty()
+    }
+
+    /// Runs what channels have, apart from kernels. Whether anything was done.
+    pub fn run(&mut self, memory: &mut dyn Memory) -> bool {
+        let before = self.gpu.launches;
+        let done = self.gpu.run(memory);
+        for _ in before..self.gpu.launches {
+            self.note("launch of a kernel".to_owned(), "it ends immediately, and computes nothing".to_owned(), true);
+        }
+        done
+    }
+
+    /// The bytes of the mapping that `MAP_MEMORY` prepared for a descriptor.
+    pub fn prepared(&self, fd: i32) -> Option<u64> {
+        self.node(fd)?.prepared.map(|(_, _, size)| size)
     }
 
     /// How many objects there are.
@@ -71,9 +138,14 @@ impl Model {
             return ENODEV;
         }
         let free = self.files.iter().position(Option::is_none).unwrap_or(self.files.len());
-        self.files.resize(self.files.len().max(free + 1), None);
-        self.files[free] = Some(Node { path: path.to_owned(), prepared: None });
+        self.open_as(free, path);
         free as i64
+    }
+
+    /// Opens a node as this descriptor.
+    pub fn open_as(&mut self, fd: usize, path: &str) {
+        self.files.resize(self.files.len().max(fd + 1), None);
+        self.files[fd] = Some(Node { path: path.to_owned(), prepared: None });
     }
 
     /// 0, or an error.
@@ -100,11 +172,15 @@ impl Model {
     }
 
     /// A request whose argument is at an address.
-    pub fn ioctl(&mut self, fd: i32, request: u32, argument: u64, memory: &mut Memory) -> i64 {
+    pub fn ioctl(&mut self, fd: i32, request: u32, argument: u64, memory: &mut dyn Memory) -> i64 {
         let Some(path) = self.node(fd).map(|node| node.path.clone()) else { return EBADF };
+        let device = Device::of_path(&path).unwrap_or(Device::Other);
+        if matches!(device, Device::Uvm | Device::UvmTools) {
+            return self.uvm(device, request, argument, memory);
+        }
         let (number, size) = escape_of(request);
         let Some(bytes) = memory.read(argument, size) else { return EFAULT };
-        let is_control = path == "/dev/nvidiactl";
+        let is_control = device == Device::Control;
         let params = |name: &str| {
             let mut params = Params::new(self.tables, name).ok()?;
             (params.bytes().len() == size).then(|| params.bytes_mut().copy_from_slice(&bytes))?;
@@ -112,22 +188,121 @@ impl Model {
         };
         // A struct of another size than the driver's is refused before anything is read.
         let answer = match number {
-            0xc8 if is_control && size % 72 == 0 => return self.cards(size, argument, memory),
             0x29 => params("NVOS00_PARAMETERS").map(|p| self.free(p)),
             0x2a => params("NVOS54_PARAMETERS").map(|p| self.control(p, memory)),
-            0x2b => params("NVOS64_PARAMETERS").map(|p| self.alloc(p, memory)),
+            // Both structs are accepted.
+            0x2b => match (params("NVOS64_PARAMETERS"), params("NVOS21_PARAMETERS")) {
+                (Some(p), _) => Some(self.alloc(p, memory)),
+                (None, Some(old)) => Params::new(self.tables, "NVOS64_PARAMETERS").ok().map(|new| {
+                    let made = self.alloc(translated(&old, new.record()), memory);
+                    translated(&made, old.record())
+                }),
+                _ => None,
+            },
             0x4e if is_control => params("nv_ioctl_nvos33_parameters_with_fd").map(|p| self.map(p)),
             0x57 => params("NVOS46_PARAMETERS").map(|p| self.map_dma(p)),
-            _ => None,
+            0xc8 if is_control && size % 72 == 0 && self.answers.is_none() => {
+                return self.cards(size, argument, memory);
+            }
+            _ => {
+                let name = self.tables.escape(number).map_or("escape", |escape| escape.name());
+                let name = format!("{name} {number:#x} with {size} bytes");
+                return match self.recorded(Question::Escape(number, size), &bytes, 0, memory, name) {
+                    Some(answer) if memory.write(argument, &answer.bytes) => {
+                        self.made_by_escape(number, &answer.bytes);
+                        0
+                    }
+                    Some(_) => EFAULT,
+                    None => EINVAL,
+                };
+            }
         };
         match answer {
             Some(answer) if memory.write(argument, answer.bytes()) => 0,
+            Some(_) => EFAULT,
+            None => {
+                let name = self.tables.escape(number).map_or("escape", |escape| escape.name());
+                self.note(format!("{name} {number:#x} with {size} bytes"), "no such struct, EINVAL".to_owned(), true);
+                EINVAL
+            }
+        }
+    }
+
+    /// Objects that replayed requests make: `ALLOC_MEMORY` and `DUP_OBJECT`.
+    fn made_by_escape(&mut self, number: u32, bytes: &[u8]) {
+        let (client, parent, handle) = (word(bytes, 0), word(bytes, 4), word(bytes, 8));
+        let class = match number {
+            0x27 => word(bytes, 12),
+            0x34 => match self.objects.get(word(bytes, 12), word(bytes, 16)) {
+                Some(source) => source.class,
+                None => return,
+            },
+            _ => return,
+        };
+        self.objects.add(client, handle, Object { parent, class, ..Object::default() });
+    }
+
+    fn uvm(&mut self, device: Device, request: u32, argument: u64, memory: &mut dyn Memory) -> i64 {
+        let name = self.tables.uvm(request).map_or("UVM", |uvm| uvm.name());
+        let name = format!("{name} {request:#x}");
+        let Some(size) = self.tables.argument_size(device, request) else {
+            self.note(name, "no such request, EINVAL".to_owned(), true);
+            return EINVAL;
+        };
+        let Some(bytes) = memory.read(argument, size) else { return EFAULT };
+        match self.recorded(Question::Uvm(request), &bytes, 0, memory, name) {
+            Some(answer) if memory.write(argument, &answer.bytes) => {
+                self.mapped_by_uvm(request, &bytes);
+                0
+            }
             Some(_) => EFAULT,
             None => EINVAL,
         }
     }
 
-    fn cards(&self, size: usize, argument: u64, memory: &mut Memory) -> i64 {
+    /// Where a memory object is for the GPU.
+    fn mapped_by_uvm(&mut self, request: u32, bytes: &[u8]) {
+        const MAP_EXTERNAL_ALLOCATION: u32 = 0x21;
+        let record = self.tables.uvm(request).and_then(|uvm| uvm.params());
+        let Some(mut p) = record.filter(|_| request == MAP_EXTERNAL_ALLOCATION).map(Params::of) else { return };
+        p.bytes_mut().copy_from_slice(bytes);
+        let place = (get(&p, "base"), get(&p, "offset"));
+        self.gpu.mapped.insert((number(&p, "hClient"), number(&p, "hMemory")), place);
+    }
+
+    fn note(&mut self, request: String, done: String, refused: bool) {
+        if self.answers.is_some() {
+            self.notes.push(Note { request, done, refused });
+        }
+    }
+
+    /// The recorded answer, with what it wrote behind pointers.
+    fn recorded(
+        &mut self,
+        question: Question,
+        bytes: &[u8],
+        client: u32,
+        memory: &mut dyn Memory,
+        name: String,
+    ) -> Option<Answer> {
+        let answers = self.answers.as_ref()?;
+        let read = |at: u64, len: usize| memory.read(at, len);
+        let found = answers.find(question, bytes, &Own(&self.objects, client), &read);
+        match found.as_ref().map(|answer| answer.fits) {
+            Some(Match::Exact) => {}
+            Some(Match::Near(bytes)) => {
+                self.note(name, format!("the recorded request differs in {bytes} bytes"), false);
+            }
+            Some(Match::NoIndex(index)) => self.note(name, format!("no recorded list has index {index:#x}"), false),
+            None => self.note(name, "no recorded answer".to_owned(), true),
+        }
+        for (at, bytes) in found.iter().flat_map(|answer| &answer.memory) {
+            memory.write(*at, bytes);
+        }
+        found
+    }
+
+    fn cards(&self, size: usize, argument: u64, memory: &mut dyn Memory) -> i64 {
         let Ok(mut card) = Params::new(self.tables, "nv_ioctl_card_info_t") else { return EINVAL };
         for (field, value) in
             [("valid", 1), ("gpu_id", GPU_ID), ("reg_size", 0x100_0000), ("pci_info.vendor_id", 0x10de)]
@@ -140,17 +315,25 @@ impl Model {
     }
 
     fn free(&mut self, mut p: Params) -> Params {
-        let done = self.objects.free(number(&p, "hRoot"), number(&p, "hObjectOld"));
-        set(&mut p, "status", if done { OK } else { OBJECT_NOT_FOUND });
+        // To free what is not there succeeds, as long as there is the client.
+        let client = number(&p, "hRoot");
+        let known = self.objects.get(client, client).is_some();
+        let handle = number(&p, "hObjectOld");
+        self.objects.free(client, handle);
+        self.gpu.channels.retain(|(of, channel), _| *of != client || (*channel != handle && handle != client));
+        set(&mut p, "status", if known { OK } else { OBJECT_NOT_FOUND });
         p
     }
 
-    fn alloc(&mut self, mut p: Params, memory: &mut Memory) -> Params {
+    fn alloc(&mut self, mut p: Params, memory: &mut dyn Memory) -> Params {
         let (client, parent) = (number(&p, "hRoot"), number(&p, "hObjectParent"));
-        let (handle, class) = (number(&p, "hObjectNew"), number(&p, "hClass"));
+        let (mut handle, class) = (number(&p, "hObjectNew"), number(&p, "hClass"));
+        if handle == 0 && !matches!(class, 0 | 1 | 0x41) {
+            handle = self.objects.free_handle(client);
+            set(&mut p, "hObjectNew", handle.into());
+        }
         if matches!(class, 0 | 1 | 0x41) {
             let made = self.objects.client(handle);
-            set(&mut p, "hRoot", made.into());
             set(&mut p, "hObjectNew", made.into());
             set(&mut p, "hClass", 0x41);
             return p;
@@ -166,13 +349,32 @@ impl Model {
         let parent_class = self.objects.get(client, parent).map(|o| o.class);
         let status = match parent_class {
             None => OBJECT_NOT_FOUND,
-            Some(of) => self.may_be(class, of, given.as_ref()),
+            Some(of) => match self.may_be(class, of, given.as_ref()) {
+                NOT_SUPPORTED if self.answers.as_ref().is_some_and(|answers| answers.may_be(class, of)) => OK,
+                status => status,
+            },
         };
+        if status != OK {
+            let name = self.tables.class(class).map_or("class", |class| class.name());
+            let of = parent_class.unwrap_or_default();
+            self.note(format!("RM_ALLOC of {name} {class:#x} below {of:#x}"), format!("status {status:#x}"), true);
+        }
         let size = given.as_ref().filter(|_| matches!(class, 0x3e | 0x40 | 0x50a0)).map_or(0, |g| get(g, "size"));
         let status = match status {
             OK if !self.objects.add(client, handle, Object { parent, class, size, ..Object::default() }) => 0x23,
             status => status,
         };
+        if let (OK, Some(given), 0x6f) = (status, &given, class & 0xff) {
+            self.gpu.channels.insert((client, handle), channel(client, given));
+        }
+        if let (OK, Some(given)) = (status, &given) {
+            let question = Question::Class(class);
+            let bytes = given.bytes();
+            let find = |answers: &Answers| answers.find(question, bytes, &Own(&self.objects, client), &|_, _| None);
+            if let Some(answer) = self.answers.as_ref().and_then(find) {
+                memory.write(at, &answer.bytes);
+            }
+        }
         set(&mut p, "status", status);
         p
     }
@@ -191,7 +393,7 @@ impl Model {
         if !wanted.contains(&parent) {
             return INVALID_ARGUMENT;
         }
-        let gpu_is_open = self.files.iter().flatten().any(|node| node.path == "/dev/nvidia0");
+        let gpu_is_open = self.files.iter().flatten().any(|node| is_gpu(&node.path));
         match class {
             0x80 if !gpu_is_open => INSUFFICIENT_PERMISSIONS,
             0xc661 if field("bPriv") != 0 => INSUFFICIENT_PERMISSIONS,
@@ -203,62 +405,11 @@ impl Model {
         }
     }
 
-    fn control(&mut self, mut p: Params, memory: &mut Memory) -> Params {
-        let (client, object, command) = (number(&p, "hClient"), number(&p, "hObject"), number(&p, "cmd"));
-        let known = self.tables.control(command).filter(|c| c.is_registered());
-        let (at, sent) = (get(&p, "params"), get(&p, "paramsSize"));
-        let status = match (self.objects.get(client, object), known) {
-            (None, _) => INVALID_OBJECT_HANDLE,
-            (_, None) => NOT_SUPPORTED,
-            (_, Some(known)) if known.size() as u64 != sent => INVALID_ARGUMENT,
-            (_, Some(known)) => match known.params() {
-                Some(record) => {
-                    let mut params = Params::of(record);
-                    match memory.read(at, record.size()) {
-                        None => INVALID_ARGUMENT,
-                        Some(bytes) => {
-                            params.bytes_mut().copy_from_slice(&bytes);
-                            let status = self.answer(client, object, command, &mut params);
-                            memory.write(at, params.bytes());
-                            status
-                        }
-                    }
-                }
-                None => OK,
-            },
-        };
-        set(&mut p, "status", status);
-        p
-    }
-
-    fn answer(&mut self, client: u32, object: u32, command: u32, params: &mut Params) -> u64 {
-        match command {
-            // GPU_GET_ID_INFO_V2
-            0x205 if get(params, "gpuId") == GPU_ID => {
-                for (field, value) in [("gpuFlags", 0x41), ("boardId", GPU_ID), ("numaId", 0xffff_ffff)] {
-                    set(params, field, value);
-                }
-            }
-            // GET_WORK_SUBMIT_TOKEN
-            0xc36f_0108 => set(params, "workSubmitToken", TOKEN),
-            // GPFIFO_SCHEDULE
-            0xa06f_0103 => {
-                let enable = get(params, "bEnable") != 0;
-                match self.objects.get_mut(client, object).filter(|o| o.class == 0xc86f) {
-                    Some(channel) => channel.scheduled = enable,
-                    None => return INVALID_OBJECT_HANDLE,
-                }
-            }
-            _ => return NOT_SUPPORTED,
-        }
-        OK
-    }
-
     fn map(&mut self, mut p: Params) -> Params {
         let (client, handle) = (number(&p, "params.hClient"), number(&p, "params.hMemory"));
         let fd = number(&p, "fd").cast_signed();
         let found = self.objects.get(client, handle).map(|o| (o.class, o.size));
-        let on_gpu = self.path(fd) == "/dev/nvidia0";
+        let on_gpu = is_gpu(self.path(fd));
         let status = match found {
             None => INVALID_OBJECT_HANDLE,
             Some((0x3e, _)) if on_gpu => INVALID_ARGUMENT,
@@ -273,6 +424,12 @@ impl Model {
                 }
             }
         };
+        // The address and the flags that the driver writes are those of a recorded mapping.
+        let question = Question::Escape(0x4e, p.bytes().len());
+        let find = |answers: &Answers| answers.find(question, p.bytes(), &Own(&self.objects, client), &|_, _| None);
+        if let Some(answer) = self.answers.as_ref().and_then(find).filter(|_| status == OK) {
+            p.bytes_mut().copy_from_slice(&answer.bytes);
+        }
         set(&mut p, "params.status", status);
         p
     }
@@ -291,6 +448,23 @@ impl Model {
         set(&mut p, "status", status);
         p
     }
+}
+
+/// A channel with nothing to do.
+fn channel(client: u32, given: &Params) -> Channel {
+    Channel {
+        client,
+        userd: (number(given, "hUserdMemory[0]"), get(given, "userdOffset[0]")),
+        ring: get(given, "gpFifoOffset"),
+        entries: get(given, "gpFifoEntries"),
+        classes: [0; 8],
+        waiting: VecDeque::new(),
+        until: 0,
+    }
+}
+
+fn is_gpu(path: &str) -> bool {
+    Device::of_path(path) == Some(Device::Gpu)
 }
 
 fn get(p: &Params, field: &str) -> u64 {

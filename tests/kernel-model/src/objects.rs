@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 /// Clients are numbered from here.
 const FIRST_CLIENT: u32 = 0xc1d0_0001;
 
+/// Handles that the driver chooses are numbered from here.
+const FIRST_CHOSEN: u32 = 0xcaf0_0000;
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object {
     pub(crate) parent: u32,
@@ -38,6 +41,13 @@ impl Objects {
 
     pub(crate) fn get_mut(&mut self, client: u32, handle: u32) -> Option<&mut Object> {
         self.clients.get_mut(&client)?.get_mut(&handle)
+    }
+
+    /// A handle that the driver chooses.
+    pub(crate) fn free_handle(&self, client: u32) -> u32 {
+        let own = self.clients.get(&client).map_or(0, BTreeMap::len);
+        let free = |handle: &u32| self.get(client, *handle).is_none();
+        (FIRST_CHOSEN..).skip(own).find(free).expect("a free handle")
     }
 
     /// False: the handle is in use, or there is no such client.

@@ -1,6 +1,6 @@
 //! Makes the calls of a program on the model, and keeps each as cutap's capture would.
 
-use crate::memory::Memory;
+use crate::memory::{Memory, Pieces};
 use crate::model::Model;
 use cutap_kernel::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};
 use cutap_rm::{Tables, escape_of};
@@ -11,7 +11,7 @@ pub struct Recorder {
     /// The driver.
     pub model: Model,
     /// The memory of the process.
-    pub memory: Memory,
+    pub memory: Pieces,
     /// What it did.
     pub run: Run,
     /// The CUDA call in which it is.
@@ -24,7 +24,7 @@ impl Recorder {
     pub fn new(tables: Tables) -> Self {
         let head = Head { driver: Some(tables.release().to_owned()), source: Some("model".into()), ..Head::default() };
         let run = Run { head, ..Run::default() };
-        Self { model: Model::new(tables), memory: Memory::default(), run, inside: None, tables }
+        Self { model: Model::new(tables), memory: Pieces::default(), run, inside: None, tables }
     }
 
     fn keep(&mut self, action: Action, result: i64) -> i64 {
@@ -68,7 +68,7 @@ impl Recorder {
     pub fn ioctl(&mut self, fd: i32, request: u32, argument: &mut [u8], inside: &[(u64, usize)]) -> i64 {
         let path = self.model.path(fd).to_owned();
         let at = self.memory.place(argument);
-        let read = |memory: &Memory, (at, len): &(u64, usize)| memory.read(*at, *len).unwrap_or_default();
+        let read = |memory: &Pieces, (at, len): &(u64, usize)| memory.read(*at, *len).unwrap_or_default();
         let before: Vec<Vec<u8>> = inside.iter().map(|piece| read(&self.memory, piece)).collect();
         let result = self.model.ioctl(fd, request, at, &mut self.memory);
         let after = read(&self.memory, &(at, argument.len()));

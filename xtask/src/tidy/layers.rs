@@ -61,6 +61,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-import", &[]),
     ("xtask", &["cutap-registry", "cutap-import"]),
     ("cutap-kernel-model", &["cutap-kernel", "cutap-rm"]),
+    ("cutap-kernel-process", &["cutap-kernel-model", "cutap-rm"]),
     ("cutap-e2e", &["cutap-calls", "cutap-wire", "cutap-trace"]),
 ];
 

@@ -96,7 +96,10 @@ fn write_all(folder: &Path, releases: &[Release]) -> Result<()> {
     let complete = complete.with_context(|| format!("import a release of branch {} first", branch(COMPLETE)))?;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let stale = entry.path().join("numbers.toml").is_file() && releases.iter().all(|r| r.version != name);
+        // A release without these words is written by people.
+        let imported = std::fs::read_to_string(entry.path().join("numbers.toml"));
+        let imported = imported.is_ok_and(|text| text.contains(write::BY_IMPORT));
+        let stale = imported && releases.iter().all(|r| r.version != name);
         if stale {
             std::fs::remove_dir_all(entry.path()).with_context(|| entry.path().display().to_string())?;
         }

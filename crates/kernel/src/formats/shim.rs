@@ -1,9 +1,10 @@
 //! Reads logs of libcudest's shim (2010 to 2012). It prints each ioctl as `ioctl 2a, 32-byte param, fd 3`, then the
 //! argument as 32-bit words, four a row, then `RESULT: 0` and the words after the call. Rows have labels such as
 //! `0x0010`, and colours by escape sequences.
-//! The device is unknown, so requests are read as escapes. There are no tables of drivers that old.
+//! Of an RM control `GPU method 0x5c000002:20800110` and the words of its parameters follow, before and after.
+//! The device is unknown, so requests are read as escapes.
 
-use crate::call::{Action, Head, Ioctl, KernelCall, Run};
+use crate::call::{Action, Head, Ioctl, KernelCall, Piece, Run};
 use crate::hex;
 use cutap_rm::escape_request;
 
@@ -24,15 +25,18 @@ pub(super) fn read(text: &str) -> Run {
     let source = Some("shim".to_owned());
     let mut run = Run { head: Head { source, ..Head::default() }, ..Run::default() };
     // The bytes that the next words belong to.
-    let mut after = false;
+    let (mut after, mut inner) = (false, false);
     for (number, line) in text.lines().enumerate() {
         let line = plain(line);
         let words = if let Some((number, size, fd, rest)) = head(&line) {
             let request = u64::from(escape_request(number, size));
             let action = Action::Ioctl(Ioctl { fd, request, before: Some(Vec::new()), ..Ioctl::default() });
             run.calls.push(KernelCall::new(action));
-            after = false;
+            (after, inner) = (false, false);
             rest
+        } else if let Some(rest) = line.strip_prefix("GPU method 0x") {
+            inner = true;
+            rest.split_once('\t').map_or("", |(_, words)| words)
         } else if let Some(rest) = line.trim_start().strip_prefix("RESULT: ") {
             let rest = rest.trim_start();
             let end = rest.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -41,7 +45,7 @@ pub(super) fn read(text: &str) -> Run {
                 (Some(call), Ok(result)) => call.result = Some(result),
                 _ => run.skip(number + 1, "a result without an ioctl"),
             }
-            after = true;
+            (after, inner) = (true, false);
             words
         } else if line.starts_with("0x") {
             &line
@@ -49,9 +53,9 @@ pub(super) fn read(text: &str) -> Run {
             mapping(&line, &mut run);
             continue;
         };
-        if let Some(KernelCall { action: Action::Ioctl(ioctl), .. }) = run.calls.last_mut() {
-            let into = if after { ioctl.after.get_or_insert_default() } else { ioctl.before.get_or_insert_default() };
-            let size = cutap_rm::escape_of(u32::try_from(ioctl.request).unwrap_or(0)).1;
+        if let Some(KernelCall { action: Action::Ioctl(ioctl), .. }) = run.calls.last_mut()
+            && let Some((into, size)) = place(ioctl, after, inner)
+        {
             into.extend(self::words(words).flat_map(u32::to_le_bytes));
             into.truncate(size);
         }
@@ -63,6 +67,27 @@ pub(super) fn read(text: &str) -> Run {
         }
     }
     run
+}
+
+/// Where the next words go, and how many bytes there are at most.
+fn place(ioctl: &mut Ioctl, after: bool, inner: bool) -> Option<(&mut Vec<u8>, usize)> {
+    if !inner {
+        let size = cutap_rm::escape_of(u32::try_from(ioctl.request).unwrap_or(0)).1;
+        return match after {
+            true => Some((ioctl.after.get_or_insert_default(), size)),
+            false => Some((ioctl.before.get_or_insert_default(), size)),
+        };
+    }
+    // Address and size of a control's parameters.
+    let params = ioctl.before.as_ref()?.get(16..28)?;
+    let (address, size) = params.split_first_chunk::<8>()?;
+    let size = u32::from_le_bytes(size.try_into().ok()?) as usize;
+    if ioctl.memory.is_empty() {
+        let address = u64::from_le_bytes(*address);
+        ioctl.memory.push(Piece { address, before: Vec::new(), after: None });
+    }
+    let piece = ioctl.memory.first_mut()?;
+    Some((if after { piece.after.get_or_insert_default() } else { &mut piece.before }, size))
 }
 
 /// The words of a row; its label has fewer digits.
@@ -116,8 +141,28 @@ mod tests {
         let (before, after) = (ioctl.before.as_ref().unwrap(), ioctl.after.as_ref().unwrap());
         assert_eq!((before.len(), after.len(), after[28], ioctl.request), (32, 32, 0x29, 0xc020_462a));
         assert_eq!((&before[8..12], run.calls[1].result), (&[0x10, 1, 0x80, 0x20][..], Some(0)));
+        assert_eq!(ioctl.memory, []);
         let Action::Ioctl(failed) = &run.calls[2].action else { panic!() };
         assert_eq!((failed.after.as_ref(), run.calls[2].result), (None, Some(-1)));
         assert!(matches!(run.calls[0].action, Action::Mmap { length: 4096, protection: 3, flags: 1, .. }));
+    }
+
+    #[test]
+    fn parameters_of_a_control() {
+        let argument = "0xc1d00001 0x5c000002 0x20800110 0x00000000 \n\
+                        0x0010\t\t\t\t0x0000abcd 0x00000000 0x00000014 0x00000000 \n";
+        let method = "GPU method 0x5c000002:20800110\t";
+        let before = "0x00000000 0x00000000 0x00000000 0x00000000 \n0x0010\t\t\t\t0x00000000 \n";
+        let after = "0x00000000 0x54005854 0x00000058 0x00000000 \n0x0010\t\t\t\t0x00000007 \n";
+        let text = format!(
+            "ioctl 2a, 32-byte param, fd 3\t{argument}{method}{before}RESULT: 0\t\t\t{argument}{method}{after}\n"
+        );
+        let run = read(&text);
+        let Action::Ioctl(ioctl) = &run.calls[0].action else { panic!() };
+        assert_eq!((ioctl.before.as_ref().map(Vec::len), &ioctl.after), (Some(32), &ioctl.before));
+        let [piece] = &ioctl.memory[..] else { panic!("{:?}", ioctl.memory) };
+        let changed = piece.after.as_ref().unwrap();
+        assert_eq!((piece.address, piece.before.len(), changed.len()), (0xabcd, 20, 20));
+        assert_eq!((&changed[4..8], changed[16]), (&b"TX\0T"[..], 7));
     }
 }

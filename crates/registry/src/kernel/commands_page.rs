@@ -1,6 +1,7 @@
 //! `docs/reference/kernel-commands.md`: the requests to the kernel driver that cutap knows by name.
 
-use super::rows::{LISTS, Row, Tables};
+use super::is_of_2010;
+use super::rows::{LISTS, Own, Row, Tables};
 use crate::export_tables_page::wrapped;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,6 +13,13 @@ const START: &str = "\
 
 This page is for a reader of `cutap kernel` who looks up a number. Names and sizes are from NVIDIA's
 open kernel modules. The size is that of the newest release that has the command; `-` means unknown.
+For an escape with any number of entries it is the size of one.
+";
+
+const OLD: &str = "\
+Drivers 195.36, 256.35 and their neighbours, for logs of libcudest's shim. Numbers and sizes are
+from libcudest and envytools. A name that begins with `NVRM_` is from envytools. `cutap` takes this
+table for drivers before 340.
 ";
 
 const TITLES: [&str; 6] =
@@ -26,23 +34,44 @@ struct KnownCommand<'a> {
 
 pub(super) fn write(tables: &Tables) -> String {
     let mut page = START.to_owned();
-    let versions: Vec<&str> = tables.releases.iter().map(|release| release.version.as_str()).collect();
+    let (old, open): (Vec<&Own>, Vec<&Own>) = tables.releases.iter().partition(|own| is_of_2010(&own.version));
+    let versions: Vec<&str> = open.iter().map(|release| release.version.as_str()).collect();
     let _ = writeln!(page, "\n{}", wrapped(&format!("Releases: {}.", versions.join(", "))));
     for (section, (list, title)) in LISTS.iter().zip(TITLES).enumerate() {
-        let known = of_section(tables, section);
+        let known = of_section(tables, &open, section);
         let _ = write!(page, "\n## {title}\n\n{} {list}.\n\n| number | name | bytes | releases |\n", known.len());
         page.push_str("| --- | --- | ---: | --- |\n");
         for ((number, name), KnownCommand { row, first, last }) in &known {
-            let size = if row.size == 0 { "-".to_owned() } else { row.size.to_string() };
+            let size = bytes(tables, row);
             let _ = writeln!(page, "| {number:#x} | `{name}` | {size} | {} |", span(&versions, *first, *last));
         }
+    }
+    for release in old {
+        write_old(&mut page, tables, release);
     }
     page
 }
 
-fn of_section(tables: &Tables, section: usize) -> BTreeMap<(u32, &str), KnownCommand<'_>> {
+/// A release with the interface of 2010: it has few rows, and its numbers mean other things.
+fn write_old(page: &mut String, tables: &Tables, release: &Own) {
+    let _ = write!(page, "\n## The interface of 2010: release {}\n\n{OLD}", release.version);
+    for (section, title) in TITLES.iter().enumerate() {
+        let known = of_section(tables, &[release], section);
+        if known.is_empty() {
+            continue;
+        }
+        let _ =
+            write!(page, "\n### {title} of {}\n\n| number | name | bytes |\n| --- | --- | ---: |\n", release.version);
+        for ((number, name), KnownCommand { row, .. }) in &known {
+            let size = bytes(tables, row);
+            let _ = writeln!(page, "| {number:#x} | `{name}` | {size} |");
+        }
+    }
+}
+
+fn of_section<'a>(tables: &'a Tables, releases: &[&Own], section: usize) -> BTreeMap<(u32, &'a str), KnownCommand<'a>> {
     let mut known: BTreeMap<(u32, &str), KnownCommand<'_>> = BTreeMap::new();
-    for (release, own) in tables.releases.iter().enumerate() {
+    for (release, own) in releases.iter().enumerate() {
         let rows = own.lists.get(section).into_iter().flatten().filter_map(|at| tables.rows.all.get(*at as usize));
         for row in rows {
             let entry =
@@ -51,6 +80,15 @@ fn of_section(tables: &Tables, section: usize) -> BTreeMap<(u32, &str), KnownCom
         }
     }
     known
+}
+
+/// The bytes of its parameters; of an escape those of its struct.
+fn bytes(tables: &Tables, row: &Row) -> String {
+    let of_struct = || tables.shared.structs.all.get(row.record as usize).map_or(0, |record| record.size);
+    match if row.size == 0 { of_struct() } else { row.size } {
+        0 => "-".to_owned(),
+        size => size.to_string(),
+    }
 }
 
 /// `all`, `since 570`, `until 565`, or both ends.

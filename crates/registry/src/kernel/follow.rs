@@ -1,6 +1,7 @@
 //! What the target must know to copy the memory of an ioctl: sizes that a request does not say, and where pointers
 //! stand. It is generated from the same tables as those of `crates/rm`; the target has no names.
 
+use super::is_of_2010;
 use super::overlay::KINDS;
 use super::resolve::{Field, NONE, Struct};
 use super::rows::{LISTS, Tables};
@@ -24,7 +25,7 @@ pub(super) fn text(tables: &Tables) -> String {
     let mut statuses: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let mut sizes: BTreeMap<&str, BTreeMap<u32, u32>> = BTreeMap::new();
     // Newest first: an older layout adds only what it has elsewhere.
-    for release in tables.releases.iter().rev() {
+    for release in tables.releases.iter().rev().filter(|release| !is_of_2010(&release.version)) {
         for (section, list) in LISTS.iter().zip(&release.lists) {
             for row in list.iter().filter_map(|at| tables.rows.all.get(*at as usize)) {
                 if ["uvm", "classes"].contains(section) && row.size > 0 {

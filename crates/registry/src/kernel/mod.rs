@@ -13,6 +13,11 @@ use crate::error::Error;
 use overlay::Overlay;
 use std::path::{Path, PathBuf};
 
+/// Whether a driver of this version has the interface of 2010, as `rm` decides it. No such driver runs today.
+fn is_of_2010(version: &str) -> bool {
+    release::order(version) < vec![340]
+}
+
 /// The packed tables, their part for the target, and the page of commands: paths from the repository's root, and
 /// bytes.
 pub fn generate(root: &Path) -> Result<[(PathBuf, Vec<u8>); 3], Error> {

@@ -1,5 +1,6 @@
 //! Where fields stand that the target reads of some requests: `-e submit` follows memory and channels in the process.
 
+use super::is_of_2010;
 use super::resolve::NONE;
 use super::rows::{LISTS, Tables};
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ const TRACKED: [Tracked; 6] = [
 pub(super) fn text(tables: &Tables) -> String {
     let mut rows: BTreeMap<(usize, u32, u32), Vec<u32>> = BTreeMap::new();
     // Newest first: an older layout adds only sizes that it alone has.
-    for release in tables.releases.iter().rev() {
+    for release in tables.releases.iter().rev().filter(|release| !is_of_2010(&release.version)) {
         for (at, (_, list, name, fields)) in TRACKED.iter().enumerate() {
             let list = LISTS.iter().position(|l| l == list).and_then(|n| release.lists.get(n));
             for row in list.into_iter().flatten().filter_map(|at| tables.rows.all.get(*at as usize)) {

@@ -28,7 +28,9 @@ fn release() -> impl Strategy<Value = Tables> {
 /// A request, mostly one that the tables know, and its length.
 fn request(tables: Tables) -> impl Strategy<Value = (Device, u32, usize)> {
     let escapes: Vec<_> = tables.escapes().map(|e| (e.number() as u8, e.params(0).map_or(8, Record::size))).collect();
-    let uvm: Vec<_> = tables.uvm_commands().map(|u| (u.number(), u.size())).collect();
+    let mut uvm: Vec<_> = tables.uvm_commands().map(|u| (u.number(), u.size())).collect();
+    // The interface of 2010 has none.
+    uvm.push((0, 8));
     prop_oneof![
         4 => (proptest::sample::select(escapes), 0..3_usize).prop_map(|((number, size), way)| {
             let sent = [size, size, 48][way];

@@ -67,7 +67,7 @@ fn on_a_small_disk(mount: &str, words: &str) -> Option<Output> {
     done
 }
 
-/// A run folder without room for the beginning of a trace is refused.
+/// A run directory without room for the beginning of a trace is refused.
 #[test]
 fn run_dir_too_small() {
     let sh = "$CUTAP trace --run-dir $DISK/run -- echo ran";

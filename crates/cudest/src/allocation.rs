@@ -15,7 +15,7 @@ const SYSTEM_MEMORY: u32 = 0x3e;
 /// What memory, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
-    pub place: Place,
+    pub place: MemoryKind,
     pub size: u64,
     /// Whether the CPU reaches it too. System memory always has a CPU address.
     pub visible: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Request {
 
 /// Where memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryKind {
     Video,
     System,
 }
@@ -54,7 +54,7 @@ unsafe impl Sync for Allocation {}
 impl Allocation {
     pub fn new(space: &Arc<Space>, request: Request) -> Result<Self> {
         let Request { place, size, .. } = request;
-        let large = place == Place::Video;
+        let large = place == MemoryKind::Video;
         let align = if large { LARGE_PAGE } else { 1 << 16 };
         let what = if large { "video memory" } else { "pinned memory" };
         let no_memory = || Error::NoMemory { what, bytes: size };
@@ -64,7 +64,7 @@ impl Allocation {
         let memory = or_no_memory(allocate(&link.client, link.device, place, size), what, size)?;
         let mut new = Self::unmapped(space, memory, size);
         new.reserved = reserved;
-        if request.visible || place == Place::System {
+        if request.visible || place == MemoryKind::System {
             new.map_host(place)?;
         }
         new.map_gpu(if large { Page::Large } else { Page::Any })?;
@@ -99,12 +99,12 @@ impl Allocation {
         self.memory
     }
 
-    fn map_host(&mut self, place: Place) -> Result<()> {
+    fn map_host(&mut self, place: MemoryKind) -> Result<()> {
         let link = &self.space.link;
         // Video memory through BAR1 is write-combined: bits 25 to 23 of NVOS33's flags.
         let (node, flags) = match place {
-            Place::Video => (Node::Gpu(link.card.minor), 2 << 23),
-            Place::System => (Node::Control, 0),
+            MemoryKind::Video => (Node::Gpu(link.card.minor), 2 << 23),
+            MemoryKind::System => (Node::Control, 0),
         };
         let at = self.reserved.as_ref().map(Reservation::start);
         // SAFETY: the reservation is this object's and still empty.
@@ -147,7 +147,7 @@ impl Drop for Allocation {
 }
 
 /// A memory object without an address.
-pub(crate) fn allocate(client: &Client, device: Handle, place: Place, size: u64) -> Result<Handle> {
+pub(crate) fn allocate(client: &Client, device: Handle, place: MemoryKind, size: u64) -> Result<Handle> {
     // IGNORE_BANK_PLACEMENT, MEMORY_HANDLE_PROVIDED, MAP_NOT_REQUIRED; for video memory ALIGNMENT_FORCE, PERSISTENT.
     const COMMON: u64 = 0x1 | 0x4000 | 0x8000;
     const VIDEO: u64 = 0x100 | 0x10000;
@@ -156,11 +156,11 @@ pub(crate) fn allocate(client: &Client, device: Handle, place: Place, size: u64)
     const SYSTEM: u64 = 0x0200_0000 | 0x0800_0000 | 0x2000_0000;
     let owner = ("owner", u64::from(client.root));
     let (class, fields): (u32, Vec<Set<'_>>) = match place {
-        Place::Video => (
+        MemoryKind::Video => (
             LOCAL_MEMORY,
             vec![owner, ("flags", COMMON | VIDEO), ("attr", SCATTERED), ("size", size), ("alignment", LARGE_PAGE)],
         ),
-        Place::System => (SYSTEM_MEMORY, vec![owner, ("flags", COMMON), ("attr", SYSTEM), ("size", size)]),
+        MemoryKind::System => (SYSTEM_MEMORY, vec![owner, ("flags", COMMON), ("attr", SYSTEM), ("size", size)]),
     };
     let mut params = client.filled("NV_MEMORY_ALLOCATION_PARAMS", &fields)?;
     client.create(device, class, Some(&mut params), "memory")

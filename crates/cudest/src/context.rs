@@ -1,6 +1,6 @@
 //! A context: an address space of a GPU, its lanes and timelines, and what is freed after them.
 
-use crate::allocation::{Allocation, Place, Request};
+use crate::allocation::{Allocation, MemoryKind, Request};
 use crate::channel::Doorbell;
 use crate::chip::Chip;
 use crate::cooperation::Cooperation;
@@ -122,7 +122,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// The address space with the first memory in it, and why mode A was refused.
 fn space(link: &Arc<Link>, mode: Option<Mode>) -> Result<(Arc<Space>, Allocation, Option<Error>)> {
-    const CONTROL: Request = Request { place: Place::System, size: CONTROL_BYTES, visible: true, unified: false };
+    const CONTROL: Request = Request { place: MemoryKind::System, size: CONTROL_BYTES, visible: true, unified: false };
     let make = |mode| {
         let space = Space::new(link, mode)?;
         Allocation::new(&space, CONTROL).map(|control| (space, control))
@@ -329,7 +329,7 @@ impl Shared {
         let tpcs = self.tpcs()?;
         let bytes_per_tpc = u64::from(bytes) * THREADS;
         let size = bytes_per_tpc * u64::from(tpcs);
-        let request = Request { place: Place::Video, size, visible: false, unified: false };
+        let request = Request { place: MemoryKind::Video, size, visible: false, unified: false };
         let memory = Allocation::new(&self.space, request)?;
         // Kernels that run use the old pool, and channels of a group may share this state.
         self.idle()?;

@@ -1,7 +1,7 @@
 //! Cooperative launches: all blocks of a grid run at the same time, so that they can wait for each other. They share a
 //! workspace, so one at a time runs in a context.
 
-use crate::allocation::{Place, Request};
+use crate::allocation::{MemoryKind, Request};
 use crate::context::{Shared, lock};
 use crate::cooperation::Cooperation;
 use crate::encode::bank;
@@ -39,7 +39,7 @@ impl Shared {
             let address = workspace.address;
             return Ok((state, address));
         }
-        let request = Request { place: Place::Video, size: 4096, visible: true, unified: false };
+        let request = Request { place: MemoryKind::Video, size: 4096, visible: true, unified: false };
         let workspace = self.allocate(request)?;
         if let Some(host) = workspace.host {
             // Its size, and the barrier. A finished grid leaves the barrier as the next one needs it.

@@ -1,6 +1,6 @@
 //! Memory of a context: video memory, pinned memory of the system, and the program's own pages.
 
-use crate::allocation::{Allocation, Place, Request};
+use crate::allocation::{Allocation, MemoryKind, Request};
 use crate::context::Shared;
 use crate::error::{Error, Result};
 use crate::pool::Owner;
@@ -58,13 +58,13 @@ impl Memory {
     }
 
     pub(crate) fn pinned(shared: &Arc<Shared>, size: u64) -> Result<Self> {
-        let memory = shared.allocate(Request { place: Place::System, size, visible: true, unified: true })?;
+        let memory = shared.allocate(Request { place: MemoryKind::System, size, visible: true, unified: true })?;
         Ok(Self::whole(shared, memory, Kind::Pinned, size))
     }
 
     /// Video memory that the CPU reaches too, through BAR1: for code and constants.
     pub(crate) fn visible(shared: &Arc<Shared>, size: u64) -> Result<Self> {
-        let memory = shared.allocate(Request { place: Place::Video, size, visible: true, unified: true })?;
+        let memory = shared.allocate(Request { place: MemoryKind::Video, size, visible: true, unified: true })?;
         Ok(Self::whole(shared, memory, Kind::Video, size))
     }
 

@@ -1,6 +1,6 @@
 //! Small pieces of video memory, cut from larger allocations: a separate one costs three ioctls. First fit by address.
 
-use crate::allocation::{Allocation, Place, Request};
+use crate::allocation::{Allocation, MemoryKind, Request};
 use crate::error::Result;
 use crate::physical::Joined;
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ pub(crate) struct Pool {
 impl Pool {
     /// Video memory: the owner and its address. `allocate` makes a separate allocation.
     pub fn take(&self, size: u64, allocate: impl Fn(Request) -> Result<Allocation>) -> Result<(Owner, u64)> {
-        let request = |size| Request { place: Place::Video, size, visible: false, unified: true };
+        let request = |size| Request { place: MemoryKind::Video, size, visible: false, unified: true };
         if size >= SEPARATE {
             let memory = allocate(request(size))?;
             let address = memory.address;

@@ -1,7 +1,7 @@
 //! The memory of a lane: ring, large constant banks, and a slot for each operation in flight, with its methods,
 //! descriptor and constants. It knows who writes them. When a slot is free again is the lane's matter.
 
-use crate::allocation::{Allocation, Place, Request};
+use crate::allocation::{Allocation, MemoryKind, Request};
 use crate::channel::RING_BYTES;
 use crate::encode::methods::{Methods, WORDS};
 use crate::encode::qmd::Qmd;
@@ -53,7 +53,7 @@ struct Region {
 }
 
 impl Region {
-    fn new(space: &Arc<Space>, place: Place, size: usize) -> Result<Self> {
+    fn new(space: &Arc<Space>, place: MemoryKind, size: usize) -> Result<Self> {
         let request = Request { place, size: size as u64, visible: true, unified: false };
         let memory = Allocation::new(space, request)?;
         if memory.address.checked_add(memory.size).is_none_or(|end| end >> 40 != 0) {
@@ -86,13 +86,13 @@ unsafe impl Sync for Slots {}
 
 impl Slots {
     pub fn new(space: &Arc<Space>, placement: Placement) -> Result<Self> {
-        let region = Region::new(space, Place::Video, TOTAL)?;
+        let region = Region::new(space, MemoryKind::Video, TOTAL)?;
         region.write(NEAR, &[0; 4]);
         let apart = |place| Region::new(space, place, SLOTS as usize * INLINE_BYTES).map(Some);
         let inline = match placement {
             Placement::Mapped => None,
-            Placement::Inline => apart(Place::System)?,
-            Placement::InlineVideo => apart(Place::Video)?,
+            Placement::Inline => apart(MemoryKind::System)?,
+            Placement::InlineVideo => apart(MemoryKind::Video)?,
         };
         Ok(Self { region, inline })
     }

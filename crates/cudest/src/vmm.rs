@@ -1,6 +1,6 @@
 //! Addresses and memory apart: addresses are reserved first, memory has no address, and mappings join parts of both.
 
-use crate::allocation::{Place, allocate};
+use crate::allocation::{MemoryKind, allocate};
 use crate::client::or_no_memory;
 use crate::context::Shared;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ impl Backing {
         let size = bytes.max(1).checked_next_multiple_of(LARGE_PAGE).filter(|size| *size < 1 << 47);
         let size = size.ok_or(Error::NoMemory { what, bytes })?;
         let (space, link) = (Arc::clone(&shared.space), &shared.link);
-        let memory = or_no_memory(allocate(&link.client, link.device, Place::Video, size), what, size)?;
+        let memory = or_no_memory(allocate(&link.client, link.device, MemoryKind::Video, size), what, size)?;
         Ok(Self { inner: Arc::new(Physical { space, memory, size }) })
     }
 

@@ -1,7 +1,7 @@
 //! Second opinion on the parameter block of runtime callbacks: CUPTI's `NAME_vN_params` structs against
 //! the natural layout of the prototype's parameters, which is what `api/` gives.
 
-use crate::Place;
+use crate::Repository;
 use crate::canonical::canonical;
 use crate::clang::Reading;
 use crate::decls::{Decls, Field, Record};
@@ -18,7 +18,7 @@ pub(crate) struct Outcome {
 }
 
 /// Compares one version's.
-pub(crate) fn check(place: &Place, snapshot: &Snapshot, cupti: &str) -> Result<Outcome> {
+pub(crate) fn check(place: &Repository, snapshot: &Snapshot, cupti: &str) -> Result<Outcome> {
     let mut folders = snapshot.folders.clone();
     folders.push(fetch::headers(&place.cache, cupti)?);
     let headers = vec!["cuda_runtime_api.h", "generated_cuda_runtime_api_meta.h"];

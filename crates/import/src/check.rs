@@ -1,10 +1,10 @@
 //! `import --check`: are the committed files what the headers say, and do the headers' other sources say
 //! the same? Writes nothing.
 
-use crate::known::Known;
+use crate::known::UsedNames;
 use crate::snapshot::Snapshot;
 use crate::sources::Family;
-use crate::{Place, Read, blocks, changes, gcc, pfn};
+use crate::{Read, Repository, blocks, changes, gcc, pfn};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ pub(crate) fn current(root: &Path, files: &[(PathBuf, String)], found: &mut Find
 }
 
 /// The other sources.
-pub(crate) fn sources(place: &Place, family: &Family, snapshots: &[Snapshot], found: &mut Findings) -> Result<()> {
+pub(crate) fn sources(place: &Repository, family: &Family, snapshots: &[Snapshot], found: &mut Findings) -> Result<()> {
     for (snapshot, version) in snapshots.iter().zip(&family.versions) {
         let layouts = gcc::check(family, snapshot)?;
         found.count("sizes and offsets (gcc)", layouts.asked, layouts.wrong, &version.version);
@@ -83,7 +83,7 @@ pub(crate) fn steps(root: &Path, family: &Family, found: &mut Findings) -> Resul
 
 /// Names of types that nothing declares: a spelling of ours that is wrong, or a header that is missing. A typedef may
 /// give another name to a struct whose content is its library's own business.
-pub(crate) fn names(read: &Read, known: &mut Known) {
+pub(crate) fn names(read: &Read, known: &mut UsedNames) {
     let Read { snapshots, functions, types, .. } = read;
     let is_closed = |tag: &str| snapshots.iter().any(|s| s.decls.opaque.contains_key(tag));
     for (name, layouts) in &types.records {

@@ -10,13 +10,13 @@ const OUTSIDE: [&str; 10] =
 
 /// What was declared and used.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct UsedNames {
     declared: BTreeSet<String>,
     /// With the first place of use.
     used: BTreeMap<String, String>,
 }
 
-impl Known {
+impl UsedNames {
     pub(crate) fn declared(&mut self, name: &str) {
         self.declared.insert(name.to_owned());
     }

@@ -15,7 +15,7 @@ pub(crate) struct Size {
 
 /// Where a field is: byte offset of its unit, and first bit and width of a bit field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FieldPlace {
     pub(crate) offset: u64,
     pub(crate) bits: Option<(u64, u32)>,
 }
@@ -85,7 +85,7 @@ impl<'a> Layouts<'a> {
     }
 
     /// Size of a struct or union, and where its fields are.
-    pub(crate) fn places(&self, record: &Record) -> Option<(Size, Vec<Place>)> {
+    pub(crate) fn places(&self, record: &Record) -> Option<(Size, Vec<FieldPlace>)> {
         if record.class {
             return None;
         }
@@ -102,11 +102,11 @@ impl<'a> Layouts<'a> {
                 let crosses = start / unit != (start + u64::from(width).max(1) - 1) / unit;
                 let start = if width == 0 || crosses { start.next_multiple_of(unit) } else { start };
                 let offset = start / unit * size;
-                places.push(Place { offset, bits: Some((start - offset * 8, width)) });
+                places.push(FieldPlace { offset, bits: Some((start - offset * 8, width)) });
                 next = start + u64::from(width);
             } else {
                 let start = start.next_multiple_of(own * 8);
-                places.push(Place { offset: start / 8, bits: None });
+                places.push(FieldPlace { offset: start / 8, bits: None });
                 next = start + size * 8;
             }
             align = align.max(own);
@@ -164,8 +164,8 @@ mod tests {
         let fields = [("unsigned int", Some(3)), ("unsigned int", Some(30)), ("unsigned char", None)];
         let (size, places) = Layouts::of(&decls).places(&record(false, &fields)).unwrap();
         assert_eq!(size, Size { size: 12, align: 4 });
-        assert_eq!(places[0], Place { offset: 0, bits: Some((0, 3)) });
-        assert_eq!(places[1], Place { offset: 4, bits: Some((0, 30)) });
-        assert_eq!(places[2], Place { offset: 8, bits: None });
+        assert_eq!(places[0], FieldPlace { offset: 0, bits: Some((0, 3)) });
+        assert_eq!(places[1], FieldPlace { offset: 4, bits: Some((0, 30)) });
+        assert_eq!(places[2], FieldPlace { offset: 8, bits: None });
     }
 }

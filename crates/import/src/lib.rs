@@ -37,19 +37,19 @@ pub use nvproxy::import_nvproxy;
 pub use rm::{check_rm, import_rm};
 
 use anyhow::{Context, Result, bail, ensure};
-use known::Known;
+use known::UsedNames;
 use naming::Naming;
 use snapshot::Snapshot;
 use sources::Family;
 use std::path::{Path, PathBuf};
 
 /// Where things are: the repository, and the cache of headers.
-pub(crate) struct Place {
+pub(crate) struct Repository {
     root: PathBuf,
     cache: PathBuf,
 }
 
-impl Place {
+impl Repository {
     fn of(root: &Path) -> Self {
         Self { root: root.to_owned(), cache: fetch::cache(root) }
     }
@@ -62,7 +62,7 @@ pub fn ready() -> Result<()> {
 
 /// Imports the named families, all without names, and writes their files.
 pub fn import(root: &Path, wanted: &[&str]) -> Result<()> {
-    let place = Place::of(root);
+    let place = Repository::of(root);
     for family in &chosen(root, wanted)? {
         let read = Read::of(&place, family)?;
         for (path, text) in read.files(family) {
@@ -79,8 +79,8 @@ pub fn import(root: &Path, wanted: &[&str]) -> Result<()> {
 /// Type names are looked up over all families, so only when all are checked.
 pub fn check(root: &Path, wanted: &[&str]) -> Result<()> {
     let mut wrong = Vec::new();
-    let mut known = Known::default();
-    let place = Place::of(root);
+    let mut known = UsedNames::default();
+    let place = Repository::of(root);
     for family in &chosen(root, wanted)? {
         let read = Read::of(&place, family)?;
         let mut found = check::Findings { told: read.told(family), wrong: Vec::new() };
@@ -132,7 +132,7 @@ struct Read {
 }
 
 impl Read {
-    fn of(place: &Place, family: &Family) -> Result<Self> {
+    fn of(place: &Repository, family: &Family) -> Result<Self> {
         let mut snapshots = Vec::new();
         for version in &family.versions {
             snapshots.push(Snapshot::read(place, family, version)?);

@@ -3,7 +3,7 @@
 use crate::ctype::{Names, base, spell};
 use crate::decls::{Decls, Enum as Declared, Record};
 use crate::defines::Value;
-use crate::layout::{Layouts, Place};
+use crate::layout::{FieldPlace, Layouts};
 use crate::naming::{Naming, target};
 use crate::snapshot::Snapshot;
 use crate::sources::Family;
@@ -38,7 +38,7 @@ pub(crate) struct Layout {
     pub(crate) last: usize,
     pub(crate) size: u64,
     /// Name, type, place.
-    pub(crate) fields: Vec<(String, String, Place)>,
+    pub(crate) fields: Vec<(String, String, FieldPlace)>,
 }
 
 /// Lays them together.

@@ -6,7 +6,7 @@ use crate::defines::{self, Numbers, Value};
 use crate::glob::glob;
 use crate::notes::{self, Notes};
 use crate::sources::{Family, Version};
-use crate::{Place, callbacks, fetch};
+use crate::{Repository, callbacks, fetch};
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl Snapshot {
     }
 
     /// Reads the headers, which are fetched where the cache lacks them.
-    pub(crate) fn read(place: &Place, family: &Family, version: &Version) -> Result<Self> {
+    pub(crate) fn read(place: &Repository, family: &Family, version: &Version) -> Result<Self> {
         let what = || format!("{} {}", family.name, version.version);
         let mut folders = vec![place.root.join("crates/import/stubs")];
         for wheel in &version.wheels {

@@ -2,7 +2,7 @@
 //! checks that must find what is wrong. Needs clang, and says so where there is none; the steps' own tests
 //! need nothing.
 
-use crate::{Place, Read, clang, gcc, sources::Family};
+use crate::{Read, Repository, clang, gcc, sources::Family};
 use std::path::{Path, PathBuf};
 
 const OLD: &str = "
@@ -33,7 +33,7 @@ fn new() -> String {
 }
 
 struct Kitchen {
-    place: Place,
+    place: Repository,
 }
 
 impl Kitchen {
@@ -43,7 +43,7 @@ impl Kitchen {
             return None;
         }
         let root = std::env::temp_dir().join(format!("cutap-import-{name}-{}", std::process::id()));
-        let place = Place { cache: root.join("cache"), root };
+        let place = Repository { cache: root.join("cache"), root };
         for (version, text) in [("1", old), ("2", new)] {
             let include = place.cache.join(format!("pots-{version}/include"));
             std::fs::create_dir_all(&include).unwrap();
@@ -163,7 +163,7 @@ fn names_that_nothing_declares() {
     let Some(kitchen) = Kitchen::of("names", header, header) else { return };
     let mut read = Read::of(&kitchen.place, &kitchen.family()).unwrap();
     let unknown = |read: &Read| {
-        let mut known = crate::Known::default();
+        let mut known = crate::UsedNames::default();
         crate::check::names(read, &mut known);
         known.unknown()
     };

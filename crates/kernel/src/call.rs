@@ -14,6 +14,8 @@ pub struct Run {
     pub head: Head,
     /// The calls, in the order of the input: each is written when it returns.
     pub calls: Vec<KernelCall>,
+    /// Work that was submitted through mapped memory; only recordings with the layer `submit` have it.
+    pub submitted: Vec<Submitted>,
     /// Lines or records that the reader could not use, with the reason. At most [`Run::MOST_SKIPPED`] are listed.
     pub skipped: Vec<String>,
     /// The number of all skipped lines.
@@ -31,6 +33,17 @@ impl Run {
             self.skipped.push(format!("line {line}: {reason}"));
         }
     }
+}
+
+/// Addresses of a GPU that one submission of a process names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Submitted {
+    /// The process.
+    pub pid: u32,
+    /// Pushbuffers: address and bytes.
+    pub commands: Vec<(u64, u64)>,
+    /// Semaphores that get a value or are waited for.
+    pub semaphores: Vec<u64>,
 }
 
 /// The first line of the JSON format.
@@ -95,13 +108,16 @@ pub struct Parent {
 pub enum Action {
     /// A request to a device node.
     Ioctl(Ioctl),
-    /// A file was opened; the result is the descriptor.
+    /// A file was opened; the result is the descriptor, or 0 for a stream.
     Open {
         /// The path as the program wrote it.
         path: String,
-        /// The flags of open.
+        /// The flags of open; 0 for a stream.
         #[serde(default)]
         flags: u64,
+        /// The mode of `fopen`, such as `r`: a stream has no descriptor, so the result of success is 0.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        stream: String,
     },
     /// A descriptor was closed.
     Close {

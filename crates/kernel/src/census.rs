@@ -2,6 +2,7 @@
 
 use crate::call::{Action, Run};
 use crate::decode::Decoder;
+use crate::formats::{is_of_system, without_ids};
 use crate::nvproxy::{Answer, Nvproxy};
 use cutap_rm::{Call, Device, Remark, Subject};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +26,7 @@ pub struct Count {
 /// The counts of one or several runs.
 #[derive(Debug, Clone, Default)]
 pub struct Census {
-    /// By kind (`escape`, `control`, `class`, `uvm`, `modeset`) and number: the name.
+    /// By kind (`escape`, `control`, `class`, `older class`, `uvm`, `modeset`) and number: the name.
     pub rows: BTreeMap<(&'static str, u32), (String, Count)>,
     /// Numbers that no table explains, with how often each was sent.
     pub unknown: BTreeMap<(&'static str, u32), u64>,
@@ -33,7 +34,7 @@ pub struct Census {
     pub sizes: BTreeSet<(u32, usize, usize)>,
     /// Device nodes.
     pub nodes: BTreeSet<String>,
-    /// Files under /proc and /sys.
+    /// Files under /proc, /sys and /dev that are no device nodes of NVIDIA.
     pub files: BTreeSet<String>,
     /// Environment variables, mappings and other calls.
     pub others: BTreeMap<&'static str, u64>,
@@ -41,6 +42,8 @@ pub struct Census {
     pub has_times: bool,
     /// Whether opening of files was recorded.
     pub has_opens: bool,
+    /// Whether a run was recorded from inside, where only opens by CUDA's libraries are seen.
+    pub from_inside: bool,
 }
 
 /// How all of it is recorded.
@@ -49,6 +52,7 @@ const RECORD: &str = "cutap record -e kernel PROG keeps them";
 impl Census {
     /// Adds a run.
     pub fn add(&mut self, run: &Run, decoder: &Decoder) {
+        self.from_inside |= run.head.source.as_deref() == Some("preload");
         for call in &run.calls {
             self.has_times |= call.duration_ns.is_some();
             self.has_opens |= matches!(call.action, Action::Open { .. });
@@ -61,8 +65,8 @@ impl Census {
                 Action::Ioctl(_) => *self.others.entry("ioctls of other files").or_default() += 1,
                 Action::Open { path, .. } => {
                     let into = if path.starts_with("/dev/nvidia") { &mut self.nodes } else { &mut self.files };
-                    if crate::formats::is_of_driver(path) && call.result.is_none_or(|r| r >= 0) {
-                        into.insert(path.clone());
+                    if is_of_system(path) && call.result.is_none_or(|r| r >= 0) {
+                        into.insert(without_ids(path));
                     }
                 }
                 Action::Close { .. } | Action::Dup { .. } => {}
@@ -94,7 +98,9 @@ impl Census {
             Subject::Class(number, class) => {
                 let gsp = class.is_some_and(|c| c.goes_to_gsp());
                 let privilege = class.map_or("", |c| privilege(c.privilege()));
-                self.count("class", number, class.map_or("", |c| c.name()), failed, ns, gsp, privilege);
+                // Of nvproxy's list of classes only those of NV_ESC_RM_ALLOC are meant.
+                let kind = if call.name == "NV_ESC_RM_ALLOC" { "class" } else { "older class" };
+                self.count(kind, number, class.map_or("", |c| c.name()), failed, ns, gsp, privilege);
             }
             Subject::None => {}
         }
@@ -141,6 +147,7 @@ impl Census {
             ("escape", "escapes"),
             ("control", "RM controls"),
             ("class", "classes"),
+            ("older class", "classes of older escapes, such as NV_ESC_RM_ALLOC_MEMORY"),
             ("uvm", "UVM commands"),
             ("modeset", "modeset commands"),
             ("other", "requests of other nodes"),
@@ -228,6 +235,9 @@ impl Census {
         let mut put = |line: &str| out.extend([&*cutap_printable::printable(line), "\n"]);
         self.nodes.iter().for_each(|node| put(node));
         put("[files]");
+        if self.from_inside {
+            put("# opened by CUDA's libraries; cutap kernel trace --ptrace --json has all files of the program");
+        }
         self.files.iter().for_each(|file| put(file));
         match (self.has_opens, self.files.is_empty()) {
             (false, _) => put(&format!("# not known: the input has no call that opens a file; {RECORD}")),

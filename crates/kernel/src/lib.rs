@@ -24,5 +24,5 @@ pub mod show;
 pub mod tree;
 pub mod variables;
 
-pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run};
+pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run, Submitted};
 pub use error::{Error, Result};

@@ -43,7 +43,7 @@ fn made(objects: &Objects, key: Key) -> Option<&Object> {
     objects.all.iter().rfind(|o| o.key == key)
 }
 
-/// What channels use a piece of memory for.
+/// What channels and submitted work use a piece of memory for.
 fn uses(memory: &Object, objects: &Objects) -> Vec<String> {
     let fact = |o: &Object, name: &str| o.facts.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
     let (mut userd, mut fifo, mut notifier) = (0, 0, 0);
@@ -56,8 +56,17 @@ fn uses(memory: &Object, objects: &Objects) -> Vec<String> {
         fifo += usize::from(memory.gpu.iter().any(|(from, len)| at >= *from && at - from < *len));
     }
     let named = [(fifo, "GPFIFO"), (userd, "USERD"), (notifier, "error notifiers")];
-    let uses = named.iter().filter(|(n, _)| *n > 0);
-    uses.map(|(n, what)| if *n == 1 { (*what).to_owned() } else { format!("{what} of {n} channels") }).collect()
+    let of_channels = named.iter().filter(|(n, _)| *n > 0);
+    let of_channels =
+        of_channels.map(|(n, what)| if *n == 1 { (*what).to_owned() } else { format!("{what} of {n} channels") });
+    // No request says what is a pushbuffer: only what was submitted does.
+    let has = |at: u64| memory.gpu.iter().any(|(from, len)| at >= *from && at - from < *len);
+    let mut own = objects.submitted.iter().filter(|s| s.pid == memory.key.pid);
+    let commands = own.clone().any(|s| s.commands.iter().any(|(at, _)| has(*at)));
+    let semaphores = own.any(|s| s.semaphores.iter().any(|at| has(*at)));
+    let submitted = [(commands, "pushbuffers"), (semaphores, "semaphores")];
+    let submitted = submitted.into_iter().filter(|(is, _)| *is).map(|(_, what)| what.to_owned());
+    of_channels.chain(submitted).collect()
 }
 
 /// The lines of a run.
@@ -105,7 +114,10 @@ pub fn of_process(pid: u32) -> Result<String> {
         Error::new(match error.kind() {
             std::io::ErrorKind::NotFound => format!("there is no process {pid}; give the number of one that runs"),
             std::io::ErrorKind::PermissionDenied => {
-                format!("process {pid} belongs to another user; run cutap kernel maps as that user, or as root")
+                format!(
+                    "process {pid} may not be read: it belongs to another user, or this one lacks CAP_SYS_PTRACE; run \
+                     cutap kernel maps as its user, or as root"
+                )
             }
             _ => format!("cannot read {file}: {error}; give the number of a process that runs"),
         })

@@ -1,6 +1,6 @@
 //! The objects of a run, followed from call to call: handles with their class and parent, and where their memory lies.
 
-use crate::call::{Action, KernelCall, Run};
+use crate::call::{Action, KernelCall, Run, Submitted};
 use crate::decode::Decoder;
 use cutap_rm::{Call, Moment, Node, Subject};
 use std::collections::BTreeMap;
@@ -71,6 +71,8 @@ pub struct Objects {
     pub mappings: Vec<Mapping>,
     /// Ranges of semaphore pools of the UVM driver: process, address, bytes.
     pub pools: Vec<(u32, u64, u64)>,
+    /// Addresses that submissions name.
+    pub submitted: Vec<Submitted>,
     live: BTreeMap<Key, usize>,
     /// What was prepared to be mapped: by process and descriptor the object.
     prepared: BTreeMap<(u32, i32), Key>,
@@ -98,7 +100,7 @@ impl Objects {
     /// Follows a run.
     #[must_use]
     pub fn of(run: &Run, decoder: &Decoder) -> Self {
-        let mut objects = Self::default();
+        let mut objects = Self { submitted: run.submitted.clone(), ..Self::default() };
         for (place, call) in run.calls.iter().enumerate() {
             objects.call(place, call, decoder);
         }
@@ -179,9 +181,9 @@ impl Objects {
             }
             "NV_ESC_RM_ALLOC_MEMORY" => {
                 let key = Key { pid, client: handle("hRoot"), handle: handle("hObjectNew") };
-                let class = handle("hClass");
-                let size = number("limit").checked_add(1);
-                self.add(key, handle("hObjectParent"), (class, ""), place, made_in, size, Vec::new());
+                let Subject::Class(class, known) = decoded.subject else { return };
+                let (name, size) = (known.map_or("", |c| c.name()), number("limit").checked_add(1));
+                self.add(key, handle("hObjectParent"), (class, name), place, made_in, size, Vec::new());
             }
             "NV_ESC_RM_DUP_OBJECT" => {
                 let (from, source) = (handle("hClientSrc"), handle("hObjectSrc"));

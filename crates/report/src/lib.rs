@@ -74,6 +74,7 @@ pub use quiet::Quiet;
 pub use reports::{EventSink, Input, Kind, REPORTS, Report, Takes};
 pub use rows::Rows;
 pub use streams::Streams;
+pub use submission::submitted;
 pub use summary::Summary;
 pub use tables::{By, Tables};
 pub use text::Text;

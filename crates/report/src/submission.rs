@@ -170,6 +170,21 @@ fn line(step: &Step, launches: &[&Launch]) -> Option<String> {
     })
 }
 
+/// The addresses that a call of the layer `submit` names. None where it belongs to another layer.
+#[must_use]
+pub fn submitted(exit: &Exit) -> Option<cutap_kernel::Submitted> {
+    let found = Found::of(exit)?;
+    let semaphore = |step: &Step| match step {
+        Step::Release { address, .. } | Step::Acquire { address, .. } => Some(*address),
+        _ => None,
+    };
+    Some(cutap_kernel::Submitted {
+        pid: exit.call.thread.process.pid,
+        commands: found.entries.iter().map(|(entry, _)| (entry.address, u64::from(entry.words) * 4)).collect(),
+        semaphores: found.work().steps.iter().filter_map(semaphore).collect(),
+    })
+}
+
 /// All of a call of the layer `submit`. None where it belongs to another layer.
 pub(crate) fn submission_json(exit: &Exit) -> Option<Value> {
     let found = Found::of(exit)?;

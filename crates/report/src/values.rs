@@ -3,7 +3,7 @@
 
 use crate::units::{decimal, exactly, hex, write_exactly};
 use cutap_calls::known::Memory;
-use cutap_trace::decode::{Fields, Place, Standing, Text, Value, flags_of, name_of};
+use cutap_trace::decode::{Fields, MemoryPlace, Standing, Text, Value, flags_of, name_of};
 use cutap_trace::{DriverArgs, Exit};
 use std::fmt::Write;
 
@@ -123,7 +123,7 @@ fn write_standing(standing: Standing, to: &mut String) {
 }
 
 /// ` [device 0, 4 KiB of 2 MiB]`.
-fn write_place(place: &Place, to: &mut String) {
+fn write_place(place: &MemoryPlace, to: &mut String) {
     to.push_str(if place.freed { " [freed " } else { " [" });
     to.push_str(match place.memory {
         Memory::Device => "device",

@@ -2,7 +2,7 @@
 
 use crate::values::write_value;
 use cutap_calls::known::{Dir, Memory, Param};
-use cutap_trace::decode::{Place, Standing, TypeName, Value, flags_of, name_of};
+use cutap_trace::decode::{MemoryPlace, Standing, TypeName, Value, flags_of, name_of};
 use cutap_trace::{Call, DriverArgs, Exit};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
@@ -190,7 +190,7 @@ impl Serialize for Fields<'_> {
     }
 }
 
-fn entries<M: SerializeMap>(map: &mut M, place: &Place) -> Result<(), M::Error> {
+fn entries<M: SerializeMap>(map: &mut M, place: &MemoryPlace) -> Result<(), M::Error> {
     let memory = match place.memory {
         Memory::Device => "device",
         Memory::Host => "host",

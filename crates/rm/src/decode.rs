@@ -4,13 +4,20 @@ use crate::image::Image;
 use crate::request::Request;
 use crate::tree::{Call, Name, Node, Remark, Status, StatusPlace, Subject, Target, Value};
 use crate::walk::Decoder;
-use crate::{Device, Kind, Memory, Tables};
+use crate::{Device, Kind, Memory, Moment, Tables};
 use alloc::vec::Vec;
 
 /// The most bytes that are read behind all pointers of one request.
 const MOST_BEHIND_ALL: usize = 4 << 20;
 /// The most nodes of a tree.
 const MOST_NODES: usize = 200_000;
+
+/// The class that an older escape allocates, such as `NV_ESC_RM_ALLOC_MEMORY`: it has no parameters of the class.
+fn class_beside(argument: &Node, wrapped: bool) -> Option<u32> {
+    let node = if wrapped { argument.get("ptr.*")? } else { argument };
+    let class = node.get("hClass").or_else(|| node.get("params.hClass"))?;
+    u32::try_from(class.number(Moment::Before)?).ok()
+}
 
 impl Tables {
     /// Decodes a request.
@@ -41,6 +48,9 @@ impl Tables {
         };
         if name.is_none() {
             decoder.remark(Remark::UnknownRequest(number));
+        }
+        if let (Subject::None, Some(class)) = (decoder.subject, class_beside(&argument, wrapped)) {
+            decoder.class(class);
         }
         let (subject, remarks) = (decoder.subject, decoder.remarks);
         let mut statuses = Vec::new();

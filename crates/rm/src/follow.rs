@@ -5,7 +5,7 @@ use crate::place;
 use crate::record::{Pointee, Pointer, Record};
 use crate::tree::{Name, Node, Remark, Subject, Target, Value};
 use crate::walk::Decoder;
-use crate::{Form, Kind, Memory, Moment};
+use crate::{Field, Form, Kind, Memory, Moment};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -13,16 +13,17 @@ use alloc::vec::Vec;
 const MOST_BEHIND_ONE: usize = 1 << 20;
 
 impl Decoder<'_> {
-    /// What the pointer at `address` leads to. Its siblings are those of the record that begins at `base`.
+    /// What a pointer leads to: `address` is its value. Its siblings are those of the record that begins at `base`.
     pub(crate) fn target(
         &mut self,
         record: Record,
-        pointer: Pointer,
+        field: Field,
         address: u64,
         image: Image<'_>,
         base: usize,
         depth: u32,
     ) -> Target {
+        let Some(pointer) = field.pointer() else { return Target::NotRead };
         if address == 0 {
             self.subject_without_parameters(record, pointer, image, base);
             return Target::Null;
@@ -41,8 +42,14 @@ impl Decoder<'_> {
         };
         let selected = |name: &str| u32::try_from(sibling(name).unwrap_or(0) & 0xffff_ffff).unwrap_or(0);
         let (step, what) = match pointer.pointee() {
-            Pointee::Numbers(form) => (form.size(), What::Numbers(form, pointer.type_name())),
-            Pointee::Text => (1, What::Numbers(Form::Char, "char")),
+            Pointee::Numbers(form) => {
+                let kind = match field.kind() {
+                    kind @ (Kind::Client | Kind::Object | Kind::Class) => kind,
+                    _ => Kind::Number,
+                };
+                (form.size(), What::Numbers(form, pointer.type_name(), kind))
+            }
+            Pointee::Text => (1, What::Numbers(Form::Char, "char", Kind::Text)),
             Pointee::Records(inner) => (inner.size(), What::Records(inner)),
             Pointee::Escape(by) => (1, What::Escape(selected(by))),
             Pointee::Control(by) => (1, What::Whole(self.control(selected(by), count))),
@@ -87,7 +94,7 @@ impl Decoder<'_> {
         control.and_then(|c| c.params())
     }
 
-    fn class(&mut self, number: u32) -> Option<Record> {
+    pub(crate) fn class(&mut self, number: u32) -> Option<Record> {
         let class = self.tables.class(number);
         self.subject = Subject::Class(number, class);
         if class.is_none() {
@@ -111,9 +118,8 @@ impl Decoder<'_> {
         let image = source.image();
         let name = Name::Field("*");
         let node = match what {
-            What::Numbers(form, ty) => {
+            What::Numbers(form, ty, kind) => {
                 let value = Value::Numbers { form, bytes: image.bytes(0, image.before.len()) };
-                let kind = if form == Form::Char { Kind::Text } else { Kind::Number };
                 Node { name, ty, offset: 0, size: image.before.len(), kind, value }
             }
             What::Records(record) => {
@@ -135,7 +141,7 @@ impl Decoder<'_> {
 
 /// What memory is read as.
 enum What {
-    Numbers(Form, &'static str),
+    Numbers(Form, &'static str, Kind),
     Records(Record),
     Whole(Option<Record>),
     Escape(u32),

@@ -207,8 +207,8 @@ impl Decoder<'_> {
         let of = |bytes: &[u8]| place::number(bytes.get(offset..offset + form.size()).unwrap_or_default(), form, bits);
         let before = of(image.before);
         let after = image.after.map_or(before, of);
-        if let Some(pointer) = field.pointer() {
-            let target = self.target(record, pointer, before, image, base, depth);
+        if field.pointer().is_some() {
+            let target = self.target(record, field, before, image, base, depth);
             return Value::Pointer { before, after, target };
         }
         let named = field.value_name(after.cast_signed());

@@ -44,7 +44,7 @@ impl std::fmt::Debug for File {
 }
 
 /// A place in the source.
-pub struct Place {
+pub struct SourcePlace {
     /// The function, if the debug information names it.
     pub function: Option<Arc<str>>,
     /// File and line.
@@ -91,14 +91,14 @@ impl File {
     }
 
     /// Where an address stands in the source: the innermost inlined function first. Empty if the file does not say.
-    pub fn places(&self, address: u64) -> Vec<Place> {
+    pub fn places(&self, address: u64) -> Vec<SourcePlace> {
         let Some(lines) = self.lines.get_or_init(|| lines(&self.debug)) else { return Vec::new() };
         let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return Vec::new() };
         let mut places = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.and_then(|f| f.raw_name().ok().map(|n| demangle(&n)));
             let source = frame.location.and_then(|l| Some((Arc::from(l.file?), l.line.unwrap_or(0))));
-            places.push(Place { function: name, source });
+            places.push(SourcePlace { function: name, source });
         }
         places
     }

@@ -62,7 +62,7 @@ pub struct Stacks {
     pub map: Map,
     /// Places that were met: the address at which it continues, and whether a signal came there.
     places: HashMap<(Era, u64, bool), u32>,
-    known: Vec<Place>,
+    known: Vec<Continuation>,
     /// Stacks that were met, by their places.
     stacks: HashMap<Box<[u32]>, Arc<[Frame]>>,
     /// Frames in both.
@@ -147,7 +147,7 @@ impl Stacks {
         }
         let number = self.known.len() as u32;
         self.kept += 1 + frames.len();
-        self.known.push(Place { found, frames: frames.into() });
+        self.known.push(Continuation { found, frames: frames.into() });
         self.places.insert(key, number);
         number
     }
@@ -213,7 +213,7 @@ impl Stacks {
 
 /// A place where a frame continues.
 #[derive(Debug)]
-struct Place {
+struct Continuation {
     found: Found,
     frames: Box<[Frame]>,
 }

@@ -1,6 +1,6 @@
 //! The layer `kernel`: what a watched library sends to the kernel driver, from inside the process.
 
-use cutap_e2e::{cutap, finish, out, scratch, sources};
+use cutap_e2e::{cutap, finish, json_lines, out, scratch, sources};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -134,9 +134,48 @@ fn a_recording_has_them() {
     assert!(ask(&["maps"]).contains("rw nvidiactl"));
     let census = ask(&["census"]);
     assert!(census.contains("not understood: 1\n  control 0x20808159, 1 times: GSS legacy"), "{census}");
-    assert!(ask(&["census", "--allow-list"]).contains("0x30000001 UVM_INITIALIZE  # compute,utility\n"));
+    let allowed = ask(&["census", "--allow-list"]);
+    assert!(allowed.contains("0x30000001 UVM_INITIALIZE  # compute,utility\n"), "{allowed}");
+    assert!(allowed.contains("\n/proc/self/status\n"), "a file that is not of the driver: {allowed}");
+    assert!(ask(&["decode"]).contains("fopen /proc/self/status {mode: r} <"));
     let shown = finish(Command::new(cutap()).args(["show", "-e", "!kernel"]).arg(&file)).stdout;
     assert!(shown.contains("nvmlInit_v2") && !shown.contains("[kernel]"), "{shown}");
+}
+
+/// A sandbox must permit files of the system too, so JSON has them; text has them with -v.
+#[test]
+fn files_of_the_system() {
+    let of = |words: &[&str]| run(&[&["kernel", "trace"], words].concat(), &[]).1;
+    assert!(!of(&[]).contains("/proc/self/status"));
+    assert!(of(&["-v"]).contains("fopen /proc/self/status {mode: r} <"));
+    let json = of(&["--json"]);
+    let open = json_lines(&json).find(|line| line["path"] == "/proc/self/status").unwrap();
+    assert_eq!((&open["call"], &open["stream"], &open["result"]), (&"open".into(), &"r".into(), &0.into()), "{open}");
+    let folder = scratch("kernel");
+    let file = folder.join("lines.json");
+    std::fs::write(&file, json).unwrap();
+    let allowed = finish(Command::new(cutap()).args(["kernel", "census", "--allow-list"]).arg(&file)).stdout;
+    assert!(allowed.contains("\n/proc/self/status\n"), "{allowed}");
+}
+
+/// Each command prints what is left, then says what is missing, and fails.
+#[test]
+fn a_damaged_recording() {
+    let folder = scratch("kernel");
+    let (file, log) = (folder.join("r.cutap"), folder.join("log.json"));
+    finish(Command::new(cutap()).args(["record", "-e", "kernel,library", "-o"]).arg(&file).arg("--").arg(program()));
+    let json = finish(Command::new(cutap()).args(["kernel", "decode", "--json"]).arg(&file)).stdout;
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 40]).unwrap();
+    std::fs::write(&log, &json[..json.len() - 40]).unwrap();
+    for words in [&["census"][..], &["tree"], &["maps"], &["decode"], &["diff", "570", "580", "--used-by"]] {
+        let of = |input: &Path| finish(Command::new(cutap()).arg("kernel").args(words).arg(input));
+        let done = of(&file);
+        assert!(done.stderr.contains(" cut off"), "{words:?}: {}", done.stderr);
+        assert!(!done.stdout.is_empty() && done.status.code() == Some(125), "{words:?}: {}", done.stderr);
+        let done = of(&log);
+        assert!(done.stderr.contains("not read: line "), "{words:?}: {}", done.stderr);
+    }
 }
 
 /// cutap asks the driver for a kernel's parameters, and the driver loads the module then.
@@ -219,7 +258,7 @@ fn exports_have_requests_and_submissions() {
     let launch = found("cutap.submission", "launch grid 7x5x3 block 32x2x1");
     assert!(inside(launch, "cuLaunchKernel") && !inside(launch, "cuInit"), "{launch}");
     let requests = slices.iter().filter(|slice| !text(slice, "cutap.request").is_empty());
-    assert!(requests.clone().all(|slice| slice["name"] == "ioctl") && requests.count() == 5, "{slices:#?}");
+    assert!(requests.clone().all(|slice| slice["name"] == "ioctl") && requests.count() == 7, "{slices:#?}");
 
     let bytes = String::from_utf8_lossy(&std::fs::read(&perfetto).unwrap()).into_owned();
     for word in ["cutap.request", "NV_ESC_RM_ALLOC HOPPER_CHANNEL_GPFIFO_A {", "launch grid 7x5x3", "at cuInit+0x"] {
@@ -229,7 +268,7 @@ fn exports_have_requests_and_submissions() {
     let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let classes: Vec<&Value> =
         lines.iter().map(|line| &line["request"]["class"]["name"]).filter(|n| !n.is_null()).collect();
-    assert_eq!(classes, ["HOPPER_CHANNEL_GPFIFO_A"]);
+    assert_eq!(classes, ["NV01_MEMORY_SYSTEM", "NV01_MEMORY_SYSTEM", "HOPPER_CHANNEL_GPFIFO_A"]);
 }
 
 #[test]
@@ -244,6 +283,9 @@ fn wrong_input_is_one_sentence() {
         (&["kernel", "maps", "4194303"], "there is no process 4194303"),
         (&["kernel", "trace", "--deny", "nothing_like_it", "--", "true"], "has no such escape"),
         (&["kernel", "trace", "--object", "x", "--", "true"], "is no handle"),
+        (&["kernel", "trace", "--command", "nothing_like_it", "--", "true"], "the driver has no such escape"),
+        (&["kernel", "trace", "--ptrace", "--class", "RM_FREE", "--", "true"], "the driver has no such class"),
+        (&["kernel", "decode", "--status", "nothing", empty], "the driver has no such status"),
         (&["kernel", "trace", "--ptrace", "--deny", "RM_FREE", "--", "true"], "leave --ptrace and -p out"),
     ] {
         let done = Command::new(cutap()).args(words).output().unwrap();

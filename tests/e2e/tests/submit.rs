@@ -82,6 +82,28 @@ fn json_has_entries_methods_and_fields() {
     assert_eq!(submissions[1]["flags"][0], "before_the_call");
 }
 
+/// No request says which memory has pushbuffers: what was submitted does.
+#[test]
+fn pushbuffers_among_the_mappings() {
+    let maps = |layers: &str| {
+        let folder = scratch("submit");
+        let file = folder.join("out");
+        let mut command = Command::new(cutap());
+        command.args(["record", "-e", layers, "-o"]).arg(&file).arg("--").arg(out().join("submits"));
+        assert_eq!(finish(&mut command).status.code(), Some(0));
+        let done = finish(Command::new(cutap()).args(["kernel", "maps"]).arg(&file));
+        (done.stdout, done.stderr)
+    };
+    let of =
+        |text: &str, object: &str| text.lines().find(|l| l.contains(object)).map(str::to_owned).unwrap_or_default();
+    let (text, said) = maps("kernel,submit,driver");
+    assert!(of(&text, "0x5c000019").contains("pushbuffers; system memory"), "{text}");
+    assert!(of(&text, "0x5c000017").contains("GPFIFO, USERD; system memory"), "{text}");
+    assert!(!said.contains("kernel,submit"), "{said}");
+    let (text, said) = maps("kernel,driver");
+    assert!(!text.contains("pushbuffers") && said.contains("cutap record -e kernel,submit PROG"), "{text}{said}");
+}
+
 /// Threads that use the GPU at the same time: each entry is shown once, and what is not marked is under its own call.
 #[test]
 fn several_threads() {

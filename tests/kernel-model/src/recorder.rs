@@ -46,7 +46,7 @@ impl Recorder {
     /// Opens a node.
     pub fn open(&mut self, path: &str) -> i32 {
         let fd = self.model.open(path);
-        self.keep(Action::Open { path: path.to_owned(), flags: 0x8_0002 }, fd);
+        self.keep(Action::Open { path: path.to_owned(), flags: 0x8_0002, stream: String::new() }, fd);
         i32::try_from(fd).unwrap_or(-1)
     }
 

@@ -15,6 +15,8 @@ struct control { uint32_t client, object, command, flags; uint64_t params; uint3
 int nvmlInit_v2(void) {
     const char *set = getenv("CUDA_FIXTURE_SET");
     CHECK(set && !strcmp(set, "yes") && !getenv("CUDA_FIXTURE_UNSET") && !getenv("CUDA_DEVICE_ORDER") && !getenv("CUDA_03b69110"));
+    FILE *status = fopen("/proc/self/status", "r");
+    CHECK(status && !fclose(status));
     int fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC), uvm = open64("/dev/nvidia-uvm", O_RDWR);
     CHECK(fd >= 0 && uvm >= 0 && open("/dev/nvidia7", O_RDWR) == -1 && errno == ENOENT);
     struct alloc root = {0};

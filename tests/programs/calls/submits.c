@@ -25,8 +25,9 @@ static u32 *ring, *stream, words, put; static int ctl, uvm; static pthread_mutex
 pthread_barrier_t meeting;
 static void *map(u32 memory, u64 at, u64 bytes) {
     int fd = open("/dev/nvidia0", O_RDWR);
+    u64 made[6] = {ROOT | (u64)ROOT << 32, memory | (u64)0x3e << 32};
     u32 maps[14] = {ROOT, 0, memory, 0, 0, 0, bytes, 0, 0, 0, 0, 0, fd}, external[2316] = {at, at >> 32, bytes};
-    CHECK(ioctl(ctl, _IOWR('F', 0x4e, u32[14]), maps) == 0);
+    CHECK(ioctl(ctl, _IOWR('F', 0x2b, u64[6]), made) == 0 && ioctl(ctl, _IOWR('F', 0x4e, u32[14]), maps) == 0);
     void *here = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     external[2313] = ROOT, external[2314] = memory;
     CHECK(here != MAP_FAILED && ioctl(uvm, 33, external) == 0 && !close(fd));

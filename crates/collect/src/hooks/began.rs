@@ -5,7 +5,7 @@ use super::Hooks;
 use crate::foreground::ExitKind;
 use cutap_trace::read_file;
 use cutap_wire::control::ENV_RUN;
-use cutap_wire::hooks::{self, ASKING, BEGUN, Head, Place, text};
+use cutap_wire::hooks::{self, ASKING, BEGUN, Head, HookPlace, text};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub fn began(run: &Path) -> bool {
 /// called.
 pub fn ended_at_start(run: &Path, main: i32) -> bool {
     let word = file(run).and_then(|file| Some(u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?)));
-    word.and_then(hooks::asked).is_some_and(|(pid, _, place)| pid as i32 == main && place != Place::Destructor)
+    word.and_then(hooks::asked).is_some_and(|(pid, _, place)| pid as i32 == main && place != HookPlace::Destructor)
 }
 
 /// A sentence if the loader gave up before anything of ours ran: it has said why, and not whose fault it is.

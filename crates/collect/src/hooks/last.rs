@@ -3,7 +3,7 @@
 
 use crate::foreground::ExitKind;
 use cutap_trace::read_file;
-use cutap_wire::hooks::{self, ASKING, HOOK_ACTIVE_FILE, Head, Phase, Place, outside};
+use cutap_wire::hooks::{self, ASKING, HOOK_ACTIVE_FILE, Head, HookPlace, Phase, outside};
 use cutap_wire::names::{self, Cell, cell, kind};
 use std::path::Path;
 
@@ -69,9 +69,9 @@ fn asking(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
     let how = how(pid, program)?;
     let library = super::wants::library(&file, &Head::read(&file)?, n);
     let place = match place {
-        Place::Init => "cutap_hook_init",
-        Place::Constructor => "a constructor of its own",
-        Place::Destructor => "a destructor of its own",
+        HookPlace::Init => "cutap_hook_init",
+        HookPlace::Constructor => "a constructor of its own",
+        HookPlace::Destructor => "a destructor of its own",
     };
     Some(format!("{library} was in {place} when {how}"))
 }

@@ -3,7 +3,7 @@
 
 use super::release::{Record, Rows};
 use crate::decls::{Decls, Field};
-use crate::layout::{Layouts, Place};
+use crate::layout::{FieldPlace, Layouts};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -153,7 +153,7 @@ impl<'a> Types<'a> {
     }
 
     /// `OFFSET TYPE NAME[n]`, `OFFSET TYPE NAME:BIT:BITS`.
-    fn field(&mut self, field: &Field, place: Place) -> Result<String> {
+    fn field(&mut self, field: &Field, place: FieldPlace) -> Result<String> {
         let (ty, counts) = self.ty(&field.ty).with_context(|| format!("type {}", field.ty))?;
         let counts: String = counts.iter().map(|n| format!("[{n}]")).collect();
         let bits = place.bits.map_or(String::new(), |(bit, bits)| format!(":{bit}:{bits}"));

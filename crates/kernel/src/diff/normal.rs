@@ -3,7 +3,8 @@
 
 use crate::call::{Action, KernelCall};
 use crate::decode::Decoder;
-use cutap_rm::{Call, Kind, Moment, Name, Node, Subject, Target, Value};
+use crate::formats::without_ids;
+use cutap_rm::{Call, Form, Kind, Moment, Name, Node, Subject, Target, Value};
 use std::collections::{BTreeMap, HashMap};
 
 /// A call in the common form.
@@ -43,9 +44,13 @@ impl<'a> Normalizer<'a> {
                 }
                 return Some(Normal { key: key(&decoded, &ioctl.path), fields });
             }
-            Action::Open { path, flags } => {
-                put("flags", format!("{flags:#x}"));
-                format!("open {path}")
+            // A stream and a descriptor of a file are one: ptrace sees no difference.
+            Action::Open { path, flags, stream } => {
+                match stream.is_empty() {
+                    true => put("flags", format!("{flags:#x}")),
+                    false => put("mode", stream.clone()),
+                }
+                format!("open {}", without_ids(path))
             }
             Action::Mmap { path, length, protection, flags, .. } => {
                 put("length", format!("{length:#x}"));
@@ -72,15 +77,7 @@ impl<'a> Normalizer<'a> {
         let class = match call.subject {
             Subject::Class(_, Some(class)) => class.name().to_owned(),
             Subject::Class(number, None) => format!("class {number:#06x}"),
-            // RM_ALLOC_MEMORY has its class beside the handle.
-            _ => match number("params.hClass").and_then(|c| u32::try_from(c).ok()) {
-                Some(class) => self
-                    .decoder
-                    .tables
-                    .class(class)
-                    .map_or_else(|| format!("class {class:#06x}"), |c| c.name().to_owned()),
-                None => return,
-            },
+            _ => return,
         };
         if let Some(handle) = number("hObjectNew").or_else(|| number("params.hObjectNew")).filter(|h| *h != 0) {
             let name = self.count(&class);
@@ -127,6 +124,13 @@ impl<'a> Normalizer<'a> {
                 Kind::Address | Kind::Fd | Kind::Pid | Kind::Status => {}
                 _ => put(number),
             },
+            Value::Numbers { bytes, form: Form::U32 } if matches!(node.kind, Kind::Client | Kind::Object) => {
+                let words = bytes.at(Moment::After).as_chunks::<4>().0;
+                let used = words.iter().rposition(|word| *word != [0; 4]).map_or(0, |at| at + 1);
+                let names: Vec<String> =
+                    words.iter().take(used).map(|word| self.handle(u32::from_le_bytes(*word).into())).collect();
+                fields.insert(path.to_owned(), names.join(", "));
+            }
             Value::Numbers { bytes, .. } | Value::Bytes(bytes) | Value::Union { bytes, .. } => {
                 let end = |bytes: &[u8]| bytes.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
                 let (before, after) = (bytes.at(Moment::Before), bytes.at(Moment::After));

@@ -84,6 +84,29 @@ pub fn is_of_driver(path: &str) -> bool {
         || path.starts_with("/sys/bus/pci/drivers/nvidia")
 }
 
+/// Whether a file is offered by the system: a sandbox must offer it too.
+#[must_use]
+pub fn is_of_system(path: &str) -> bool {
+    ["/proc/", "/sys/", "/dev/"].iter().any(|folder| path.starts_with(folder))
+}
+
+/// A path that two runs share: `self` for the number of a process, `TID` for that of a thread.
+#[must_use]
+pub fn without_ids(path: &str) -> String {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let Some(rest) = path.strip_prefix("/proc/") else { return path.to_owned() };
+    let mut words: Vec<&str> = rest.split('/').collect();
+    if let Some(process) = words.first_mut().filter(|word| is_number(word)) {
+        *process = "self";
+    }
+    if let [_, "task", thread, ..] = words.as_mut_slice()
+        && is_number(thread)
+    {
+        *thread = "TID";
+    }
+    format!("/proc/{}", words.join("/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +117,14 @@ mod tests {
         assert!(read("").is_err());
         assert!(read("close(3) = 0\n").unwrap_err().0.starts_with("it has no call to a device"));
         assert!(read_file(Path::new("/nonexistent")).unwrap_err().0.contains("check the name"));
+    }
+
+    #[test]
+    fn paths_without_ids() {
+        assert_eq!(without_ids("/proc/41/task/42/comm"), "/proc/self/task/TID/comm");
+        assert_eq!(without_ids("/proc/self/maps"), "/proc/self/maps");
+        assert_eq!(without_ids("/proc/driver/nvidia/gpus/0000:00:06.0"), "/proc/driver/nvidia/gpus/0000:00:06.0");
+        assert_eq!(without_ids("/sys/devices/system/node/node0/cpumap"), "/sys/devices/system/node/node0/cpumap");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! after an ioctl (lines `| 00000  1b 00 ...`) is taken as its argument.
 
 use super::strace_line::{Line, Prefix, number, parse};
-use super::{argument_size, is_of_driver};
+use super::{argument_size, is_of_driver, is_of_system};
 use crate::call::{Action, Head, Ioctl, KernelCall, Run};
 use cutap_rm::Device;
 use std::collections::HashMap;
@@ -97,8 +97,12 @@ impl Reader {
                 if let Some(fd) = new_fd {
                     self.files.insert(fd, path.clone());
                 }
-                let flags = symbols(argument(at + 1), &[]).unwrap_or(0);
-                is_of_driver(&path).then_some(Action::Open { path, flags })
+                let flags = match line.name {
+                    // Its second argument is the mode.
+                    "creat" => CREATES,
+                    _ => open_flags(argument(at + 1)),
+                };
+                is_of_system(&path).then_some(Action::Open { path, flags, stream: String::new() })
             }
             "close" => {
                 let (fd, path) = self.file(argument(0)).ok_or("a descriptor that is no number")?;
@@ -176,6 +180,26 @@ impl Reader {
     }
 }
 
+/// What creat adds by itself: O_WRONLY, O_CREAT, O_TRUNC.
+const CREATES: u64 = 0x241;
+const OPENS: [(&str, u64); 16] = [
+    ("O_RDONLY", 0),
+    ("O_WRONLY", 1),
+    ("O_RDWR", 2),
+    ("O_CREAT", 0x40),
+    ("O_EXCL", 0x80),
+    ("O_NOCTTY", 0x100),
+    ("O_TRUNC", 0x200),
+    ("O_APPEND", 0x400),
+    ("O_NONBLOCK", 0x800),
+    ("O_DIRECT", 0x4000),
+    ("O_LARGEFILE", 0x8000),
+    ("O_DIRECTORY", 0x1_0000),
+    ("O_NOFOLLOW", 0x2_0000),
+    ("O_NOATIME", 0x4_0000),
+    ("O_CLOEXEC", 0x8_0000),
+    ("O_PATH", 0x20_0000),
+];
 const PROTECTIONS: [(&str, u64); 4] = [("PROT_NONE", 0), ("PROT_READ", 1), ("PROT_WRITE", 2), ("PROT_EXEC", 4)];
 const FLAGS: [(&str, u64); 6] = [
     ("MAP_SHARED", 1),
@@ -190,6 +214,11 @@ const FLAGS: [(&str, u64); 6] = [
 fn symbols(text: &str, names: &[(&str, u64)]) -> Option<u64> {
     let one = |word: &str| number(word).or_else(|| names.iter().find(|(n, _)| *n == word).map(|(_, value)| *value));
     text.split('|').try_fold(0, |all, word| Some(all | one(word.trim())?))
+}
+
+/// The flags of open. Names that are not here, such as those of a later kernel, are left out.
+fn open_flags(text: &str) -> u64 {
+    text.split('|').filter_map(|word| symbols(word, &OPENS)).fold(0, |all, flag| all | flag)
 }
 
 /// `0xc020462a`, or `_IOC(_IOC_READ|_IOC_WRITE, 0x46, 0x2a, 0x20)`, also `_IOWR(0x46, 0x2a, 0x20)`.
@@ -250,6 +279,19 @@ mod tests {
 100 close(6) = 0
 100 ioctl(3, 0xc0104629, 0x7ffe10 <unfinished ...>
 "#;
+
+    #[test]
+    fn flags_of_open() {
+        let flags = |line: &str| match read(line).calls.first().map(|call| call.action.clone()) {
+            Some(Action::Open { flags, .. }) => Some(flags),
+            _ => None,
+        };
+        assert_eq!(flags("1 openat(AT_FDCWD, \"/dev/nvidiactl\", O_RDWR|O_CLOEXEC) = 3"), Some(0x8_0002));
+        assert_eq!(flags("1 openat(0xffffff9c, \"/dev/nvidiactl\", 0x80002) = 3"), Some(0x8_0002));
+        assert_eq!(flags("1 open(\"/sys/module/nvidia/version\", O_RDONLY|O_FUTURE) = 3"), Some(0));
+        assert_eq!(flags("1 creat(\"/dev/shm/x\", 0600) = 3"), Some(CREATES));
+        assert_eq!(flags("1 open(\"/etc/passwd\", O_RDONLY) = 3"), None);
+    }
 
     #[test]
     fn a_log() {

@@ -4,7 +4,7 @@ use super::memory::{Reader, bytes, text};
 use super::sys;
 use crate::call::{Action, Ioctl, KernelCall};
 use crate::decode::device;
-use crate::formats::is_of_driver;
+use crate::formats::{is_of_driver, is_of_system};
 use cutap_rm::{Device, Request, Tables};
 
 /// A call that has begun.
@@ -116,8 +116,7 @@ fn descriptor(argument: u64) -> i32 {
 
 /// Opens that are kept: the driver's nodes, and what a sandbox must permit besides.
 fn open(path: String, flags: u64) -> Option<Action> {
-    let kept = is_of_driver(&path) || ["/proc/", "/sys/", "/dev/"].iter().any(|folder| path.starts_with(folder));
-    kept.then_some(Action::Open { path, flags })
+    is_of_system(&path).then_some(Action::Open { path, flags, stream: String::new() })
 }
 
 /// The file of a descriptor, if it belongs to the driver. It is looked up at each call, so an inherited descriptor or

@@ -15,4 +15,4 @@ mod tracer;
 
 pub use gate::Gate;
 pub use refused::why_refused;
-pub use tracer::{Ended, Tracer};
+pub use tracer::{TraceeEnd, Tracer};

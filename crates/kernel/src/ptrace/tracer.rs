@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// How a traced program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum TraceeEnd {
     /// It exited with this code.
     Code(i32),
     /// A signal ended it.
@@ -38,7 +38,7 @@ pub struct Tracer<'a> {
     main: i32,
     threads: Threads,
     /// The end of the main process.
-    ended: Option<Ended>,
+    ended: Option<TraceeEnd>,
     sink: &'a mut dyn FnMut(KernelCall),
     /// 32-bit ioctls, which are not decoded.
     narrow: u64,
@@ -99,21 +99,21 @@ impl<'a> Tracer<'a> {
 
     /// Runs until the last traced process has ended, or until `stop` is set: then it detaches. A program with the
     /// filter is never left, for its system calls would fail without a tracer.
-    pub fn run(&mut self, stop: &AtomicBool) -> Ended {
+    pub fn run(&mut self, stop: &AtomicBool) -> TraceeEnd {
         loop {
             if self.mode == Mode::All && stop.load(Ordering::Relaxed) {
                 self.detach();
-                return self.ended.unwrap_or(Ended::Detached);
+                return self.ended.unwrap_or(TraceeEnd::Detached);
             }
             match sys::wait(-1, self.mode == Mode::All) {
                 Ok(Some((tid, status))) => self.event(tid, status),
                 // Nothing stops now.
                 Ok(None) => std::thread::sleep(Duration::from_millis(2)),
                 // There is no child any more.
-                Err(_) => return self.ended.unwrap_or(Ended::Detached),
+                Err(_) => return self.ended.unwrap_or(TraceeEnd::Detached),
             }
             if self.mode == Mode::All && self.threads.is_empty() {
-                return self.ended.unwrap_or(Ended::Detached);
+                return self.ended.unwrap_or(TraceeEnd::Detached);
             }
         }
     }
@@ -199,8 +199,8 @@ impl<'a> Tracer<'a> {
         }
         if tid == self.main {
             self.ended = Some(match libc::WIFSIGNALED(status) {
-                true => Ended::Signal(libc::WTERMSIG(status)),
-                false => Ended::Code(libc::WEXITSTATUS(status)),
+                true => TraceeEnd::Signal(libc::WTERMSIG(status)),
+                false => TraceeEnd::Code(libc::WEXITSTATUS(status)),
             });
         }
     }

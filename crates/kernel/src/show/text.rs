@@ -92,7 +92,13 @@ impl<'a> Text<'a> {
         };
         match &call.action {
             Action::Ioctl(ioctl) => return self.ioctl(ioctl, result, out),
-            Action::Open { path, flags } => drop(write!(out, "open {} {{flags: {flags:#x}}}", printable(path))),
+            Action::Open { path, stream, .. } if !stream.is_empty() => {
+                let _ = write!(out, "fopen {} {{mode: {}}}", printable(path), printable(stream));
+                if result == Some(0) {
+                    return;
+                }
+            }
+            Action::Open { path, flags, .. } => drop(write!(out, "open {} {{flags: {flags:#x}}}", printable(path))),
             Action::Close { fd, path } => drop(write!(out, "close {}", file(*fd, path))),
             Action::Dup { fd, path } => drop(write!(out, "dup {}", file(*fd, path))),
             Action::Mmap { fd, path, address, length, protection, flags, offset } => {

@@ -56,7 +56,7 @@ pub fn before(frame: &mut Frame) -> bool {
     frame.word = uvm.into();
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, uvm));
     if let Some(b) = record::of(frame) {
-        let mut kept = Kept::new(b, frame, what::BEFORE);
+        let mut kept = KeptRequest::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
             kept.put(what::FILE, fd as u64, file);
         }
@@ -68,7 +68,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
     if let Some(b) = record::of(frame) {
-        Kept::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as u64, &[]);
+        KeptRequest::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as u64, &[]);
     }
     false
 }
@@ -80,7 +80,7 @@ pub fn after(frame: &mut Frame) {
     hooks::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
     let Some(b) = record::of(frame) else { return };
     let [result, _] = frame.result;
-    let mut kept = Kept::new(b, frame, what::AFTER);
+    let mut kept = KeptRequest::new(b, frame, what::AFTER);
     if let Some(ioctl) = &ioctl {
         kept.ioctl(ioctl);
     }
@@ -115,7 +115,7 @@ fn file_of(fd: i32, to: &mut [u8; PATH]) -> &[u8] {
 }
 
 /// What is being kept.
-struct Kept<'a> {
+struct KeptRequest<'a> {
     b: &'a mut ThreadState,
     at: usize,
     number: u32,
@@ -124,11 +124,11 @@ struct Kept<'a> {
     pages: Pages,
 }
 
-impl Kept<'_> {
-    fn new<'a>(b: &'a mut ThreadState, frame: &Frame, what: u8) -> Kept<'a> {
+impl KeptRequest<'_> {
+    fn new<'a>(b: &'a mut ThreadState, frame: &Frame, what: u8) -> KeptRequest<'a> {
         let at = frame.stack as usize;
         let pages = Pages::new(at, &mut b.stack);
-        Kept { b, at, number: frame.number, what, left: TOTAL, pages }
+        KeptRequest { b, at, number: frame.number, what, left: TOTAL, pages }
     }
 
     /// One piece whose bytes are here.

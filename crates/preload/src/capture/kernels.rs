@@ -41,25 +41,25 @@ pub const POOL: usize = 1 << 16;
 const MOST: usize = 512;
 
 #[repr(C)]
-struct Known {
+struct KnownKernel {
     handle: AtomicU64,
     /// Unloads so far when it was asked, plus one.
     epoch: AtomicU32,
     /// First in the pool, and how many.
     place: AtomicU64,
 }
-const _: () = assert!(size_of::<Known>() == 24);
+const _: () = assert!(size_of::<KnownKernel>() == 24);
 /// Where the fields of what is known lie, and a parameter's bytes.
-pub const HANDLE: usize = core::mem::offset_of!(Known, handle);
+pub const HANDLE: usize = core::mem::offset_of!(KnownKernel, handle);
 /// See `HANDLE`.
-pub const EPOCH: usize = core::mem::offset_of!(Known, epoch);
+pub const EPOCH: usize = core::mem::offset_of!(KnownKernel, epoch);
 /// See `HANDLE`.
-pub const PLACE: usize = core::mem::offset_of!(Known, place);
+pub const PLACE: usize = core::mem::offset_of!(KnownKernel, place);
 /// See `HANDLE`.
 pub const SIZE: usize = core::mem::offset_of!(Parameter, bytes);
 #[unsafe(no_mangle)]
-static CUTAP_KERNELS: [Known; HANDLES] =
-    [const { Known { handle: AtomicU64::new(0), epoch: AtomicU32::new(0), place: AtomicU64::new(0) } }; HANDLES];
+static CUTAP_KERNELS: [KnownKernel; HANDLES] =
+    [const { KnownKernel { handle: AtomicU64::new(0), epoch: AtomicU32::new(0), place: AtomicU64::new(0) } }; HANDLES];
 #[unsafe(no_mangle)]
 static CUTAP_PARAMETERS: [AtomicU64; POOL] = [const { AtomicU64::new(0) }; POOL];
 static USED: AtomicU32 = AtomicU32::new(0);
@@ -111,7 +111,7 @@ fn remembered(handle: u64) -> Option<(&'static [Parameter], bool)> {
 pub const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline(always)]
-fn places_of(handle: u64) -> Option<[&'static Known; 2]> {
+fn places_of(handle: u64) -> Option<[&'static KnownKernel; 2]> {
     let hash = ((handle >> 4).wrapping_mul(MIX) >> 32) as usize;
     Some([CUTAP_KERNELS.get(hash % HANDLES)?, CUTAP_KERNELS.get((hash ^ 1) % HANDLES)?])
 }

@@ -4,7 +4,7 @@
 
 use super::copy::words as copy;
 use super::kernels;
-use super::payload::Words;
+use super::payload::ArgumentWords;
 use super::steps_of;
 use crate::sys::x86_64::load8;
 use crate::thread::block::{OpenCall, ThreadState};
@@ -36,7 +36,13 @@ pub fn places(row: &Row) -> Option<[u16; 3]> {
 /// Begins a launch by a function that is one; its number, if it is recorded. `None`: nothing was done, and it must go
 /// by the steps.
 #[inline(always)]
-pub fn enter(b: &mut ThreadState, call: OpenCall, caller: usize, row: &Row, words: Words) -> Option<Option<u32>> {
+pub fn enter(
+    b: &mut ThreadState,
+    call: OpenCall,
+    caller: usize,
+    row: &Row,
+    words: ArgumentWords,
+) -> Option<Option<u32>> {
     let [parameters, extra] = steps_of(row) else { return None };
     let [first, rest] = words;
     let word = |offset: u16| {

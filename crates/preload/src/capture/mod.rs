@@ -20,7 +20,7 @@ use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
 use cutap_calls::generated::capture::{NAMES, ROWS, STEPS};
 use payload::Payload;
-pub use payload::{Call, Words};
+pub use payload::{ArgumentWords, Call};
 use steps::run;
 
 /// Words of a call at most: registers and stack.
@@ -72,7 +72,7 @@ fn driver(frame: &Frame) -> usize {
 
 /// The words of a framed call as its row says: registers, vector registers, stack.
 #[inline(always)]
-fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> Words<'a> {
+fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> ArgumentWords<'a> {
     let stack = usize::from(row.stack);
     if row.vectors == 0 && stack <= frame.stack_words && frame.stack.is_aligned() {
         // SAFETY: as many words as `stack_words` says can be read; what is called has a separate copy.

@@ -13,11 +13,11 @@ pub const STEPS_MAX: usize = 24;
 const _: () = assert!(STEPS_MAX <= 32);
 
 /// A call's words, where they stand: registers, and stack.
-pub type Words<'a> = [&'a [u64]; 2];
+pub type ArgumentWords<'a> = [&'a [u64]; 2];
 
 /// A call as the steps see it.
 pub struct Call<'a> {
-    pub words: Words<'a>,
+    pub words: ArgumentWords<'a>,
     /// The result register, after the call.
     pub result: u64,
     /// The low eight bytes of the first two vector registers, after the call.

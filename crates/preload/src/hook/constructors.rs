@@ -1,5 +1,5 @@
 //! The constructors and destructors of hook libraries, which run behind our own start: while those of a library run, a
-//! word in the run folder says so, and a program that ends in one of them is reported with the library's name. The
+//! word in the run directory says so, and a program that ends in one of them is reported with the library's name. The
 //! first and the last are exchanged in the library's own list, which the loader reads later.
 //!
 //! Must never leave one out, nor call one twice: what cannot be exchanged stays unchanged.

@@ -108,7 +108,7 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     // SAFETY: the object is mapped.
     let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
     let kernel = libc::is_user(o) && libc::is_on();
-    let mut w = Words { snapshot, o, headers, needs_watched, kernel, bound: false };
+    let mut w = ObjectBindings { snapshot, o, headers, needs_watched, kernel, bound: false };
     // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
     unsafe {
         for k in 0..t.jmprel_count {
@@ -121,7 +121,7 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     w.bound
 }
 
-struct Words<'a> {
+struct ObjectBindings<'a> {
     snapshot: &'a Snapshot,
     o: &'a Object,
     headers: &'a [Phdr],
@@ -133,7 +133,7 @@ struct Words<'a> {
     bound: bool,
 }
 
-impl Words<'_> {
+impl ObjectBindings<'_> {
     /// Objects have hundreds of thousands of words, and most are none of ours: what tells so stands first.
     ///
     /// # Safety

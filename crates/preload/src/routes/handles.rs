@@ -126,7 +126,7 @@ static NEXT: AtomicU32 = AtomicU32::new(1);
 /// A name met: where the runtime had it, how many modules had been unloaded when it was last
 /// compared, and our own copy in the names file.
 #[repr(C)]
-struct Known {
+struct KnownName {
     pointer: AtomicUsize,
     unloaded: AtomicU32,
     /// Id of the one that had this one's place before; 0: none.
@@ -134,16 +134,16 @@ struct Known {
     text: AtomicPtr<u8>,
     len: AtomicU32,
 }
-const _: () = assert!(size_of::<Known>() == 32);
+const _: () = assert!(size_of::<KnownName>() == 32);
 /// Where a name's fields lie.
-pub const POINTER: usize = core::mem::offset_of!(Known, pointer);
+pub const POINTER: usize = core::mem::offset_of!(KnownName, pointer);
 /// See `POINTER`.
-pub const COMPARED: usize = core::mem::offset_of!(Known, unloaded);
+pub const COMPARED: usize = core::mem::offset_of!(KnownName, unloaded);
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".bss.cutap_tables")]
-static CUTAP_KERNEL_NAMES: Table<Known, NAMES> = Table(
+static CUTAP_KERNEL_NAMES: Table<KnownName, NAMES> = Table(
     [const {
-        Known {
+        KnownName {
             pointer: AtomicUsize::new(0),
             unloaded: AtomicU32::new(0),
             next: AtomicU32::new(0),

@@ -12,7 +12,7 @@ use super::frame_x86_64::{end_of_frame_macros, frame_macros};
 use super::table::{self, PLAN, Slot};
 use super::unwound;
 use crate::capture::plan::{EXITS, LAUNCH, UNWANTED};
-use crate::capture::{self, Call, Words, launch};
+use crate::capture::{self, ArgumentWords, Call, launch};
 use crate::routes::suppress;
 use crate::start::switch;
 use crate::thread::block::{OpenCall, ThreadState};
@@ -165,7 +165,14 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
 }
 
 #[inline(never)]
-fn by_steps(b: &mut ThreadState, call: OpenCall, caller: usize, row: &Row, words: Words, slot: &Slot) -> Option<u32> {
+fn by_steps(
+    b: &mut ThreadState,
+    call: OpenCall,
+    caller: usize,
+    row: &Row,
+    words: ArgumentWords,
+    slot: &Slot,
+) -> Option<u32> {
     let target = slot.real.load(Relaxed);
     let driver = table::real_of(target).unwrap_or(target);
     let of_frame = Call { words, result: 0, floats: [0; 2], driver };

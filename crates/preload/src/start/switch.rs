@@ -19,20 +19,20 @@ use cutap_wire::control::{Control, RANGE, RECORDING_BROKEN, RECORDING_COUNT, REC
 
 /// Where the switches are mapped over: the run's control page, until this process has a separate page.
 #[repr(C, align(4096))]
-pub struct Place(UnsafeCell<[u8; PAGE]>);
+pub struct SwitchPage(UnsafeCell<[u8; PAGE]>);
 // SAFETY: shared memory, read and written through atomics.
-unsafe impl Sync for Place {}
+unsafe impl Sync for SwitchPage {}
 
 /// The switches: zeros, that is off, until something is mapped.
 #[unsafe(no_mangle)]
-pub static CUTAP_CONTROL: Place = Place(UnsafeCell::new([0; PAGE]));
+pub static CUTAP_CONTROL: SwitchPage = SwitchPage(UnsafeCell::new([0; PAGE]));
 
 /// Bit of `fork::away`: a forked child under --no-follow-children.
 const LEFT: u32 = 1;
 /// The same: before cuProfilerStart, or behind cuProfilerStop.
 const OUT_OF_RANGE: u32 = 2;
 
-impl Place {
+impl SwitchPage {
     /// Its address.
     pub fn at(&self) -> *mut u8 {
         self.0.get().cast()

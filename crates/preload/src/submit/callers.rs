@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 const MOST: usize = 64;
 
 /// A thread that is in a driver call.
-struct Place {
+struct ThreadInCall {
     /// Its block.
     thread: AtomicUsize,
     /// Where on its stack the call is.
@@ -15,12 +15,13 @@ struct Place {
     mixed: AtomicBool,
 }
 
-static PLACES: [Place; MOST] =
-    [const { Place { thread: AtomicUsize::new(0), at: AtomicUsize::new(0), mixed: AtomicBool::new(false) } }; MOST];
+static PLACES: [ThreadInCall; MOST] =
+    [const { ThreadInCall { thread: AtomicUsize::new(0), at: AtomicUsize::new(0), mixed: AtomicBool::new(false) } };
+        MOST];
 /// There were more threads at the same time once. From then on each may be in a call.
 static CROWDED: AtomicBool = AtomicBool::new(false);
 
-fn place_of(thread: usize) -> Option<&'static Place> {
+fn place_of(thread: usize) -> Option<&'static ThreadInCall> {
     PLACES.iter().find(|p| p.thread.load(Relaxed) == thread)
 }
 
@@ -34,7 +35,7 @@ pub fn enter(thread: usize, at: usize) -> bool {
         }
         return !nested;
     }
-    let free = |p: &&Place| p.thread.compare_exchange(0, thread, SeqCst, Relaxed).is_ok();
+    let free = |p: &&ThreadInCall| p.thread.compare_exchange(0, thread, SeqCst, Relaxed).is_ok();
     let Some(own) = PLACES.iter().find(free) else {
         CROWDED.store(true, SeqCst);
         return false;
@@ -45,10 +46,10 @@ pub fn enter(thread: usize, at: usize) -> bool {
 
 /// Of two calls at the same time the later one sees the other, for it has its place before it looks. It tells both
 /// before it submits anything.
-fn begin(own: &Place, thread: usize, at: usize) {
+fn begin(own: &ThreadInCall, thread: usize, at: usize) {
     own.at.store(at, Relaxed);
     own.mixed.store(false, SeqCst);
-    let is_other = |p: &&Place| !matches!(p.thread.load(SeqCst), other if other == 0 || other == thread);
+    let is_other = |p: &&ThreadInCall| !matches!(p.thread.load(SeqCst), other if other == 0 || other == thread);
     for other in PLACES.iter().filter(is_other) {
         other.mixed.store(true, SeqCst);
         own.mixed.store(true, SeqCst);

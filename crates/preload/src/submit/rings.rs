@@ -195,7 +195,7 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     let at = &raw const words as usize;
     let call = OpenCall { number: 0, slot, frame: at, reported: 0 };
     let Some(number) = record::enter(b, call, frame.caller, [&words]) else { return };
-    let mut kept = Kept { b, at, number, left };
+    let mut kept = KeptSubmission { b, at, number, left };
     let bytes = channel.classes;
     kept.own(what::CLASSES, 0, &bytes);
     let Some((_, host)) = channel.host else { return record::exit(kept.b, at, number, &[0]) };
@@ -225,14 +225,14 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
 }
 
 /// What is being kept of one call.
-struct Kept<'a> {
+struct KeptSubmission<'a> {
     b: &'a mut ThreadState,
     at: usize,
     number: u32,
     left: &'a mut usize,
 }
 
-impl Kept<'_> {
+impl KeptSubmission<'_> {
     /// Words that are here.
     fn own(&mut self, what: u8, address: u64, words: &[u32]) {
         let len = size_of_val(words);

@@ -56,23 +56,61 @@ pub fn after(frame: &Frame, ioctl: Option<&Ioctl>) {
     }
 }
 
-/// A number of up to eight bytes in the program's memory.
-fn number(at: usize, bytes: usize) -> Option<u64> {
-    let mut word = 0u64;
-    // SAFETY: the word here.
-    (unsafe { checked(at, (&raw mut word).cast(), bytes) } == bytes).then_some(word)
+/// Fields of most structs are within so many bytes. `MapExternal` has an array of 9216 bytes between its fields.
+const HEAD: usize = 144;
+const TAIL: usize = 16;
+
+/// A part of a struct in the program's memory, read by one system call.
+struct Part<const N: usize> {
+    from: usize,
+    bytes: [u8; N],
+    read: usize,
+}
+
+impl<const N: usize> Part<N> {
+    /// Of the struct at `at` the bytes `from..to`, at most `N`.
+    fn read(at: usize, from: usize, to: usize) -> Self {
+        let mut bytes = [0; N];
+        let len = to.saturating_sub(from).min(N);
+        // SAFETY: the bytes are so many.
+        let read = unsafe { checked(at.wrapping_add(from), bytes.as_mut_ptr(), len) };
+        Self { from, bytes, read }
+    }
+
+    /// A number of up to eight bytes.
+    fn number(&self, place: usize, len: usize) -> Option<u64> {
+        let at = place.checked_sub(self.from)?;
+        let end = at.checked_add(len).filter(|end| *end <= self.read)?;
+        Some(self.bytes.get(at..end)?.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
+    }
 }
 
 /// The fields of a struct in the program's memory.
 struct Fields<'a> {
-    at: usize,
     places: &'a [u32; 5],
+    head: Part<HEAD>,
+    tail: Part<TAIL>,
 }
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    /// `status`: where the struct has its status.
+    fn of(at: usize, places: &'a [u32; 5], status: Option<usize>) -> Self {
+        let (mut head, mut from, mut to) = (0, usize::MAX, 0);
+        for place in places.iter().filter(|place| **place != NO).map(|place| *place as usize).chain(status) {
+            if place + 8 <= HEAD {
+                head = head.max(place + 8);
+            } else {
+                (from, to) = (from.min(place), to.max(place + 8));
+            }
+        }
+        Self { places, head: Part::read(at, 0, head), tail: Part::read(at, from, to) }
+    }
+    fn number(&self, place: usize, len: usize) -> Option<u64> {
+        self.head.number(place, len).or_else(|| self.tail.number(place, len))
+    }
     fn get(&self, n: usize, bytes: usize) -> Option<u64> {
         let place = *self.places.get(n)?;
-        number(self.at.wrapping_add(place as usize), bytes).filter(|_| place != NO)
+        self.number(place as usize, bytes).filter(|_| place != NO)
     }
     fn word(&self, n: usize) -> Option<u32> {
         Some(self.get(n, 4)? as u32)
@@ -87,11 +125,11 @@ fn request(ioctl: &Ioctl) -> Option<()> {
     let number_of = if ioctl.uvm { ioctl.request } else { ioctl.request & 0xff };
     let is = |t: Tracked| t != Tracked::Channel && (t == Tracked::MapExternal) == ioctl.uvm;
     let (what, places) = places(is, number_of, ioctl.size)?;
-    let status = status_at(number_of, ioctl.size).map(|at| number(ioctl.argument.wrapping_add(at), 4));
-    if !matches!(status, None | Some(Some(0))) {
+    let status = status_at(number_of, ioctl.size);
+    let of = Fields::of(ioctl.argument, places, status);
+    if !matches!(status.map(|at| of.number(at, 4)), None | Some(Some(0))) {
         return None;
     }
-    let of = Fields { at: ioctl.argument, places };
     match what {
         Tracked::Alloc => channel(&of),
         Tracked::Free => {
@@ -129,7 +167,7 @@ fn seen(piece: Piece) -> Option<()> {
 fn channel(of: &Fields) -> Option<()> {
     let (object, class) = (of.object(0, 1)?, of.word(2)?);
     let (_, places) = places(|t| t == Tracked::Channel, class, 0)?;
-    let params = Fields { at: of.get(3, 8)? as usize, places };
+    let params = Fields::of(of.get(3, 8)? as usize, places, None);
     let ring = (params.get(0, 8)?, params.word(1)?);
     let userd = Object { client: object.client, handle: params.word(2)? };
     let made = Channel::new(object, class, params.word(4).unwrap_or(0), ring, (userd, params.get(3, 8)?));

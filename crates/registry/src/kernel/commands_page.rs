@@ -26,7 +26,7 @@ const TITLES: [&str; 6] =
     ["Escapes", "RM controls", "Classes", "UVM commands", "Status codes", "Commands of nvidia-modeset"];
 
 /// A command: its size in the newest release, and the first and last release that have it.
-struct Known<'a> {
+struct KnownCommand<'a> {
     row: &'a Row,
     first: usize,
     last: usize,
@@ -41,7 +41,7 @@ pub(super) fn write(tables: &Tables) -> String {
         let known = of_section(tables, &open, section);
         let _ = write!(page, "\n## {title}\n\n{} {list}.\n\n| number | name | bytes | releases |\n", known.len());
         page.push_str("| --- | --- | ---: | --- |\n");
-        for ((number, name), Known { row, first, last }) in &known {
+        for ((number, name), KnownCommand { row, first, last }) in &known {
             let size = bytes(tables, row);
             let _ = writeln!(page, "| {number:#x} | `{name}` | {size} | {} |", span(&versions, *first, *last));
         }
@@ -62,19 +62,20 @@ fn write_old(page: &mut String, tables: &Tables, release: &Own) {
         }
         let _ =
             write!(page, "\n### {title} of {}\n\n| number | name | bytes |\n| --- | --- | ---: |\n", release.version);
-        for ((number, name), Known { row, .. }) in &known {
+        for ((number, name), KnownCommand { row, .. }) in &known {
             let size = bytes(tables, row);
             let _ = writeln!(page, "| {number:#x} | `{name}` | {size} |");
         }
     }
 }
 
-fn of_section<'a>(tables: &'a Tables, releases: &[&Own], section: usize) -> BTreeMap<(u32, &'a str), Known<'a>> {
-    let mut known: BTreeMap<(u32, &str), Known<'_>> = BTreeMap::new();
+fn of_section<'a>(tables: &'a Tables, releases: &[&Own], section: usize) -> BTreeMap<(u32, &'a str), KnownCommand<'a>> {
+    let mut known: BTreeMap<(u32, &str), KnownCommand<'_>> = BTreeMap::new();
     for (release, own) in releases.iter().enumerate() {
         let rows = own.lists.get(section).into_iter().flatten().filter_map(|at| tables.rows.all.get(*at as usize));
         for row in rows {
-            let entry = known.entry((row.number, &row.name)).or_insert(Known { row, first: release, last: release });
+            let entry =
+                known.entry((row.number, &row.name)).or_insert(KnownCommand { row, first: release, last: release });
             (entry.row, entry.last) = (row, release);
         }
     }

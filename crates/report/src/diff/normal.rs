@@ -5,7 +5,7 @@ use crate::resource_names::word;
 use crate::values::write_value;
 use cutap_calls::known::Memory;
 use cutap_trace::Exit;
-use cutap_trace::decode::{Place, Value};
+use cutap_trace::decode::{MemoryPlace, Value};
 use std::fmt::Write;
 
 /// `a=1, p=ptr`: the arguments that the call was given, and the name of an error.
@@ -80,7 +80,7 @@ fn write_normal(value: &Value, to: &mut String) {
 }
 
 /// `device memory of 4096+16`: the size of the allocation, and the place in it.
-fn write_place(place: &Place, to: &mut String) {
+fn write_place(place: &MemoryPlace, to: &mut String) {
     let _ = write!(to, "{}", word(place.memory));
     if let Some(device) = place.device {
         let _ = write!(to, " {device}");

@@ -37,11 +37,13 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
             value: text(exit.value.as_deref()),
             reader: pieces.caller.as_deref().unwrap_or_default().to_owned(),
         },
-        "openat" | "openat64" => {
-            Action::Open { path: text(call.inputs().get(1)).unwrap_or_default(), flags: word(2) & 0xffff_ffff }
-        }
-        "fopen" | "fopen64" => Action::Open { path: text(call.inputs().first()).unwrap_or_default(), flags: 0 },
-        _ => Action::Open { path: text(call.inputs().first()).unwrap_or_default(), flags: word(1) & 0xffff_ffff },
+        "openat" | "openat64" => open(text(call.inputs().get(1)), word(2)),
+        "fopen" | "fopen64" => Action::Open {
+            path: text(call.inputs().first()).unwrap_or_default(),
+            flags: 0,
+            stream: text(call.inputs().get(1)).filter(|mode| !mode.is_empty()).unwrap_or_else(|| "?".to_owned()),
+        },
+        _ => open(text(call.inputs().first()), word(1)),
     };
     Some(KernelCall {
         pid: call.thread.process.pid,
@@ -53,6 +55,10 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
         stack: call.stack().map(|stack| stack.frames.iter().map(frame).collect()).unwrap_or_default(),
         ..KernelCall::new(action)
     })
+}
+
+fn open(path: Option<String>, flags: u64) -> Action {
+    Action::Open { path: path.unwrap_or_default(), flags: flags & 0xffff_ffff, stream: String::new() }
 }
 
 /// The device node of a file. A model of the driver hands out memory files that have the names of nodes.

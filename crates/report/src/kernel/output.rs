@@ -88,9 +88,12 @@ impl<W: io::Write> KernelLines<W> {
         }
         match &call.action {
             Action::Ioctl(ioctl) => formats::is_of_driver(&ioctl.path),
-            Action::Open { path, .. } | Action::Close { path, .. } | Action::Dup { path, .. } => {
-                formats::is_of_driver(path)
+            // A sandbox must permit opens of other files too.
+            Action::Open { path, .. } => {
+                let all = self.style.json || self.style.verbose;
+                formats::is_of_driver(path) || all && formats::is_of_system(path)
             }
+            Action::Close { path, .. } | Action::Dup { path, .. } => formats::is_of_driver(path),
             Action::Mmap { path, .. } => {
                 let shown = formats::is_of_driver(path);
                 let address = call.result.filter(|r| shown && *r > 0);

@@ -27,11 +27,11 @@ pub(super) const KIND: Kind = Kind {
 struct Allocations {
     open: OpenCalls,
     lines: Lines,
-    groups: BTreeMap<Place, Sums>,
+    groups: BTreeMap<AllocationSite, Sums>,
 }
 
 /// The path from the outermost call, the frames of the recorded stack, and the kind of memory.
-type Place = (Vec<String>, Arc<[String]>, &'static str);
+type AllocationSite = (Vec<String>, Arc<[String]>, &'static str);
 
 #[derive(Default, Clone, Copy)]
 struct Sums {
@@ -74,7 +74,7 @@ impl Allocations {
     }
 
     /// The groups, those with the most bytes first.
-    fn sorted(&self) -> Vec<(&Place, Sums)> {
+    fn sorted(&self) -> Vec<(&AllocationSite, Sums)> {
         let mut groups: Vec<_> = self.groups.iter().map(|(place, sums)| (place, *sums)).collect();
         groups.sort_by_key(|(_, sums)| std::cmp::Reverse((sums.bytes, sums.count)));
         groups

@@ -14,12 +14,12 @@ use cutap_machine::config;
 use std::sync::atomic::Ordering;
 
 /// The words of a call: the six integer registers, and the stack above the return address.
-struct Words {
+struct CallWords {
     registers: *const u64,
     stack: *const u64,
 }
 
-impl Words {
+impl CallWords {
     /// A word by its number in the record of a call (see `cutap_calls::known::Shape`).
     fn get(&self, function: &Function, word: u8) -> Option<u64> {
         let shape = function.shape;
@@ -42,7 +42,7 @@ pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -
     let place = place as usize;
     COUNTS[place].fetch_add(1, Ordering::Relaxed);
     let name = DEFAULTS[place];
-    let words = Words { registers, stack };
+    let words = CallWords { registers, stack };
     let result = lifecycle::require_started().and_then(|()| match known(name) {
         Some(function) => check(function, &words),
         None => Ok(()),
@@ -59,7 +59,7 @@ fn known(name: &str) -> Option<&'static Function> {
     forms.clone().find(|f| f.since <= config().driver && config().driver <= f.until).or(forms.last())
 }
 
-fn check(function: &Function, words: &Words) -> Answer {
+fn check(function: &Function, words: &CallWords) -> Answer {
     let state = driver_state();
     let mut without_context = false;
     for param in function.params {
@@ -85,7 +85,7 @@ fn check(function: &Function, words: &Words) -> Answer {
 }
 
 /// Whether a pointer must not be NULL: single values, texts, and lists with a count above 0.
-fn is_needed(function: &Function, words: &Words, param: &Param) -> bool {
+fn is_needed(function: &Function, words: &CallWords, param: &Param) -> bool {
     let count = |n: u8| function.params.get(usize::from(n)).and_then(|p| words.get(function, p.word)).unwrap_or(0);
     match param.rule {
         Rule::One | Rule::Text => true,
@@ -101,7 +101,7 @@ fn has(all: &Enum, value: u64) -> bool {
 }
 
 /// Whether the count of a list is 0.
-fn is_empty(function: &Function, words: &Words, param: &Param) -> bool {
+fn is_empty(function: &Function, words: &CallWords, param: &Param) -> bool {
     let Rule::Array(Count::Of(n)) = param.rule else { return false };
     function.params.get(usize::from(n)).and_then(|p| words.get(function, p.word)) == Some(0)
 }

@@ -5,9 +5,9 @@ use cutap_machine::{config, pci, uuid};
 
 /// The target of a handle. It has no content for programs.
 #[derive(Debug)]
-struct Place(#[allow(dead_code)] u64);
+struct HandleTarget(#[allow(dead_code)] u64);
 
-static PLACES: [Place; 8] = [const { Place(0) }; 8];
+static PLACES: [HandleTarget; 8] = [const { HandleTarget(0) }; 8];
 
 /// nvmlDevice_t
 #[repr(transparent)]

@@ -19,7 +19,7 @@ pub(crate) mod undecoded;
 pub(crate) mod values;
 
 pub use crate::event::described::Described;
-pub use crate::event::value::{Fields, Items, List, Owner, Place, Standing, Text, Value, flags_of, name_of};
+pub use crate::event::value::{Fields, Items, List, MemoryPlace, Owner, Standing, Text, Value, flags_of, name_of};
 pub use state::devices::Devices;
 pub use undecoded::RawFunction;
 pub use values::type_name::TypeName;

@@ -45,7 +45,7 @@ pub enum Value {
         standing: Standing,
     },
     /// An address whose target was not read, and what is known of the memory that it leads to.
-    Address(u64, Option<Box<Place>>),
+    Address(u64, Option<Box<MemoryPlace>>),
     /// An address at which no program can have memory, where memory is meant.
     Wild(u64),
     /// An address that is not meant to be read: a cookie, user data.
@@ -77,7 +77,7 @@ pub struct Text {
     pub cut: bool,
 }
 
-impl Place {
+impl MemoryPlace {
     /// Bytes that the call means behind the allocation's end.
     pub fn beyond(&self) -> u64 {
         let end = self.bytes.map_or(0, |meant| self.offset.saturating_add(meant));
@@ -98,7 +98,7 @@ pub enum Standing {
 
 /// Where an address leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct MemoryPlace {
     /// Kind of memory.
     pub memory: known::Memory,
     /// On which device, if that is known.

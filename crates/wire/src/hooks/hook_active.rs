@@ -53,7 +53,7 @@ const DESTROYING: u64 = 1 << 17;
 
 /// Where a library is when no hook of it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum HookPlace {
     /// It is asked what it wants.
     Init,
     /// Its constructors.
@@ -63,11 +63,11 @@ pub enum Place {
 }
 
 /// Process and library of such a word, and where it is.
-pub const fn asked(word: u64) -> Option<(u32, u32, Place)> {
+pub const fn asked(word: u64) -> Option<(u32, u32, HookPlace)> {
     let place = match word & (CONSTRUCTING | DESTROYING) {
-        0 => Place::Init,
-        CONSTRUCTING => Place::Constructor,
-        _ => Place::Destructor,
+        0 => HookPlace::Init,
+        CONSTRUCTING => HookPlace::Constructor,
+        _ => HookPlace::Destructor,
     };
     match ((word & !(CONSTRUCTING | DESTROYING)) as u32).checked_sub(1) {
         Some(hook) => Some(((word >> 32) as u32, hook, place)),
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn the_word_of_a_library_that_begins_or_ends() {
-        assert_eq!(asked(asking(77, 0)), Some((77, 0, Place::Init)));
-        assert_eq!(asked(constructing(u32::MAX, 7)), Some((u32::MAX, 7, Place::Constructor)));
-        assert_eq!(asked(destroying(77, 7)), Some((77, 7, Place::Destructor)));
+        assert_eq!(asked(asking(77, 0)), Some((77, 0, HookPlace::Init)));
+        assert_eq!(asked(constructing(u32::MAX, 7)), Some((u32::MAX, 7, HookPlace::Constructor)));
+        assert_eq!(asked(destroying(77, 7)), Some((77, 7, HookPlace::Destructor)));
         assert_eq!(asked(0), None);
     }
 

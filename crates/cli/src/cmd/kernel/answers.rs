@@ -2,6 +2,7 @@
 
 use cutap_collect::{Error, Result};
 use cutap_kernel::decode::running_driver;
+use cutap_kernel::select::is;
 use cutap_rm::Tables;
 use cutap_wire::control::kernel_answer::{CLASS, CONTROL, DENY, ESCAPE, FAIL, MOST, UVM};
 
@@ -56,16 +57,10 @@ fn number(word: &str) -> Option<u32> {
 }
 
 fn status(tables: Tables, word: &str) -> Result<u32> {
-    let named = || tables.statuses().find(|(_, name)| is(word, name)).map(|(code, _)| code);
+    let named = || tables.statuses().find(|(code, name)| is(word, name, *code)).map(|(code, _)| code);
     number(word).or_else(named).ok_or_else(|| {
         Error::own(format!("{word} is no status of the driver; give one such as NV_ERR_NOT_SUPPORTED, or its number"))
     })
-}
-
-/// A name, or its end behind an underscore.
-fn is(word: &str, name: &str) -> bool {
-    let (word, name) = (word.to_ascii_lowercase(), name.to_ascii_lowercase());
-    word == name || !word.is_empty() && name.ends_with(&format!("_{word}"))
 }
 
 /// Whose number, and the number.
@@ -80,10 +75,14 @@ fn command(tables: Tables, word: &str, flag: &str) -> Result<[u32; 2]> {
         return Ok([owner, number]);
     }
     let mut found: Vec<([u32; 2], &str)> = Vec::new();
-    found.extend(tables.escapes().filter(|e| is(word, e.name())).map(|e| ([ESCAPE, e.number()], e.name())));
-    found.extend(tables.controls().filter(|c| is(word, c.name())).map(|c| ([CONTROL, c.number()], c.name())));
-    found.extend(tables.classes().filter(|c| is(word, c.name())).map(|c| ([CLASS, c.number()], c.name())));
-    found.extend(tables.uvm_commands().filter(|u| is(word, u.name())).map(|u| ([UVM, u.number()], u.name())));
+    found.extend(tables.escapes().filter(|e| is(word, e.name(), e.number())).map(|e| ([ESCAPE, e.number()], e.name())));
+    found.extend(
+        tables.controls().filter(|c| is(word, c.name(), c.number())).map(|c| ([CONTROL, c.number()], c.name())),
+    );
+    found.extend(tables.classes().filter(|c| is(word, c.name(), c.number())).map(|c| ([CLASS, c.number()], c.name())));
+    found.extend(
+        tables.uvm_commands().filter(|u| is(word, u.name(), u.number())).map(|u| ([UVM, u.number()], u.name())),
+    );
     let exact = found.iter().find(|(_, name)| name.eq_ignore_ascii_case(word)).map(|(row, _)| *row);
     match (exact, found.as_slice()) {
         (Some(row), _) => Ok(row),

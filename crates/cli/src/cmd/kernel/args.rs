@@ -1,6 +1,7 @@
 //! Flags that several subcommands of `cutap kernel` share.
 
-use cutap_kernel::select::Select;
+use cutap_collect::{Error, Result};
+use cutap_kernel::select::{Select, unknown};
 use cutap_kernel::show::text::Style;
 
 /// How calls are printed.
@@ -51,7 +52,15 @@ fn handle(text: &str) -> std::result::Result<u32, String> {
 }
 
 impl SelectArgs {
-    pub fn select(self) -> Select {
-        Select { commands: self.command, classes: self.class, objects: self.object, statuses: self.status }
+    /// A name that no release of the driver has is an error: nothing would ever match.
+    pub fn select(self) -> Result<Select> {
+        let select =
+            Select { commands: self.command, classes: self.class, objects: self.object, statuses: self.status };
+        match unknown(&select) {
+            None => Ok(select),
+            Some((flag, word, what)) => Err(Error::own(format!(
+                "{flag} {word}: the driver has no such {what}; give a name with *, the end of a name, or a number"
+            ))),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! `cutap kernel census`: what runs use of the kernel driver, counted, with every number that is not understood.
 
 use super::args::DriverArgs;
-use super::{input, own};
+use super::input::{self, Input};
+use super::own;
 use crate::args::FilterArgs;
 use crate::stdout::print;
 use cutap_collect::{Result, say};
@@ -27,9 +28,10 @@ pub struct Census {
 impl Census {
     pub fn run(self) -> Result<()> {
         let mut counts = Counts::default();
-        let mut nvproxy = None;
+        let (mut nvproxy, mut all_whole) = (None, Ok(()));
         for path in &self.runs {
-            let run = input::read(path, self.filter.text().as_deref())?;
+            let Input { run, whole } = input::read(path, self.filter.text().as_deref())?;
+            all_whole = all_whole.and(whole);
             let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
             say(&format!("{}: {}", path.display(), decoder.description()));
             counts.add(&run, &decoder);
@@ -38,6 +40,7 @@ impl Census {
         print(&match nvproxy {
             Some(nvproxy) if self.allow_list => counts.allow_list(nvproxy),
             _ => counts.text(),
-        })
+        })?;
+        all_whole
     }
 }

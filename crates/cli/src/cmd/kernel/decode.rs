@@ -1,13 +1,14 @@
 //! `cutap kernel decode`: decodes a log of kernel calls.
 
 use super::args::{DriverArgs, SelectArgs, StyleArgs};
-use super::{input, own};
+use super::input::{self, Input};
+use super::own;
 use crate::args::JsonArgs;
 use crate::stdout::written;
 use cutap_collect::{Result, say};
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::show;
-use cutap_kernel::show::text::{Style, Text, footer};
+use cutap_kernel::show::text::{Style, Text};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -28,18 +29,20 @@ pub struct Decode {
 
 impl Decode {
     pub fn run(self) -> Result<()> {
-        let run = input::read_all(&self.file)?;
-        let select = self.select.select();
+        let select = self.select.select()?;
+        let Input { run, whole } = input::read(&self.file, None)?;
         let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
         say(&decoder.description());
         let threads = run.calls.iter().any(|call| (call.pid, call.tid) != (0, 0));
         let mut text = Text::new(&decoder, Style { threads, parents: true, ..self.style.style() });
         let mut out = BufWriter::new(std::io::stdout().lock());
+        let mut shown = 0_usize;
         let mut write = || {
             if self.json.json {
                 cutap_kernel::json::write_head(&run.head, &mut out)?;
             }
             for call in run.calls.iter().filter(|call| select.matches(call, &decoder)) {
+                shown += 1;
                 match self.json.json {
                     true => writeln!(out, "{}", show::json::line(call, &decoder))?,
                     false => out.write_all(text.line(call).as_bytes())?,
@@ -48,9 +51,9 @@ impl Decode {
             out.flush()
         };
         written(write())?;
-        for line in footer(&run).lines() {
-            say(line);
+        if shown == 0 {
+            say("no call matches --command, --class, --object and --status");
         }
-        Ok(())
+        whole
     }
 }

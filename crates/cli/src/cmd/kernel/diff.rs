@@ -1,7 +1,8 @@
 //! `cutap kernel diff`: compares two driver releases, or two runs.
 
 use super::args::DriverArgs;
-use super::{input, own};
+use super::input::{self, Input};
+use super::own;
 use crate::args::JsonArgs;
 use crate::stdout::print;
 use cutap_collect::{Error, Result, say};
@@ -38,9 +39,11 @@ impl Diff {
 
     fn releases(&self, old: &str, new: &str) -> Result<()> {
         let (old, new) = (release(old).map_err(own)?, release(new).map_err(own)?);
+        let mut used_whole = Ok(());
         let used = match &self.used_by {
             Some(path) => {
-                let run = input::read_all(path)?;
+                let Input { run, whole } = input::read(path, None)?;
+                used_whole = whole;
                 let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
                 say(&format!("{}: {}", path.display(), decoder.description()));
                 Some(Used::of(&run, &decoder))
@@ -48,22 +51,24 @@ impl Diff {
             None => None,
         };
         let all = tables::differences(old, new, used.as_ref());
-        print(&if self.json.json { tables::json(old, new, &all) } else { tables::text(old, new, &all) })
+        print(&if self.json.json { tables::json(old, new, &all) } else { tables::text(old, new, &all) })?;
+        used_whole
     }
 
     fn runs(&self) -> Result<()> {
         if self.used_by.is_some() {
             return Err(Error::own("--used-by is for two driver releases; leave it out to compare runs"));
         }
-        let read = |path: &Path| -> Result<(Run, Decoder)> {
-            let run = input::read_all(path)?;
+        let read = |path: &Path| -> Result<(Run, Decoder, Result<()>)> {
+            let Input { run, whole } = input::read(path, None)?;
             let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
             say(&format!("{}: {}", path.display(), decoder.description()));
-            Ok((run, decoder))
+            Ok((run, decoder, whole))
         };
         let (first, second) = (read(&self.first)?, read(&self.second)?);
         let found = runs::compare((&first.0, &first.1), (&second.0, &second.1)).map_err(own)?;
-        print(&if self.json.json { runs::json(&found) } else { runs::text(&found) })
+        print(&if self.json.json { runs::json(&found) } else { runs::text(&found) })?;
+        first.2.and(second.2)
     }
 }
 

@@ -1,46 +1,62 @@
 //! The input of `decode`, `diff`, `tree`, `maps` and `census`: a recording or run directory of cutap, or a log.
 
 use super::own;
-use cutap_collect::{Result, filter};
+use crate::input::whole;
+use crate::reading::read_events;
+use cutap_collect::{Result, filter, say};
+use cutap_kernel::show::text::footer;
 use cutap_kernel::{Action, Head, Run, formats};
-use cutap_report::kernel_call;
-use cutap_trace::{Event, EventReader, ReaderOptions};
+use cutap_report::{important_notes, kernel_call, submitted};
+use cutap_trace::Event;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// All kernel calls of a file or run directory.
-pub fn read_all(path: &Path) -> Result<Run> {
-    read(path, None)
+/// What was read.
+pub struct Input {
+    /// The calls, in the order of their start.
+    pub run: Run,
+    /// A failure where a recording is damaged: what is missing of it. It belongs after the output.
+    pub whole: Result<()>,
 }
 
-/// The kernel calls of a file or run directory, in the order of their start.
-pub fn read(path: &Path, wanted: Option<&str>) -> Result<Run> {
-    if !is_recording(path) {
-        return formats::read_file(path).map_err(own);
+/// The kernel calls of a file or run directory. Of a log the lines that cannot be used are said.
+pub fn read(path: &Path, wanted: Option<&str>) -> Result<Input> {
+    if is_recording(path) {
+        return read_recording(path, wanted);
     }
-    let filter = filter(wanted)?;
-    let mut reader = EventReader::open(path, ReaderOptions { filter, ..ReaderOptions::default() })?;
+    let run = formats::read_file(path).map_err(own)?;
+    footer(&run).lines().for_each(say);
+    Ok(Input { run, whole: Ok(()) })
+}
+
+fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
     let (mut run, mut begin, mut driver) = (Run::default(), None, None);
-    reader.poll(true, &mut |event| {
+    let end = read_events(path, filter(wanted)?, &mut |event| {
         if let Event::Exit(exit) = event {
             let begin = *begin.get_or_insert(exit.call.start_ns);
             if let Some(call) = kernel_call(exit, begin) {
                 driver = driver.take().or_else(|| exit.call.pieces().driver);
                 run.calls.push(call);
             }
+            run.submitted.extend(submitted(exit));
         }
     })?;
+    important_notes(&end).0.iter().for_each(|line| say(line));
     run.head = Head { driver, source: Some("preload".into()), ..Head::default() };
     run.calls.sort_by_key(|call| call.time_ns);
     if run.calls.is_empty() {
+        whole(path, end.recording.clone(), end.damage())?;
         let shown = path.display();
-        return Err(cutap_collect::Error::own(format!(
-            "{shown} has no calls to the kernel driver; record them with cutap record -e kernel PROG, on \
-             a machine with NVIDIA's driver (/dev/nvidiactl)"
-        )));
+        return Err(cutap_collect::Error::own(match wanted {
+            Some(wanted) => format!("{shown}: no call to the kernel driver matches -e '{wanted}'; leave it out"),
+            None => format!(
+                "{shown} has no calls to the kernel driver; record them with cutap record -e kernel PROG, on \
+                 a machine with NVIDIA's driver (/dev/nvidiactl)"
+            ),
+        }));
     }
-    Ok(run)
+    Ok(Input { run, whole: whole(path, end.recording.clone(), end.damage()) })
 }
 
 /// A folder, or a file of cutap's own format.

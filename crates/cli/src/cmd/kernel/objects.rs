@@ -1,7 +1,8 @@
 //! `cutap kernel tree` and `cutap kernel maps`: the objects of a run, and the mappings of device nodes.
 
 use super::args::DriverArgs;
-use super::{input, own};
+use super::input::{self, Input};
+use super::own;
 use crate::args::FilterArgs;
 use crate::stdout::print;
 use cutap_collect::{Result, say};
@@ -35,7 +36,9 @@ pub struct Maps {
 
 impl Tree {
     pub fn run(self) -> Result<()> {
-        print(&tree::text(&objects(&self.run, &self.filter, &self.driver)?.0))
+        let Found { objects, whole, .. } = objects(&self.run, &self.filter, &self.driver)?;
+        print(&tree::text(&objects))?;
+        whole
     }
 }
 
@@ -45,24 +48,36 @@ impl Maps {
         match pid {
             Some(pid) => print(&maps::of_process(pid).map_err(own)?),
             None => {
-                let (objects, has_mmap) = objects(&self.run, &self.filter, &self.driver)?;
+                let Found { objects, has_mmap, whole } = objects(&self.run, &self.filter, &self.driver)?;
                 if !has_mmap {
                     say("there is no mmap among the calls: cutap record -e kernel PROG keeps it");
                 }
-                print(&maps::text(&objects))
+                if objects.submitted.is_empty() {
+                    say("which memory has pushbuffers is not known: cutap record -e kernel,submit PROG keeps it");
+                }
+                print(&maps::text(&objects))?;
+                whole
             }
         }
     }
 }
 
-/// The objects of a run, and whether it has calls of mmap.
-fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<(Objects, bool)> {
-    let run = input::read(path, filter.text().as_deref())?;
+/// What a run has.
+struct Found {
+    objects: Objects,
+    /// Whether there is a call of mmap.
+    has_mmap: bool,
+    /// A failure where the run is damaged.
+    whole: Result<()>,
+}
+
+fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Found> {
+    let Input { run, whole } = input::read(path, filter.text().as_deref())?;
     let decoder = Decoder::new(driver.driver.as_deref(), &run).map_err(own)?;
     say(&decoder.description());
     if !input::has_ioctl(&run) {
         say("there is no ioctl among the calls: cutap record -e kernel PROG keeps it, on a machine with a GPU");
     }
     let has_mmap = run.calls.iter().any(|call| matches!(call.action, Action::Mmap { .. }));
-    Ok((Objects::of(&run, &decoder), has_mmap))
+    Ok(Found { objects: Objects::of(&run, &decoder), has_mmap, whole })
 }

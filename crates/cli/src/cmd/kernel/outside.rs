@@ -5,7 +5,7 @@ use super::own;
 use cutap_collect::{Error, Result, cannot, forward_signals, output_file, say, start_outside};
 use cutap_kernel::decode::{Decoder, running_driver};
 use cutap_kernel::formats::is_of_driver;
-use cutap_kernel::ptrace::{Ended, Gate, Tracer};
+use cutap_kernel::ptrace::{Gate, TraceeEnd, Tracer};
 use cutap_kernel::select::Select;
 use cutap_kernel::show::text::{Style, Text};
 use cutap_kernel::{Action, Head, KernelCall, Run, json};
@@ -56,7 +56,7 @@ impl Outside {
         let narrow = tracer.narrow();
         let written = output.end(narrow);
         match ended {
-            Ended::Code(0) => written,
+            TraceeEnd::Code(0) => written,
             ended => {
                 written.unwrap_or_else(|e| say(&e.to_string()));
                 exit_like(ended)
@@ -83,9 +83,9 @@ impl Outside {
         let ended = tracer.run(&LEAVE);
         let narrow = tracer.narrow();
         say(&match ended {
-            Ended::Code(code) => format!("process {pid} exited with {code}"),
-            Ended::Signal(signal) => format!("process {pid} was ended by signal {signal}"),
-            Ended::Detached => format!("process {pid} is left running"),
+            TraceeEnd::Code(code) => format!("process {pid} exited with {code}"),
+            TraceeEnd::Signal(signal) => format!("process {pid} was ended by signal {signal}"),
+            TraceeEnd::Detached => format!("process {pid} is left running"),
         });
         output.end(narrow)
     }
@@ -182,10 +182,10 @@ impl Output<'_> {
     }
 }
 
-fn exit_like(ended: Ended) -> ! {
+fn exit_like(ended: TraceeEnd) -> ! {
     match ended {
-        Ended::Code(code) => cutap_collect::ExitKind::Code(code).exit_like(),
-        Ended::Signal(signal) => cutap_collect::ExitKind::Signal(signal).exit_like(),
-        Ended::Detached => std::process::exit(cutap_collect::OWN_FAILURE.into()),
+        TraceeEnd::Code(code) => cutap_collect::ExitKind::Code(code).exit_like(),
+        TraceeEnd::Signal(signal) => cutap_collect::ExitKind::Signal(signal).exit_like(),
+        TraceeEnd::Detached => std::process::exit(cutap_collect::OWN_FAILURE.into()),
     }
 }

@@ -51,7 +51,7 @@ impl Trace {
         if self.ptrace || self.pid.is_some() {
             return self.outside();
         }
-        let (json, driver, select) = (self.json.json, self.driver.driver, self.select.select());
+        let (json, driver, select) = (self.json.json, self.driver.driver, self.select.select()?);
         let mut words = self.program.into_iter();
         let kernel_answers = self.answers.rows(driver.as_deref())?;
         let style = self.style.style();
@@ -83,7 +83,7 @@ impl Trace {
                 "--deny and --fail need the trace from inside, for ptrace only reads; leave --ptrace and -p out",
             ));
         }
-        let (style, json, select) = (self.style.style(), self.json.json, self.select.select());
+        let (style, json, select) = (self.style.style(), self.json.json, self.select.select()?);
         Outside { select, pid: self.pid, file: self.file, style, json, driver: self.driver, program: self.program }
             .run()
     }

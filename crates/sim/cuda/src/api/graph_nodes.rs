@@ -9,7 +9,7 @@ use crate::driver::{copy, graph, lower};
 use crate::state::{Copy3D, Data, DriverState, Handle, Launch, Set, Task, driver_state, known_mut};
 
 /// The arguments that all functions which add a node have in common.
-struct Place {
+struct NewNode {
     found: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
@@ -17,9 +17,9 @@ struct Place {
     count: usize,
 }
 
-impl Place {
+impl NewNode {
     fn new(found: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) -> Self {
-        Place { found, graph, after, data: In::at(0), count }
+        NewNode { found, graph, after, data: In::at(0), count }
     }
 
     fn add(self, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
@@ -63,7 +63,7 @@ fn get<T>(node: Handle, out: Out<T>, what: impl FnOnce(&Task) -> Option<T>) -> u
 }
 
 pub extern "C" fn cuGraphAddEmptyNode(found: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) -> u32 {
-    Place::new(found, graph, after, count).add(|_| Ok(Task::Empty))
+    NewNode::new(found, graph, after, count).add(|_| Ok(Task::Empty))
 }
 
 pub extern "C" fn cuGraphAddKernelNode(
@@ -73,7 +73,7 @@ pub extern "C" fn cuGraphAddKernelNode(
     count: usize,
     what: In<Kernel>,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|w| Kernel2 { kernel: what.get()?, ..Kernel2::default() }.task(w))
+    NewNode::new(found, graph, after, count).add(|w| Kernel2 { kernel: what.get()?, ..Kernel2::default() }.task(w))
 }
 
 pub extern "C" fn cuGraphAddKernelNode_v2(
@@ -83,7 +83,7 @@ pub extern "C" fn cuGraphAddKernelNode_v2(
     count: usize,
     what: In<Kernel2>,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|w| what.get()?.task(w))
+    NewNode::new(found, graph, after, count).add(|w| what.get()?.task(w))
 }
 
 fn launch(task: &Task) -> Option<&Launch> {
@@ -155,7 +155,7 @@ pub extern "C" fn cuGraphAddMemcpyNode(
     what: In<Copy3D>,
     context: Handle,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|w| {
+    NewNode::new(found, graph, after, count).add(|w| {
         named(w, context)?;
         let what = what.get()?;
         copy::check_ends(w, &what)?;
@@ -179,7 +179,7 @@ pub extern "C" fn cuGraphAddMemsetNode(
     what: In<Set>,
     context: Handle,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|w| {
+    NewNode::new(found, graph, after, count).add(|w| {
         named(w, context)?;
         Ok(Task::Set(what.get()?))
     })
@@ -200,7 +200,7 @@ pub extern "C" fn cuGraphAddHostNode(
     count: usize,
     what: In<Host>,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|_| what.get()?.task())
+    NewNode::new(found, graph, after, count).add(|_| what.get()?.task())
 }
 
 pub extern "C" fn cuGraphHostNodeGetParams(node: Handle, out: Out<Host>) -> u32 {
@@ -221,7 +221,7 @@ pub extern "C" fn cuGraphAddChildGraphNode(
     count: usize,
     child: Handle,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|w| graph_params::child(w, graph, child))
+    NewNode::new(found, graph, after, count).add(|w| graph_params::child(w, graph, child))
 }
 
 pub extern "C" fn cuGraphChildGraphNodeGetGraph(node: Handle, found: Out<Handle>) -> u32 {
@@ -239,7 +239,7 @@ pub extern "C" fn cuGraphAddEventRecordNode(
     count: usize,
     event: Handle,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|_| some(event).map(Task::Record))
+    NewNode::new(found, graph, after, count).add(|_| some(event).map(Task::Record))
 }
 
 pub extern "C" fn cuGraphEventRecordNodeGetEvent(node: Handle, found: Out<Handle>) -> u32 {
@@ -257,7 +257,7 @@ pub extern "C" fn cuGraphAddEventWaitNode(
     count: usize,
     event: Handle,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|_| some(event).map(Task::Wait))
+    NewNode::new(found, graph, after, count).add(|_| some(event).map(Task::Wait))
 }
 
 pub extern "C" fn cuGraphEventWaitNodeGetEvent(node: Handle, found: Out<Handle>) -> u32 {
@@ -275,7 +275,7 @@ pub extern "C" fn cuGraphAddBatchMemOpNode(
     count: usize,
     what: In<Batch>,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|w| what.get()?.task(w))
+    NewNode::new(found, graph, after, count).add(|w| what.get()?.task(w))
 }
 
 pub extern "C" fn cuGraphBatchMemOpNodeSetParams(node: Handle, what: In<Batch>) -> u32 {
@@ -283,7 +283,7 @@ pub extern "C" fn cuGraphBatchMemOpNodeSetParams(node: Handle, what: In<Batch>) 
 }
 
 pub extern "C" fn cuGraphAddNode(found: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, what: u64) -> u32 {
-    Place::new(found, graph, after, count).add(|w| graph_params::any(w, graph, what))
+    NewNode::new(found, graph, after, count).add(|w| graph_params::any(w, graph, what))
 }
 
 pub extern "C" fn cuGraphAddNode_v2(
@@ -294,7 +294,7 @@ pub extern "C" fn cuGraphAddNode_v2(
     count: usize,
     what: u64,
 ) -> u32 {
-    Place { found, graph, after, data, count }.add(|w| graph_params::any(w, graph, what))
+    NewNode { found, graph, after, data, count }.add(|w| graph_params::any(w, graph, what))
 }
 
 pub extern "C" fn cuGraphAddNode_v3(

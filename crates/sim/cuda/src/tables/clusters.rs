@@ -1,7 +1,7 @@
 //! The positions of multiprocessors. cuBLASLt and the engines of cuDNN read them before they choose a kernel in half
 //! precision, and do not check whether the table exists.
 
-use super::table::{AnyTable, Known, Table};
+use super::table::{AnyTable, Table, TableType};
 use crate::abi::{Fault, Out, lifecycle};
 use std::sync::atomic::Ordering;
 
@@ -47,7 +47,7 @@ extern "C" fn unknown() -> u32 {
 /// Stands for [`CLUSTERS`].
 pub struct Clusters;
 
-impl Known for Clusters {
+impl TableType for Clusters {
     fn table() -> &'static dyn AnyTable {
         &CLUSTERS
     }

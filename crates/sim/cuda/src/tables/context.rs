@@ -1,6 +1,6 @@
 //! The current context without callbacks, values that a runtime stores with a context, and checks of a context.
 
-use super::table::{AnyTable, Known, Table};
+use super::table::{AnyTable, Table, TableType};
 use crate::abi::{Fault, Out, answer};
 use crate::driver::current;
 use crate::state::{Destructor, Handle, Stored, driver_state};
@@ -66,7 +66,7 @@ extern "C" fn fine() -> u32 {
 /// Stands for [`CURRENT`].
 pub struct Current;
 
-impl Known for Current {
+impl TableType for Current {
     fn table() -> &'static dyn AnyTable {
         &CURRENT
     }
@@ -75,7 +75,7 @@ impl Known for Current {
 /// Stands for [`STORAGE`].
 pub struct Storage;
 
-impl Known for Storage {
+impl TableType for Storage {
     fn table() -> &'static dyn AnyTable {
         &STORAGE
     }
@@ -84,7 +84,7 @@ impl Known for Storage {
 /// Stands for [`CHECKS`].
 pub struct Checks;
 
-impl Known for Checks {
+impl TableType for Checks {
     fn table() -> &'static dyn AnyTable {
         &CHECKS
     }

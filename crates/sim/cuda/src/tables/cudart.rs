@@ -2,7 +2,7 @@
 //! check.
 
 use super::keyed_answer::{self, Tables};
-use super::table::{AnyTable, Known, Table};
+use super::table::{AnyTable, Table, TableType};
 use crate::abi::{Out, answer};
 use crate::driver::device::device;
 use crate::driver::{code, context};
@@ -55,7 +55,7 @@ extern "C" fn check(version: u32, seconds: u64, out: Out<[u8; 16]>) -> u32 {
 /// Stands for [`CUDART`].
 pub struct Cudart;
 
-impl Known for Cudart {
+impl TableType for Cudart {
     fn table() -> &'static dyn AnyTable {
         &CUDART
     }
@@ -64,7 +64,7 @@ impl Known for Cudart {
 /// Stands for [`CHECK`].
 pub struct Check;
 
-impl Known for Check {
+impl TableType for Check {
     fn table() -> &'static dyn AnyTable {
         &CHECK
     }

@@ -1,6 +1,6 @@
 //! A visitor for the functions of a module. cuFFT uses it when it makes a plan.
 
-use super::table::{AnyTable, Known, Table};
+use super::table::{AnyTable, Table, TableType};
 use crate::abi::lifecycle;
 use crate::driver::code;
 use crate::state::{Handle, driver_state};
@@ -35,7 +35,7 @@ extern "C" fn each(_context: Handle, module: Handle, visit: Option<Visit>, data:
 /// Stands for [`FUNCTIONS`].
 pub struct Functions;
 
-impl Known for Functions {
+impl TableType for Functions {
     fn table() -> &'static dyn AnyTable {
         &FUNCTIONS
     }

@@ -17,7 +17,7 @@ pub struct Table<T, const N: usize> {
 }
 
 /// A type that stands for a table.
-pub trait Known {
+pub trait TableType {
     fn table() -> &'static dyn AnyTable;
 }
 
@@ -25,7 +25,7 @@ pub trait Known {
 type Function = extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64;
 
 /// The function that a known slot holds.
-extern "C" fn counted<T: Known, const SLOT: usize>(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64) -> u64 {
+extern "C" fn counted<T: TableType, const SLOT: usize>(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64) -> u64 {
     let (function, calls) = T::table().slot(SLOT);
     calls.fetch_add(1, Ordering::Relaxed);
     // SAFETY: `with` has put a function of this kind there.
@@ -50,7 +50,7 @@ impl<T, const N: usize> AnyTable for Table<T, N> {
     }
 }
 
-impl<T: Known, const N: usize> Table<T, N> {
+impl<T: TableType, const N: usize> Table<T, N> {
     /// A table whose unknown slots count the call and return 0.
     pub const fn sized() -> Self {
         Self::refusing(N, unknown as *const ())

@@ -1,7 +1,7 @@
 //! Tables for tools: runtime callbacks, and ids of contexts and streams. No tool can subscribe here, so a delivery
 //! has no effect.
 
-use super::table::{AnyTable, Known, Table};
+use super::table::{AnyTable, Table, TableType};
 use crate::abi::{Fault, Out, answer};
 use crate::driver::{context, current};
 use crate::state::{Handle, driver_state};
@@ -77,7 +77,7 @@ extern "C" fn inner_stream(_context: Handle, stream: Handle, inner: Out<Handle>,
 /// Stands for [`CALLBACKS`].
 pub struct Callbacks;
 
-impl Known for Callbacks {
+impl TableType for Callbacks {
     fn table() -> &'static dyn AnyTable {
         &CALLBACKS
     }
@@ -86,7 +86,7 @@ impl Known for Callbacks {
 /// Stands for [`TOOLS`].
 pub struct Tools;
 
-impl Known for Tools {
+impl TableType for Tools {
     fn table() -> &'static dyn AnyTable {
         &TOOLS
     }

@@ -5,7 +5,7 @@
 
 use super::effect_origin::EffectOrigin;
 use super::ends::Ends;
-use crate::event::value::Place;
+use crate::event::value::MemoryPlace;
 use cutap_calls::capture::{can_be, is_programs};
 use cutap_calls::known::{Handle, Memory};
 use std::collections::{BTreeMap, VecDeque};
@@ -182,7 +182,7 @@ impl Places {
     }
 
     /// Where an address leads to, and the handle that this belongs to; `meant` bytes of it are meant.
-    pub fn at(&self, address: u64, meant: Option<u64>, other: Else) -> Option<(Place, Option<Owner>)> {
+    pub fn at(&self, address: u64, meant: Option<u64>, other: Else) -> Option<(MemoryPlace, Option<Owner>)> {
         let inside = |start: u64, found: Allocation| {
             let offset = address - start;
             (offset < found.bytes.max(1)).then_some((offset, found))
@@ -200,14 +200,14 @@ impl Places {
         let Some(((offset, found), freed)) = found.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
             let hosts = matches!(other, Else::Host | Else::There) || is_programs(address);
             let memory = if hosts { Memory::Host } else { Memory::Unknown };
-            let place = Place { memory, device: None, offset: 0, bytes: None, size: 0, freed: false, of: None };
+            let place = MemoryPlace { memory, device: None, offset: 0, bytes: None, size: 0, freed: false, of: None };
             return (other != Else::Plain && self.complete && can_be(address)).then_some((place, None));
         };
         let Allocation { bytes: size, memory, device, owner, .. } = found;
         if memory == Memory::Graph && !self.recorded_ends.graphs {
             return None;
         }
-        Some((Place { memory, device, offset, bytes: meant, size, freed, of: None }, owner))
+        Some((MemoryPlace { memory, device, offset, bytes: meant, size, freed, of: None }, owner))
     }
 }
 

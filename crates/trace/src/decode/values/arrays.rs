@@ -5,7 +5,7 @@ use super::row::Row;
 use super::text;
 use super::walk::{ELEMENTS, Walk, word};
 use crate::decode::state::allocations::Else;
-use crate::event::value::{Items, Place, Value};
+use crate::event::value::{Items, MemoryPlace, Value};
 use cutap_calls::known::{Count, Type, TypeId, Unit};
 
 impl Walk<'_> {
@@ -73,7 +73,7 @@ impl Walk<'_> {
     fn of_host(&self, address: u64, bytes: Option<u64>) -> Value {
         match self.somewhere(address, bytes, Else::Host) {
             Value::Address(at, Some(place)) if place.size == 0 => {
-                Value::Address(at, Some(Box::new(Place { bytes, ..*place })))
+                Value::Address(at, Some(Box::new(MemoryPlace { bytes, ..*place })))
             }
             other => other,
         }

@@ -77,7 +77,7 @@ pub(crate) fn path_of(open: &OpenCalls, call: &Call) -> Vec<String> {
 
 /// The stack of a call, or of the innermost call around it that has one.
 pub(crate) fn stack_of<'a>(open: &'a OpenCalls, call: &'a Call) -> Option<&'a Stack> {
-    let around = open.around(call.thread.key).rev().map(|call| &**call);
+    let around = open.around(call.thread.key).rev();
     [call].into_iter().chain(around).find_map(Call::stack)
 }
 

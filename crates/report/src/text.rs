@@ -54,7 +54,7 @@ pub struct Text<W> {
 
 #[derive(Debug)]
 struct Open {
-    call: Arc<Call>,
+    call: Call,
     opened: bool,
     /// Its opening line had the parameters of the kernel, or there is none yet.
     told: bool,
@@ -95,7 +95,7 @@ impl<W: io::Write> Text<W> {
         Text { several: true, to_say, ..self }
     }
 
-    fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
         self.seen(&call.thread);
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
@@ -109,7 +109,7 @@ impl<W: io::Write> Text<W> {
     }
 
     /// More is known of a call: its opening line says it, if it is not written yet.
-    fn learned(&mut self, call: &Arc<Call>) {
+    fn learned(&mut self, call: &Call) {
         let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is(call));
         open.into_iter().for_each(|open| open.call = call.clone());
     }

@@ -18,6 +18,8 @@ const LARGEST: u32 = 4_194_304;
 #[derive(Debug)]
 pub struct Chrome<W> {
     out: W,
+    /// The event that is written.
+    line: Vec<u8>,
     begun: bool,
     /// PIDs that are in use.
     taken: BTreeSet<u32>,
@@ -28,12 +30,12 @@ pub struct Chrome<W> {
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, begun: false, taken: BTreeSet::new(), others: BTreeMap::new() }
+        Chrome { out, line: Vec::new(), begun: false, taken: BTreeSet::new(), others: BTreeMap::new() }
     }
 
     fn line(&mut self, line: &Value) -> io::Result<()> {
         self.out.write_all(if std::mem::replace(&mut self.begun, true) { b",\n" } else { b"[\n" })?;
-        json_writer::write_json(&mut self.out, line)
+        json_writer::write_json_by(&mut self.line, &mut self.out, line)
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {

@@ -12,7 +12,7 @@ pub(crate) mod process;
 pub(crate) mod result;
 pub(crate) mod value;
 
-pub use call::{Args, Call, DriverArgs, Exit, HookAction, Hooked, Log, State};
+pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, Hooked, Log, State};
 pub use described::Described;
 pub use function::Function;
 pub use layer::Layer;
@@ -29,10 +29,10 @@ pub enum Event {
     /// A runtime instance was found.
     Instance(Arc<Instance>, u64),
     /// A call began.
-    Enter(Arc<Call>),
+    Enter(Call),
     /// Something became known of a call that has begun and not ended: its kernel, its runtime, its stack, what hooks
     /// did, what the driver was given.
-    Learned(Arc<Call>),
+    Learned(Call),
     /// A call ended.
     Exit(Exit),
     /// A look-up was answered.

@@ -360,7 +360,7 @@ impl EventReader {
     }
 
     /// The next event up to `limit`, with its arguments understood, and calls of which more is known by it.
-    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Arc<Call>>)> {
+    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Call>)> {
         let queue = self.queue(who);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
         let (_, mut event, shown, ticks) = queue.pop_front()?;

@@ -117,7 +117,7 @@ impl<S: Sink> Pairer<S> {
             }
             Record::Memory(piece) => {
                 let open = self.stack.find_mut(piece.number).and_then(|open| open.call.as_mut());
-                open.into_iter().for_each(|call| Arc::make_mut(call).pieces.get_or_insert_default().take(&piece));
+                open.into_iter().for_each(|call| call.rare_mut().pieces.get_or_insert_default().take(&piece));
             }
             Record::Stack(piece) => {
                 if let Some(open) = self.stack.find_mut(piece.number) {
@@ -173,7 +173,7 @@ impl<S: Sink> Pairer<S> {
         let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
         let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
         let Some(known) = context.known(slot) else { return true };
-        let shown = decide(known, call.as_deref(), asked.as_deref(), needs_end);
+        let shown = decide(known, call.as_ref(), asked.as_deref(), needs_end);
         self.shown += u64::from(shown == Shown::Yes);
         self.filtered_out += u64::from(shown == Shown::No && !known.hidden);
         let new = NewCall { known, thread, call: call.as_ref(), shown, from };
@@ -306,7 +306,7 @@ fn is_wanted<D>(
 }
 
 /// The end of a call as an event.
-fn exit<D>(call: &Arc<Call>, open: &OpenCall<D>, how: &Ending<'_>, took_ns: Option<u64>, shared: &Shared) -> Exit {
+fn exit<D>(call: &Call, open: &OpenCall<D>, how: &Ending<'_>, took_ns: Option<u64>, shared: &Shared) -> Exit {
     let returned = how.state == State::Returned;
     let end_ns = if returned { how.ns } else { how.ns.max(call.start_ns) };
     // What it left behind is of use only to whoever understands it.

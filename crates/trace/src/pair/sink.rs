@@ -92,7 +92,7 @@ pub struct NewCall<'a> {
     pub known: &'a KnownFunction,
     pub thread: &'a Arc<Thread>,
     /// With its arguments, where somebody needs them.
-    pub call: Option<&'a Arc<Call>>,
+    pub call: Option<&'a Call>,
     pub shown: Shown,
     /// The object that makes it; only of an outermost call, for a sink that wants callers.
     pub from: Option<Arc<str>>,

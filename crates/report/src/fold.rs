@@ -123,7 +123,7 @@ impl<W: io::Write> Fold<W> {
             if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
                 open.truncate(at);
             }
-            return self.text.handle(&Event::Exit(exit.clone()));
+            return self.text.handle(&Event::Exit(Box::new(exit.clone())));
         }
         let lasted = exit.duration_ns.is_none_or(|ns| ns > PATIENCE_NS);
         if lasted || exit.is_error() || exit.late {
@@ -132,9 +132,9 @@ impl<W: io::Write> Fold<W> {
             if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
                 open.truncate(at);
             }
-            return self.text.handle(&Event::Exit(exit.clone()));
+            return self.text.handle(&Event::Exit(Box::new(exit.clone())));
         }
-        held.held.push(Event::Exit(exit.clone()));
+        held.held.push(Event::Exit(Box::new(exit.clone())));
         held.depth -= 1;
         if held.depth == 0 {
             held.outermost += 1;

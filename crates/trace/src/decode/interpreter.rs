@@ -232,14 +232,15 @@ impl Interpreter {
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
         walk.told = Some(EffectOrigin::new(&call, exit));
+        let failed = exit.has_failed();
         if !exit.memory.is_empty() {
-            exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.has_failed());
+            exit.outputs = outputs(&mut walk, &row, described.function.effects, failed);
         }
         exit.value = returned(&mut walk, described, exit);
         let (memory, version) = (Memory::new(&exit.memory), described.version);
         let plain = Walk::new(described.tables, version, memory, Side::After);
         exit.logs = logs::added(&plain, &self.state, &row, described.function.effects);
-        if !exit.has_failed() {
+        if !failed {
             apply::apply(&mut self.state, &row, described, &call, exit);
         }
         if let Some(Value::Version(version)) = exit.output(0).map(Value::target)

@@ -9,7 +9,6 @@ use crate::ioctl::pieces::Pieces;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
-use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -24,13 +23,13 @@ pub enum Args {
 
 impl Args {
     /// What a call left behind: fragments, or one small output, whose address is the argument that it was written to.
-    pub fn memory<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
+    fn memory(&self, memory: Fragments<'_>, output: Option<Output>) -> Box<[u8]> {
         match output {
             Some(output) => {
                 let address = self.words().get(usize::from(output.word)).copied().unwrap_or(0);
-                Cow::Owned(output.fragment(address).to_vec())
+                Box::new(output.fragment(address))
             }
-            None => Cow::Borrowed(memory.bytes()),
+            None => memory.bytes().into(),
         }
     }
     /// The words.
@@ -86,6 +85,9 @@ pub struct CallStart {
     pub(crate) memory: Box<[u8]>,
     /// The call that it was made from; only of those that take a kernel's parameters, and of the layer `kernel`.
     pub(crate) parent: Option<Box<Call>>,
+    /// The kernel, if a handle names it, and the instance of the runtime, if that of its library is known.
+    pub(crate) kernel: Option<Arc<str>>,
+    pub(crate) instance: Option<Arc<Instance>>,
 }
 
 /// A call, as far as it is known. What becomes known while it is open comes with another value of the same call, in an
@@ -95,14 +97,14 @@ pub struct Call {
     start: Arc<CallStart>,
     /// Known when the call is delivered; none before that, and of a function without a description.
     pub(crate) inputs: Option<Arc<[Value]>>,
-    pub(crate) kernel: Option<Arc<str>>,
-    pub(crate) instance: Option<Arc<Instance>>,
     rare: Option<Arc<RareFacts>>,
 }
 
-/// Facts that few calls have.
+/// Facts that become known of few calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareFacts {
+    pub kernel: Option<Arc<str>>,
+    pub instance: Option<Arc<Instance>>,
     pub effective_args: Option<Arc<[Value]>>,
     pub driver_args: Option<DriverArgs>,
     pub hooked: Vec<Hooked>,
@@ -120,10 +122,10 @@ impl Deref for Call {
 
 impl Call {
     /// A call that begins.
-    pub(crate) fn new(start: CallStart, kernel: Option<Arc<str>>, instance: Option<Arc<Instance>>) -> Call {
-        Call { start: Arc::new(start), inputs: None, kernel, instance, rare: None }
+    pub(crate) fn new(start: CallStart) -> Call {
+        Call { start: Arc::new(start), inputs: None, rare: None }
     }
-    /// The facts that few calls have, to add one.
+    /// The facts that become known of few calls, to add one.
     pub(crate) fn rare_mut(&mut self) -> &mut RareFacts {
         Arc::make_mut(self.rare.get_or_insert_default())
     }
@@ -160,7 +162,7 @@ impl Call {
         Some(args)
     }
     /// What it left behind, as its record has it.
-    pub(crate) fn left<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
+    pub(crate) fn left(&self, memory: Fragments<'_>, output: Option<Output>) -> Box<[u8]> {
         self.given().as_ref().unwrap_or(&self.args).memory(memory, output)
     }
     /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is
@@ -170,7 +172,7 @@ impl Call {
     }
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
     pub fn kernel(&self) -> Option<&Arc<str>> {
-        self.kernel.as_ref()
+        self.start.kernel.as_ref().or_else(|| self.rare.as_ref()?.kernel.as_ref())
     }
     /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before
     /// anything that it calls.
@@ -196,7 +198,8 @@ impl Call {
     }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
-        self.function.instance.as_ref().or(self.instance.as_ref())
+        let at_start = self.function.instance.as_ref().or(self.start.instance.as_ref());
+        at_start.or_else(|| self.rare.as_ref()?.instance.as_ref())
     }
     /// Version of that instance.
     pub fn runtime_version(&self) -> Option<&str> {

@@ -14,7 +14,7 @@ pub(crate) mod value;
 
 pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, Hooked, Log, State};
 pub use described::Described;
-pub use function::Function;
+pub use function::{ByName, Function};
 pub use layer::Layer;
 pub use lookup::{Answer, Lookup, LookupKind};
 pub use process::{Instance, Module, Process, Thread};
@@ -34,7 +34,7 @@ pub enum Event {
     /// did, what the driver was given.
     Learned(Call),
     /// A call ended.
-    Exit(Exit),
+    Exit(Box<Exit>),
     /// A look-up was answered.
     Lookup(Box<Lookup>),
     /// A module image was kept.

@@ -70,8 +70,10 @@ pub fn call<D: Clone>(
         } else {
             None
         },
+        kernel: name.cloned(),
+        instance,
     };
-    Call::new(start, name.cloned(), instance)
+    Call::new(start)
 }
 
 /// What a filter that asks for arguments has to know of a call.
@@ -101,10 +103,10 @@ pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut Pro
         if open.kernel.is_none() {
             open.kernel = name.clone();
         }
-        let Some(call) = open.call.as_mut().filter(|call| call.kernel.is_none() && name.is_some()) else {
+        let Some(call) = open.call.as_mut().filter(|call| call.kernel().is_none() && name.is_some()) else {
             return false;
         };
-        call.kernel = name;
+        call.rare_mut().kernel = name;
         return true;
     }
     let Some(call) = &mut open.call else { return false };
@@ -112,9 +114,9 @@ pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut Pro
         if process.names.instance_by_id(value).is_none() {
             process.read_new_names();
         }
-        let instance = process.names.instance_by_id(value).filter(|_| call.instance.is_none());
+        let instance = process.names.instance_by_id(value).filter(|_| call.instance().is_none());
         let Some(instance) = instance else { return false };
-        call.instance = Some(instance.clone());
+        call.rare_mut().instance = Some(instance.clone());
     } else if what & 0xff == note::HOOK_ARGUMENT_WORD {
         let word = ((what >> 16 & 0xffff) as usize, (what >> 32) as usize, value);
         call.rare_mut().further.push(word);

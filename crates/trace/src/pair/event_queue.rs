@@ -145,7 +145,7 @@ impl Sink for EventQueue {
     fn exit(&mut self, _ring: &mut Ended<'_, Waits>, ended: EndedCall<'_, Waits>, _: &mut Context<'_>) {
         let Some(exit) = ended.exit.take() else { return };
         if ended.how.state == State::Unfinished {
-            self.unfinished.extend(ended.shown.then_some(exit));
+            self.unfinished.extend(ended.shown.then_some(*exit));
             return;
         }
         // A filter that must see the end shows the call only here.

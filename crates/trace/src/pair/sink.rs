@@ -104,7 +104,7 @@ pub struct EndedCall<'a, D> {
     pub open: &'a mut OpenCall<D>,
     pub how: &'a Ending<'a>,
     /// Its end as an event, where the sink wants one and the call was kept with its arguments.
-    pub exit: &'a mut Option<Exit>,
+    pub exit: &'a mut Option<Box<Exit>>,
     pub shown: bool,
     /// It was shown as unwound before.
     pub late: bool,

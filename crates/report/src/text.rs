@@ -18,6 +18,7 @@ use crate::values::write_value;
 use anstyle::Style;
 use cutap_kernel::decode::Decoder;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -333,7 +334,7 @@ impl<W: io::Write> Text<W> {
             (Some(returned), took) => {
                 match returned {
                     Returned::Status(status) => {
-                        let text = exit.status_name().map_or_else(|| status.to_string(), str::to_owned);
+                        let text = exit.status_name().map_or_else(|| status.to_string().into(), Cow::Borrowed);
                         match exit.is_error() {
                             true => self.styled(styles.error, &format!("{text} !")),
                             false => self.line.push_str(&text),

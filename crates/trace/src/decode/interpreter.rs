@@ -207,8 +207,7 @@ impl Interpreter {
 
     fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
         let Some(described) = self.described(&exit.call) else {
-            let call = exit.call.clone();
-            return self.raws.undescribed(&call, exit);
+            return self.raws.undescribed(exit);
         };
         self.close(exit);
         self.state.ending.over(exit.call.thread.key, exit.call.start_ns);
@@ -224,14 +223,14 @@ impl Interpreter {
             let passed = self.passed(&exit.call, given, described, kernels);
             exit.call.rare_mut().effective_args = Some(passed);
         }
-        let call = exit.call.clone();
+        let call = &exit.call;
         let row = row(given.as_ref().unwrap_or(&call.args), described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
         walk.before = Memory::new(&call.memory);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
-        walk.told = Some(EffectOrigin::new(&call, exit));
+        walk.told = Some(EffectOrigin::new(call, exit));
         let failed = exit.has_failed();
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, failed);
@@ -241,7 +240,7 @@ impl Interpreter {
         let plain = Walk::new(described.tables, version, memory, Side::After);
         exit.logs = logs::added(&plain, &self.state, &row, described.function.effects);
         if !failed {
-            apply::apply(&mut self.state, &row, described, &call, exit);
+            apply::apply(&mut self.state, &row, described, call, exit);
         }
         if let Some(Value::Version(version)) = exit.output(0).map(Value::target)
             && has_role(call.function.name.as_bytes(), Role::DriverVersion)

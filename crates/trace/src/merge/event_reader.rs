@@ -304,9 +304,12 @@ impl EventReader {
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
             while let Some((event, shown, learned)) = self.next(who, next) {
-                let learned = learned.into_iter().map(Event::Learned);
-                let mut events = learned.chain(Some(event).filter(|_| shown));
-                if events.any(|event| sink(event).is_break()) {
+                for call in learned {
+                    if sink(Event::Learned(call)).is_break() {
+                        return false;
+                    }
+                }
+                if shown && sink(event).is_break() {
                     return false;
                 }
                 count += 1;

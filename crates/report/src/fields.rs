@@ -122,7 +122,7 @@ const FIELDS: &[Field] = &[
     Field::new("stack_end", |c| c.exit.and_then(|_| stacks::end_word(c.call)).map_or(F::Absent, F::Text)),
 ];
 
-/// The entries of `FIELDS` that text has: a line need not look at the others.
+/// The entries of `FIELDS` that lines of text have.
 static IN_TEXT: LazyLock<Vec<(Part, WriteText)>> =
     LazyLock::new(|| FIELDS.iter().filter_map(|field| field.text).collect());
 

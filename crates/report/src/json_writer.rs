@@ -8,8 +8,8 @@ pub(crate) fn write_json(out: &mut (impl io::Write + ?Sized), value: &impl Seria
     write_json_by(&mut Vec::new(), out, value)
 }
 
-/// The same for who writes many values, with the memory for one of them. A value is looked through as a whole: its
-/// strings are many and short.
+/// Writes a value by way of `line`, a buffer that a writer of many values keeps. Control characters are searched in the
+/// whole line, because its strings are many and short.
 pub(crate) fn write_json_by(
     line: &mut Vec<u8>,
     out: &mut (impl io::Write + ?Sized),

@@ -55,7 +55,7 @@ pub fn hex(n: u64, to: &mut String) {
     to.push_str(Hex::of(n).text());
 }
 
-/// The text `0x1f`, which needs no memory of its own.
+/// The text `0x1f`, without an allocation.
 pub struct Hex {
     text: [u8; 18],
     from: usize,

@@ -68,7 +68,7 @@ const ZEROS: [u8; 4096] = [0; 4096];
 
 /// Writes the run of cells that differs from what the recording holds.
 fn difference(written: &mut Vec<u8>, at: usize, now: &[u8], write: &mut Write<'_>) -> io::Result<()> {
-    // Where the recording ends there are zeros. Nearly always there is no difference, and slices are compared quickly.
+    // Where the recording ends there are zeros. Nearly always nothing differs, and comparing slices is quick.
     let held = written.get(at..).unwrap_or_default();
     let (inside, beyond) = now.split_at(held.len().min(now.len()));
     if held.starts_with(inside) && beyond.chunks(ZEROS.len()).all(|c| ZEROS.starts_with(c)) {

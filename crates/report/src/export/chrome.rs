@@ -90,7 +90,7 @@ impl Serialize for CallEvent<'_> {
     }
 }
 
-/// What is known of a call: its arguments and fields. No two have the same name.
+/// The arguments and fields of a call. No two have the same name.
 struct CallArguments<'a>(CallView<'a>);
 
 impl Serialize for CallArguments<'_> {
@@ -198,5 +198,19 @@ impl<W: io::Write + Send> Output for Chrome<W> {
         }
         self.out.write_all(if self.begun { b"\n]\n" } else { b"[]\n" })?;
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cutap_calls::generated::known::TABLES;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn parameters_have_different_names() {
+        for function in TABLES.families.iter().flat_map(|family| family.functions) {
+            let names: BTreeSet<&str> = function.params.iter().map(|param| param.name).collect();
+            assert_eq!(names.len(), function.params.len(), "{}", function.name);
+        }
     }
 }

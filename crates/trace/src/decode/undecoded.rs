@@ -116,7 +116,7 @@ struct Around<'a> {
     new: u64,
 }
 
-/// Whether a value shows what it is, whatever the call did. Most do, and nothing has to be known of the call.
+/// Whether a value has a kind, whatever the call did. Most values have, so this quick test comes first.
 fn has_kind(value: &Value) -> bool {
     match value {
         Value::Address(_, place) => place.is_some(),

@@ -90,8 +90,8 @@ pub struct CallStart {
     pub(crate) instance: Option<Arc<Instance>>,
 }
 
-/// A call, as far as it is known. What becomes known while it is open comes with another value of the same call, in an
-/// [`super::Event::Learned`] or in its [`Exit`]. A copy is small: it shares all parts.
+/// A call, as far as it is known. Facts that become known while it is open come with another value of the same call, in
+/// an [`super::Event::Learned`] or in its [`Exit`]. A copy is cheap, because it shares the parts.
 #[derive(Debug, Clone)]
 pub struct Call {
     start: Arc<CallStart>,
@@ -100,7 +100,7 @@ pub struct Call {
     rare: Option<Arc<RareFacts>>,
 }
 
-/// Facts that become known of few calls.
+/// Facts that few calls have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareFacts {
     pub kernel: Option<Arc<str>>,
@@ -125,7 +125,7 @@ impl Call {
     pub(crate) fn new(start: CallStart) -> Call {
         Call { start: Arc::new(start), inputs: None, rare: None }
     }
-    /// The facts that become known of few calls, to add one.
+    /// The facts that few calls have, to add one.
     pub(crate) fn rare_mut(&mut self) -> &mut RareFacts {
         Arc::make_mut(self.rare.get_or_insert_default())
     }

@@ -28,13 +28,13 @@ pub struct Function {
     pub entry_only: bool,
     /// What its result register means.
     pub returns: Returns,
-    /// What only its name tells of its calls.
+    /// Facts about its calls that follow from its name alone.
     pub by_name: ByName,
     /// What is known of its arguments.
     pub described: Option<Described>,
 }
 
-/// How calls of a function change what is followed, where only its name tells that.
+/// Facts about the calls of a function that follow from its name alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ByName {
     /// Its role for the device that a thread works with.

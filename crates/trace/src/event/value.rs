@@ -216,7 +216,7 @@ impl Fields {
 
 /// Name of an enum's value.
 pub fn name_of(of: &'static known::Enum, value: i64) -> Option<&'static str> {
-    // Of a status it is nearly always the first one.
+    // A status is nearly always the first value, success.
     if let Some((_, name)) = of.values.first().filter(|(known, _)| *known == value) {
         return Some(name);
     }

@@ -304,12 +304,8 @@ impl EventReader {
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
             while let Some((event, shown, learned)) = self.next(who, next) {
-                for call in learned {
-                    if sink(Event::Learned(call)).is_break() {
-                        return false;
-                    }
-                }
-                if shown && sink(event).is_break() {
+                let is_enough = learned.into_iter().any(|call| sink(Event::Learned(call)).is_break());
+                if is_enough || shown && sink(event).is_break() {
                     return false;
                 }
                 count += 1;

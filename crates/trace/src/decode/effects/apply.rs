@@ -102,7 +102,7 @@ pub fn begin(state: &mut ProcessState, row: &Row<'_>, described: Described, call
     }
 }
 
-/// What is known of calls of this function beside its description: a context's device, memory of graphs.
+/// Facts about calls of this function that its description lacks: a context's device, memory of graphs.
 pub fn by_name(name: &str) -> ByName {
     ByName { device: devices::step(name), graph: graphs::step(name), resets: cutap_calls::resets(name) }
 }

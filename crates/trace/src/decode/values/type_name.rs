@@ -11,7 +11,7 @@ const DEVICE_POINTER: &str = "CUdeviceptr";
 pub struct TypeName(pub &'static Tables, pub TypeId);
 
 impl TypeName {
-    /// The name. That of a pointer or an array is put together, all others are in the tables.
+    /// The name. Names of handles and enums are in the tables; names of pointers and arrays are composed.
     pub fn text(self) -> Cow<'static, str> {
         let TypeName(tables, id) = self;
         match tables.types.get(usize::from(id)) {

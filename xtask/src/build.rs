@@ -11,6 +11,9 @@ pub(crate) fn cargo(root: &Path) -> Command {
     command
 }
 
+/// Words for cargo that build the program alone.
+pub(crate) const PROGRAM: [&str; 3] = ["build", "--package", "cutap"];
+
 /// Runs it to its end; an error names the command.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;

@@ -9,12 +9,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
+/// `build`: words for cargo that build the program which prints its pages.
+pub(crate) fn run(root: &Path, check: bool, build: &[&str]) -> Result<()> {
     let mut stale = Vec::new();
     let tables = of_tables(root)?;
     write(root, &tables, check, &mut stale)?;
     // Tables that are not current may not compile.
-    let pages = if stale.is_empty() { program_pages::generate(root)? } else { Vec::new() };
+    let pages = if stale.is_empty() { program_pages::generate(root, build)? } else { Vec::new() };
     write(root, &pages, check, &mut stale)?;
     if !stale.is_empty() {
         bail!("not current: {}; run `cargo xtask codegen` and commit", stale.join(", "));

@@ -18,6 +18,9 @@ struct Sum {
     skipped: Vec<String>,
 }
 
+/// Words for cargo that choose the tests that need no finished `cutap`.
+const UNIT_TESTS: [&str; 4] = ["test", "--workspace", "--exclude", "cutap-e2e"];
+
 pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     let start = Instant::now();
     let mut sum = Sum::default();
@@ -42,7 +45,10 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
         let all = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
         run(cargo(root).args(all).env("RUSTDOCFLAGS", "-D warnings"))
     });
-    stage("codegen", &mut || codegen::run(root, true));
+    // The unit tests' build has the program. Built alone, its crates have fewer features, and would be built twice.
+    stage("codegen, with the build of the unit tests", &mut || {
+        codegen::run(root, true, &[&UNIT_TESTS[..], &["--no-run"]].concat())
+    });
     stage("tidy", &mut || tidy::run(root));
     // They judge what a GPU says, and need none themselves.
     stage("rules of the tests on a GPU", &mut || {
@@ -50,20 +56,20 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     });
     let test = |words: &[&str]| {
         let mut command = cargo(root);
-        command.arg("test").args(words);
+        command.args(words);
         if large {
             command.env("CUTAP_LARGE", "1");
         }
         command
     };
-    stage("unit tests", &mut || tests(&mut test(&["--workspace", "--exclude", "cutap-e2e"]), &mut sum));
+    stage("unit tests", &mut || tests(&mut test(&UNIT_TESTS), &mut sum));
     stage("ring: writer and collector in all orders", &mut || {
-        tests(&mut test(&["--package", "cutap-wire", "--features", "loom", "--test", "loom"]), &mut sum)
+        tests(&mut test(&["test", "--package", "cutap-wire", "--features", "loom", "--test", "loom"]), &mut sum)
     });
     // They run what users get. A debug build takes several times as long, for all of them.
     stage("release build", &mut || run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"])));
     stage("programs on the simulated driver", &mut || {
-        let mut all = test(&["--package", "cutap-e2e"]);
+        let mut all = test(&["test", "--package", "cutap-e2e"]);
         tests(all.env("CUTAP_BIN", release(root).join("cutap")), &mut sum)
     });
     if large {

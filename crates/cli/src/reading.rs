@@ -9,6 +9,6 @@ pub fn read_events(run: &Path, filter: Filter, sink: &mut dyn FnMut(&Event)) -> 
     let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
     reader.poll(true, sink)?;
     let end = reader.end();
-    end.unfinished.iter().for_each(|exit| sink(&Event::Exit(exit.clone())));
+    end.unfinished.iter().for_each(|exit| sink(&Event::Exit(Box::new(exit.clone()))));
     Ok(end)
 }

@@ -2,6 +2,7 @@
 
 mod any;
 
+use fastrand::Rng;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,18 +15,18 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 }
 
 /// Changes one to four bytes, cuts off the end, or repeats a part.
-fn changed(input: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
+fn changed(input: &[u8], random: &mut Rng) -> Vec<u8> {
     let mut bytes = input.to_vec();
-    for _ in 0..=random(4) {
-        let at = random(bytes.len().max(1));
-        match (random(5), bytes.get_mut(at)) {
+    for _ in 0..=random.usize(..4) {
+        let at = random.usize(..bytes.len().max(1));
+        match (random.usize(..5), bytes.get_mut(at)) {
             (0, _) => bytes.truncate(at),
             (1, _) => {
-                let end = (at + random(64)).min(bytes.len());
+                let end = (at + random.usize(..64)).min(bytes.len());
                 let part = bytes.get(at..end).unwrap_or_default().to_vec();
                 bytes.splice(at..at, part);
             }
-            (_, Some(byte)) => *byte = [b'0', b'f', b'x', b' ', b'\n', b'(', b'<', b'-', 0, 0xff][random(10)],
+            (_, Some(byte)) => *byte = [b'0', b'f', b'x', b' ', b'\n', b'(', b'<', b'-', 0, 0xff][random.usize(..10)],
             _ => {}
         }
     }
@@ -35,16 +36,10 @@ fn changed(input: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
 fn run(target: &str, call: fn(&[u8])) {
     let corpus = corpus(target);
     corpus.iter().for_each(|input| call(input));
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below.max(1) as u64) as usize
-    };
+    let mut random = Rng::with_seed(1);
     let (start, mut rounds) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(3) {
-        let input = &corpus[random(corpus.len())];
+        let input = &corpus[random.usize(..corpus.len())];
         call(&changed(input, &mut random));
         rounds += 1;
     }

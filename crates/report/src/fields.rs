@@ -7,12 +7,13 @@ use crate::stacks;
 use crate::streams::stream;
 use crate::style::{Styles, push_styled};
 use crate::submission::{self, submission_json};
+use crate::units::Hex;
 use crate::values::write_logs;
 use crate::values_json::{Arguments, Json};
 use cutap_trace::{Call, Exit, Returned};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// A call as an output sees it. Without `exit`, only its beginning is known.
 #[derive(Clone, Copy)]
@@ -121,6 +122,10 @@ const FIELDS: &[Field] = &[
     Field::new("stack_end", |c| c.exit.and_then(|_| stacks::end_word(c.call)).map_or(F::Absent, F::Text)),
 ];
 
+/// The entries of `FIELDS` that lines of text have.
+static IN_TEXT: LazyLock<Vec<(Part, WriteText)>> =
+    LazyLock::new(|| FIELDS.iter().filter_map(|field| field.text).collect());
+
 /// All fields of a call, in the order of a JSON line.
 pub(crate) fn fields() -> &'static [Field] {
     FIELDS
@@ -174,7 +179,7 @@ impl<'a> CallView<'a> {
 
     /// Writes the fields of one part of a line of text.
     pub fn write_part(self, part: Part, styles: &Styles, to: &mut String) {
-        for (_, write) in FIELDS.iter().filter_map(|field| field.text).filter(|(of, _)| *of == part) {
+        for (_, write) in IN_TEXT.iter().filter(|(of, _)| *of == part) {
             write(self, styles, to);
         }
     }
@@ -200,7 +205,7 @@ impl Serialize for FieldValue<'_> {
             F::Bool(bool) => to.serialize_bool(*bool),
             F::Number(number) => to.serialize_u64(*number),
             F::Text(text) => to.serialize_str(text),
-            F::Hex(word) => to.serialize_str(&format!("{word:#x}")),
+            F::Hex(word) => to.serialize_str(Hex::of(*word).text()),
             F::Words(words) => to.collect_seq(words.iter().map(|word| F::Hex(*word))),
             F::Arguments(arguments) => arguments.serialize(to),
             F::Value(value) => value.serialize(to),

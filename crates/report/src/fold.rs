@@ -44,7 +44,7 @@ enum Kind {
 #[derive(Debug, Default)]
 struct Folded {
     /// Calls that were printed and are open, the outermost first.
-    open: Vec<Arc<Call>>,
+    open: Vec<Call>,
     /// Events of the call that is open and held back.
     held: Vec<Event>,
     /// Calls of `held` that are open.
@@ -87,7 +87,7 @@ impl<W: io::Write> Fold<W> {
         self.kinds.get_mut(key).map_or(Kind::Other, |kind| *kind.get_or_insert_with(found))
     }
 
-    fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
         let kind = self.kind(&call.function);
         let key = call.thread.key;
         if kind == Kind::Other {
@@ -123,7 +123,7 @@ impl<W: io::Write> Fold<W> {
             if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
                 open.truncate(at);
             }
-            return self.text.handle(&Event::Exit(exit.clone()));
+            return self.text.handle(&Event::Exit(Box::new(exit.clone())));
         }
         let lasted = exit.duration_ns.is_none_or(|ns| ns > PATIENCE_NS);
         if lasted || exit.is_error() || exit.late {
@@ -132,9 +132,9 @@ impl<W: io::Write> Fold<W> {
             if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
                 open.truncate(at);
             }
-            return self.text.handle(&Event::Exit(exit.clone()));
+            return self.text.handle(&Event::Exit(Box::new(exit.clone())));
         }
-        held.held.push(Event::Exit(exit.clone()));
+        held.held.push(Event::Exit(Box::new(exit.clone())));
         held.depth -= 1;
         if held.depth == 0 {
             held.outermost += 1;
@@ -156,7 +156,7 @@ impl<W: io::Write> Fold<W> {
     }
 
     /// A held call is printed with what became known of it meanwhile.
-    fn learned(&mut self, known: &Arc<Call>) {
+    fn learned(&mut self, known: &Call) {
         let Some(held) = self.threads.get_mut(&known.thread.key) else { return };
         let entered = held.held.iter_mut().filter_map(|event| match event {
             Event::Enter(call) => Some(call),
@@ -169,7 +169,7 @@ impl<W: io::Write> Fold<W> {
 
     /// Prints what is held back of a thread: one line for many calls, and open calls in full. `next` is the call
     /// that ends it.
-    fn flush(&mut self, key: u32, next: Option<&Arc<Call>>) -> io::Result<()> {
+    fn flush(&mut self, key: u32, next: Option<&Call>) -> io::Result<()> {
         let Some(held) = self.threads.get_mut(&key) else { return Ok(()) };
         if held.outermost == 0 && held.held.is_empty() {
             return Ok(());
@@ -179,8 +179,8 @@ impl<W: io::Write> Fold<W> {
         let opened =
             done.held.iter().filter_map(|event| if let Event::Enter(call) = event { Some(call) } else { None });
         let ended =
-            |call: &Arc<Call>| done.held.iter().any(|event| matches!(event, Event::Exit(exit) if exit.call.is(call)));
-        let still: Vec<Arc<Call>> = opened.filter(|call| !ended(call)).cloned().collect();
+            |call: &Call| done.held.iter().any(|event| matches!(event, Event::Exit(exit) if exit.call.is(call)));
+        let still: Vec<Call> = opened.filter(|call| !ended(call)).cloned().collect();
         if done.outermost < FEWEST {
             done.first.iter().try_for_each(|event| self.text.handle(event))?;
         } else if let Some(thread) = &done.thread {
@@ -201,7 +201,7 @@ impl<W: io::Write> Fold<W> {
 }
 
 /// What a fold says; `near` is a call around it, or after it, which knows its runtime.
-fn line(done: &Folded, near: Option<&Arc<Call>>) -> String {
+fn line(done: &Folded, near: Option<&Call>) -> String {
     let took = time(done.end_ns.saturating_sub(done.start_ns));
     if done.is_start_up {
         let instance = near.filter(|call| call.function.layer == Layer::RUNTIME).and_then(|call| call.instance());

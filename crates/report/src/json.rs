@@ -15,16 +15,18 @@ use std::io;
 #[derive(Debug)]
 pub struct Json<W> {
     out: W,
+    /// The line that is written.
+    line: Vec<u8>,
 }
 
 impl<W: io::Write> Json<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Json<W> {
-        Json { out }
+        Json { out, line: Vec::new() }
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        json_writer::write_json(&mut self.out, value)?;
+        json_writer::write_json_by(&mut self.line, &mut self.out, value)?;
         self.out.write_all(b"\n")
     }
 

@@ -1,19 +1,22 @@
 //! Writes a value as JSON on one line. Terminal control characters are escaped, because people read JSON on terminals.
 
 use serde::Serialize;
-use serde_json::ser::{Formatter, Serializer};
 use std::io;
-
-/// JSON on one line.
-struct Compact;
-
-impl Formatter for Compact {
-    fn write_string_fragment<W: io::Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        writer.write_all(cutap_printable::json(fragment).as_bytes())
-    }
-}
 
 /// Writes a value. An error of the writer keeps its kind: a broken pipe stays one.
 pub(crate) fn write_json(out: &mut (impl io::Write + ?Sized), value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(out, Compact)).map_err(io::Error::from)
+    write_json_by(&mut Vec::new(), out, value)
+}
+
+/// Writes a value by way of `line`, a buffer that a writer of many values keeps. Control characters are searched in the
+/// whole line, because its strings are many and short.
+pub(crate) fn write_json_by(
+    line: &mut Vec<u8>,
+    out: &mut (impl io::Write + ?Sized),
+    value: &impl Serialize,
+) -> io::Result<()> {
+    line.clear();
+    serde_json::to_writer(&mut *line, value)?;
+    let text = str::from_utf8(line).map_err(io::Error::other)?;
+    out.write_all(cutap_printable::json(text).as_bytes())
 }

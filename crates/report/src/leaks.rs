@@ -8,10 +8,11 @@ use crate::path_stacks::{path_of, stack_of};
 use crate::resource_names::{address, handles, word, written};
 use crate::stacks::Lines;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
-use cutap_calls::{begins_capture, ends_capture, hands_out, resets};
+use cutap_calls::{begins_capture, ends_capture, hands_out};
 use cutap_trace::decode::{Devices, Value};
-use cutap_trace::{Event, Exit, Function, Layer};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use cutap_trace::{ByName, Event, Exit, Function, Layer};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The largest number of resources that are followed. Further ones are only counted.
@@ -46,12 +47,9 @@ type Way = (Vec<String>, Arc<[String]>);
 /// The roles of a function in `api/behaviour.toml`.
 #[derive(Debug, Clone, Copy)]
 struct Behaviour {
-    resets: bool,
     hands_out: bool,
     begins_capture: bool,
     ends_capture: bool,
-    /// It may change the current context of a thread.
-    devices: bool,
 }
 
 /// A process, a kind, and the handle or address.
@@ -97,13 +95,13 @@ impl Default for Leaks {
         Leaks {
             nest: OpenCalls::default(),
             ended: ended(&cutap_calls::generated::known::TABLES),
-            alive: HashMap::new(),
-            latest: HashMap::new(),
+            alive: HashMap::default(),
+            latest: HashMap::default(),
             functions: Vec::new(),
-            devices: HashMap::new(),
-            captured: HashMap::new(),
+            devices: HashMap::default(),
+            captured: HashMap::default(),
             ways: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             lines: Lines::default(),
             beyond: 0,
         }
@@ -130,12 +128,13 @@ impl Leaks {
         let function = &exit.call.function;
         let Some(described) = function.described else { return };
         let process = exit.call.thread.process.key;
-        let Behaviour { resets, hands_out, begins_capture, ends_capture, devices } = self.behaviour(function);
+        let Behaviour { hands_out, begins_capture, ends_capture } = self.behaviour(function);
+        let ByName { resets, device, .. } = function.by_name;
         if resets {
             self.reset(exit);
         }
-        if devices {
-            self.devices.entry(process).or_default().follow(exit);
+        if let Some(step) = device {
+            self.devices.entry(process).or_default().follow(step, exit);
         }
         if resets {
             return;
@@ -231,11 +230,9 @@ impl Leaks {
             self.functions.resize(key + 1, None);
         }
         *self.functions[key].get_or_insert_with(|| Behaviour {
-            resets: resets(&function.name),
             hands_out: hands_out(&function.name),
             begins_capture: begins_capture(&function.name),
             ends_capture: ends_capture(&function.name),
-            devices: Devices::concerned_by(&function.name),
         })
     }
 
@@ -283,11 +280,15 @@ impl Leaks {
         }
         let stack = stack_of(&self.nest, &exit.call).map(|stack| self.lines.of(stack)).unwrap_or_default();
         let way = (path_of(&self.nest, &exit.call), stack);
-        let next = self.ways.len() as u32;
-        let number = *self.numbers.entry(way.clone()).or_insert(next);
-        if number == next {
-            self.ways.push(way);
-        }
+        let number = match self.numbers.get(&way) {
+            Some(number) => *number,
+            None => {
+                let next = self.ways.len() as u32;
+                self.ways.push(way.clone());
+                self.numbers.insert(way, next);
+                next
+            }
+        };
         let context = self.devices.get(&thing.0).and_then(|d| d.context(thread));
         self.alive.insert(thing, Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 });
     }

@@ -2,18 +2,17 @@
 //! not need it.
 
 use cutap_trace::{Call, Exit};
-use std::sync::Arc;
 
 /// The open calls of all threads.
 #[derive(Debug, Default)]
 pub struct OpenCalls {
     /// By the thread's key: the open calls, with the nanoseconds of the calls inside each.
-    threads: Vec<Vec<(Arc<Call>, u64)>>,
+    threads: Vec<Vec<(Call, u64)>>,
 }
 
 impl OpenCalls {
     /// A call begins.
-    pub fn enter(&mut self, call: &Arc<Call>) {
+    pub fn enter(&mut self, call: &Call) {
         if call.function.entry_only {
             return;
         }
@@ -37,7 +36,7 @@ impl OpenCalls {
     }
 
     /// The open calls of a thread, the outermost first.
-    pub fn around(&self, thread: u32) -> impl DoubleEndedIterator<Item = &Arc<Call>> {
+    pub fn around(&self, thread: u32) -> impl DoubleEndedIterator<Item = &Call> {
         self.threads.get(thread as usize).into_iter().flatten().map(|(call, _)| call)
     }
 }

@@ -71,13 +71,13 @@ pub(crate) fn write_frames(lines: &[String], indent: usize, out: &mut dyn io::Wr
 /// The names from the outermost open call to this one.
 pub(crate) fn path_of(open: &OpenCalls, call: &Call) -> Vec<String> {
     let label = |call: &Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
-    let around = open.around(call.thread.key).filter(|c| !c.is(call)).map(|c| label(c));
+    let around = open.around(call.thread.key).filter(|c| !c.is(call)).map(&label);
     around.chain([label(call)]).collect()
 }
 
 /// The stack of a call, or of the innermost call around it that has one.
 pub(crate) fn stack_of<'a>(open: &'a OpenCalls, call: &'a Call) -> Option<&'a Stack> {
-    let around = open.around(call.thread.key).rev().map(|call| &**call);
+    let around = open.around(call.thread.key).rev();
     [call].into_iter().chain(around).find_map(Call::stack)
 }
 

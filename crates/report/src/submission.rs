@@ -32,7 +32,10 @@ impl Found {
     /// None where the call belongs to another layer.
     fn of(exit: &Exit) -> Option<Found> {
         let call = &exit.call;
-        let submission = Submission::of(call.args.words()).filter(|_| call.function.layer == Layer::SUBMIT)?;
+        if call.function.layer != Layer::SUBMIT {
+            return None;
+        }
+        let submission = Submission::of(call.args.words())?;
         let mut found = Found { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
         for Submitted { what, address, meant, bytes } in call.pieces().submitted {
             found.missing += u64::from(meant).saturating_sub(bytes.len() as u64);

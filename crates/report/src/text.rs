@@ -18,6 +18,7 @@ use crate::values::write_value;
 use anstyle::Style;
 use cutap_kernel::decode::Decoder;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub struct Text<W> {
 
 #[derive(Debug)]
 struct Open {
-    call: Arc<Call>,
+    call: Call,
     opened: bool,
     /// Its opening line had the parameters of the kernel, or there is none yet.
     told: bool,
@@ -95,7 +96,7 @@ impl<W: io::Write> Text<W> {
         Text { several: true, to_say, ..self }
     }
 
-    fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
         self.seen(&call.thread);
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
@@ -109,7 +110,7 @@ impl<W: io::Write> Text<W> {
     }
 
     /// More is known of a call: its opening line says it, if it is not written yet.
-    fn learned(&mut self, call: &Arc<Call>) {
+    fn learned(&mut self, call: &Call) {
         let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is(call));
         open.into_iter().for_each(|open| open.call = call.clone());
     }
@@ -333,7 +334,7 @@ impl<W: io::Write> Text<W> {
             (Some(returned), took) => {
                 match returned {
                     Returned::Status(status) => {
-                        let text = exit.status_name().map_or_else(|| status.to_string(), str::to_owned);
+                        let text = exit.status_name().map_or_else(|| status.to_string().into(), Cow::Borrowed);
                         match exit.is_error() {
                             true => self.styled(styles.error, &format!("{text} !")),
                             false => self.line.push_str(&text),

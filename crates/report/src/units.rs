@@ -46,27 +46,41 @@ pub fn write_time(ns: u64, to: &mut String) {
 }
 
 /// Writes `n` as `format!` does, several times faster.
-pub fn decimal(mut n: u64, to: &mut String) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            break;
-        }
-    }
-    digits[at..].iter().for_each(|d| to.push(*d as char));
+pub fn decimal(n: u64, to: &mut String) {
+    to.push_str(itoa::Buffer::new().format(n));
 }
 
 /// `0x1f`.
 pub fn hex(n: u64, to: &mut String) {
-    to.push_str("0x");
-    let digits = (64 - n.leading_zeros()).div_ceil(4).max(1);
-    for at in (0..digits).rev() {
-        let digit = (n >> (at * 4) & 15) as u8;
-        to.push((if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }) as char);
+    to.push_str(Hex::of(n).text());
+}
+
+/// The text `0x1f`, without an allocation.
+pub struct Hex {
+    text: [u8; 18],
+    from: usize,
+}
+
+impl Hex {
+    /// The text of this number.
+    pub fn of(mut n: u64) -> Hex {
+        let (mut text, mut from) = ([0; 18], 18);
+        loop {
+            from -= 1;
+            text[from] = b"0123456789abcdef"[(n & 15) as usize];
+            n >>= 4;
+            if n == 0 {
+                break;
+            }
+        }
+        from -= 2;
+        text[from..from + 2].copy_from_slice(b"0x");
+        Hex { text, from }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        str::from_utf8(&self.text[self.from..]).unwrap_or_default()
     }
 }
 

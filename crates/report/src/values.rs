@@ -138,7 +138,7 @@ fn write_place(place: &MemoryPlace, to: &mut String) {
     });
     if let Some(device) = place.device {
         to.push(' ');
-        let _ = write!(to, "{device}");
+        decimal(device.into(), to);
     }
     if place.size > 0 {
         match place.bytes {
@@ -162,7 +162,10 @@ fn write_place(place: &MemoryPlace, to: &mut String) {
         let _ = write!(to, ", {}", exactly(bytes));
     }
     if let Some(of) = place.of {
-        let _ = write!(to, ", of {}#{}", of.short, of.number);
+        to.push_str(", of ");
+        to.push_str(of.short);
+        to.push('#');
+        decimal(of.number.into(), to);
         write_standing(of.standing, to);
     }
     to.push(']');

@@ -1,11 +1,13 @@
 //! Values as JSON. Each kind of value has one shape, which `docs/reference/json.md` lists.
 
+use crate::units::Hex;
 use crate::values::write_value;
 use cutap_calls::known::{Dir, Memory, Param};
 use cutap_trace::decode::{MemoryPlace, Standing, TypeName, Value, flags_of, name_of};
 use cutap_trace::{Call, DriverArgs, Exit};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use std::borrow::Cow;
 
 /// The arguments of a call. After the call, they have the values that it wrote.
 pub struct Arguments<'a>(pub &'a Call, pub Option<&'a Exit>);
@@ -14,7 +16,7 @@ pub struct Arguments<'a>(pub &'a Call, pub Option<&'a Exit>);
 #[derive(Serialize)]
 struct Argument<'a> {
     name: &'static str,
-    r#type: String,
+    r#type: Cow<'static, str>,
     value: Json<'a>,
     /// The value before the call, if the call reads and writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +47,7 @@ impl Serialize for Arguments<'_> {
         let mut list = to.serialize_seq(Some(call.inputs().len()))?;
         for (n, (param, input)) in params.enumerate() {
             let (value, before) = value(call, *exit, n, param, input);
-            let r#type = TypeName(described.tables, param.ty).to_string();
+            let r#type = TypeName(described.tables, param.ty).text();
             list.serialize_element(&Argument { name: param.name, r#type, value, before })?;
         }
         list.end()
@@ -102,7 +104,7 @@ impl Serialize for Json<'_> {
                 let mut map = to.serialize_map(None)?;
                 map.serialize_entry("handle", &name)?;
                 map.serialize_entry("kind", kind.short)?;
-                map.serialize_entry("address", &hex(*value))?;
+                map.serialize_entry("address", &Hexadecimal(*value))?;
                 match standing {
                     Standing::Live => {}
                     Standing::Destroyed => map.serialize_entry("state", "destroyed")?,
@@ -112,7 +114,7 @@ impl Serialize for Json<'_> {
             }
             Value::Wild(address) => {
                 let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("address", &hex(*address))?;
+                map.serialize_entry("address", &Hexadecimal(*address))?;
                 map.serialize_entry("memory", "none")?;
                 map.end()
             }
@@ -121,7 +123,7 @@ impl Serialize for Json<'_> {
                     return Json::new(told).serialize(to);
                 }
                 let mut map = to.serialize_map(None)?;
-                map.serialize_entry("address", &hex(*address))?;
+                map.serialize_entry("address", &Hexadecimal(*address))?;
                 if let Some(place) = place {
                     entries(&mut map, place)?;
                 }
@@ -129,12 +131,12 @@ impl Serialize for Json<'_> {
             }
             Value::Opaque(address) | Value::Code(address) => {
                 let mut map = to.serialize_map(Some(1))?;
-                map.serialize_entry("address", &hex(*address))?;
+                map.serialize_entry("address", &Hexadecimal(*address))?;
                 map.end()
             }
             Value::Pointee(address, target) => {
                 let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("address", &hex(*address))?;
+                map.serialize_entry("address", &Hexadecimal(*address))?;
                 map.serialize_entry("to", &self.part(target))?;
                 map.end()
             }
@@ -224,6 +226,10 @@ fn entries<M: SerializeMap>(map: &mut M, place: &MemoryPlace) -> Result<(), M::E
     Ok(())
 }
 
-fn hex(n: u64) -> String {
-    format!("{n:#x}")
+struct Hexadecimal(u64);
+
+impl Serialize for Hexadecimal {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(Hex::of(self.0).text())
+    }
 }

@@ -26,8 +26,8 @@ pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use event::{
-    Answer, Args, Call, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log, Lookup,
-    LookupKind, Module, Process, Returned, Returns, State, Thread,
+    Answer, Args, ByName, Call, CallStart, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log,
+    Lookup, LookupKind, Module, Process, Returned, Returns, State, Thread,
 };
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::wanted::{Wanted, wanted};

@@ -118,8 +118,8 @@ impl Output {
         let len = u64::from(self.len);
         let mut bytes = [0; 24];
         let words = [address, len | len << 32, self.value];
-        for (to, from) in bytes.iter_mut().zip(words.iter().flat_map(|w| w.to_le_bytes())) {
-            *to = from;
+        for (to, from) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = from.to_le_bytes();
         }
         bytes
     }

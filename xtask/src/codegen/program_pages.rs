@@ -13,8 +13,9 @@ const PAGES: [(&str, &str); 4] = [
     ("json-schema", "json-schema.json"),
 ];
 
-pub(super) fn generate(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
-    run(cargo(root).args(["build", "--quiet", "--package", "cutap"]))?;
+/// Builds the program by these words for cargo, and lets it print.
+pub(super) fn generate(root: &Path, build: &[&str]) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    run(cargo(root).args(build).arg("--quiet"))?;
     let program = crate::build::target(root).join("debug/cutap");
     let page = |(word, file): (&str, &str)| {
         let text = output(Command::new(&program).args(["__reference", word]))?;

@@ -179,7 +179,7 @@ fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under
             }
             reader.poll(true, &mut |event| sink.event(event))?;
             let end = reader.end();
-            end.unfinished.iter().for_each(|exit| sink.event(&Event::Exit(exit.clone())));
+            end.unfinished.iter().for_each(|exit| sink.event(&Event::Exit(Box::new(exit.clone()))));
             end
         }
     };
@@ -203,7 +203,7 @@ fn read_stacks(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter
     let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
     if !reader.opened().keeps_no_stacks() {
         reader.poll(true, &mut |event| sink.event(event))?;
-        reader.end().unfinished.into_iter().for_each(|exit| sink.event(&Event::Exit(exit)));
+        reader.end().unfinished.into_iter().for_each(|exit| sink.event(&Event::Exit(Box::new(exit))));
     }
     Ok(())
 }

@@ -64,9 +64,16 @@ fn named(slots: &mut Vec<bool>, slot: u64) {
     }
 }
 
+const ZEROS: [u8; 4096] = [0; 4096];
+
 /// Writes the run of cells that differs from what the recording holds.
 fn difference(written: &mut Vec<u8>, at: usize, now: &[u8], write: &mut Write<'_>) -> io::Result<()> {
-    // Where the recording ends there are zeros.
+    // Where the recording ends there are zeros. Nearly always nothing differs, and comparing slices is quick.
+    let held = written.get(at..).unwrap_or_default();
+    let (inside, beyond) = now.split_at(held.len().min(now.len()));
+    if held.starts_with(inside) && beyond.chunks(ZEROS.len()).all(|c| ZEROS.starts_with(c)) {
+        return Ok(());
+    }
     let is = |n: usize| written.get(at + n).copied().unwrap_or(0);
     let Some(first) = (0..now.len()).find(|n| now[*n] != is(*n)) else { return Ok(()) };
     let last = (0..now.len()).rev().find(|n| now[*n] != is(*n)).unwrap_or(first);

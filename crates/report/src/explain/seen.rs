@@ -4,13 +4,12 @@ use cutap_calls::known::Memory;
 use cutap_calls::{Role, blocks, has_role};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Function};
-use std::sync::Arc;
 
 /// A finished call, and the calls around it.
 pub struct Seen<'a> {
     pub exit: &'a Exit,
     /// The outermost first.
-    pub around: &'a [&'a Arc<Call>],
+    pub around: &'a [&'a Call],
 }
 
 impl Seen<'_> {

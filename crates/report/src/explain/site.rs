@@ -34,7 +34,7 @@ impl Site {
         let label = |call: &Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
         let around = seen.around.iter().map(|call| label(call));
         let path = around.chain([label(seen.call())]).collect();
-        let with_stack = [seen.call()].into_iter().chain(seen.around.iter().rev().map(|call| &***call));
+        let with_stack = [seen.call()].into_iter().chain(seen.around.iter().rev().copied());
         let stack = with_stack.filter_map(Call::stack).next().map(|stack| {
             let frame = |frame| {
                 let mut text = String::new();

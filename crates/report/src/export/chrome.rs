@@ -4,20 +4,26 @@
 use crate::Output;
 use crate::fields::{CallView, fields};
 use crate::json_writer;
+use crate::units::Hex;
 use crate::values::write_launched;
 use cutap_trace::decode::Value as Described;
-use cutap_trace::{Call, End, Event, Exit, Process, Returned, Thread, printable};
-use serde_json::{Map, Value, json};
+use cutap_trace::{Call, End, Event, Exit, Process, Returned, printable};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// The largest PID of Linux.
 const LARGEST: u32 = 4_194_304;
+/// The phase of an event with a duration.
+const FINISHED: &str = "X";
 
 /// Chrome's trace.
 #[derive(Debug)]
 pub struct Chrome<W> {
     out: W,
+    /// The event that is written.
+    line: Vec<u8>,
     begun: bool,
     /// PIDs that are in use.
     taken: BTreeSet<u32>,
@@ -28,18 +34,17 @@ pub struct Chrome<W> {
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, begun: false, taken: BTreeSet::new(), others: BTreeMap::new() }
+        Chrome { out, line: Vec::new(), begun: false, taken: BTreeSet::new(), others: BTreeMap::new() }
     }
 
-    fn line(&mut self, line: &Value) -> io::Result<()> {
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.out.write_all(if std::mem::replace(&mut self.begun, true) { b",\n" } else { b"[\n" })?;
-        json_writer::write_json(&mut self.out, line)
+        json_writer::write_json_by(&mut self.line, &mut self.out, line)
     }
 
-    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        let mut line = self.call(&exit.call, "X", Some(exit));
-        line["dur"] = micros(exit.duration_ns.unwrap_or(exit.end_ns.saturating_sub(exit.call.start_ns)));
-        self.line(&line)
+    fn call(&mut self, phase: &'static str, of: CallView<'_>) -> io::Result<()> {
+        let pid = self.number(&of.call.thread.process);
+        self.line(&CallEvent { phase, of, pid })
     }
 
     /// Names a process. Two processes of different PID namespaces may have the same PID.
@@ -57,61 +62,96 @@ impl<W: io::Write> Chrome<W> {
     fn number(&self, process: &Process) -> u32 {
         self.others.get(&process.key).copied().unwrap_or(process.pid)
     }
-
-    fn call(&self, call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
-        let mut line = event(call, phase, exit);
-        line["pid"] = self.number(&call.thread.process).into();
-        line
-    }
 }
 
-fn event(call: &Call, phase: &str, exit: Option<&Exit>) -> Value {
-    let (function, thread): (_, &Thread) = (&call.function, &call.thread);
-    let mut arguments = Map::new();
-    for (n, (param, input)) in function.params().iter().zip(call.inputs()).enumerate() {
-        let value = exit.and_then(|e| e.output(n)).unwrap_or(input);
-        arguments.insert(param.name.into(), argument(value, call));
-    }
-    for log in exit.iter().flat_map(|e| &e.logs) {
-        arguments.insert(log.name.into(), log.text.text.as_str().into());
-    }
-    arguments.insert("cutap.library".into(), (&*function.library).into());
-    call.runtime_version().map(|version| arguments.insert("cutap.runtime".into(), version.into()));
-    let mut text = String::new();
-    for field in fields().iter().filter(|field| field.is_in_exports()) {
-        if field.annotate(CallView { call, exit }, &mut text) {
-            arguments.insert(format!("cutap.{}", field.name), text.as_str().into());
+/// An event about a call.
+struct CallEvent<'a> {
+    phase: &'static str,
+    of: CallView<'a>,
+    pid: u32,
+}
+
+impl Serialize for CallEvent<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let CallView { call, exit } = self.of;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("name", call.function.shown())?;
+        map.serialize_entry("cat", call.function.layer.name())?;
+        map.serialize_entry("ph", self.phase)?;
+        map.serialize_entry("tid", &call.thread.tid)?;
+        map.serialize_entry("ts", &micros(call.start_ns))?;
+        map.serialize_entry("args", &CallArguments(self.of))?;
+        map.serialize_entry("pid", &self.pid)?;
+        if let Some(exit) = exit.filter(|_| self.phase == FINISHED) {
+            let took = exit.duration_ns.unwrap_or(exit.end_ns.saturating_sub(call.start_ns));
+            map.serialize_entry("dur", &micros(took))?;
         }
+        map.end()
     }
-    if let Some(result) = exit.and_then(result) {
-        arguments.insert("cutap.result".into(), result);
-    }
-    json!({
-        "name": function.shown(), "cat": function.layer.name(), "ph": phase, "tid": thread.tid,
-        "ts": micros(call.start_ns), "args": arguments,
-    })
 }
 
-/// A value as JSON: a number, or the text that the trace prints.
-fn argument(value: &Described, call: &Call) -> Value {
-    number(value).unwrap_or_else(|| {
+/// The arguments and fields of a call. No two have the same name.
+struct CallArguments<'a>(CallView<'a>);
+
+impl Serialize for CallArguments<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let CallView { call, exit } = self.0;
+        let mut map = to.serialize_map(None)?;
         let mut text = String::new();
-        write_launched(value, call.driver_args(), &mut text);
-        text.into()
-    })
+        for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
+            let value = exit.and_then(|e| e.output(n)).unwrap_or(input);
+            argument(&mut map, param.name, value, call, &mut text)?;
+        }
+        for log in exit.iter().flat_map(|e| &e.logs) {
+            map.serialize_entry(log.name, &log.text.text)?;
+        }
+        map.serialize_entry("cutap.library", &*call.function.library)?;
+        if let Some(version) = call.runtime_version() {
+            map.serialize_entry("cutap.runtime", version)?;
+        }
+        for field in fields().iter().filter(|field| field.is_in_exports()) {
+            if field.annotate(self.0, &mut text) {
+                map.serialize_entry(&format!("cutap.{}", field.name), &text)?;
+            }
+        }
+        if let Some(exit) = exit {
+            result(&mut map, exit, &mut text)?;
+        }
+        map.end()
+    }
 }
 
-/// A call's result: the name of a status, else the value.
-fn result(exit: &Exit) -> Option<Value> {
-    if let Some(name) = exit.status_name() {
-        return Some(name.into());
+/// Adds a value: a number, or the text that the trace prints.
+fn argument<M: SerializeMap>(
+    map: &mut M,
+    name: &str,
+    value: &Described,
+    call: &Call,
+    text: &mut String,
+) -> Result<(), M::Error> {
+    if let Some(number) = number(value) {
+        return map.serialize_entry(name, &number);
     }
-    match (exit.returned()?, &exit.value) {
-        (_, Some(value)) => Some(argument(value, &exit.call)),
-        (Returned::Status(n), None) => Some(n.into()),
-        (Returned::Number(n), None) => i64::try_from(n).ok().and_then(exact),
-        (Returned::Word(n), None) => Some(format!("{n:#x}").into()),
-        _ => None,
+    text.clear();
+    write_launched(value, call.driver_args(), text);
+    map.serialize_entry(name, text)
+}
+
+/// Adds a call's result: the name of a status, else the value.
+fn result<M: SerializeMap>(map: &mut M, exit: &Exit, text: &mut String) -> Result<(), M::Error> {
+    const NAME: &str = "cutap.result";
+    if let Some(name) = exit.status_name() {
+        return map.serialize_entry(NAME, name);
+    }
+    match (exit.returned(), &exit.value) {
+        (Some(_), Some(value)) => argument(map, NAME, value, &exit.call, text),
+        (Some(Returned::Status(n)), None) => map.serialize_entry(NAME, &n),
+        (Some(Returned::Number(n)), None) => match i64::try_from(n).ok().and_then(exact) {
+            Some(number) => map.serialize_entry(NAME, &number),
+            None => Ok(()),
+        },
+        (Some(Returned::Word(n)), None) => map.serialize_entry(NAME, Hex::of(n).text()),
+        _ => Ok(()),
     }
 }
 
@@ -134,16 +174,16 @@ fn exact(n: i64) -> Option<Value> {
 }
 
 /// Microseconds, to the nanosecond.
-fn micros(ns: u64) -> Value {
-    (ns as f64 / 1000.0).into()
+fn micros(ns: u64) -> f64 {
+    ns as f64 / 1000.0
 }
 
 impl<W: io::Write + Send> Output for Chrome<W> {
     fn event(&mut self, of: &Event) -> io::Result<()> {
         match of {
             Event::Process(process) => self.process(process),
-            Event::Enter(call) if call.function.entry_only => self.line(&self.call(call, "i", None)),
-            Event::Exit(exit) => self.exit(exit),
+            Event::Enter(call) if call.function.entry_only => self.call("i", CallView::enter(call)),
+            Event::Exit(exit) => self.call(FINISHED, CallView::exit(exit)),
             Event::Enter(_) | Event::Learned(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
         }
     }
@@ -154,9 +194,23 @@ impl<W: io::Write + Send> Output for Chrome<W> {
 
     fn end(&mut self, end: &End) -> io::Result<()> {
         for exit in &end.unfinished {
-            self.line(&self.call(&exit.call, "B", Some(exit)))?;
+            self.call("B", CallView::exit(exit))?;
         }
         self.out.write_all(if self.begun { b"\n]\n" } else { b"[]\n" })?;
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cutap_calls::generated::known::TABLES;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn parameters_have_different_names() {
+        for function in TABLES.families.iter().flat_map(|family| family.functions) {
+            let names: BTreeSet<&str> = function.params.iter().map(|param| param.name).collect();
+            assert_eq!(names.len(), function.params.len(), "{}", function.name);
+        }
     }
 }

@@ -7,7 +7,6 @@
 use super::proto::Message;
 use cutap_trace::Call;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// The field of TrackEvent.
 const FLOWS: u32 = 47;
@@ -25,7 +24,7 @@ pub(super) struct Flows {
 /// A call that has not ended.
 #[derive(Debug)]
 struct Open {
-    call: Arc<Call>,
+    call: Call,
     /// The flow of a launch.
     flow: Option<u64>,
     /// The flows of nested launches, which lead to the end of this call.
@@ -43,7 +42,7 @@ impl Open {
 impl Flows {
     /// Writes the flows of a call that begins to its event. `next` is the number of a new flow. Returns the number that
     /// this call got.
-    pub fn begins(&mut self, call: &Arc<Call>, next: u64, event: &mut Message) -> Option<u64> {
+    pub fn begins(&mut self, call: &Call, next: u64, event: &mut Message) -> Option<u64> {
         let later = self.last.iter().rev().take_while(|(began, _)| *began > call.start_ns);
         let mut inside: Vec<u64> = later.map(|(_, flow)| *flow).collect();
         inside.reverse();
@@ -76,7 +75,7 @@ impl Flows {
 
     /// Writes the flows that lead to the end of a call to its event, and hands them to the call around it. Returns the
     /// number of calls inside that did not end; `None` if the call is not open.
-    pub fn ends(&mut self, call: &Arc<Call>, event: &mut Message) -> Option<usize> {
+    pub fn ends(&mut self, call: &Call, event: &mut Message) -> Option<usize> {
         let place = self.open.iter().rposition(|open| open.call.is(call))?;
         let ended = self.open.split_off(place);
         for flow in ended.iter().flat_map(|open| &open.inside).take(MOST) {
@@ -91,7 +90,7 @@ impl Flows {
     }
 
     /// Whether the call is open.
-    pub fn is_open(&self, call: &Arc<Call>) -> bool {
+    pub fn is_open(&self, call: &Call) -> bool {
         self.open.iter().any(|open| open.call.is(call))
     }
 }

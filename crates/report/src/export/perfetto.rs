@@ -259,7 +259,7 @@ impl<W: io::Write> Perfetto<W> {
         Ok(())
     }
 
-    fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
         let function = &call.function;
         let mut event = Message::default();
         event.number(9, if function.entry_only { INSTANT } else { BEGIN }).number(11, thread_track(&call.thread));

@@ -18,7 +18,6 @@ use cutap_calls::{Role, has_role};
 use cutap_trace::{Call, End, Event, Exit, Function};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::sync::Arc;
 
 pub(super) const KIND: Kind = Kind {
     flag: "slowest",
@@ -63,7 +62,7 @@ struct Slow {
     ns: u64,
     exit: Exit,
     /// The calls around it, the outermost first.
-    around: Vec<Arc<Call>>,
+    around: Vec<Call>,
 }
 
 fn starts(function: &Function) -> bool {
@@ -110,7 +109,7 @@ impl Slowest {
     /// The calls in the order of the text, with the number of listed calls around each.
     fn nested(&self) -> Vec<(usize, &Slow)> {
         let mut lines: Vec<(usize, &Slow)> = Vec::new();
-        let is_listed = |call: &&Arc<Call>| self.calls.iter().any(|slow| slow.exit.call.is(call));
+        let is_listed = |call: &&Call| self.calls.iter().any(|slow| slow.exit.call.is(call));
         // A call around another one took longer, so it is in the list already.
         for slow in &self.calls {
             let around: Vec<_> = slow.around.iter().filter(is_listed).collect();

@@ -1,6 +1,7 @@
 //! The corpus of the fuzz target `kernel_recording`, unchanged and changed, for two seconds.
 
 use crate::any;
+use fastrand::Rng;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,21 +13,15 @@ fn recordings_of_kernel_calls() {
     let corpus: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
     assert!(corpus.len() >= 2);
     corpus.iter().for_each(|bytes| any::recording(bytes));
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below.max(1) as u64) as usize
-    };
+    let mut random = Rng::with_seed(1);
     let (start, mut rounds) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(2) {
-        let mut bytes = corpus[random(corpus.len())].clone();
-        for _ in 0..=random(6) {
-            let at = random(bytes.len());
-            match random(8) {
+        let mut bytes = corpus[random.usize(..corpus.len())].clone();
+        for _ in 0..=random.usize(..6) {
+            let at = random.usize(..bytes.len());
+            match random.usize(..8) {
                 0 => bytes.truncate(at.max(1)),
-                kind => bytes[at] = [0, 1, 0x7f, 0x80, 0xff, 8, 40][kind - 1] ^ (bytes[at] & random(256) as u8),
+                kind => bytes[at] = [0, 1, 0x7f, 0x80, 0xff, 8, 40][kind - 1] ^ (bytes[at] & random.u8(..)),
             }
         }
         any::recording(&bytes);

@@ -35,12 +35,12 @@ pub(crate) struct Interpreter {
     words: Vec<u8>,
     pub raws: Raws,
     /// Calls that have begun, with their values, and whether they are shown.
-    open: Quick<Key, (Arc<Call>, bool)>,
+    open: Quick<Key, (Call, bool)>,
     /// Those of them that were left and may still return, the latest last.
-    left: VecDeque<Arc<Call>>,
+    left: VecDeque<Call>,
     /// Calls that are shown and of which it has become known what the driver was given: to be delivered before the
     /// event that is looked at.
-    pub learned: Vec<Arc<Call>>,
+    pub learned: Vec<Call>,
     /// What cuDriverGetVersion said.
     driver: Option<u32>,
     /// The newest runtime's version.
@@ -103,7 +103,7 @@ impl Interpreter {
     /// A call has ended: it gets the values that it has had since its beginning.
     fn close(&mut self, exit: &mut Exit) {
         let key = exit.call.key();
-        let of_left = |left: &mut VecDeque<Arc<Call>>| {
+        let of_left = |left: &mut VecDeque<Call>| {
             let place = left.iter().rposition(|call| call.key() == key)?;
             left.remove(place)
         };
@@ -129,13 +129,12 @@ impl Interpreter {
         Some(Described { version: version.unwrap_or(described.version), ..described })
     }
 
-    fn enter(&mut self, shared: &mut Arc<Call>, shown: bool, kernels: &Kernels) {
-        let Some(described) = self.described(shared) else { return };
+    fn enter(&mut self, call: &mut Call, shown: bool, kernels: &Kernels) {
+        let Some(described) = self.described(call) else { return };
         // A call that a filter shows at its end has been looked at when it began.
-        if let Some((known, _)) = self.open.get(&shared.key()) {
-            return take_values(shared, known);
+        if let Some((known, _)) = self.open.get(&call.key()) {
+            return take_values(call, known);
         }
-        let call = Arc::make_mut(shared);
         self.state.now = call.start_ns;
         let (row, memory) = (row(&call.args, described, &mut self.words), Memory::new(&call.memory));
         let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
@@ -147,16 +146,16 @@ impl Interpreter {
         call.inputs = Some(inputs);
         apply::begin(&mut self.state, &row, described, call);
         if call.function.layer == Layer::DRIVER {
-            self.propagate_to_parents(shared);
+            self.propagate_to_parents(call);
         }
-        if !shared.function.entry_only {
-            self.open.insert(shared.key(), (shared.clone(), shown));
+        if !call.function.entry_only {
+            self.open.insert(call.key(), (call.clone(), shown));
         }
     }
 
     /// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
     fn propagate_to_parents(&mut self, call: &Call) {
-        let Some(parent) = &call.parent else { return };
+        let Some(parent) = call.parent.as_deref() else { return };
         let mut found = told_by(call.inputs().iter());
         // Of an address that may be of either side the driver's call tells that it is the host's.
         let either =
@@ -170,7 +169,7 @@ impl Interpreter {
         let mut above = Some(parent).filter(|_| !found.0.is_empty());
         while let Some(parent) = above {
             self.learn(parent, &found, true);
-            above = parent.parent.as_ref();
+            above = parent.parent.as_deref();
         }
     }
 
@@ -179,8 +178,8 @@ impl Interpreter {
     fn learn(&mut self, parent: &Call, found: &DriverArgs, takes: bool) {
         let Some((call, shown)) = self.open.get_mut(&parent.key()) else { return };
         let takes = !takes || call.inputs().iter().any(|value| found.tells_of(value));
-        if call.driver_args.is_none() && takes {
-            Arc::make_mut(call).driver_args = Some(found.clone());
+        if call.driver_args().is_none() && takes {
+            call.rare_mut().driver_args = Some(found.clone());
             self.learned.extend(Some(call.clone()).filter(|_| *shown));
         }
     }
@@ -189,10 +188,10 @@ impl Interpreter {
     /// list.
     fn propagate_outputs(&mut self, exit: &Exit) {
         let found = DriverArgs(told_by(exit.outputs.iter().map(|(_, value)| value)).into());
-        let mut above = exit.call.parent.as_ref().filter(|_| !found.0.is_empty());
+        let mut above = exit.call.parent.as_deref().filter(|_| !found.0.is_empty());
         while let Some(parent) = above {
             self.learn(parent, &found, false);
-            above = parent.parent.as_ref();
+            above = parent.parent.as_deref();
         }
     }
 
@@ -208,8 +207,7 @@ impl Interpreter {
 
     fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
         let Some(described) = self.described(&exit.call) else {
-            let call = exit.call.clone();
-            return self.raws.undescribed(&call, exit);
+            return self.raws.undescribed(exit);
         };
         self.close(exit);
         self.state.ending.over(exit.call.thread.key, exit.call.start_ns);
@@ -223,25 +221,26 @@ impl Interpreter {
         let given = exit.call.given();
         if let Some(given) = &given {
             let passed = self.passed(&exit.call, given, described, kernels);
-            Arc::make_mut(&mut exit.call).effective_args = Some(passed);
+            exit.call.rare_mut().effective_args = Some(passed);
         }
-        let call = exit.call.clone();
+        let call = &exit.call;
         let row = row(given.as_ref().unwrap_or(&call.args), described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
         walk.before = Memory::new(&call.memory);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
-        walk.told = Some(EffectOrigin::new(&call, exit));
+        walk.told = Some(EffectOrigin::new(call, exit));
+        let failed = exit.has_failed();
         if !exit.memory.is_empty() {
-            exit.outputs = outputs(&mut walk, &row, described.function.effects, exit.has_failed());
+            exit.outputs = outputs(&mut walk, &row, described.function.effects, failed);
         }
         exit.value = returned(&mut walk, described, exit);
         let (memory, version) = (Memory::new(&exit.memory), described.version);
         let plain = Walk::new(described.tables, version, memory, Side::After);
         exit.logs = logs::added(&plain, &self.state, &row, described.function.effects);
-        if !exit.has_failed() {
-            apply::apply(&mut self.state, &row, described, &call, exit);
+        if !failed {
+            apply::apply(&mut self.state, &row, described, call, exit);
         }
         if let Some(Value::Version(version)) = exit.output(0).map(Value::target)
             && has_role(call.function.name.as_bytes(), Role::DriverVersion)
@@ -288,8 +287,9 @@ fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<(u64, Value)> {
 }
 
 /// A later value of a call gets the values of the one that was looked at.
-fn take_values(call: &mut Arc<Call>, known: &Call) {
-    let call = Arc::make_mut(call);
+fn take_values(call: &mut Call, known: &Call) {
     call.inputs = known.inputs.clone();
-    call.driver_args = known.driver_args.clone();
+    if let Some(told) = known.driver_args() {
+        call.rare_mut().driver_args = Some(told.clone());
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::state::graphs;
 use crate::event::value::Value;
-use crate::event::{Call, DriverArgs, Exit, Function, State};
+use crate::event::{DriverArgs, Exit, Function, State};
 use cutap_calls::known::{Dir, Effect, Rule, Writes};
 use std::sync::Arc;
 
@@ -33,9 +33,10 @@ pub(crate) struct Raws {
 
 impl Raws {
     /// A call of a function without a description.
-    pub fn undescribed(&mut self, call: &Call, exit: &Exit) {
-        if !exit.late && !call.function.entry_only {
-            self.row(&call.function).calls += 1;
+    pub fn undescribed(&mut self, exit: &Exit) {
+        let function = &exit.call.function;
+        if !exit.late && !function.entry_only {
+            self.row(function).calls += 1;
         }
     }
 
@@ -46,8 +47,11 @@ impl Raws {
         let around = Around { complete, failed, launched: call.driver_args(), new: 0 };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
-            let Some(param) = call.function.params().get(n) else { return false };
             let read = exit.output(n).unwrap_or(value);
+            if has_kind(read) {
+                return false;
+            }
+            let Some(param) = call.function.params().get(n) else { return false };
             let effects = call.function.described.map_or(&[][..], |d| d.function.effects);
             // A new allocation's address is all that there is to say.
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
@@ -67,8 +71,8 @@ impl Raws {
                 _ => around.raw(read),
             }
         };
-        let found = (0..inputs.len()).filter(|n| inputs.get(*n).is_some_and(|v| is_raw(*n, v)));
-        let found: Vec<usize> = found.collect();
+        let found = inputs.iter().enumerate().filter(|(n, value)| is_raw(*n, value));
+        let found: Vec<usize> = found.map(|(n, _)| n).collect();
         if found.is_empty() {
             return;
         }
@@ -110,6 +114,15 @@ struct Around<'a> {
     launched: Option<&'a DriverArgs>,
     /// Address of what the call has allocated, in a struct; 0: none.
     new: u64,
+}
+
+/// Whether a value has a kind, whatever the call did. Most values have, so this quick test comes first.
+fn has_kind(value: &Value) -> bool {
+    match value {
+        Value::Address(_, place) => place.is_some(),
+        Value::Handle { .. } | Value::Pointee(..) | Value::Struct(_) | Value::Array(_) | Value::List(_) => false,
+        _ => true,
+    }
 }
 
 /// The new allocation's address in a node's parameters.

@@ -9,7 +9,7 @@ use crate::ioctl::pieces::Pieces;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
-use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Argument words. Six or fewer cost no memory of their own.
@@ -23,13 +23,13 @@ pub enum Args {
 
 impl Args {
     /// What a call left behind: fragments, or one small output, whose address is the argument that it was written to.
-    pub fn memory<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
+    fn memory(&self, memory: Fragments<'_>, output: Option<Output>) -> Box<[u8]> {
         match output {
             Some(output) => {
                 let address = self.words().get(usize::from(output.word)).copied().unwrap_or(0);
-                Cow::Owned(output.fragment(address).to_vec())
+                Box::new(output.fragment(address))
             }
-            None => Cow::Borrowed(memory.bytes()),
+            None => memory.bytes().into(),
         }
     }
     /// The words.
@@ -60,10 +60,9 @@ impl From<cutap_wire::record::Words<'_>> for Args {
     }
 }
 
-/// A call, as far as it is known. It never changes: what becomes known while it is open comes with another value of the
-/// same call, in an [`super::Event::Learned`] or in its [`Exit`].
-#[derive(Debug, Clone)]
-pub struct Call {
+/// What the enter record of a call says. It never changes, so all values of the call share it.
+#[derive(Debug)]
+pub struct CallStart {
     /// Who calls.
     pub thread: Arc<Thread>,
     /// What is called.
@@ -83,22 +82,53 @@ pub struct Call {
     /// Argument words.
     pub args: Args,
     /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
-    pub(crate) memory: Arc<[u8]>,
+    pub(crate) memory: Box<[u8]>,
     /// The call that it was made from; only of those that take a kernel's parameters, and of the layer `kernel`.
-    pub(crate) parent: Option<Arc<Call>>,
-    /// Known when the call is delivered; none before that, and of a function without a description.
-    pub(crate) inputs: Option<Arc<[Value]>>,
-    pub(crate) effective_args: Option<Arc<[Value]>>,
-    pub(crate) driver_args: Option<DriverArgs>,
+    pub(crate) parent: Option<Box<Call>>,
+    /// The kernel, if a handle names it, and the instance of the runtime, if that of its library is known.
     pub(crate) kernel: Option<Arc<str>>,
     pub(crate) instance: Option<Arc<Instance>>,
-    pub(crate) hooked: Vec<Hooked>,
-    pub(crate) further: Vec<Further>,
-    pub(crate) stack: Option<Arc<Stack>>,
-    pub(crate) pieces: Option<Box<Pieces>>,
+}
+
+/// A call, as far as it is known. Facts that become known while it is open come with another value of the same call, in
+/// an [`super::Event::Learned`] or in its [`Exit`]. A copy is cheap, because it shares the parts.
+#[derive(Debug, Clone)]
+pub struct Call {
+    start: Arc<CallStart>,
+    /// Known when the call is delivered; none before that, and of a function without a description.
+    pub(crate) inputs: Option<Arc<[Value]>>,
+    rare: Option<Arc<RareFacts>>,
+}
+
+/// Facts that few calls have.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RareFacts {
+    pub kernel: Option<Arc<str>>,
+    pub instance: Option<Arc<Instance>>,
+    pub effective_args: Option<Arc<[Value]>>,
+    pub driver_args: Option<DriverArgs>,
+    pub hooked: Vec<Hooked>,
+    pub further: Vec<Further>,
+    pub stack: Option<Arc<Stack>>,
+    pub pieces: Option<Box<Pieces>>,
+}
+
+impl Deref for Call {
+    type Target = CallStart;
+    fn deref(&self) -> &CallStart {
+        &self.start
+    }
 }
 
 impl Call {
+    /// A call that begins.
+    pub(crate) fn new(start: CallStart) -> Call {
+        Call { start: Arc::new(start), inputs: None, rare: None }
+    }
+    /// The facts that few calls have, to add one.
+    pub(crate) fn rare_mut(&mut self) -> &mut RareFacts {
+        Arc::make_mut(self.rare.get_or_insert_default())
+    }
     /// Tells it from all other calls of its process.
     pub(crate) fn key(&self) -> (u32, u32) {
         (self.thread.key, self.number)
@@ -115,59 +145,61 @@ impl Call {
     /// The arguments that the function was given: those of the program, but for what hooks changed. Whole when the call
     /// has ended.
     pub fn effective_args(&self) -> &[Value] {
-        self.effective_args.as_deref().unwrap_or(self.inputs())
+        self.rare.as_ref().and_then(|rare| rare.effective_args.as_deref()).unwrap_or(self.inputs())
     }
     /// Its words, where hooks changed some.
     pub(crate) fn given(&self) -> Option<Args> {
-        let mut changed = self.hooked.iter().filter_map(|h| match h.did {
+        let rare = self.rare.as_ref()?;
+        let mut changed = rare.hooked.iter().filter_map(|h| match h.did {
             HookAction::Argument(n, value) => Some((n, 0, value)),
             _ => None,
         });
         let first = changed.next()?;
         let described = self.function.described?;
         let mut args = self.args.clone();
-        let all = std::iter::once(first).chain(changed).chain(self.further.iter().copied());
+        let all = std::iter::once(first).chain(changed).chain(rare.further.iter().copied());
         all.for_each(|(n, word, value)| described.change(args.words_mut(), n, word, value));
         Some(args)
     }
     /// What it left behind, as its record has it.
-    pub(crate) fn left<'a>(&self, memory: Fragments<'a>, output: Option<Output>) -> Cow<'a, [u8]> {
+    pub(crate) fn left(&self, memory: Fragments<'_>, output: Option<Output>) -> Box<[u8]> {
         self.given().as_ref().unwrap_or(&self.args).memory(memory, output)
     }
     /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is
     /// called.
     pub fn driver_args(&self) -> Option<&DriverArgs> {
-        self.driver_args.as_ref()
+        self.rare.as_ref()?.driver_args.as_ref()
     }
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
     pub fn kernel(&self) -> Option<&Arc<str>> {
-        self.kernel.as_ref()
+        self.start.kernel.as_ref().or_else(|| self.rare.as_ref()?.kernel.as_ref())
     }
     /// The stack that it was made on, if that was kept. May become known a little after its beginning, and before
     /// anything that it calls.
     pub fn stack(&self) -> Option<&Stack> {
-        self.stack.as_deref()
+        self.rare.as_ref()?.stack.as_deref()
     }
     /// What was kept of a call of the layers `kernel` and `submit` beside its words. Whole when the call has ended.
     pub fn pieces(&self) -> Pieces {
-        self.pieces.as_deref().cloned().unwrap_or_default()
+        self.rare.as_ref().and_then(|rare| rare.pieces.as_deref()).cloned().unwrap_or_default()
     }
     /// The call that a call of the layers `kernel` and `submit` was made from.
-    pub fn around(&self) -> Option<&Arc<Call>> {
-        self.parent.as_ref().filter(|_| matches!(self.function.layer, Layer::KERNEL | Layer::SUBMIT))
+    pub fn around(&self) -> Option<&Call> {
+        self.parent.as_deref().filter(|_| matches!(self.function.layer, Layer::KERNEL | Layer::SUBMIT))
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> &[Hooked] {
-        &self.hooked
+        self.rare.as_ref().map_or(&[], |rare| &rare.hooked)
     }
     /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the
     /// function made.
     pub fn was_told(&self, parameter: usize) -> bool {
-        self.hooked.iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))
+        self.hooked().iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))
     }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
-        self.function.instance.as_ref().or(self.instance.as_ref())
+        let at_start = self.function.instance.as_ref().or(self.start.instance.as_ref());
+        at_start.or_else(|| self.rare.as_ref()?.instance.as_ref())
     }
     /// Version of that instance.
     pub fn runtime_version(&self) -> Option<&str> {
@@ -262,7 +294,7 @@ impl State {
 #[derive(Debug, Clone)]
 pub struct Exit {
     /// Which call.
-    pub call: Arc<Call>,
+    pub call: Call,
     /// How.
     pub state: State,
     /// When it is known to have ended, or was last seen running.
@@ -294,7 +326,7 @@ pub struct Log {
 
 impl Exit {
     /// A call that did not return.
-    pub(crate) fn without_return(call: Arc<Call>, state: State, end_ns: u64) -> Exit {
+    pub(crate) fn without_return(call: Call, state: State, end_ns: u64) -> Exit {
         let (memory, outputs, logs) = (Box::default(), Box::default(), Box::default());
         Exit { call, state, end_ns, duration_ns: None, result: 0, late: false, memory, outputs, value: None, logs }
     }
@@ -328,7 +360,7 @@ impl Exit {
     /// True if the function itself returned a status other than 0, whatever a hook told the program. A call that a hook
     /// answered is what the program was told.
     pub fn has_failed(&self) -> bool {
-        let hooked = &self.call.hooked;
+        let hooked = self.call.hooked();
         let answered = hooked.iter().any(|h| h.did == HookAction::Answer);
         // The first hook that changed it found the function's.
         let was = hooked.iter().find_map(|h| match h.did {

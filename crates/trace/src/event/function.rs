@@ -6,7 +6,7 @@ use super::layer::Layer;
 use super::process::Instance;
 use super::result::{Returned, Returns, undeclared_status};
 use super::value::name_of;
-use cutap_calls::known;
+use cutap_calls::{Role, known};
 use std::sync::Arc;
 
 /// A function that is called.
@@ -28,10 +28,21 @@ pub struct Function {
     pub entry_only: bool,
     /// What its result register means.
     pub returns: Returns,
-    /// Its calls change what is followed in ways that only its name tells.
-    pub by_name: bool,
+    /// Facts about its calls that follow from its name alone.
+    pub by_name: ByName,
     /// What is known of its arguments.
     pub described: Option<Described>,
+}
+
+/// Facts about the calls of a function that follow from its name alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ByName {
+    /// Its role for the device that a thread works with.
+    pub device: Option<Role>,
+    /// Its role for memory of graphs.
+    pub graph: Option<Role>,
+    /// It ends a context.
+    pub resets: bool,
 }
 
 impl Function {

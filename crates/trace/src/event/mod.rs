@@ -12,9 +12,9 @@ pub(crate) mod process;
 pub(crate) mod result;
 pub(crate) mod value;
 
-pub use call::{Args, Call, DriverArgs, Exit, HookAction, Hooked, Log, State};
+pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, Hooked, Log, State};
 pub use described::Described;
-pub use function::Function;
+pub use function::{ByName, Function};
 pub use layer::Layer;
 pub use lookup::{Answer, Lookup, LookupKind};
 pub use process::{Instance, Module, Process, Thread};
@@ -29,12 +29,12 @@ pub enum Event {
     /// A runtime instance was found.
     Instance(Arc<Instance>, u64),
     /// A call began.
-    Enter(Arc<Call>),
+    Enter(Call),
     /// Something became known of a call that has begun and not ended: its kernel, its runtime, its stack, what hooks
     /// did, what the driver was given.
-    Learned(Arc<Call>),
+    Learned(Call),
     /// A call ended.
-    Exit(Exit),
+    Exit(Box<Exit>),
     /// A look-up was answered.
     Lookup(Box<Lookup>),
     /// A module image was kept.

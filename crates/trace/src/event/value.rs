@@ -216,6 +216,10 @@ impl Fields {
 
 /// Name of an enum's value.
 pub fn name_of(of: &'static known::Enum, value: i64) -> Option<&'static str> {
+    // A status is nearly always the first value, success.
+    if let Some((_, name)) = of.values.first().filter(|(known, _)| *known == value) {
+        return Some(name);
+    }
     let find = |v: i64| {
         let place = of.values.partition_point(|(known, _)| *known < v);
         of.values.get(place).filter(|(known, _)| *known == v).map(|(_, name)| *name)

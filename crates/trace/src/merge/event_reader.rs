@@ -304,9 +304,8 @@ impl EventReader {
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
             while let Some((event, shown, learned)) = self.next(who, next) {
-                let learned = learned.into_iter().map(Event::Learned);
-                let mut events = learned.chain(Some(event).filter(|_| shown));
-                if events.any(|event| sink(event).is_break()) {
+                let is_enough = learned.into_iter().any(|call| sink(Event::Learned(call)).is_break());
+                if is_enough || shown && sink(event).is_break() {
                     return false;
                 }
                 count += 1;
@@ -360,7 +359,7 @@ impl EventReader {
     }
 
     /// The next event up to `limit`, with its arguments understood, and calls of which more is known by it.
-    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Arc<Call>>)> {
+    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Call>)> {
         let queue = self.queue(who);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
         let (_, mut event, shown, ticks) = queue.pop_front()?;

@@ -5,7 +5,7 @@ use super::call_stack::CallStack;
 use super::filter_eval::share_parameters;
 use super::open_call::{Asked, OpenCall};
 use super::sink::Context;
-use crate::event::{Args, Call, HookAction, Hooked, Layer, Thread};
+use crate::event::{Args, Call, CallStart, HookAction, Hooked, Layer, Thread};
 use crate::symbols::functions::KnownFunction;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::{Fragments, Words, note};
@@ -46,12 +46,12 @@ pub fn call<D: Clone>(
     entered: &EnterRecord<'_>,
     name: Option<&Arc<str>>,
     context: &Context<'_>,
-) -> Arc<Call> {
+) -> Call {
     let has_none = known.function.layer == Layer::RUNTIME && known.function.instance.is_none();
     let instance = has_none.then(|| context.process.names.instance_of(known.object).cloned()).flatten();
     let shared = &context.shared;
     let asked = shared.resolver.filter.asks_arguments() && (known.tests.is_some() || known.parent);
-    Arc::new(Call {
+    let start = CallStart {
         thread: thread.clone(),
         function: known.function.clone(),
         depth: entered.depth,
@@ -64,22 +64,16 @@ pub fn call<D: Clone>(
             _ => None,
         },
         args: Args::from(entered.words),
-        memory: if shared.decode || asked { entered.memory.bytes().into() } else { Arc::default() },
+        memory: if shared.decode || asked { entered.memory.bytes().into() } else { Box::default() },
         parent: if known.parent || matches!(known.function.layer, Layer::KERNEL | Layer::SUBMIT) {
-            stack.open().find_map(|around| around.call.clone())
+            stack.open().find_map(|around| around.call.clone()).map(Box::new)
         } else {
             None
         },
-        inputs: None,
-        effective_args: None,
-        driver_args: None,
         kernel: name.cloned(),
         instance,
-        hooked: Vec::new(),
-        further: Vec::new(),
-        stack: None,
-        pieces: None,
-    })
+    };
+    Call::new(start)
 }
 
 /// What a filter that asks for arguments has to know of a call.
@@ -109,10 +103,10 @@ pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut Pro
         if open.kernel.is_none() {
             open.kernel = name.clone();
         }
-        let Some(call) = open.call.as_mut().filter(|call| call.kernel.is_none() && name.is_some()) else {
+        let Some(call) = open.call.as_mut().filter(|call| call.kernel().is_none() && name.is_some()) else {
             return false;
         };
-        Arc::make_mut(call).kernel = name;
+        call.rare_mut().kernel = name;
         return true;
     }
     let Some(call) = &mut open.call else { return false };
@@ -120,19 +114,19 @@ pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut Pro
         if process.names.instance_by_id(value).is_none() {
             process.read_new_names();
         }
-        let instance = process.names.instance_by_id(value).filter(|_| call.instance.is_none());
+        let instance = process.names.instance_by_id(value).filter(|_| call.instance().is_none());
         let Some(instance) = instance else { return false };
-        Arc::make_mut(call).instance = Some(instance.clone());
+        call.rare_mut().instance = Some(instance.clone());
     } else if what & 0xff == note::HOOK_ARGUMENT_WORD {
         let word = ((what >> 16 & 0xffff) as usize, (what >> 32) as usize, value);
-        Arc::make_mut(call).further.push(word);
+        call.rare_mut().further.push(word);
     } else if let Some(did) = HookAction::of_note(what, value) {
         let n = (what >> 8 & 0xff) as usize;
         if process.names.hooks.len() <= n {
             process.read_new_names();
         }
         let hook = process.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
-        let hooked = &mut Arc::make_mut(call).hooked;
+        let hooked = &mut call.rare_mut().hooked;
         // What was written last is what there is.
         if let HookAction::Output(n, _) = did {
             hooked.retain(|h| h.hook != hook || !matches!(h.did, HookAction::Output(of, _) if of == n));

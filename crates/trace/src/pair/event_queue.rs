@@ -75,7 +75,7 @@ impl EventQueue {
 fn kernel_facts(open: &mut OpenCall<Waits>, context: &mut Context<'_>) {
     let Some(call) = open.call.as_mut().filter(|call| call.function.layer == Layer::KERNEL) else { return };
     let (driver, caller) = (context.process.driver(), context.process.names.object_at(call.caller));
-    let pieces = Arc::make_mut(call).pieces.get_or_insert_default();
+    let pieces = call.rare_mut().pieces.get_or_insert_default();
     (pieces.driver, pieces.caller) = (driver, caller);
 }
 
@@ -145,7 +145,7 @@ impl Sink for EventQueue {
     fn exit(&mut self, _ring: &mut Ended<'_, Waits>, ended: EndedCall<'_, Waits>, _: &mut Context<'_>) {
         let Some(exit) = ended.exit.take() else { return };
         if ended.how.state == State::Unfinished {
-            self.unfinished.extend(ended.shown.then_some(exit));
+            self.unfinished.extend(ended.shown.then_some(*exit));
             return;
         }
         // A filter that must see the end shows the call only here.

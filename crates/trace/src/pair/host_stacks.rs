@@ -46,10 +46,10 @@ pub fn ends(open: &mut OpenCall<Waits>, context: &mut Context<'_>) -> bool {
     let (Some(copied), Some(call)) = (open.data.copied.take(), &mut open.call) else { return false };
     let inside = call.function.instance.is_some();
     let stack = unwound(&copied, inside, context);
-    if call.stack.is_some() {
+    if call.stack().is_some() {
         return false;
     }
-    Arc::make_mut(call).stack = Some(Arc::new(stack));
+    call.rare_mut().stack = Some(Arc::new(stack));
     true
 }
 

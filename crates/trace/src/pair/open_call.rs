@@ -19,7 +19,7 @@ pub struct OpenCall<D> {
     /// The kernel that it launches, as its handle, a note or a call around it names it.
     pub kernel: Option<Arc<str>>,
     /// With its arguments; none when neither the sink nor the filter needs them.
-    pub call: Option<Arc<Call>>,
+    pub call: Option<Call>,
     /// What the filter has to know of it; none when the filter asks for no arguments.
     pub asked: Option<Box<Asked>>,
     /// What the sink keeps.

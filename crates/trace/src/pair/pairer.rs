@@ -117,7 +117,7 @@ impl<S: Sink> Pairer<S> {
             }
             Record::Memory(piece) => {
                 let open = self.stack.find_mut(piece.number).and_then(|open| open.call.as_mut());
-                open.into_iter().for_each(|call| Arc::make_mut(call).pieces.get_or_insert_default().take(&piece));
+                open.into_iter().for_each(|call| call.rare_mut().pieces.get_or_insert_default().take(&piece));
             }
             Record::Stack(piece) => {
                 if let Some(open) = self.stack.find_mut(piece.number) {
@@ -173,7 +173,7 @@ impl<S: Sink> Pairer<S> {
         let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
         let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
         let Some(known) = context.known(slot) else { return true };
-        let shown = decide(known, call.as_deref(), asked.as_deref(), needs_end);
+        let shown = decide(known, call.as_ref(), asked.as_deref(), needs_end);
         self.shown += u64::from(shown == Shown::Yes);
         self.filtered_out += u64::from(shown == Shown::No && !known.hidden);
         let new = NewCall { known, thread, call: call.as_ref(), shown, from };
@@ -252,7 +252,7 @@ impl<S: Sink> Pairer<S> {
             // What was shown as unwound stays shown; what was not may be now.
             late = late && is_wanted(&open, None, None, context);
             self.filtered_out = self.filtered_out.saturating_sub(u64::from(how.late && !late));
-            shown = late || is_wanted(&open, Some((how, exit.as_ref())), took_ns, context);
+            shown = late || is_wanted(&open, Some((how, exit.as_deref())), took_ns, context);
             self.shown += u64::from(shown && !late);
             self.filtered_out += u64::from(!shown);
         }
@@ -306,15 +306,15 @@ fn is_wanted<D>(
 }
 
 /// The end of a call as an event.
-fn exit<D>(call: &Arc<Call>, open: &OpenCall<D>, how: &Ending<'_>, took_ns: Option<u64>, shared: &Shared) -> Exit {
+fn exit<D>(call: &Call, open: &OpenCall<D>, how: &Ending<'_>, took_ns: Option<u64>, shared: &Shared) -> Box<Exit> {
     let returned = how.state == State::Returned;
     let end_ns = if returned { how.ns } else { how.ns.max(call.start_ns) };
     // What it left behind is of use only to whoever understands it.
     let kept = how.memory.filter(|_| shared.decode || open.asked.is_some());
-    Exit {
+    Box::new(Exit {
         result: how.result,
         duration_ns: took_ns.filter(|_| returned),
-        memory: kept.map_or_else(Box::default, |(memory, output)| call.left(memory, output).into()),
+        memory: kept.map_or_else(Box::default, |(memory, output)| call.left(memory, output)),
         ..Exit::without_return(call.clone(), how.state, end_ns)
-    }
+    })
 }

@@ -92,7 +92,7 @@ pub struct NewCall<'a> {
     pub known: &'a KnownFunction,
     pub thread: &'a Arc<Thread>,
     /// With its arguments, where somebody needs them.
-    pub call: Option<&'a Arc<Call>>,
+    pub call: Option<&'a Call>,
     pub shown: Shown,
     /// The object that makes it; only of an outermost call, for a sink that wants callers.
     pub from: Option<Arc<str>>,
@@ -104,7 +104,7 @@ pub struct EndedCall<'a, D> {
     pub open: &'a mut OpenCall<D>,
     pub how: &'a Ending<'a>,
     /// Its end as an event, where the sink wants one and the call was kept with its arguments.
-    pub exit: &'a mut Option<Exit>,
+    pub exit: &'a mut Option<Box<Exit>>,
     pub shown: bool,
     /// It was shown as unwound before.
     pub late: bool,

@@ -1,6 +1,6 @@
 //! Functions of slots: their descriptions, and the facts that pairing and filtering need.
 
-use crate::decode::effects::apply::known_by_name;
+use crate::decode::effects::apply::by_name;
 use crate::event::described::{Described, Recorded, find};
 use crate::event::result::{returns, returns_type};
 use crate::event::{Function, Instance, Layer};
@@ -100,7 +100,7 @@ pub(super) fn function(
         instance,
         // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
         entry_only: name.starts_with("_Z"),
-        by_name: known_by_name(&name),
+        by_name: by_name(&name),
         returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),
         described,
         name: name.into(),

@@ -3,7 +3,7 @@
 use super::logs;
 use super::operands::{address_at, kind_of, raw};
 use crate::decode::state::call_handles::{handle, handle_in};
-use crate::decode::state::devices::Devices;
+use crate::decode::state::devices;
 use crate::decode::state::effect_origin::EffectOrigin;
 use crate::decode::state::graphs::{self, Node};
 use crate::decode::state::ownership;
@@ -12,15 +12,15 @@ use crate::decode::values::memory::Memory;
 use crate::decode::values::row::Row;
 use crate::decode::values::scalar::signed;
 use crate::decode::values::walk::{Side, Walk, word};
-use crate::event::{Call, Described, Exit, Layer};
+use crate::event::{ByName, Call, Described, Exit, Layer};
 use cutap_calls::Role;
 use cutap_calls::known::{self, Effect, Rule, Type};
 
 /// Applies what the description says.
 pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
-    match call.function.by_name {
-        true => by_name(state, call, exit),
-        false => ownership::belong(state, call, exit),
+    match call.function.by_name == ByName::default() {
+        true => ownership::belong(state, call, exit),
+        false => apply_by_name(state, call, exit),
     }
     if described.function.effects.is_empty() {
         return;
@@ -95,29 +95,30 @@ pub fn begin(state: &mut ProcessState, row: &Row<'_>, described: Described, call
             state.ending.begins((kind.short, value), thread, start_ns);
         }
     }
-    if call.function.by_name
-        && cutap_calls::resets(&call.function.name)
+    if call.function.by_name.resets
         && let Some(context) = ownership::reset(state, call)
     {
         state.ending.begins((ownership::CONTEXT, context), thread, start_ns);
     }
 }
 
-/// Whether more is known of calls of this function than `api/` says: a context's device, memory of graphs.
-pub fn known_by_name(name: &str) -> bool {
-    Devices::concerned_by(name) || cutap_calls::resets(name) || graphs::step(name).is_some()
+/// Facts about calls of this function that its description lacks: a context's device, memory of graphs.
+pub fn by_name(name: &str) -> ByName {
+    ByName { device: devices::step(name), graph: graphs::step(name), resets: cutap_calls::resets(name) }
 }
 
 /// Applies that.
-fn by_name(state: &mut ProcessState, call: &Call, exit: &Exit) {
-    let name = &*call.function.name;
+fn apply_by_name(state: &mut ProcessState, call: &Call, exit: &Exit) {
+    let ByName { device, graph: memory, resets } = call.function.by_name;
     // Before the thread's context is another one.
-    let reset = cutap_calls::resets(name).then(|| ownership::reset(state, call)).flatten();
+    let reset = resets.then(|| ownership::reset(state, call)).flatten();
     let released = state.devices.released(call).filter(|_| state.places.complete);
     let reset = reset.or(released);
-    state.devices.follow(exit);
+    if let Some(step) = device {
+        state.devices.follow(step, exit);
+    }
     ownership::belong(state, call, exit);
-    if let Some(step) = graphs::step(name) {
+    if let Some(step) = memory {
         graph(state, step, call, exit);
     }
     if let Some(context) = reset {

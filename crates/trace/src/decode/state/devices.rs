@@ -26,7 +26,7 @@ pub struct Devices {
 }
 
 /// The role of a function that changes which device a thread works with.
-fn step(function: &str) -> Option<Role> {
+pub fn step(function: &str) -> Option<Role> {
     let step = |role| {
         use Role::*;
         matches!(
@@ -46,21 +46,13 @@ fn step(function: &str) -> Option<Role> {
 }
 
 impl Devices {
-    /// Whether a call of this function may change which device a thread works with.
-    pub fn concerned_by(function: &str) -> bool {
-        step(function).is_some()
-    }
-
-    /// Follows a call that has succeeded.
-    pub fn follow(&mut self, exit: &Exit) {
+    /// Follows a call that has succeeded, of a function with this role.
+    pub fn follow(&mut self, step: Role, exit: &Exit) {
         let call = &exit.call;
-        if !Devices::concerned_by(&call.function.name) {
-            return;
-        }
         let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
         let device = handle_in(call, "device").or_else(|| handle(exit, "device")).or_else(|| number_in(call, "device"));
         let device = device.and_then(|d| u32::try_from(d).ok());
-        self.called(&call.function.name, call.thread.key, context, device);
+        self.called(step, call.thread.key, context, device);
     }
 
     /// The context that a thread works with, if a call has shown it.
@@ -70,7 +62,7 @@ impl Devices {
 
     /// The primary context that ends with this call, which has succeeded: it was released as often as retained.
     pub fn released(&mut self, call: &Call) -> Option<u64> {
-        if step(&call.function.name) != Some(Role::ReleasesPrimaryContext) {
+        if call.function.by_name.device != Some(Role::ReleasesPrimaryContext) {
             return None;
         }
         let device = u32::try_from(handle_in(call, "device")?).ok()?;
@@ -85,9 +77,8 @@ impl Devices {
         self.primary.get(&device).copied()
     }
 
-    /// A call succeeded, with this context and this device, if it has them.
-    pub fn called(&mut self, function: &str, thread: u32, context: Option<u64>, device: Option<u32>) {
-        let Some(step) = step(function) else { return };
+    /// A call of a function with this role succeeded, with this context and this device, if it has them.
+    pub fn called(&mut self, step: Role, thread: u32, context: Option<u64>, device: Option<u32>) {
         let context = match step {
             // Without a context the current one is meant.
             Role::DeviceOfContext => context.filter(|c| *c != 0).or_else(|| self.current.get(&thread)?.last().copied()),
@@ -141,28 +132,29 @@ mod tests {
     #[test]
     fn contexts_come_and_go() {
         let mut devices = Devices::default();
+        let of = |function| step(function).unwrap();
         let (thread, other) = (1, 2);
-        devices.called("cuDevicePrimaryCtxRetain", thread, Some(0xa), Some(0));
+        devices.called(of("cuDevicePrimaryCtxRetain"), thread, Some(0xa), Some(0));
         assert_eq!(devices.current(thread), None, "it is not current yet");
-        devices.called("cuCtxSetCurrent", thread, Some(0xa), None);
-        devices.called("cuCtxCreate_v2", thread, Some(0xb), Some(1));
+        devices.called(of("cuCtxSetCurrent"), thread, Some(0xa), None);
+        devices.called(of("cuCtxCreate_v2"), thread, Some(0xb), Some(1));
         assert_eq!((devices.current(thread), devices.current(other)), (Some(1), None));
-        devices.called("cuCtxPopCurrent_v2", thread, Some(0xb), None);
-        devices.called("cuCtxPushCurrent_v2", other, Some(0xb), None);
+        devices.called(of("cuCtxPopCurrent_v2"), thread, Some(0xb), None);
+        devices.called(of("cuCtxPushCurrent_v2"), other, Some(0xb), None);
         assert_eq!((devices.current(thread), devices.current(other)), (Some(0), Some(1)));
-        devices.called("cuCtxSetCurrent", thread, Some(0), None);
+        devices.called(of("cuCtxSetCurrent"), thread, Some(0), None);
         assert_eq!(devices.current(thread), None);
-        devices.called("cudaSetDevice", thread, None, Some(3));
+        devices.called(of("cudaSetDevice"), thread, None, Some(3));
         assert_eq!(devices.current(thread), Some(3));
         // A context that somebody else made: the call says which device it is on.
-        devices.called("cuCtxGetCurrent", thread, Some(0xc), None);
-        devices.called("cuCtxGetDevice", thread, None, Some(2));
+        devices.called(of("cuCtxGetCurrent"), thread, Some(0xc), None);
+        devices.called(of("cuCtxGetDevice"), thread, None, Some(2));
         assert_eq!(devices.current(thread), Some(2));
         assert_eq!((devices.context(thread), devices.primary(0), devices.primary(1)), (Some(0xc), Some(0xa), None));
-        devices.called("cuCtxDestroy_v2", thread, Some(0xb), None);
+        devices.called(of("cuCtxDestroy_v2"), thread, Some(0xb), None);
         assert_eq!(devices.context(thread), Some(0xc), "it was not the current one");
-        devices.called("cuCtxDestroy_v2", thread, Some(0xc), None);
+        devices.called(of("cuCtxDestroy_v2"), thread, Some(0xc), None);
         assert_eq!(devices.context(thread), None);
-        assert!(!Devices::concerned_by("cuMemAlloc_v2"));
+        assert_eq!(step("cuMemAlloc_v2"), None);
     }
 }

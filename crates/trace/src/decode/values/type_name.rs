@@ -1,11 +1,27 @@
 //! Names of types as a C programmer writes them: `CUstream*`, `const float*`, `uint32`.
 
 use cutap_calls::known::{Tables, Type, TypeId};
+use std::borrow::Cow;
 use std::fmt;
+
+const DEVICE_POINTER: &str = "CUdeviceptr";
 
 /// A type of the tables, to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct TypeName(pub &'static Tables, pub TypeId);
+
+impl TypeName {
+    /// The name. Names of handles and enums are in the tables; names of pointers and arrays are composed.
+    pub fn text(self) -> Cow<'static, str> {
+        let TypeName(tables, id) = self;
+        match tables.types.get(usize::from(id)) {
+            Some(Type::Handle(n)) => tables.handles.get(usize::from(*n)).map_or("?", |h| h.name).into(),
+            Some(Type::DevicePointer) => DEVICE_POINTER.into(),
+            Some(Type::Enum(n) | Type::Flags(n, _)) => tables.enums.get(usize::from(*n)).map_or("?", |e| e.name).into(),
+            _ => self.to_string().into(),
+        }
+    }
+}
 
 impl fmt::Display for TypeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,7 +45,7 @@ fn write(f: &mut fmt::Formatter<'_>, tables: &'static Tables, id: TypeId, levels
             f.write_str(named(tables.enums.get(usize::from(n)).map(|e| e.name)))
         }
         Type::Handle(n) => f.write_str(named(tables.handles.get(usize::from(n)).map(|h| h.name))),
-        Type::DevicePointer => f.write_str("CUdeviceptr"),
+        Type::DevicePointer => f.write_str(DEVICE_POINTER),
         Type::Struct(n) | Type::Union(n) => f.write_str(named(tables.structs.get(usize::from(n)).map(|s| s.name))),
         Type::Pointer(to, constant) => {
             if constant {

@@ -7,6 +7,7 @@
 use crate::lease;
 use cutap_trace::living;
 use cutap_wire::control::ENV_RUN;
+use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind::PermissionDenied;
 use std::os::unix::ffi::OsStrExt;
@@ -46,10 +47,11 @@ impl Outliving {
         if self.looked.is_some_and(|at| at.elapsed() < PAUSE) {
             return true;
         }
-        let (mut found, mut unclear) = self.find();
+        let mut strangers = HashSet::new();
+        let (mut found, mut unclear) = self.find(&mut strangers);
         for _ in 0..AGAIN {
             if found.is_empty() && !unclear {
-                (found, unclear) = self.find();
+                (found, unclear) = self.find(&mut strangers);
             }
         }
         self.looked = Some(Instant::now());
@@ -63,17 +65,20 @@ impl Outliving {
 
     /// Whether none of the run's processes lives.
     pub fn none(&self) -> bool {
-        self.find().0.is_empty()
+        self.find(&mut HashSet::new()).0.is_empty()
     }
 
     /// Their numbers and names; and whether there is one that may be in the middle of an exec, when a process has
     /// neither an environment nor anything of ours in its memory.
-    fn find(&self) -> (Vec<String>, bool) {
+    ///
+    /// `strangers` are passed over, and those are added that cannot become the run's: threads of the kernel, and what
+    /// started before us with an environment of others. A machine may have thousands.
+    fn find(&self, strangers: &mut HashSet<u32>) -> (Vec<String>, bool) {
         let line = [ENV_RUN.as_bytes(), b"=", self.run.as_os_str().as_bytes()].concat();
         let recorded: Vec<u32> =
             names(&self.run).filter_map(|n| n.strip_prefix('p')?.split('-').next()?.parse().ok()).collect();
         let (mut unclear, own) = (false, started(std::process::id()));
-        let mut of_run = |pid: u32| {
+        let mut of_run = |pid: u32, strangers: &mut HashSet<u32>| {
             // All processes are looked at, so one file of each: the others where that tells nothing.
             let mut folder = PathBuf::from(format!("/proc/{pid}"));
             let mut environment = fs::read(folder.join("environ"));
@@ -81,6 +86,7 @@ impl Outliving {
                 let Some(living) = living(pid) else { return false };
                 // A thread of the kernel has no program.
                 if fs::read_link(living.join("exe")).is_err() {
+                    strangers.insert(pid);
                     return false;
                 }
                 // What started before us is nobody's of the run.
@@ -89,18 +95,27 @@ impl Outliving {
                 folder = living;
             }
             let environment = environment.unwrap_or_default();
+            if environment.split(|b| *b == 0).any(|l| l == line) {
+                return true;
+            }
+            if !recorded.contains(&pid) && started(pid) < own {
+                if !environment.is_empty() {
+                    strangers.insert(pid);
+                }
+                return false;
+            }
             // One that wrote over its environment (a title for ps) still has the run's pages.
-            environment.split(|b| *b == 0).any(|l| l == line)
-                || (recorded.contains(&pid) || started(pid) >= own)
-                    && fs::read(folder.join("maps")).is_ok_and(|maps| contains(&maps, self.run.as_os_str().as_bytes()))
+            fs::read(folder.join("maps")).is_ok_and(|maps| contains(&maps, self.run.as_os_str().as_bytes()))
         };
         let all = names(Path::new("/proc")).filter_map(|n| n.parse().ok());
         let named = |pid: u32| {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             format!("{pid} ({})", name.trim_end())
         };
-        let others = all.filter(|pid| *pid != std::process::id());
-        let mut found: Vec<String> = others.filter(|pid| of_run(*pid) && living(*pid).is_some()).map(named).collect();
+        let others: Vec<u32> = all.filter(|pid| *pid != std::process::id() && !strangers.contains(pid)).collect();
+        let mut of_run = |pid: u32| of_run(pid, strangers);
+        let mut found: Vec<String> =
+            others.into_iter().filter(|pid| of_run(*pid) && living(*pid).is_some()).map(named).collect();
         if found.is_empty() && lease::is_mapped(&self.run) {
             found.push("a process that may not be looked into".to_owned());
         }

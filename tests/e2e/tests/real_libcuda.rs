@@ -71,12 +71,18 @@ fn variables_of_cuinit() {
 #[test]
 fn nodes_that_cuinit_opens() {
     let Some(real) = Real::new() else { return };
-    let opens = |words: &[&str]| -> Vec<String> {
+    // The path and the result: what is fopen inside is open outside.
+    let opens = |words: &[&str]| -> Vec<(String, String)> {
         let text = real.traced(words);
-        let opened = text.lines().filter_map(|line| Some(line.split_once(" open ")?.1.rsplit_once(" <")?.0.to_owned()));
-        opened.filter(|line| line.starts_with("/dev/nvidia") || line.starts_with("/proc/driver/nvidia")).collect()
+        let opened = text.lines().filter_map(|line| {
+            let (_, call) = line.split_once("open /")?;
+            let (path, rest) = call.split_once(" {")?;
+            let result = rest.split_once("} ")?.1.rsplit_once(" <")?.0;
+            Some((format!("/{path}"), result.to_owned()))
+        });
+        opened.filter(|(path, _)| path.starts_with("/dev/nvidia") || path.starts_with("/proc/driver/nvidia")).collect()
     };
     let inside = opens(&["kernel", "trace"]);
-    assert!(inside.iter().any(|line| line.starts_with("/proc/driver/nvidia/params")), "{inside:?}");
+    assert!(inside.iter().any(|(path, _)| path == "/proc/driver/nvidia/params"), "{inside:?}");
     assert_eq!(inside, opens(&["kernel", "trace", "--ptrace", "-v"]));
 }

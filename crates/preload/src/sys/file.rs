@@ -10,8 +10,8 @@
 //!
 //! Measured: a program that only calls `dup2`, beside threads that come and go
 //! (`tests/programs/calls/reused_numbers.c`). In five runs on two cores, `dup2` failed with EBUSY 114 to 1936 times
-//! in 800,000. One to four writes of the program went to a file of cutap and were lost. They are appended there, so that
-//! they damage nothing. A child that another thread forks in such a moment may inherit the file.
+//! in 800,000. One to four writes of the program went to a file of cutap and were lost. They are appended there, and
+//! damage nothing. A child that another thread forks in such a moment may inherit the file.
 
 use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
 use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals};

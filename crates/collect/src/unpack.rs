@@ -184,14 +184,22 @@ fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<()
 fn there(path: &Path, content: &[u8]) -> Option<Metadata> {
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
     let data = file.metadata().ok()?;
-    let mut found = Vec::new();
     let same = data.is_file()
         && data.uid() == own_uid()
         && private(&data)
         && data.len() == content.len() as u64
-        && file.read_to_end(&mut found).is_ok()
-        && found == content;
+        && has(&mut file, content);
     same.then_some(data)
+}
+
+/// Whether the file begins with these bytes. It is read in small pieces: fresh memory for the whole of it would cost as
+/// much as the comparison.
+fn has(file: &mut impl Read, content: &[u8]) -> bool {
+    let mut piece = [0; 1 << 16];
+    content.chunks(piece.len()).all(|part| {
+        let piece = &mut piece[..part.len()];
+        file.read_exact(piece).is_ok() && piece == part
+    })
 }
 
 fn may_not_execute(folder: &Path) -> bool {

@@ -114,10 +114,11 @@ impl Names {
         }
         if n >= self.slots.len() {
             self.slots.resize(n + 1, None);
-            self.known.resize(n + 1, None);
         }
         self.slots[n] = Some(slot);
-        self.known[n] = None;
+        if let Some(known) = self.known.get_mut(n) {
+            *known = None;
+        }
     }
 
     fn instance(&mut self, process: &Arc<Process>, name: &Name<'_>) {
@@ -151,9 +152,17 @@ impl Names {
         let n = slot as usize;
         if let Some(named) = self.slots.get(n).and_then(Option::as_ref) {
             let function = self.function(named, resolver);
-            self.known[n] = function;
+            self.keep(n, function);
         }
         self.made(slot).is_some()
+    }
+
+    /// There are far more slots than functions that records ask for: a reader that asks for none has no table of them.
+    fn keep(&mut self, n: usize, function: Option<KnownFunction>) {
+        if n >= self.known.len() {
+            self.known.resize(self.slots.len(), None);
+        }
+        self.known[n] = function;
     }
 
     /// The function of a slot, if it was made before.
@@ -184,7 +193,7 @@ impl Names {
         self.slot(u64::from(slot), object);
         let function = function(resolver, Layer::DRIVER, "?".into(), name.as_bytes(), None, None);
         let shown = resolver.filter.shows(function.layer, "?", &name);
-        self.known[n] = Some(KnownFunction {
+        let known = KnownFunction {
             function,
             shown,
             hidden: false,
@@ -193,7 +202,8 @@ impl Names {
             words: words_of(UNKNOWN),
             parent: false,
             tests: None,
-        });
+        };
+        self.keep(n, Some(known));
     }
 
     fn function(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {

@@ -68,11 +68,11 @@ impl Outliving {
         self.find(&mut HashSet::new()).0.is_empty()
     }
 
-    /// Their numbers and names; and whether there is one that may be in the middle of an exec, when a process has
-    /// neither an environment nor anything of ours in its memory.
+    /// Their numbers and names, and whether a process may be in the middle of an exec. Such a process has neither an
+    /// environment nor anything of ours in its memory.
     ///
-    /// `strangers` are passed over, and those are added that cannot become the run's: threads of the kernel, and what
-    /// started before us with an environment of others. A machine may have thousands.
+    /// A machine may have thousands of processes, and a second look passes over `strangers`. Strangers cannot become
+    /// the run's: threads of the kernel, and processes that started before us with another environment.
     fn find(&self, strangers: &mut HashSet<u32>) -> (Vec<String>, bool) {
         let line = [ENV_RUN.as_bytes(), b"=", self.run.as_os_str().as_bytes()].concat();
         let recorded: Vec<u32> =

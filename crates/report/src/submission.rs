@@ -155,7 +155,7 @@ fn line(step: &Step, launches: &[&Launch]) -> Option<String> {
             if let Some((n, far)) = constant(launches, *to) {
                 let _ = write!(text, " (c{n}+{far:#x})");
             }
-            text.push_str(if bytes.is_empty() && *length > 0 { ", by the macro that follows" } else { ": " });
+            text.push_str(if bytes.is_empty() && *length > 0 { ", which are not in these commands" } else { ": " });
             bytes.iter().take(SHOWN).for_each(|byte| {
                 let _ = write!(text, "{byte:02x}");
             });

@@ -159,7 +159,7 @@ impl Class {
         if last.step == 0 {
             return (last.at == address).then_some((last.name, None));
         }
-        // The elements of two arrays may alternate: CALL_MME_MACRO(0), CALL_MME_DATA(0), CALL_MME_MACRO(1).
+        // The elements of two arrays may alternate, as those of CALL_MME_MACRO and CALL_MME_DATA do.
         let mut arrays = core::iter::once(last).chain(before.take_while(|m| m.step > 0));
         let found = arrays.find(|m| (address - m.at).is_multiple_of(m.step))?;
         Some((found.name, Some((address - found.at) / found.step)))

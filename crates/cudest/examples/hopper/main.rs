@@ -68,8 +68,9 @@ impl Random {
     }
 }
 
-/// A test by its name: `NAME[=NUMBER][@OPTION...]`. Options: `uvm` (mode B), `idle` (order by idle), `keep` (channels
-/// that wait do not yield), `inline` and `near` (methods in system or video memory carry launch descriptors).
+/// A test by its name: `NAME[=NUMBER][@OPTION...]`. The option `uvm` selects mode B, and `idle` order by
+/// idle. With `keep` channels that wait do not yield. With `inline` methods in system memory carry launch descriptors,
+/// with `near` methods in video memory.
 fn run(name: &str, cubin: &[u8]) -> Answer {
     let mut words = name.split('@');
     let (name, argument) = words.next().map_or((name, ""), |name| name.split_once('=').unwrap_or((name, "")));

@@ -1,6 +1,6 @@
-//! The constructors and destructors of hook libraries, which run behind our own start: while those of a library run, a
-//! word in the run directory says so, and a program that ends in one of them is reported with the library's name. The
-//! first and the last are exchanged in the library's own list, which the loader reads later.
+//! The constructors and destructors of hook libraries, which run after our own start. While those of a library run, a
+//! word in the run directory has the library's number: if the program ends there, the exit message names the library.
+//! The first and the last are exchanged in the library's own list, which the loader reads later.
 //!
 //! Must never leave one out, nor call one twice: what cannot be exchanged stays unchanged.
 

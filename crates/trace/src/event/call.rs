@@ -90,7 +90,7 @@ pub struct CallStart {
     pub(crate) instance: Option<Arc<Instance>>,
 }
 
-/// A call, as far as it is known. Facts that become known while it is open come with another value of the same call, in
+/// What is known of a call. Facts that become known while it is open come with another value of the same call, in
 /// an [`super::Event::Learned`] or in its [`Exit`]. A copy is cheap, because it shares the parts.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -357,8 +357,8 @@ impl Exit {
     pub fn is_error(&self) -> bool {
         matches!(self.returned(), Some(Returned::Status(n)) if self.call.function.is_failure(n))
     }
-    /// True if the function itself returned a status other than 0, whatever a hook told the program. A call that a hook
-    /// answered is what the program was told.
+    /// True if the function itself returned a status other than 0, whatever a hook returned to the program. Of a call
+    /// that a hook answered, the hook's answer counts.
     pub fn has_failed(&self) -> bool {
         let hooked = self.call.hooked();
         let answered = hooked.iter().any(|h| h.did == HookAction::Answer);

@@ -103,33 +103,15 @@ if [ -x built/saxpy ]; then
     check "saxpy: --fail UVM_REGISTER_GPU is seen by the program" bash -c '! cmp -s saxpy.plain saxpy.fail.out'
 fi
 
-# What a start costs: each way in turn, the median of the rounds.
-median() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
+# What a start costs.
 record() { local layers=$1 && shift && "$cutap" record -e "$layers" -o t.cutap --force -- "$@"; }
 start() { # NAME ROUNDS COMMAND...
-    local name=$1 rounds=$2 way a round
+    local name=$1 rounds=$2
     shift 2
-    rm -f start.*
-    for ((round = 0; round < rounds; round++)); do
-        for way in plain kernel others kernel+others ptrace ptrace+json; do
-            a=$(ms)
-            case $way in
-            plain) "$@" ;;
-            kernel) record kernel "$@" ;;
-            others) record driver,runtime "$@" ;;
-            kernel+others) record kernel,driver,runtime "$@" ;;
-            ptrace) "$cutap" kernel trace --ptrace -o t.trace -- "$@" ;;
-            ptrace+json) "$cutap" kernel trace --ptrace --json -o t.trace -- "$@" ;;
-            esac >/dev/null 2>&1
-            echo $(($(ms) - a)) >>"start.$way"
-        done
-    done
-    say "$name, whole process, median of $rounds, in ms: $(for way in plain kernel others kernel+others ptrace ptrace+json; do
-        printf '%s %s (%s to %s), ' "$way" "$(median "start.$way")" "$(sort -n "start.$way" | head -1)" "$(sort -n "start.$way" | tail -1)"
-    done)"
+    say "$(python3 "$here/start.py" --cutap "$cutap" --rounds "$rounds" "$name" "$@")"
 }
-[ -x built/saxpy ] && start saxpy 11 built/saxpy
-[ -x built/driver_api ] && start driver_api 7 built/driver_api
+[ -x built/saxpy ] && start saxpy 21 built/saxpy
+[ -x built/driver_api ] && start driver_api 11 built/driver_api
 if python3 -c "import torch" 2>/dev/null; then
     start "start of PyTorch" 5 python3 -c 'import torch; print(torch.ones(1, device="cuda"))'
     for _ in 1 2 3 4 5; do

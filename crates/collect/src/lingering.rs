@@ -10,6 +10,7 @@ use cutap_wire::control::ENV_RUN;
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind::PermissionDenied;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,8 +19,8 @@ use std::time::{Duration, Instant};
 const SHORTLY: Duration = Duration::from_millis(300);
 /// Between two looks at all processes.
 const PAUSE: Duration = Duration::from_millis(50);
-/// So many looks more before nobody is said to live: one look at all processes passes over a child that appears, and
-/// its parent that ends, while it goes on.
+/// So many looks more before nobody is said to live, if a process was made meanwhile: one look at all processes passes
+/// over a child that appears, and its parent that ends, while it goes on.
 const AGAIN: u32 = 2;
 /// So many looks at most are taken because of processes that cannot be told.
 const LOOKS: u32 = 6;
@@ -48,9 +49,11 @@ impl Outliving {
             return true;
         }
         let mut strangers = HashSet::new();
+        let mut newest = newest();
         let (mut found, mut unclear) = self.find(&mut strangers);
         for _ in 0..AGAIN {
-            if found.is_empty() && !unclear {
+            let before = std::mem::replace(&mut newest, self::newest());
+            if found.is_empty() && !unclear && (before.is_none() || before != newest) {
                 (found, unclear) = self.find(&mut strangers);
             }
         }
@@ -79,7 +82,12 @@ impl Outliving {
             names(&self.run).filter_map(|n| n.strip_prefix('p')?.split('-').next()?.parse().ok()).collect();
         let (mut unclear, own) = (false, started(std::process::id()));
         let mut of_run = |pid: u32, strangers: &mut HashSet<u32>| {
-            // All processes are looked at, so one file of each: the others where that tells nothing.
+            let Some(stat) = Stat::of(pid) else { return false };
+            if stat.is_of_kernel() {
+                strangers.insert(pid);
+                return false;
+            }
+            // All processes are looked at, so two files of each: the others where those tell nothing.
             let mut folder = PathBuf::from(format!("/proc/{pid}"));
             let mut environment = fs::read(folder.join("environ"));
             if environment.as_ref().map_or_else(|e| e.kind() != PermissionDenied, Vec::is_empty) {
@@ -90,7 +98,7 @@ impl Outliving {
                     return false;
                 }
                 // What started before us is nobody's of the run.
-                unclear |= living == folder && started(pid) >= own;
+                unclear |= living == folder && stat.started >= own;
                 environment = fs::read(living.join("environ"));
                 folder = living;
             }
@@ -98,7 +106,7 @@ impl Outliving {
             if environment.split(|b| *b == 0).any(|l| l == line) {
                 return true;
             }
-            if !recorded.contains(&pid) && started(pid) < own {
+            if !recorded.contains(&pid) && stat.started < own {
                 if !environment.is_empty() {
                     strangers.insert(pid);
                 }
@@ -123,6 +131,13 @@ impl Outliving {
     }
 }
 
+/// The number of the newest process or thread: the same twice, none was made between. The kernel counts upwards, and
+/// comes to the same number only after all others.
+fn newest() -> Option<String> {
+    let load = fs::read_to_string("/proc/loadavg").ok()?;
+    load.split_ascii_whitespace().nth(4).map(str::to_owned)
+}
+
 fn names(folder: &Path) -> impl Iterator<Item = String> {
     fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|e| e.file_name().into_string().ok())
 }
@@ -133,11 +148,29 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 
 /// When a process began, in ticks of the kernel; 0: it is gone.
 pub fn started(pid: u32) -> u64 {
-    stat(pid, 19).and_then(|s| s.parse().ok()).unwrap_or(0)
+    Stat::of(pid).map_or(0, |stat| stat.started)
 }
 
-/// Field `n` of what the kernel says of a process, behind the name, which is in brackets and may hold anything.
-fn stat(pid: u32, n: usize) -> Option<String> {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    stat.rsplit(") ").next()?.split(' ').nth(n).map(str::to_owned)
+/// What the kernel says of a process in one line.
+struct Stat {
+    flags: u32,
+    started: u64,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Stat> {
+        let mut line = [0; 1024];
+        let read = fs::File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
+        let line = String::from_utf8_lossy(line.get(..read)?);
+        // Behind the name, which is in brackets and may hold anything.
+        let mut fields = line.rsplit(") ").next()?.split(' ');
+        let flags = fields.nth(6)?.parse().ok()?;
+        Some(Stat { flags, started: fields.nth(12)?.parse().ok()? })
+    }
+
+    /// A thread of the kernel, which has no program.
+    fn is_of_kernel(&self) -> bool {
+        const PF_KTHREAD: u32 = 0x20_0000;
+        self.flags & PF_KTHREAD != 0
+    }
 }

@@ -16,6 +16,10 @@ use std::thread;
 const AT_A_TIME: usize = 16;
 /// Threads that pack.
 const MOST_THREADS: usize = 4;
+/// A shorter recording stays as it was written: packing it takes longer than reading it ever will.
+const WORTH_PACKING: u64 = 128 << 10;
+/// Fewer bytes are packed sooner than threads start.
+const WORTH_THREADS: u64 = 8 << 20;
 
 /// `cutap pack`: packs a recording that is not being written any more.
 pub fn pack_file(path: &Path) -> Result<()> {
@@ -106,24 +110,33 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         say(&without_end(&path, cut.at));
     }
     let damaged = "a block in it is damaged, and packing would hide that; keep it as it is";
-    if !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4) {
+    let is_short = ours && data.len() < WORTH_PACKING;
+    let is_packed = !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4);
+    if is_short || is_packed {
         let mut raw = Vec::new();
-        // What was just written need not be read once more.
-        let good = ours || blocks.iter().all(|(block, _)| body(&file, block, &mut raw).is_ok());
+        // What was just written and packed need not be read once more.
+        let good = ours && is_packed || blocks.iter().all(|(block, _)| body(&file, block, &mut raw).is_ok());
         return if good { Ok(()) } else { bad(damaged) };
     }
     let other = Beside::new(&path)?;
     let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&other.0)?;
     to.set_permissions(fs::Permissions::from_mode(data.mode() & 0o7777))?;
     let mut writer = Writer::begin(BufWriter::with_capacity(1 << 20, to), cutap_wire::VERSION)?;
-    let threads = thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
+    let bytes: u64 = blocks.iter().map(|(block, _)| u64::from(block.raw)).sum();
+    let threads = match bytes < WORTH_THREADS {
+        true => 1,
+        false => thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS),
+    };
+    let work = |part: &[(Block, Vec<u8>)]| part.iter().map(|block| again(&file, block)).collect::<Vec<_>>();
     for some in blocks.chunks(threads * AT_A_TIME) {
-        let packed = thread::scope(|scope| {
-            let work = |part: &'_ [(Block, Vec<u8>)]| part.iter().map(|block| again(&file, block)).collect::<Vec<_>>();
-            let each = some.len().div_ceil(threads);
-            let running: Vec<_> = some.chunks(each).map(|part| scope.spawn(move || work(part))).collect();
-            running.into_iter().map(|t| t.join().unwrap_or_default()).collect::<Vec<_>>()
-        });
+        let packed = match threads {
+            1 => vec![work(some)],
+            _ => thread::scope(|scope| {
+                let each = some.len().div_ceil(threads);
+                let running: Vec<_> = some.chunks(each).map(|part| scope.spawn(|| work(part))).collect();
+                running.into_iter().map(|t| t.join().unwrap_or_default()).collect()
+            }),
+        };
         let mut written = 0;
         for block in packed.into_iter().flatten() {
             match block {

@@ -17,6 +17,8 @@ fn cut_off_and_damaged() {
     let mut record = Command::new(cutap());
     record.arg("record").arg("-o").arg(&file).arg("--").arg(out().join("layers")).env("LD_LIBRARY_PATH", out());
     finish(&mut record);
+    let pack = || finish(Command::new(cutap()).arg("pack").arg(&file));
+    assert!(pack().status.success());
     let whole = fs::read(&file).unwrap();
     let text = show(&file);
     assert!(!text.contains("cut off") && !text.contains("in order"), "{text}");
@@ -51,7 +53,7 @@ fn cut_off_and_damaged() {
     ] {
         fs::write(&file, bytes).unwrap();
         let (code, in_blocks) = (if word.is_empty() { 0 } else { 125 }, u64::from(word.contains("1 block")));
-        let pack = finish(Command::new(cutap()).arg("pack").arg(&file));
+        let pack = pack();
         assert_eq!((pack.status.code(), pack.stderr.contains(" is packed: ")), (Some(code), code == 0), "{pack:?}");
         assert!(fs::read(&file).unwrap() == bytes);
         let said = finish(Command::new(cutap()).arg("show").arg(&file));
@@ -91,15 +93,23 @@ fn cut_off_and_damaged() {
 fn packed_at_rest() {
     let folder = scratch("packed");
     let (file, run, loose) = (folder.join("run.cutap"), folder.join("run"), folder.join("loose.cutap"));
-    let mut command = Command::new(cutap());
-    command.args(["record", "--run-dir"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("layers"));
-    let done = finish(command.env("LD_LIBRARY_PATH", out()));
-    assert!(done.status.success(), "{}", done.stderr);
+    let record = |program: &[&str]| {
+        let mut command = Command::new(cutap());
+        command.args(["record", "--force", "--run-dir"]).arg(&run).arg("-o").arg(&file).arg("--");
+        command.arg(out().join(program[0])).args(&program[1..]);
+        let done = finish(command.env("LD_LIBRARY_PATH", out()));
+        assert!(done.status.success(), "{}", done.stderr);
+    };
     // The kind of packing of each block, by docs/reference/file-format.md.
     let packing = |file: &Path| -> Vec<u8> {
         let bytes = fs::read(file).unwrap();
         blocks(&bytes).iter().map(|(at, _)| bytes[at + 5]).collect()
     };
+    // A short one is not worth it.
+    record(&["layers"]);
+    assert!(packing(&file).contains(&1) && !packing(&file).contains(&2), "{:?}", packing(&file));
+    fs::remove_dir_all(&run).unwrap();
+    record(&["full_speed", "1000000"]);
     assert!(packing(&file).contains(&2) && !packing(&file).contains(&1), "{:?}", packing(&file));
     // The folder holds no calls any more, and whoever asks it is told why: also where the answer goes to another
     // program.

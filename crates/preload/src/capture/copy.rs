@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use cutap_calls::capture::{can_be, is_programs};
 use cutap_wire::diagnostic;
 
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 /// The kernel does not copy for us (a seccomp filter).
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
@@ -100,6 +100,19 @@ pub unsafe fn checked(from: usize, to: *mut u8, len: usize) -> usize {
     }
     // SAFETY: the caller's promise.
     unsafe { tested(from, to, len) }
+}
+
+/// Copies two pieces (address, length), one behind the other, as far as they can be read; how many bytes. None where
+/// the kernel does not copy.
+///
+/// # Safety
+/// `to` is writable for both.
+pub unsafe fn checked_both(first: (usize, usize), second: (usize, usize), to: *mut u8) -> usize {
+    if REFUSED.load(Relaxed) {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { sys::read_process(fork::pid(), to, first.1 + second.1, &[first, second]) }.unwrap_or(0)
 }
 
 /// Like `checked`, where the kernel does not copy.

@@ -5,6 +5,7 @@
 
 use super::answers;
 use super::copy::Pages;
+use super::file_of::{PATH, file_of};
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
 use crate::start;
@@ -19,8 +20,6 @@ use cutap_wire::memory::{MOST, NewPiece, what};
 const TOTAL: usize = 256 << 10;
 /// How deep pointers are followed: an escape in XFER_CMD, its parameters, what they lead to.
 const DEPTH: u32 = 3;
-/// Bytes of a path.
-const PATH: usize = 256;
 
 /// An ioctl as it was made.
 #[derive(Clone, Copy)]
@@ -104,14 +103,6 @@ fn descriptor(name: &[u8], args: &[u64; 6]) -> Option<i32> {
         _ => return None,
     };
     Some(fd as i32).filter(|fd| *fd >= 0)
-}
-
-/// Where a descriptor leads to.
-fn file_of(fd: i32, to: &mut [u8; PATH]) -> &[u8] {
-    let mut path = start::Path::empty();
-    path.push(b"/proc/self/fd/").number(fd as u64);
-    let len = sys::read_link(path.bytes(), to);
-    to.get(..len).unwrap_or(&[])
 }
 
 /// What is being kept.

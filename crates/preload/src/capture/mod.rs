@@ -5,6 +5,7 @@
 pub mod answers;
 pub mod call_stack;
 pub mod copy;
+mod file_of;
 pub mod ioctl;
 pub mod kernels;
 pub mod launch;

@@ -60,6 +60,27 @@ pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
     })
 }
 
+/// The same, with the layer of the object that holds `other`. The loader is asked once for both.
+pub fn at_with_layer_of<R>(address: usize, other: usize, f: impl FnOnce(&Object, Option<u8>) -> R) -> Option<R> {
+    let mut f = Some(f);
+    let known = objects::with(|s| {
+        let of = |address: usize| s.objects().iter().find(|o| o.id != 0 && address >= o.span.0 && address < o.span.1);
+        let (o, beside) = (of(address)?, of(other)?);
+        let (mut holds_it, mut holds_other) = (false, false);
+        find(|info| {
+            let is = |o: &Object| o.base == info.addr && o.path == info.name && s.adds == info.adds;
+            holds_it |= is(o) && info.holds(address);
+            holds_other |= is(beside) && info.holds(other);
+            (holds_it && holds_other).then(|| f.take().map(|f| f(o, Some(beside.layer))))
+        })
+    });
+    if let Some(result) = known.flatten().flatten() {
+        return Some(result);
+    }
+    let layer = at(other, |o| o.layer);
+    f.take().and_then(|f| at(address, |o| f(o, layer)))
+}
+
 /// Calls `f` with each loaded object that `wanted` says yes to, in the loader's order, until it gives
 /// something.
 pub fn each<R>(wanted: impl Fn(usize) -> bool, mut f: impl FnMut(&Object) -> Option<R>) -> Option<R> {

@@ -1,7 +1,7 @@
 //! cuGetProcAddress with four arguments and with five: since CUDA 11.3 the only symbol that a runtime
 //! looks up. The call runs as asked; only the pointer that it wrote is exchanged for its slot.
 
-use crate::capture::copy::{checked, program_words};
+use crate::capture::copy::{PAGE, checked, checked_both, program_words};
 use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::loader::objects::Object;
@@ -15,22 +15,27 @@ use cutap_wire::{diagnostic, record::lookup};
 /// The form with a fifth parameter, the status.
 const WITH_STATUS: &[u8] = function_with(Role::ProcAddressStatus).as_bytes();
 
+/// Bytes that are read of a name, and those that the names of most functions have.
+const NAME: usize = 1024;
+const SHORT: usize = 120;
+
 /// After the call.
 pub fn after(frame: &mut Frame) {
     let [symbol, pointer, version, flags, status, _] = frame.args;
     let [code, _] = frame.result;
     let v2 = slots::name_of(frame.slot) == WITH_STATUS;
     // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
-    let mut text = [0u8; 1024];
-    // SAFETY: a buffer of ours.
-    let read = unsafe { checked(symbol as usize, text.as_mut_ptr(), text.len()) };
-    let name = text.get(..read).and_then(|read| read.split(|&c| c == 0).next()).unwrap_or(&[]);
+    let succeeded = code as u32 == 0;
+    let mut text = [0u8; NAME];
     let (mut found, mut given) = (0, 0);
-    if code as u32 == 0
-        && !name.is_empty()
-        && let Some([address]) = program_words(pointer as usize)
-    {
-        found = address as usize;
+    let name = if succeeded || start::lookups() {
+        let (address, name) = written(pointer as usize, symbol as usize, &mut text);
+        found = address.filter(|_| succeeded && !name.is_empty()).unwrap_or(0);
+        name
+    } else {
+        &[]
+    };
+    if found != 0 {
         given = exchange(found, name, frame.caller);
         if given != found {
             // SAFETY: the driver wrote it.
@@ -39,7 +44,7 @@ pub fn after(frame: &mut Frame) {
     }
     if start::lookups() {
         let which = if v2 { lookup::GET_PROC_ADDRESS_V2 } else { lookup::GET_PROC_ADDRESS };
-        let status = if v2 && status != 0 && code as u32 == 0 {
+        let status = if v2 && status != 0 && succeeded {
             let mut word = 0u32;
             // SAFETY: a word of ours.
             unsafe { checked(status as usize, (&raw mut word).cast(), 4) };
@@ -60,16 +65,36 @@ pub fn after(frame: &mut Frame) {
     }
 }
 
+/// The address at `pointer`, and the name at `symbol`. A runtime makes the call 600 times when it starts, so the kernel
+/// is asked once where the name's page holds all of the name.
+fn written(pointer: usize, symbol: usize, text: &mut [u8; NAME]) -> (Option<usize>, &[u8]) {
+    let mut both = [0u8; 8 + SHORT];
+    let (to, room) = (both.as_mut_ptr(), SHORT.min(PAGE - symbol % PAGE));
+    // SAFETY: buffers of ours.
+    let read = unsafe { checked_both((pointer, 8), (symbol, room), to) };
+    let (address, rest) = both.split_at(8);
+    let name = rest.get(..read.saturating_sub(8)).unwrap_or(&[]);
+    if let Some(end) = name.iter().position(|&c| c == 0) {
+        text.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
+        let address = address.first_chunk().map(|bytes| usize::from_le_bytes(*bytes));
+        return (address, text.get(..end).unwrap_or(&[]));
+    }
+    // SAFETY: a buffer of ours.
+    let read = unsafe { checked(symbol, text.as_mut_ptr(), NAME) };
+    let name = text.get(..read).and_then(|read| read.split(|&c| c == 0).next()).unwrap_or(&[]);
+    (program_words(pointer).map(|[address]| address as usize), name)
+}
+
 fn exchange(found: usize, name: &[u8], caller: usize) -> usize {
     if found == 0 || slots::is_thunk(found) {
         return found;
     }
-    if live::at(caller, |o| o.layer) == Some(Layer::DRIVER.number()) {
-        return found;
-    }
-    let slot = live::at(found, |owner| {
+    let slot = live::at_with_layer_of(found, caller, |owner, layer| {
+        if layer == Some(Layer::DRIVER.number()) || owner.layer == 0 || !owner.has_code(found) {
+            return found;
+        }
         // SAFETY: under the loader's lock.
-        if owner.layer == 0 || !owner.has_code(found) { found } else { unsafe { slot_of(owner, name, found) } }
+        unsafe { slot_of(owner, name, found) }
     });
     slot.unwrap_or(found)
 }

@@ -135,6 +135,15 @@ static NEXT_RUNTIME: AtomicU32 = AtomicU32::new(THUNKS as u32);
 const HASH: usize = THUNKS * 4;
 static BY_ADDRESS: [AtomicU32; HASH] = [const { AtomicU32::new(0) }; HASH];
 
+/// Where in `BY_ADDRESS` a key is looked for first. Functions begin at multiples of 16. Those of 16 KiB of code share a
+/// page of the table, for each new page costs as much as the rest of the look-up.
+fn cell_of(key: usize) -> usize {
+    const IN_PAGE: usize = 4096 / size_of::<AtomicU32>();
+    const PAGES: usize = HASH / IN_PAGE;
+    let page = (key >> 14).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (page % PAGES) * IN_PAGE + (key >> 4) % IN_PAGE
+}
+
 static EXPORTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
 /// Addresses of our dlsym, dlvsym, dladdr, dladdr1.
@@ -258,7 +267,7 @@ fn find_or_make(
     is: impl Fn(&Slot) -> bool,
     make: impl Fn() -> Option<u32>,
 ) -> Option<usize> {
-    let mut cell = (key >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let mut cell = cell_of(key);
     let mut made = 0;
     loop {
         let at = BY_ADDRESS.get(cell % HASH)?;

@@ -74,6 +74,14 @@ fn stat(fd: usize, path: &[u8], how: usize) -> Option<[u64; 18]> {
     (done == 0).then_some(stat)
 }
 
+/// Device, number there, and the device that it is, of a descriptor of a character device.
+pub fn device_node(fd: i32) -> Option<[u64; 3]> {
+    const KIND: u32 = 0o170000;
+    const CHARACTER_DEVICE: u32 = 0o020000;
+    let [device, number, _, mode, _, node, ..] = stat(fd as usize, b"\0", AT_EMPTY_PATH)?;
+    (mode as u32 & KIND == CHARACTER_DEVICE).then_some([device, number, node])
+}
+
 /// Gives what was just made its mode, if the program's umask has taken rights of its owner's: the collector, which is
 /// the same user, and we open it again by its path.
 fn allow_owner(path: &[u8], found: &[u64; 18], mode: u32) {

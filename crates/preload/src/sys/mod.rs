@@ -8,7 +8,7 @@ mod memory;
 mod table;
 pub mod x86_64;
 
-pub use file::{File, MADE, Open, make_folder, remove, with};
+pub use file::{File, MADE, Open, device_node, make_folder, remove, with};
 pub use memory::{read_process, readable, resident};
 pub use table::{Opened, Table};
 

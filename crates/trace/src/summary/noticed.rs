@@ -25,7 +25,7 @@ fn read(run: &Path, by_name: bool) -> Result<End, Error> {
     let mut end = End::of(&opened);
     for mut folder in names.iter().filter_map(|name| ProcessSymbols::open(&opened.store, name, &mut clock)) {
         if by_name {
-            folder.read_names(true);
+            folder.read_gaps();
         }
         end.folder(&mut folder);
     }

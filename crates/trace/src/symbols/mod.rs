@@ -4,3 +4,4 @@
 pub mod functions;
 pub mod names;
 pub mod process;
+pub mod slot_table;

@@ -2,6 +2,7 @@
 //! it: before that its object or instance may still be missing.
 
 use super::functions::{KnownFunction, Launch, Resolver, UNKNOWN, described, function, launch_of, shape, words_of};
+use super::slot_table::SlotTable;
 use crate::event::described::Recorded;
 use crate::event::layer::of_number;
 use crate::event::{Event, Instance, Layer, Module, Process};
@@ -38,8 +39,8 @@ pub struct Names {
     pub toolkit: Option<u32>,
     /// Numbers and sizes of objects by their first byte, to find a caller's object.
     loads: BTreeMap<u64, (u64, u64)>,
-    slots: Vec<Option<Slot>>,
-    known: Vec<Option<KnownFunction>>,
+    slots: SlotTable<Slot>,
+    known: SlotTable<KnownFunction>,
     instances: HashMap<u64, Arc<Instance>>,
     instance_of_object: HashMap<u64, u64>,
     pub kernels: Kernels,
@@ -108,16 +109,11 @@ impl Names {
     }
 
     fn slot(&mut self, number: u64, slot: Slot) {
-        let Ok(n) = usize::try_from(number) else { return };
-        if n >= META_MAX as usize {
-            return;
-        }
-        if n >= self.slots.len() {
-            self.slots.resize(n + 1, None);
-        }
-        self.slots[n] = Some(slot);
-        if let Some(known) = self.known.get_mut(n) {
-            *known = None;
+        if let Ok(n) = u32::try_from(number)
+            && n < META_MAX
+        {
+            self.slots.set(n, Some(slot));
+            self.known.remove(n);
         }
     }
 
@@ -149,42 +145,32 @@ impl Names {
 
     /// Makes the function of a slot. False if its name has not been read.
     pub fn make(&mut self, slot: u32, resolver: &mut Resolver) -> bool {
-        let n = slot as usize;
-        if let Some(named) = self.slots.get(n).and_then(Option::as_ref) {
+        if let Some(named) = self.slots.get(slot) {
             let function = self.function(named, resolver);
-            self.keep(n, function);
+            self.known.set(slot, function);
         }
         self.made(slot).is_some()
-    }
-
-    /// There are far more slots than functions that records ask for: a reader that asks for none has no table of them.
-    fn keep(&mut self, n: usize, function: Option<KnownFunction>) {
-        if n >= self.known.len() {
-            self.known.resize(self.slots.len(), None);
-        }
-        self.known[n] = function;
     }
 
     /// The function of a slot, if it was made before.
     #[inline(always)]
     pub fn made(&self, slot: u32) -> Option<&KnownFunction> {
-        self.known.get(slot as usize)?.as_ref()
+        self.known.get(slot)
     }
 
     /// All functions that a record has asked for.
     pub fn all_made(&self) -> impl Iterator<Item = &KnownFunction> {
-        self.known.iter().flatten()
+        self.known.values()
     }
 
     /// Whether the slot has a name, or was given one.
     pub fn is_named(&self, slot: u32) -> bool {
-        self.slots.get(slot as usize).is_some_and(Option::is_some)
+        self.slots.get(slot).is_some()
     }
 
     /// A function for a slot whose name is lost.
     pub fn nameless(&mut self, slot: u32, resolver: &mut Resolver) {
-        let n = slot as usize;
-        if n >= META_MAX as usize {
+        if slot >= META_MAX {
             return;
         }
         self.nameless += 1;
@@ -203,7 +189,7 @@ impl Names {
             parent: false,
             tests: None,
         };
-        self.keep(n, Some(known));
+        self.known.set(slot, Some(known));
     }
 
     fn function(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {
@@ -238,7 +224,7 @@ impl Names {
 
     /// Names of all functions that were announced, called or not.
     pub fn functions(&self) -> impl Iterator<Item = &str> {
-        self.slots.iter().flatten().filter_map(|slot| {
+        self.slots.values().filter_map(|slot| {
             let (Slot::Bound { name, .. } | Slot::Runtime { name, .. }) = slot;
             if matches!(slot, Slot::Bound { hidden: true, .. }) {
                 return None;

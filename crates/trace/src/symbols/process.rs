@@ -5,6 +5,7 @@ use super::names::Names;
 use crate::io::clock::Clock;
 use crate::io::store::Store;
 use crate::run::process_dir::ProcessDir;
+use cutap_wire::names::kind;
 use std::sync::Arc;
 
 /// A process, and what its slots, objects, instances and kernels are called.
@@ -35,6 +36,16 @@ impl ProcessSymbols {
     pub fn read_names(&mut self, thorough: bool) {
         let (names, process) = (&mut self.names, self.dir.process.clone());
         self.dir.read_names(thorough, &mut |name| names.take(&process, &name));
+    }
+
+    /// Reads of all names those that the end of a trace lists: gaps, and instances with their objects.
+    pub fn read_gaps(&mut self) {
+        let (names, process) = (&mut self.names, self.dir.process.clone());
+        self.dir.read_names(true, &mut |name| {
+            if matches!(name.kind, kind::GAP | kind::INSTANCE | kind::OBJECT) {
+                names.take(&process, &name);
+            }
+        });
     }
 
     /// Reads all names if some may have been added since.

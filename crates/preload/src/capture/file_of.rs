@@ -1,8 +1,8 @@
 //! The path of the file that a descriptor leads to, at the moment of a call.
 //!
 //! Thousands of ioctls go to a few device nodes. The kernel makes a path from its parts each time, so the paths of
-//! device nodes are kept by the node's numbers; which node a descriptor is, is asked at each call. Whoever finds a
-//! place in use, in a signal handler or in a forked child, asks for the path.
+//! device nodes are kept by the node's numbers; which node a descriptor is, is asked at each call. A signal handler, or
+//! a forked child, that finds a place in use asks the kernel for the path.
 
 use crate::{start, sys};
 use core::cell::UnsafeCell;
@@ -23,7 +23,7 @@ struct Node {
     path: [u8; PATH],
 }
 
-// SAFETY: `node` is touched by whoever set `in_use`, until it is cleared.
+// SAFETY: only the call that set `in_use` touches `node`, until it clears `in_use`.
 unsafe impl Sync for Place {}
 
 static NODES: [Place; PLACES] = [const {

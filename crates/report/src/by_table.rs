@@ -49,6 +49,7 @@ fn line(row: &Row, tables: &Tables) -> Value {
     if let Some(thread) = &row.thread {
         line["pid"] = thread.process.pid.into();
         line["tid"] = thread.tid.into();
+        line["thread"] = thread.name.as_deref().into();
         line["folder"] = (&*thread.process.folder).into();
     }
     if let Value::Object(line) = &mut line {

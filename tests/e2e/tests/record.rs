@@ -27,6 +27,24 @@ fn every_end_of_a_program() {
     case("layers").recorded().golden();
 }
 
+/// Exports and tables say what threads are called. The first thread, and one without a name of its own, have the
+/// program's.
+#[test]
+fn names_of_threads() {
+    let folder = scratch("thread-names");
+    let (file, trace) = (folder.join("run.cutap"), folder.join("trace"));
+    finish(&mut record(&file, "named_threads"));
+    assert!(finish(Command::new(cutap()).args(["export", "--chrome"]).arg(&trace).arg(&file)).status.success());
+    let events: serde_json::Value = serde_json::from_str(&fs::read_to_string(&trace).unwrap()).unwrap();
+    let names = events.as_array().unwrap().iter().filter(|event| event["name"] == "thread_name");
+    let names: Vec<_> = names.map(|event| event["args"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["named_threads", "worker ä", "named_threads"]);
+    let table = finish(Command::new(cutap()).args(["report", "--by", "thread"]).arg(&file)).stdout;
+    let ends: Vec<&str> = table.lines().filter_map(|line| line.split_once(" (named_threads").map(|(_, end)| end)).collect();
+    assert_eq!(ends.iter().filter(|end| **end == ", worker ä)").count(), 1, "{table}");
+    assert_eq!(ends.iter().filter(|end| **end == ")").count(), 2, "{table}");
+}
+
 /// One thread is inside a call, three have just made 3,000 each.
 #[test]
 fn every_end_with_threads_still_running() {

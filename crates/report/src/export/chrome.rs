@@ -29,12 +29,14 @@ pub struct Chrome<W> {
     taken: BTreeSet<u32>,
     /// Later processes with a PID in use, by key, and the PIDs that they get here.
     others: BTreeMap<u32, u32>,
+    /// Threads that have their names, by key.
+    threads: BTreeSet<u32>,
 }
 
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, line: Vec::new(), begun: false, taken: BTreeSet::new(), others: BTreeMap::new() }
+        Chrome { out, line: Vec::new(), begun: false, taken: BTreeSet::new(), others: BTreeMap::new(), threads: BTreeSet::new() }
     }
 
     fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -43,7 +45,14 @@ impl<W: io::Write> Chrome<W> {
     }
 
     fn call(&mut self, phase: &'static str, of: CallView<'_>) -> io::Result<()> {
-        let pid = self.number(&of.call.thread.process);
+        let thread = &of.call.thread;
+        let pid = self.number(&thread.process);
+        if let Some(name) = &thread.name
+            && self.threads.insert(thread.key)
+        {
+            let (tid, name) = (thread.tid, printable(name));
+            self.line(&json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": name}}))?;
+        }
         self.line(&CallEvent { phase, of, pid })
     }
 

@@ -150,6 +150,9 @@ impl<W: io::Write> Perfetto<W> {
                 m.message(60, |m| {
                     m.number(1, thread_track(thread)).number(5, process_track(&thread.process)).message(4, |m| {
                         m.number(1, thread.process.pid.into()).number(2, thread.tid.into());
+                        if let Some(name) = &thread.name {
+                            m.text(5, &printable(name));
+                        }
                     });
                 });
             })?;

@@ -34,6 +34,8 @@ pub struct Thread {
     pub key: u32,
     /// Thread id as the process saw it.
     pub tid: u32,
+    /// What it was called when its first call was recorded.
+    pub name: Option<Arc<str>>,
     /// Its process.
     pub process: Arc<Process>,
 }

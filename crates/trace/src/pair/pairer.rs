@@ -72,7 +72,8 @@ impl<S: Sink> Pairer<S> {
         self.close(context);
         let key = context.shared.next_thread;
         context.shared.next_thread += 1;
-        self.thread = Some(Arc::new(Thread { key, tid, process: context.process.dir.process.clone() }));
+        let name = context.process.thread_name(tid);
+        self.thread = Some(Arc::new(Thread { key, tid, name, process: context.process.dir.process.clone() }));
     }
 
     /// The thread is gone and left its calls.

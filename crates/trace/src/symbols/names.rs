@@ -51,6 +51,8 @@ pub struct Names {
     pub hooks: Vec<Arc<str>>,
     /// Version of the kernel driver.
     pub driver: Option<String>,
+    /// What threads are called, by their ids.
+    threads: HashMap<u64, Arc<str>>,
     /// Events that names are: instances and modules, with their ticks.
     pub happened: Vec<(u64, Event)>,
     /// Slots that records named and no name did.
@@ -88,6 +90,9 @@ impl Names {
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
             kind::DRIVER => self.driver = Some(text()),
+            kind::THREAD => {
+                self.threads.insert(name.a, text().into());
+            }
             kind::HOOK => {
                 let n = (name.a as usize).min(cutap_wire::hooks::LIBRARIES);
                 if n >= self.hooks.len() {
@@ -215,6 +220,11 @@ impl Names {
         let parent = function.described.is_some_and(|d| d.tells_its_caller());
         let tests = resolver.filter.tests(function.layer, &function.library, &function.name);
         Some(KnownFunction { function, shown, hidden, launch, object, words, parent, tests: tests.map(Arc::new) })
+    }
+
+    /// What a thread is called, if its name has been read.
+    pub fn thread(&self, tid: u32) -> Option<Arc<str>> {
+        self.threads.get(&u64::from(tid)).cloned()
     }
 
     /// Whether a runtime is in the process.

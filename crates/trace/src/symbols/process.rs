@@ -32,6 +32,14 @@ impl ProcessSymbols {
         self.names.driver.clone()
     }
 
+    /// What a thread is called, where it was told.
+    pub fn thread_name(&mut self, tid: u32) -> Option<Arc<str>> {
+        if self.names.thread(tid).is_none() {
+            self.read_new_names();
+        }
+        self.names.thread(tid)
+    }
+
     /// Reads new names; all of them if `thorough`.
     pub fn read_names(&mut self, thorough: bool) {
         let (names, process) = (&mut self.names, self.dir.process.clone());

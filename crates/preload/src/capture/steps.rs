@@ -4,7 +4,7 @@ use super::copy::words;
 use super::payload::{Call, Payload, STEPS_MAX};
 use super::{kernels, logs};
 use crate::routes::handles;
-use crate::start;
+use crate::start::page;
 use crate::sys::x86_64::load8;
 use crate::thread::block::ThreadState;
 use core::mem::MaybeUninit;
@@ -102,7 +102,7 @@ fn floats(kept: &mut Payload, call: &Call) {
 fn parameters(b: &mut ThreadState, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
     let known = kernels::parameters(b, function, call.driver);
     if known.is_none() {
-        start::count(diagnostic::PARAMETERS_UNKNOWN, 1);
+        page::count(diagnostic::PARAMETERS_UNKNOWN, 1);
     }
     known
 }

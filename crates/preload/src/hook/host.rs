@@ -8,10 +8,9 @@ use crate::capture::copy::program_words;
 use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::routes::instances;
-use crate::slots::thunks_x86_64::STACK_WORDS;
-use crate::start::environment;
+use crate::slots::frame::STACK_WORDS;
+use crate::start::{environment, forked};
 use crate::sys;
-use crate::thread::fork;
 use core::ffi::{c_char, c_int, c_void};
 use cutap_hook::contract::{
     CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, Call, Function, Host, NO_PARAM, NOT_NOW, NOT_SUPPORTED, OK, Parameter,
@@ -235,7 +234,7 @@ unsafe fn may_answer<'a>(call: *mut Call) -> Result<&'a mut Chain, c_int> {
     }
     let info = chain.info.ok_or(NOT_SUPPORTED)?;
     // The hook may have forked, and what is counted is of one process.
-    fork::check();
+    forked::check();
     if info.function.can & CAN_ANSWER == 0 {
         // What is counted are missing unwind tables, not what no table would help.
         if info.returns != returns::STRUCT {

@@ -13,7 +13,6 @@
 //!
 //! cudaErrorNotReady is no error to a runtime: none of NVIDIA's keeps it.
 
-use super::chain::Chain;
 use super::functions::Info;
 use super::thread::{self, Thread};
 use cutap_calls::{Role, function_with, has_role};
@@ -88,16 +87,15 @@ fn of(thread: &mut Thread, object: u32) -> Option<&mut LastError> {
 /// `cudaErrorNotReady`.
 const NOT_READY: u32 = 600;
 
-/// A runtime call ended: with `real`, or it was not made; the program gets `given`.
-pub fn given(chain: &mut Chain, info: &Info, real: Option<u32>, given: u32) {
+/// A runtime call ended: with `real`, or it was not made; the program gets `given`. When it began, `failed` hooked
+/// calls had failed.
+pub fn given(thread: &mut Thread, failed: u32, info: &Info, real: Option<u32>, given: u32) {
     let kept = |code: u32| if code == NOT_READY { 0 } else { code };
     let (real, given) = (real.map_or(0, kept), kept(given));
     if asks(info.name) || no_code(info.name) || real == 0 && given == 0 {
         return;
     }
-    // SAFETY: this thread's own entry.
-    let thread = unsafe { &mut *chain.thread };
-    let around = thread.failed != chain.failed;
+    let around = thread.failed != failed;
     thread.failed = thread.failed.wrapping_add(1);
     match of(thread, info.object) {
         Some(error) if around => error.ended_around(real, given),

@@ -28,6 +28,7 @@ pub mod kernel;
 pub mod last_error;
 pub mod library;
 pub mod open;
+pub mod open_call;
 pub mod thread;
 pub mod told;
 mod unknown;

@@ -4,13 +4,16 @@
 //! Limits: a process may launch kernels of 65,535 different names. Names of later kernels are written again at each
 //! launch, until the file of names is full (256 MiB); then they are counted as not recorded.
 
+use super::page::{self, count};
+use super::path::Path;
+use super::process;
 use super::segments::{Addresses, Store, ahead_of, parts, segment};
-use super::{Path, count, process};
 use crate::capture::copy;
-use crate::{sys, thread::clock};
+use crate::sys;
+use crate::thread::clock;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use cutap_wire::diagnostic;
-use cutap_wire::names::{CELL, Cell, FILE, FILLER, FIXED, GROW, MAX_BYTES, Name, cell};
+use cutap_wire::names::{CELL, Cell, FILE, FILLER, FIXED, GROW, MAX_BYTES, Name, cell, kind};
 
 /// The names in the file, and those of a process that can make no file, in its own memory.
 static IN_FILE: Store = Store::new();
@@ -153,6 +156,16 @@ pub fn write_copy(name: &Name, from: usize, bytes: usize) -> Option<*const u8> {
     }
 }
 
+/// Something that is listed at the end, by name.
+pub fn gap(reason: usize, name: &[u8], more: &[u8]) {
+    write(&Name { kind: kind::GAP, ticks: 0, a: reason as u64, b: 0, c: 0, s: name, t: more });
+}
+/// The same, counted.
+pub fn gap_named(reason: usize, name: &[u8]) {
+    count(reason, 1);
+    gap(reason, name, &[]);
+}
+
 fn take(bytes: usize) -> Option<*mut u8> {
     if !process::made() {
         return None;
@@ -187,7 +200,7 @@ fn take(bytes: usize) -> Option<*mut u8> {
 /// A forked child. One whose parent had no folder of its own yet inherits what its parent inherited.
 pub fn forked() {
     let store = if HAS_FILE.swap(false, AcqRel) { &IN_FILE } else { &WITHOUT };
-    if process::is_made() {
+    if page::is_made() {
         PARENT_BYTES.store(NEXT.load(Relaxed).min(store.open()), Relaxed);
         store.leave_to(&PARENT);
     }

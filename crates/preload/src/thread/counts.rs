@@ -3,11 +3,8 @@
 //! calls, and of a thread's first one.
 
 use super::block::ThreadState;
-use super::fork;
-use crate::slots::table;
-use crate::slots::thunks_x86_64::{Frame, THUNKS};
-use crate::sys::mappings;
-use crate::{start, sys};
+use crate::start::page;
+use crate::sys::{self, mappings};
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -21,6 +18,8 @@ pub struct Counts {
     /// How many of runtime functions have room, here too: reports look at each call.
     room_for_reported: u32,
 }
+/// Slots that have a thunk: those with lower numbers, which are counted in the first of the files.
+pub const THUNKS: usize = 65536;
 /// Bytes of the mapping of a file.
 const MAPPED: usize = HEAD + ENTRIES as usize * 8;
 /// Its open part, and the rest.
@@ -136,7 +135,7 @@ fn grow(b: &mut ThreadState, kind: usize, n: u32) {
     if make_room(b, kind, n).is_some() {
         add(b, n + if kind == 0 { 0 } else { THUNKS as u32 });
     } else {
-        start::count(diagnostic::NOT_COUNTED, 1);
+        page::count(diagnostic::NOT_COUNTED, 1);
     }
     sys::restore_signals(signals);
 }
@@ -176,23 +175,8 @@ fn make_room(b: &mut ThreadState, kind: usize, n: u32) -> Option<()> {
     Some(())
 }
 
-/// A call that the gate could not count by itself: the thread's first one, or one of a new slot. Gives the function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
-    // SAFETY: the assembler's frame.
-    let frame = unsafe { &mut *frame };
-    fork::check();
-    let Some(slot) = table::slot(frame.slot) else { return 0 };
-    // A forked child that is not followed has just been noticed; or it has been switched meanwhile.
-    if fork::is_away() || !start::counting() {
-        return slot.real.load(Relaxed);
-    }
-    if let Some(b) = super::block::current() {
-        if !b.inside && slot.is_wanted() {
-            add(b, frame.slot);
-        }
-        // SAFETY: this thread's own word.
-        unsafe { *word() = b.counts.at.first().copied().unwrap_or(core::ptr::null_mut()) };
-    }
-    slot.real.load(Relaxed)
+/// From now on the gate finds the numbers of a block, this thread's.
+pub fn show_gate(b: &ThreadState) {
+    // SAFETY: this thread's own word.
+    unsafe { *word() = b.counts.at.first().copied().unwrap_or(core::ptr::null_mut()) };
 }

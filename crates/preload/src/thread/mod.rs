@@ -1,6 +1,7 @@
 //! Thread block, ring, clock, fork. Knows nothing of CUDA.
 
 pub mod block;
+pub mod blocks;
 pub mod clock;
 pub mod counts;
 pub mod fork;
@@ -10,4 +11,5 @@ pub mod reserve;
 pub mod ring;
 pub mod robust_list;
 pub mod stack;
+pub mod vfork_word_x86_64;
 pub mod vfork_x86_64;

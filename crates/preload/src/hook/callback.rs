@@ -7,7 +7,7 @@ use super::forced::{self, Registers};
 use super::functions::{self, Found, Info};
 use super::open::is_twin;
 use super::open_call::OpenRuntime;
-use super::{last_error, thread};
+use super::{errors, exported, thread};
 use crate::routes::callback_record::{self, CallbackRecord};
 use crate::routes::instances::{ALL, Function, Instance, PROFILER};
 use crate::routes::{callbacks, discover};
@@ -65,7 +65,7 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     let layout = forced::find(f, r.registers.next);
     let known = f.slot();
     let object = i.object.load(Relaxed);
-    let original = super::host::exported(object, name);
+    let original = exported::exported(object, name);
     let (made, recorded) = discover::with_library(i, |library| {
         let recorded = armed::wanted(Layer::RUNTIME.number(), library, name);
         let version = i.version.load(Relaxed);
@@ -103,7 +103,7 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     });
     let state = match made {
         Some(info) => core::ptr::from_ref(info) as usize,
-        None if last_error::asks(name) => ASKS,
+        None if errors::asks(name) => ASKS,
         None => NOBODY,
     };
     // Two threads may look at the same time: what the first found counts.
@@ -162,8 +162,8 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
         }
         (r.chain.doing, r.chain.ran, r.chain.words) = (Doing::After, open.ran, open.words);
         // Its hooks see what the program would get without them.
-        if last_error::asks(info.name) {
-            r.real = last_error::told(info.object, info.name, r.real as u32).into();
+        if errors::asks(info.name) {
+            r.real = errors::told(info.object, info.name, r.real as u32).into();
             r.result = r.real;
         }
     }
@@ -235,11 +235,11 @@ fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
     if state != NOBODY && !record.result.is_null() {
         let object = i.object.load(Relaxed);
         let name = discover::name_of(i, r.id, record);
-        if last_error::asks(name) {
+        if errors::asks(name) {
             // What hooks made of it counts as it is.
             if !r.hooked {
                 // SAFETY: the runtime's variable.
-                r.result = last_error::told(object, name, unsafe { record.result.read() }).into();
+                r.result = errors::told(object, name, unsafe { record.result.read() }).into();
             }
         } else if let (true, Some(info)) = (r.hooked, r.chain.info) {
             r.chain.keep_error(info, Some(r.real as u32), r.result as u32);

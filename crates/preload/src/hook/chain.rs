@@ -4,7 +4,7 @@
 
 use super::functions::{HOOKS, Info, MET};
 use super::thread::{self, Around, Thread};
-use super::{last_error, library};
+use super::{errors, library};
 use crate::start::{forked, switch};
 use crate::thread::{block, fork, record};
 use core::ffi::c_int;
@@ -91,7 +91,7 @@ impl Chain {
     /// Its call ended: with `real`, or it was not made; the program gets `given`.
     pub fn keep_error(&mut self, info: &Info, real: Option<u32>, given: u32) {
         // SAFETY: this thread's own entry.
-        last_error::given(unsafe { &mut *self.thread }, self.failed, info, real, given);
+        errors::given(unsafe { &mut *self.thread }, self.failed, info, real, given);
     }
     /// Begins the chain of a call; `false`: no hooks run.
     #[inline(always)]

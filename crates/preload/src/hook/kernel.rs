@@ -6,9 +6,10 @@
 //! error.
 
 use super::chain::{Chain, Doing, Home};
+use super::errors;
+use super::exported::{all_exported, find};
 use super::functions::Info;
-use super::host::{all_exported, find, index, read};
-use super::last_error;
+use super::parameters::{index, read};
 use crate::routes::{callback_record, handles};
 use core::ffi::{CStr, c_char, c_void};
 use cutap_calls::{Role, function_with};
@@ -101,7 +102,7 @@ unsafe fn of_a_function(chain: &Chain, info: &Info, function: u64) -> *const c_c
             told = core::ptr::null();
             match pending {
                 0 => drop(forget()),
-                _ => last_error::hide(&mut *chain.thread, info.object, pending, failed),
+                _ => errors::hide(&mut *chain.thread, info.object, pending, failed),
             }
         }
         (*chain.thread).asks = 0;

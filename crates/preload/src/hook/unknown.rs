@@ -4,8 +4,8 @@
 
 use super::chain::Chain;
 use super::functions::Info;
-use super::host::{parameters, text};
 use super::library;
+use super::parameters::{parameters, text};
 use crate::start::path::Path;
 use crate::start::{forked, names, page};
 use core::ffi::c_char;

@@ -1,4 +1,5 @@
-//! The common path of every call through a frame: what the assembler calls before and after.
+//! The common path of every call through a frame: what the assembler calls before and after, and the hooks of the slot,
+//! which run there.
 
 use super::extension::{Hook, extension};
 use super::frame::{Frame, stack_words};

@@ -3,10 +3,8 @@
 use super::frame::Frame;
 use crate::capture::request::Ioctl;
 use crate::loader::objects::Object;
-use core::sync::atomic::{
-    AtomicPtr,
-    Ordering::{Acquire, Release},
-};
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Release};
 
 /// A hook: before returns false to skip the call, having set the frame's result.
 pub struct Hook {

@@ -1,6 +1,5 @@
-//! What belongs to the quick frame (`quick_x86_64`) and is no assembler: which functions have it, or the frame of calls
-//! with inputs (`inputs_x86_64`), the fields of both, and what is done where something is not as usual. It must never
-//! give either to a function of which the registry may be wrong: each of the two says what it believes.
+//! Which functions have the quick frame (`fast_x86_64`), or a frame of calls with inputs. It must never give one to a
+//! function of which the registry may be wrong: each frame says what it believes.
 
 use super::{fast_inputs_x86_64, fast_stack_inputs_x86_64, fast_x86_64, launch_x86_64};
 use crate::capture::{plan, rows};

@@ -1,7 +1,7 @@
 //! A forked child at its first call: each part of the library forgets what was its parent's. What is called from here
 //! may not import this file.
 
-use super::{names, own, process, run, switch};
+use super::{names_file, own, process, run, switch};
 use crate::hook;
 use crate::loader::{list, live, loaded, objects};
 use crate::routes::{instances, suppress};
@@ -25,7 +25,7 @@ fn forked() {
         if run::flags() & control::NO_FOLLOW != 0 {
             switch::leave();
         }
-        names::forked();
+        names_file::forked();
         process::forked();
         rules::forked();
         if own::forked() {

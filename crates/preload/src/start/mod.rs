@@ -14,6 +14,8 @@ pub mod forked;
 pub mod forks;
 mod identity;
 pub mod names;
+mod names_file;
+mod object_names;
 mod other_libc;
 pub mod own;
 pub mod page;

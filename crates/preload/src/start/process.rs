@@ -5,11 +5,10 @@
 //! in its own memory, so that its functions have their slots and hooks: nothing of it is recorded until a later try to
 //! make the folder succeeds (`settled`).
 
-use super::announce::announce_objects;
 use super::page::{self, EARLY, FOLDER, Folder, HERE, STATE, count, is_made, page};
 use super::path::Path;
 use super::state::{self, FAILED, MADE, NONE, Want};
-use super::{names, run, switch};
+use super::{names_file, object_names, run, switch};
 use crate::sys;
 use crate::thread::{clock, fork, vfork_word_x86_64};
 use core::cell::UnsafeCell;
@@ -46,7 +45,7 @@ pub fn made() -> bool {
     let me = sys::gettid();
     if sys::take(&STATE, me) {
         let signals = sys::block_signals();
-        let mut done = make(names::make);
+        let mut done = make(names_file::make);
         if let (false, Some(c)) = (done, run::control()) {
             c.failed.fetch_add(1, Relaxed);
         }
@@ -60,7 +59,7 @@ pub fn made() -> bool {
         STATE.store(if lent { NONE } else { state::made(done) }, Release);
         sys::restore_signals(signals);
         if done {
-            announce_objects();
+            object_names::tell_all();
         }
         return done;
     }
@@ -99,7 +98,7 @@ fn make(names: fn() -> bool) -> bool {
 fn make_without() -> bool {
     let page = sys::pages(PAGE).cast::<Process>();
     // SAFETY: fresh memory.
-    let Some(q) = (unsafe { page.as_mut() }).filter(|_| names::make_without()) else { return false };
+    let Some(q) = (unsafe { page.as_mut() }).filter(|_| names_file::make_without()) else { return false };
     fill(q, (fork::pid(), fork::ppid()), FORKED.load(Relaxed), &[]);
     WITHOUT.store(true, Release);
     show(page);
@@ -115,7 +114,7 @@ pub fn settled() -> bool {
         return false;
     }
     let signals = sys::block_signals();
-    if make(names::move_in) {
+    if make(names_file::move_in) {
         WITHOUT.store(false, Release);
         if let Some(c) = run::control() {
             c.failed.fetch_sub(1, Relaxed);

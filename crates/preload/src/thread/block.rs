@@ -1,7 +1,7 @@
 //! A thread's block: its ring, and the calls that are open in it. Found by one word of thread-local
 //! storage in the static block, without a call and without a destructor. `blocks` makes it at its first use.
 
-use super::counts::Counts;
+use super::count_files::Counts;
 use super::fork;
 use super::stack::Stack;
 use crate::start::{page, path};

@@ -3,6 +3,7 @@
 pub mod block;
 pub mod blocks;
 pub mod clock;
+mod count_files;
 pub mod counts;
 pub mod fork;
 pub mod heads;

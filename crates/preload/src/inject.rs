@@ -2,8 +2,11 @@
 //! (`thread/vfork_x86_64.rs`), and no more: no CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without
 //! us. They are unversioned, which satisfies references to every version of them.
 
-use crate::routes::dlsym::{ask, ask_once, describe, next_dlsym, next_dlvsym};
-use crate::{slots, start, submit};
+use crate::loader::real::{self, ask_once, next_dlsym, next_dlvsym};
+use crate::routes::dlsym::{ask, describe};
+use crate::slots::extension;
+use crate::start::{begin, forks};
+use crate::submit;
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
@@ -113,13 +116,13 @@ pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flag
 
 /// What is passed holds under glibc alone (`start/other_libc.rs`).
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
-    slots::set_exports(own_exports());
-    slots::hooks::extend(&submit::LAYER);
-    start::begin(environment);
-    if start::running() {
+    real::set_exports(own_exports());
+    extension::extend(&submit::LAYER);
+    begin::begin(environment);
+    if begin::running() {
         ask_once();
     }
-    start::own::watch_forks();
+    forks::watch();
 }
 
 #[used]

@@ -188,9 +188,7 @@ impl Tables {
         let name = |thread: &Thread| {
             let exe = printable(&thread.process.exe);
             let program = exe.rsplit('/').next().unwrap_or(&exe);
-            // The kernel cuts a name after 15 bytes. The first thread has the program's.
-            let name = thread.name.as_ref().map(|name| printable(name)).filter(|name| !program.starts_with(&**name));
-            let name = name.map_or_else(String::new, |name| format!(", {name}"));
+            let name = thread.name.as_ref().map_or_else(String::new, |name| format!(", {}", printable(name)));
             format!("process {} thread {} ({program}{name})", thread.process.pid, thread.tid)
         };
         let mut known = HashMap::<String, u32>::new();

@@ -54,7 +54,8 @@ pub mod kind {
     pub const MODULE: u8 = 8;
     /// s = version of the kernel driver, such as 580.159.04. Written with the first function of the layer `kernel`.
     pub const DRIVER: u8 = 12;
-    /// a = thread id; s = what the thread is called (PR_GET_NAME), when its first call is recorded.
+    /// a = thread id; s = what the thread is called (PR_GET_NAME) when its first call is recorded, if not as
+    /// the program is.
     pub const THREAD: u8 = 13;
     /// a = number from 0; s = file name. A hook library.
     pub const HOOK: u8 = 16;

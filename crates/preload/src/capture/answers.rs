@@ -2,8 +2,8 @@
 //! written by the front: four numbers of four bytes for each.
 
 use super::copy::{Pages, checked};
-use super::ioctl::{Ioctl, target};
-use crate::start::{Path, Shared};
+use super::request::{Ioctl, target};
+use crate::start::path::{Path, Shared};
 use crate::sys;
 use core::cell::UnsafeCell;
 use cutap_calls::kernel::{Owner, pointers, status_at};

@@ -6,15 +6,15 @@ use super::copy::Pages;
 use crate::hook::forced::Registers;
 use crate::loader::loaded;
 use crate::slots::call_stack_x86_64;
-use crate::slots::thunks_x86_64::Frame;
-use crate::start;
+use crate::slots::frame::Frame;
+use crate::start::{page, run};
 use crate::thread::block::ThreadState;
 use crate::thread::record;
 use core::sync::atomic::Ordering::Relaxed;
-use cutap_wire::control::STACK_OUTERMOST;
+use cutap_wire::control::{self, STACK_OUTERMOST};
+use cutap_wire::diagnostic;
 use cutap_wire::record::{FRAGMENT_WORDS, MAX_WORDS, kind};
 use cutap_wire::stack::{REGISTERS, WITH_REGISTERS};
-use cutap_wire::{control, diagnostic};
 
 /// Words of a record before its fragment: the first, and the one about the piece.
 const HEAD: usize = 2;
@@ -50,14 +50,14 @@ pub fn reported(b: &mut ThreadState, at: usize, number: u32, registers: &Registe
 
 /// A call was just recorded: is its stack to be kept?
 fn wanted(b: &ThreadState) -> bool {
-    start::flags() & STACK_OUTERMOST == 0 || b.depth == 1
+    run::flags() & STACK_OUTERMOST == 0 || b.depth == 1
 }
 
 /// `at`: where on the stack the call stands.
 fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS]) {
     loaded::look();
     let [_, from, ..] = *registers;
-    let (from, asked) = (from as usize, start::stack_bytes());
+    let (from, asked) = (from as usize, run::stack_bytes());
     let reach = b.stack.with(from).reach(from);
     // Of a stack with an unknown end, as much as can be read.
     let whole = if reach == 0 { asked } else { asked.min(reach) } & !7;
@@ -85,8 +85,8 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
             read
         });
         match read {
-            None => return start::count(diagnostic::STACK_NOT_KEPT, 1),
-            Some(0) if piece == 0 => return start::count(diagnostic::STACK_NOT_READ, 1),
+            None => return page::count(diagnostic::STACK_NOT_KEPT, 1),
+            Some(0) if piece == 0 => return page::count(diagnostic::STACK_NOT_READ, 1),
             // The stack ends here, and what is behind is not there.
             Some(read) if read < len => return,
             Some(_) => {}
@@ -98,9 +98,9 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
 
 /// The hook's bit is set for functions that these want.
 pub fn wants(layer: u8, library: &[u8], name: &[u8]) -> bool {
-    start::stack_bytes() != 0
-        && start::control().is_some_and(|c: &control::Control| {
+    run::stack_bytes() != 0
+        && run::control().is_some_and(|c: &control::Control| {
             c.flags.load(Relaxed) & STACK_OUTERMOST != 0
-                || cutap_calls::filter::wanted(start::stack_rules(c), layer, library, name)
+                || cutap_calls::filter::wanted(run::stack_rules(c), layer, library, name)
         })
 }

@@ -5,10 +5,11 @@
 //! A seccomp filter may refuse that system call. Then each page is tested first and read directly after. A page that
 //! another thread takes away between the two would be a fault; without a filter this path is not used.
 
+use crate::start::page;
+use crate::sys;
 use crate::sys::x86_64::load4;
 use crate::thread::fork;
 use crate::thread::stack::{Span, Stack};
-use crate::{start, sys};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use cutap_calls::capture::{can_be, is_programs};
 use cutap_wire::diagnostic;
@@ -95,7 +96,7 @@ pub unsafe fn checked(from: usize, to: *mut u8, len: usize) -> usize {
             Err(true) => {}
         }
         if !REFUSED.swap(true, Relaxed) {
-            start::count(diagnostic::INPUTS_REFUSED, 1);
+            page::count(diagnostic::INPUTS_REFUSED, 1);
         }
     }
     // SAFETY: the caller's promise.

@@ -4,7 +4,8 @@
 //! device nodes are kept by the node's numbers; which node a descriptor is, is asked at each call. A signal handler, or
 //! a forked child, that finds a place in use asks the kernel for the path.
 
-use crate::{start, sys};
+use crate::start::path::Path;
+use crate::sys;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -61,7 +62,7 @@ fn path_of(numbers: [u64; 3], fd: i32, to: &mut [u8; PATH]) -> usize {
 }
 
 fn read(fd: i32, to: &mut [u8; PATH]) -> usize {
-    let mut path = start::Path::empty();
+    let mut path = Path::empty();
     path.push(b"/proc/self/fd/").number(fd as u64);
     sys::read_link(path.bytes(), to)
 }

@@ -6,13 +6,14 @@
 use super::answers;
 use super::copy::Pages;
 use super::file_of::{PATH, file_of};
-use crate::slots::thunks_x86_64::Frame;
-use crate::slots::{hooks, table};
-use crate::start;
+use super::request::{Ioctl, target};
+use crate::slots::frame::Frame;
+use crate::slots::{extension, table};
+use crate::start::page;
 use crate::sys;
 use crate::thread::block::ThreadState;
 use crate::thread::record;
-use cutap_calls::kernel::{Follow, Inner, Owner, class_size, pointers, uvm_size};
+use cutap_calls::kernel::{Owner, pointers};
 use cutap_wire::diagnostic;
 use cutap_wire::memory::{MOST, NewPiece, what};
 
@@ -21,32 +22,9 @@ const TOTAL: usize = 256 << 10;
 /// How deep pointers are followed: an escape in XFER_CMD, its parameters, what they lead to.
 const DEPTH: u32 = 3;
 
-/// An ioctl as it was made.
-#[derive(Clone, Copy)]
-pub struct Ioctl {
-    /// The request.
-    pub request: u32,
-    /// The argument.
-    pub argument: usize,
-    /// Its bytes.
-    pub size: usize,
-    /// Whether it goes to the UVM driver, whose requests do not say a size.
-    pub uvm: bool,
-}
-
-impl Ioctl {
-    /// From the call's words.
-    fn of(args: &[u64; 6], uvm: bool) -> Ioctl {
-        let [_, request, argument, ..] = *args;
-        let (request, argument) = (request as u32, argument as usize);
-        let size = if uvm { uvm_size(request) } else { (request >> 16 & 0x3fff) as usize };
-        Ioctl { request, argument, size, uvm }
-    }
-}
-
 /// The hook, on the way in, behind recording's. False: the call is answered.
 pub fn before(frame: &mut Frame) -> bool {
-    hooks::extension(|of| (of.before_request)(frame));
+    extension::extension(|of| (of.before_request)(frame));
     let name = table::name_of(frame.slot);
     let mut path = [0; PATH];
     let fd = descriptor(name, &frame.args);
@@ -54,7 +32,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let uvm = file.windows(10).any(|w| w == b"nvidia-uvm");
     frame.word = uvm.into();
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, uvm));
-    if let Some(b) = record::of(frame) {
+    if let Some(b) = record::of(frame.recorded) {
         let mut kept = KeptRequest::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
             kept.put(what::FILE, fd as u64, file);
@@ -66,7 +44,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let answered = ioctl.and_then(|ioctl| answers::answer(&ioctl));
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
-    if let Some(b) = record::of(frame) {
+    if let Some(b) = record::of(frame.recorded) {
         KeptRequest::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as u64, &[]);
     }
     false
@@ -76,8 +54,8 @@ pub fn before(frame: &mut Frame) -> bool {
 pub fn after(frame: &mut Frame) {
     let name = table::name_of(frame.slot);
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, frame.word != 0));
-    hooks::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
-    let Some(b) = record::of(frame) else { return };
+    extension::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
+    let Some(b) = record::of(frame.recorded) else { return };
     let [result, _] = frame.result;
     let mut kept = KeptRequest::new(b, frame, what::AFTER);
     if let Some(ioctl) = &ioctl {
@@ -135,7 +113,7 @@ impl KeptRequest<'_> {
     /// The program's memory, in pieces.
     fn memory(&mut self, address: usize, len: usize) {
         let len = if len > self.left {
-            start::count(diagnostic::MEMORY_CUT, 1);
+            page::count(diagnostic::MEMORY_CUT, 1);
             self.left
         } else {
             len
@@ -175,31 +153,4 @@ impl KeptRequest<'_> {
             }
         }
     }
-}
-
-/// What a pointer leads to.
-pub struct Target {
-    /// Where.
-    pub at: usize,
-    /// Bytes.
-    pub len: usize,
-    /// The number that selects what it is.
-    pub number: u32,
-}
-
-/// Reads a pointer of a struct at `base`, and its counts.
-pub fn target(p: &Follow, base: usize, pages: Pages) -> Option<Target> {
-    let number = |at: u32, bytes: u32| pages.number(base.wrapping_add(at as usize), bytes as usize);
-    let at = number(p.at, 8)?;
-    let mut count = u64::from(p.fixed.max(1));
-    for (at, bytes) in p.counts.into_iter().filter(|(_, bytes)| *bytes != 0) {
-        count = count.saturating_mul(number(at, bytes)?);
-    }
-    let selected = if p.inner == Inner::Nothing { 0 } else { number(p.selector, 4)? as u32 };
-    // The driver takes its own size where the caller says none.
-    let len = match (p.inner, count) {
-        (Inner::Class, 0) => class_size(selected),
-        _ => usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(p.element as usize),
-    };
-    (at != 0 && len != 0).then_some(Target { at: at as usize, len, number: selected })
 }

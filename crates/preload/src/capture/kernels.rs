@@ -4,8 +4,8 @@
 //! was unloaded. An older driver: nothing is known, and the launch shows an address.
 
 use crate::loader::live;
-use crate::start::count;
 use crate::start::names;
+use crate::start::page::count;
 use crate::thread::block::ThreadState;
 use crate::{routes, sys};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};

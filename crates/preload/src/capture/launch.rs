@@ -5,32 +5,28 @@
 use super::copy::words as copy;
 use super::kernels;
 use super::payload::ArgumentWords;
-use super::steps_of;
+use super::plan::is_launch;
+use super::rows::steps_of;
 use crate::sys::x86_64::load8;
 use crate::thread::block::{OpenCall, ThreadState};
 use crate::thread::record;
 use crate::thread::reserve::finish;
 use core::mem::MaybeUninit;
-use cutap_calls::capture::{ALWAYS, EXIT, PARAMETERS, Row, WORDS, kind};
+use cutap_calls::capture::{PARAMETERS, Row};
 use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Bytes of parameters that are few: any record has room for them.
 pub const FEW: usize = 1024;
 
-/// True for a function whose launches may be of this kind: its steps are the parameters, and what stands for them
-/// instead.
-pub fn is_one(row: &Row) -> bool {
-    let [parameters, extra] = steps_of(row) else { return false };
-    let kinds = parameters.kind == kind::KERNEL_PARAMS && extra.kind == kind::EXTRA;
-    let by_words = parameters.base == WORDS && parameters.count_base == WORDS && extra.base == WORDS;
-    row.vectors == 0 && kinds && by_words && (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0
-}
-
 /// Where its array of parameters, its kernel's handle and what stands for parameters instead are among its words, in
 /// bytes; `None`: it is no such function, or keeps less than `FEW` bytes.
 pub fn places(row: &Row) -> Option<[u16; 3]> {
     let [parameters, extra] = steps_of(row) else { return None };
-    (is_one(row) && usize::from(parameters.most) >= FEW).then_some([parameters.offset, parameters.count, extra.offset])
+    (is_launch(row) && usize::from(parameters.most) >= FEW).then_some([
+        parameters.offset,
+        parameters.count,
+        extra.offset,
+    ])
 }
 
 /// Begins a launch by a function that is one; its number, if it is recorded. `None`: nothing was done, and it must go

@@ -86,5 +86,5 @@ pub fn added(kept: &mut Payload, handle: u64, which: usize, most: usize) -> Opti
     if length == seen || length == 0 {
         return None;
     }
-    super::steps::memory(kept, buffer + from as usize, (length - from) as usize, most)
+    kept.memory(buffer + from as usize, (length - from) as usize, most)
 }

@@ -109,6 +109,17 @@ impl Payload {
         self.used = start + words;
         (start as u16 * 8, kept as u16)
     }
+    /// A fragment of `meant` bytes of the program's memory, of which at most so many are kept.
+    pub fn memory(&mut self, at: usize, meant: usize, most: usize) -> Option<(u16, u16)> {
+        let len = meant.min(most);
+        if len == 0 {
+            return None;
+        }
+        let to = self.place();
+        // SAFETY: `len` bytes of room.
+        let got = unsafe { self.pages.copy(at, to, len) };
+        (got > 0).then(|| self.close(at, got, meant))
+    }
     /// Bytes of a fragment, or of the call's words.
     #[inline(always)]
     pub fn read(&self, base: u8, offset: usize, len: usize, call: &Call) -> Option<u64> {

@@ -4,7 +4,7 @@ use super::copy::words;
 use super::payload::{Call, Payload, STEPS_MAX};
 use super::{kernels, logs};
 use crate::routes::handles;
-use crate::start;
+use crate::start::page;
 use crate::sys::x86_64::load8;
 use crate::thread::block::ThreadState;
 use core::mem::MaybeUninit;
@@ -59,14 +59,14 @@ fn one(b: &mut ThreadState, kept: &mut Payload, step: &Step, call: &Call, at: us
     match step.kind {
         kind::MEMORY => {
             let meant = elements(kept, step, call).saturating_mul(step.size.into());
-            memory(kept, at, meant, most)
+            kept.memory(at, meant, most)
         }
         kind::PRESENT => kept.pages.present(at).then(|| kept.close(at, 0, 1)),
         kind::TEXT => text(kept, at, most),
         kind::TEXTS => pointers(kept, step, call, at, |kept, at, _| text(kept, at, 256.min(kept.room()))),
         kind::POINTERS => pointers(kept, step, call, at, |kept, at, size| {
             let room = kept.room();
-            memory(kept, at, size, room)
+            kept.memory(at, size, room)
         }),
         kind::KERNEL_PARAMS => {
             let function = kept.read(step.count_base, step.count.into(), 8, call)?;
@@ -102,7 +102,7 @@ fn floats(kept: &mut Payload, call: &Call) {
 fn parameters(b: &mut ThreadState, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
     let known = kernels::parameters(b, function, call.driver);
     if known.is_none() {
-        start::count(diagnostic::PARAMETERS_UNKNOWN, 1);
+        page::count(diagnostic::PARAMETERS_UNKNOWN, 1);
     }
     known
 }
@@ -124,17 +124,6 @@ fn kernels_of(b: &mut ThreadState, kept: &mut Payload, step: &Step, call: &Call)
         kernel(kept, known, at as usize, share);
         left -= (before - kept.room()).min(left);
     }
-}
-
-pub fn memory(kept: &mut Payload, at: usize, meant: usize, most: usize) -> Option<(u16, u16)> {
-    let len = meant.min(most);
-    if len == 0 {
-        return None;
-    }
-    let to = kept.place();
-    // SAFETY: `len` bytes of room.
-    let got = unsafe { kept.pages.copy(at, to, len) };
-    (got > 0).then(|| kept.close(at, got, meant))
 }
 
 /// Text up to and with its zero. With none in sight it is cut: what is meant is more than what is kept.
@@ -161,7 +150,7 @@ fn pointers(
 ) -> Option<(u16, u16)> {
     let n = elements(kept, step, call);
     let most = usize::from(step.most).min(kept.room());
-    let array = memory(kept, at, n.saturating_mul(8), most)?;
+    let array = kept.memory(at, n.saturating_mul(8), most)?;
     let (start, length) = array;
     for i in 0..usize::from(length) / 8 {
         let Some(p) = kept.word(usize::from(start) + i * 8) else { break };
@@ -242,12 +231,12 @@ fn extra(kept: &mut Payload, at: usize) -> Option<(u16, u16)> {
             _ => break,
         }
     }
-    let whole = memory(kept, at, size_of_val(&list), kept.room())?;
-    let (start, length) = memory(kept, size_at, 8, kept.room())?;
+    let whole = kept.memory(at, size_of_val(&list), kept.room())?;
+    let (start, length) = kept.memory(size_at, 8, kept.room())?;
     if length == 8 {
         let size = kept.word(start.into()).unwrap_or(0);
         let room = kept.room();
-        memory(kept, buffer, size, room);
+        kept.memory(buffer, size, room);
     }
     Some(whole)
 }

@@ -5,14 +5,15 @@
 use super::chain::{Chain, Doing, Home};
 use super::forced::{self, Registers};
 use super::functions::{self, Found, Info};
-use super::open::{OpenRuntime, is_twin};
-use super::{last_error, thread};
-use crate::routes::callbacks::{self, CallbackRecord};
-use crate::routes::discover;
+use super::open::is_twin;
+use super::open_call::OpenRuntime;
+use super::{errors, exported, thread};
+use crate::routes::callback_record::{self, CallbackRecord};
 use crate::routes::instances::{ALL, Function, Instance, PROFILER};
-use crate::slots::unwound;
-use crate::thread::{fork, record};
-use crate::{slots, start};
+use crate::routes::{callbacks, discover};
+use crate::slots::{table, unwound};
+use crate::start::{armed, forked};
+use crate::thread::record;
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -64,9 +65,9 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     let layout = forced::find(f, r.registers.next);
     let known = f.slot();
     let object = i.object.load(Relaxed);
-    let original = super::host::exported(object, name);
+    let original = exported::exported(object, name);
     let (made, recorded) = discover::with_library(i, |library| {
-        let recorded = start::wanted(Layer::RUNTIME.number(), library, name);
+        let recorded = armed::wanted(Layer::RUNTIME.number(), library, name);
         let version = i.version.load(Relaxed);
         let tells = !record.result.is_null();
         let can = if tells { CAN_RESULT } else { 0 } | if layout.is_ok() { CAN_ANSWER } else { 0 };
@@ -96,13 +97,13 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
         };
         if known == 0 || known == u32::MAX {
             let wanted = super::library::wanting(RUNTIME, library, name).next().is_some();
-            found.slot = if wanted { slots::runtime_slot(r.n, r.id, 6, name) } else { 0 };
+            found.slot = if wanted { table::runtime_slot(r.n, r.id, 6, name) } else { 0 };
         }
         (functions::make(&found), recorded)
     });
     let state = match made {
         Some(info) => core::ptr::from_ref(info) as usize,
-        None if last_error::asks(name) => ASKS,
+        None if errors::asks(name) => ASKS,
         None => NOBODY,
     };
     // Two threads may look at the same time: what the first found counts.
@@ -131,7 +132,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
         return;
     }
     r.phase = record.phase;
-    fork::check();
+    forked::check();
     if r.phase == 0 {
         callbacks::discover(i, r.n, record);
         callbacks::enter(i, r.n, r.id, record, Some(&r.registers));
@@ -146,7 +147,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     // SAFETY: the runtime's variable; null for functions that return no error code.
     r.real = unsafe { record.result.as_ref() }.map_or(0, |v| u64::from(*v));
     r.result = r.real;
-    let kernel = if callbacks::is_launch(info.name) { record.kernel } else { core::ptr::null() };
+    let kernel = if callback_record::is_launch(info.name) { record.kernel } else { core::ptr::null() };
     if r.phase == 0 {
         if thread::existing().is_some_and(|t| !t.is_inside(frame) && is_twin(t, info, frame, at, kernel)) {
             return;
@@ -161,8 +162,8 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
         }
         (r.chain.doing, r.chain.ran, r.chain.words) = (Doing::After, open.ran, open.words);
         // Its hooks see what the program would get without them.
-        if last_error::asks(info.name) {
-            r.real = last_error::told(info.object, info.name, r.real as u32).into();
+        if errors::asks(info.name) {
+            r.real = errors::told(info.object, info.name, r.real as u32).into();
             r.result = r.real;
         }
     }
@@ -214,7 +215,7 @@ unsafe extern "C" fn cutap_reported_end(reported: *mut Reported) -> *const Regis
         {
             let found = forced::find(f, r.registers.next).ok();
             if let Some(back) = found.and_then(|l| forced::caller(l, &r.registers)) {
-                last_error::given(&mut r.chain, info, None, r.result as u32);
+                r.chain.keep_error(info, None, r.result as u32);
                 callbacks::exit(i, r.id, record, Some(r.result));
                 r.registers = back;
                 return &raw const r.registers;
@@ -234,14 +235,14 @@ fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
     if state != NOBODY && !record.result.is_null() {
         let object = i.object.load(Relaxed);
         let name = discover::name_of(i, r.id, record);
-        if last_error::asks(name) {
+        if errors::asks(name) {
             // What hooks made of it counts as it is.
             if !r.hooked {
                 // SAFETY: the runtime's variable.
-                r.result = last_error::told(object, name, unsafe { record.result.read() }).into();
+                r.result = errors::told(object, name, unsafe { record.result.read() }).into();
             }
         } else if let (true, Some(info)) = (r.hooked, r.chain.info) {
-            last_error::given(&mut r.chain, info, Some(r.real as u32), r.result as u32);
+            r.chain.keep_error(info, Some(r.real as u32), r.result as u32);
         } else {
             // SAFETY: as above.
             r.result = unsafe { record.result.read() }.into();
@@ -267,7 +268,7 @@ unsafe extern "C" fn cutap_reported_personality(
         && let Some(at) = unsafe { unwound::frame_of(context) }
     {
         // A hook that is left may have forked.
-        fork::check();
+        forked::check();
         if let Some(thread) = thread::existing() {
             // SAFETY: the assembler's frame, whose hook was running.
             thread.left(at, || unsafe { (*(at as *const Reported)).chain.around });

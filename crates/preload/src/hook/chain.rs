@@ -3,9 +3,9 @@
 //! the program, so an exception that leaves a hook meets nothing of ours.
 
 use super::functions::{HOOKS, Info, MET};
-use super::library;
 use super::thread::{self, Around, Thread};
-use crate::start::switch;
+use super::{errors, library};
+use crate::start::{forked, switch};
 use crate::thread::{block, fork, record};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -88,6 +88,11 @@ pub struct Next {
 const NOTHING: Next = Next { function: 0, argument: 0 };
 
 impl Chain {
+    /// Its call ended: with `real`, or it was not made; the program gets `given`.
+    pub fn keep_error(&mut self, info: &Info, real: Option<u32>, given: u32) {
+        // SAFETY: this thread's own entry.
+        errors::given(unsafe { &mut *self.thread }, self.failed, info, real, given);
+    }
     /// Begins the chain of a call; `false`: no hooks run.
     #[inline(always)]
     pub fn begin(&mut self, info: &'static Info, at: usize) -> bool {
@@ -133,7 +138,7 @@ impl Chain {
     /// Says something of this call to the trace, if it is recorded.
     pub fn tell(&self, what: u64, value: u64) {
         // The hook that says it may have forked: the ring at hand would be its parent's.
-        fork::check();
+        forked::check();
         // The call of that number is its parent's.
         if self.generation != fork::generation() {
             return;
@@ -163,7 +168,7 @@ impl Chain {
     fn step(&mut self) -> Next {
         let Some(info) = self.info.filter(|_| self.doing != Doing::Nothing) else { return NOTHING };
         // The hook that is back may have forked: its word is then no longer in its parent's file.
-        fork::check();
+        forked::check();
         self.returned();
         if self.doing == Doing::Meeting {
             if let Some(next) = self.meet(info) {

@@ -5,12 +5,14 @@
 
 use super::chain::{Chain, Doing, Home};
 use super::functions::Info;
-use super::{last_error, thread};
+use super::thread;
 use crate::slots::arguments_x86_64::{argument_macros, end_of_argument_macros};
-use crate::slots::table::Slot;
-use crate::slots::thunks_x86_64::{Frame, STACK_WORDS, frame_called};
-use crate::slots::{self, call, hooks, unwound};
-use crate::thread::{fork, record};
+use crate::slots::frame::{self, Frame, STACK_WORDS};
+use crate::slots::slot::Slot;
+use crate::slots::thunks_x86_64::frame_called;
+use crate::slots::{hooks, table, unwound};
+use crate::start::forked;
+use crate::thread::record;
 use core::arch::global_asm;
 use core::arch::x86_64::{__m128i, _mm_loadu_si128};
 use core::ffi::{c_int, c_void};
@@ -87,11 +89,11 @@ unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
     let h = unsafe { &mut *hooked };
     let outgoing = (hooked as usize - OUTGOING) as *mut u64;
     // SAFETY: as many words as can be read; the outgoing area lies in front of the frame.
-    unsafe { copy(h.stack, outgoing, call::stack_words(h.stack as usize)) };
+    unsafe { copy(h.stack, outgoing, frame::stack_words(h.stack as usize)) };
     h.chain.doing = Doing::Nothing;
     h.chain.answered = 0;
-    fork::check();
-    let Some(slot) = slots::slot(h.slot) else { return };
+    forked::check();
+    let Some(slot) = table::slot(h.slot) else { return };
     h.target = slot.real.load(Relaxed);
     let Some(info) = slot.info() else { return };
     if !h.chain.begin(info, hooked as usize) {
@@ -146,8 +148,8 @@ unsafe extern "C" fn cutap_hooked_call(hooked: *mut Hooked) {
 
 /// The slot whose frame records the calls of this one, if there is one.
 fn outer(h: &Hooked) -> Option<&'static Slot> {
-    let info = slots::slot(h.slot)?.info()?;
-    slots::slot(info.slot).filter(|_| info.slot != h.slot)
+    let info = table::slot(h.slot)?.info()?;
+    table::slot(info.slot).filter(|_| info.slot != h.slot)
 }
 
 /// Between the call, or the answer, and the hooks after it.
@@ -155,7 +157,7 @@ fn outer(h: &Hooked) -> Option<&'static Slot> {
 unsafe extern "C" fn cutap_hooked_turn(hooked: *mut Hooked) {
     // SAFETY: the assembler's frame.
     let h = unsafe { &mut *hooked };
-    fork::check();
+    forked::check();
     if let (Some(outer), [result, _]) = (outer(h), h.result) {
         hooks::ended(outer.hooks(), outer.name(), &h.args, result);
     }
@@ -176,7 +178,7 @@ unsafe extern "C" fn cutap_hooked_end(hooked: *mut Hooked) {
     if info.function.layer == RUNTIME {
         super::open::bound_ended(&mut h.chain);
         let real = (!h.chain.is_answered()).then_some(h.chain.returned_now as u32);
-        last_error::given(&mut h.chain, info, real, h.result.first().map_or(0, |r| *r as u32));
+        h.chain.keep_error(info, real, h.result.first().map_or(0, |r| *r as u32));
     }
 }
 
@@ -197,7 +199,7 @@ unsafe extern "C" fn cutap_hooked_personality(
         && let Some(outgoing) = unsafe { unwound::frame_of(context) }
     {
         // A hook that is left may have forked.
-        fork::check();
+        forked::check();
         if let Some(thread) = thread::existing() {
             let at = outgoing + OUTGOING;
             // SAFETY: the assembler's frame, whose hook was running.

@@ -2,7 +2,8 @@
 //! it, in memory that is never given back; nothing in it changes after.
 
 use super::library::{self, Want};
-use crate::{start, sys};
+use crate::start::{names, page};
+use crate::sys;
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::capture::hash;
@@ -70,9 +71,9 @@ impl Info {
     }
     /// A hook answered a call of it, and the call was made all the same.
     pub fn not_answered(&self) {
-        start::count(diagnostic::HOOK_NOT_ANSWERED, 1);
+        page::count(diagnostic::HOOK_NOT_ANSWERED, 1);
         if !self.listed.swap(true, Relaxed) {
-            start::gap(diagnostic::HOOK_NOT_ANSWERED, self.name, &[]);
+            names::gap(diagnostic::HOOK_NOT_ANSWERED, self.name, &[]);
         }
     }
 }
@@ -123,7 +124,7 @@ pub fn make(f: &Found) -> Option<&'static Info> {
         match wants.get_mut(count) {
             Some(place) => *place = library::want(want)?,
             None => {
-                start::gap_named(diagnostic::HOOK_TOO_MANY, f.name);
+                names::gap_named(diagnostic::HOOK_TOO_MANY, f.name);
                 break;
             }
         }
@@ -135,7 +136,7 @@ pub fn make(f: &Found) -> Option<&'static Info> {
     announce();
     let made = put(f, wants, count.min(HOOKS));
     if made.is_none() {
-        start::gap_named(diagnostic::HOOK_PASSED, f.name);
+        names::gap_named(diagnostic::HOOK_PASSED, f.name);
     }
     made
 }

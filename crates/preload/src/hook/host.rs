@@ -2,20 +2,17 @@
 //! a call, with the call that it was given.
 
 use super::chain::{Chain, Doing, Home};
+use super::exported::find;
 use super::functions::INPUT;
+use super::parameters::{index, parameters, pieces, read, text};
 use super::{kernel, library, unknown};
 use crate::capture::copy::program_words;
-use crate::loader::elf::is_function;
-use crate::loader::live;
 use crate::routes::instances;
-use crate::slots::thunks_x86_64::STACK_WORDS;
-use crate::start::environment;
-use crate::sys;
-use crate::thread::fork;
+use crate::slots::frame::STACK_WORDS;
+use crate::start::{environment, forked};
 use core::ffi::{c_char, c_int, c_void};
 use cutap_hook::contract::{
-    CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, Call, Function, Host, NO_PARAM, NOT_NOW, NOT_SUPPORTED, OK, Parameter,
-    VERSION, kind,
+    CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, Call, Host, NO_PARAM, NOT_NOW, NOT_SUPPORTED, OK, VERSION, kind,
 };
 use cutap_wire::hooks::returns;
 use cutap_wire::record::note;
@@ -43,98 +40,12 @@ pub static HOST: Host = Host {
     unknown: unknown::unknown,
 };
 
-/// A string of a hook's, or of ours; empty if it is null.
-///
-/// # Safety
-/// It ends with a zero, and stays.
-pub(super) unsafe fn text<'a>(p: *const c_char) -> &'a [u8] {
-    // SAFETY: the caller's promise.
-    unsafe { sys::text(p.cast(), 4096) }
-}
-
 unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
     // SAFETY: the library's string; the environment as the kernel put it.
     unsafe {
         let found = environment::find(environment::before_libc(), text(name));
         found.map_or(core::ptr::null(), |v| v.as_ptr().cast())
     }
-}
-
-/// Number of a parameter.
-///
-/// # Safety
-/// The contract's.
-pub(super) unsafe extern "C" fn index(function: *const Function, name: *const c_char) -> c_int {
-    if name.is_null() {
-        return NO_PARAM;
-    }
-    // SAFETY: the library's string, and a function of ours.
-    let (f, name) = unsafe { (&*function, text(name)) };
-    let at = parameters(f).iter().position(|p| {
-        // SAFETY: a string of ours.
-        unsafe { text(p.name) == name }
-    });
-    at.map_or(NO_PARAM, |n| n as c_int)
-}
-
-/// The parameters of a function, as far as they are known.
-pub(super) fn parameters(f: &Function) -> &[Parameter] {
-    if f.parameter.is_null() {
-        return &[];
-    }
-    // SAFETY: made so.
-    unsafe { core::slice::from_raw_parts(f.parameter, f.parameters as usize) }
-}
-
-/// The pieces of an argument: address and bytes of each, in their order.
-///
-/// # Safety
-/// A chain's call, which is going on.
-unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8, usize); 2]> {
-    // SAFETY: the caller's promise.
-    let chain = unsafe { &*call.cast::<Chain>() };
-    let info = chain.info?;
-    let p = usize::try_from(index).ok().and_then(|n| parameters(&info.function).get(n))?;
-    let bytes = usize::from(p.bytes);
-    let nothing = (core::ptr::null_mut(), 0);
-    match chain.home {
-        Home::None => None,
-        Home::Parameters(at, _) => {
-            let place = at.wrapping_add((p.place & 0xffff) as usize).cast_mut();
-            (!at.is_null()).then_some([(place, bytes), nothing])
-        }
-        Home::Frame(args, xmm, stack) => {
-            let (ints, vectors) = (usize::from(info.shape.0), usize::from(info.shape.1));
-            let at = |word: usize| match word {
-                255 => None,
-                n if n < ints => Some(args.wrapping_add(n).cast::<u8>()),
-                n if n < ints + vectors => Some(xmm.wrapping_add(n - ints).cast()),
-                n => Some(stack.wrapping_add(n - ints - vectors).cast()),
-            };
-            let (first, second) = ((p.place & 255) as usize, (p.place >> 8 & 255) as usize);
-            match at(second) {
-                Some(behind) => Some([(at(first)?, bytes.min(8)), (behind, bytes.saturating_sub(8))]),
-                None => Some([(at(first)?, bytes), nothing]),
-            }
-        }
-    }
-}
-
-/// Reads an argument.
-///
-/// # Safety
-/// The contract's.
-pub(super) unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c_void, bytes: usize) -> c_int {
-    // SAFETY: the hook's own call.
-    let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_PARAM };
-    let (mut to, mut room) = (to.cast::<u8>(), bytes);
-    for (at, len) in pieces {
-        let n = len.min(room);
-        // SAFETY: inside the argument, and inside what the hook gave.
-        unsafe { core::ptr::copy_nonoverlapping(at, to, n) };
-        (to, room) = (to.wrapping_add(n), room - n);
-    }
-    OK
 }
 
 /// Words of the largest argument by value, which is one of those that a frame passes on.
@@ -235,7 +146,7 @@ unsafe fn may_answer<'a>(call: *mut Call) -> Result<&'a mut Chain, c_int> {
     }
     let info = chain.info.ok_or(NOT_SUPPORTED)?;
     // The hook may have forked, and what is counted is of one process.
-    fork::check();
+    forked::check();
     if info.function.can & CAN_ANSWER == 0 {
         // What is counted are missing unwind tables, not what no table would help.
         if info.returns != returns::STRUCT {
@@ -308,60 +219,6 @@ unsafe extern "C" fn set_result(call: *mut Call, result: u64) -> c_int {
         }
     }
     OK
-}
-
-/// A function of a watched library that matches.
-pub(super) fn find(library: Option<&[u8]>, object: Option<u32>, name: &[u8]) -> *mut c_void {
-    let at = live::each(
-        |_| true,
-        |o| {
-            let wanted = match object {
-                Some(id) => o.id == id,
-                None => o.layer != 0 && library.is_none_or(|l| cutap_calls::glob(l, o.name())),
-            };
-            let mut found = None;
-            if wanted {
-                // SAFETY: under the loader's lock.
-                unsafe {
-                    o.tables.find(name, |s, _| {
-                        let address = o.base.wrapping_add(s.value);
-                        found = is_function(s, o.base, address).then_some(address);
-                        found.is_some()
-                    });
-                }
-            }
-            found
-        },
-    );
-    core::ptr::with_exposed_provenance_mut(at.unwrap_or(0))
-}
-
-/// The addresses of functions that an object exports, 0 of those that it does not.
-pub(super) fn all_exported<const N: usize>(object: u32, names: [&[u8]; N]) -> [usize; N] {
-    let mut found = [0; N];
-    live::each(
-        |_| true,
-        |o| {
-            for (to, name) in found.iter_mut().zip(names).filter(|_| o.id == object) {
-                // SAFETY: under the loader's lock.
-                unsafe {
-                    o.tables.find(name, |s, _| {
-                        let address = o.base.wrapping_add(s.value);
-                        let is = is_function(s, o.base, address);
-                        *to = if is { address } else { *to };
-                        is
-                    });
-                }
-            }
-            (o.id == object).then_some(())
-        },
-    );
-    found
-}
-
-/// The address of a function that an object exports, null if it does not.
-pub(super) fn exported(object: u32, name: &[u8]) -> *mut c_void {
-    find(None, Some(object), name)
 }
 
 unsafe extern "C" fn original(library: *const c_char, name: *const c_char) -> *mut c_void {

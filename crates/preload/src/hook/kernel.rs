@@ -6,10 +6,11 @@
 //! error.
 
 use super::chain::{Chain, Doing, Home};
+use super::errors;
+use super::exported::{all_exported, find};
 use super::functions::Info;
-use super::host::{all_exported, find, index, read};
-use super::last_error;
-use crate::routes::{callbacks, handles};
+use super::parameters::{index, read};
+use crate::routes::{callback_record, handles};
 use core::ffi::{CStr, c_char, c_void};
 use cutap_calls::{Role, function_with};
 use cutap_hook::contract::{Call, OK, RUNTIME};
@@ -34,7 +35,7 @@ pub unsafe extern "C" fn kernel(call: *const Call) -> *const c_char {
             return of_a_handle(argument(call, c"f"));
         }
         let launch = info.name.strip_prefix(b"__").unwrap_or(info.name);
-        if !callbacks::is_launch(launch) {
+        if !callback_record::is_launch(launch) {
             return core::ptr::null();
         }
         let name = named(chain, (*chain.thread).reported_kernel(chain.at));
@@ -101,7 +102,7 @@ unsafe fn of_a_function(chain: &Chain, info: &Info, function: u64) -> *const c_c
             told = core::ptr::null();
             match pending {
                 0 => drop(forget()),
-                _ => last_error::hide(&mut *chain.thread, info.object, pending, failed),
+                _ => errors::hide(&mut *chain.thread, info.object, pending, failed),
             }
         }
         (*chain.thread).asks = 0;

@@ -13,16 +13,11 @@
 //!
 //! cudaErrorNotReady is no error to a runtime: none of NVIDIA's keeps it.
 
-use super::chain::Chain;
-use super::functions::Info;
-use super::thread::{self, Thread};
-use cutap_calls::{Role, function_with, has_role};
-
 /// The last error of one runtime on one thread.
 #[derive(Clone, Copy)]
 pub struct LastError {
     /// The runtime's load; 0: free.
-    object: u32,
+    pub(super) object: u32,
     /// The runtime's own, as far as it is known.
     own: u32,
     /// What the program is to be told in its place.
@@ -32,15 +27,20 @@ pub struct LastError {
 impl LastError {
     pub const NONE: LastError = LastError { object: 0, own: 0, told: 0 };
 
+    /// That of a runtime of which nothing is known.
+    pub(super) const fn of(object: u32) -> LastError {
+        LastError { object, ..LastError::NONE }
+    }
+
     /// A call in which another has ended returned `real`; the program gets `given`.
-    fn ended_around(&mut self, real: u32, given: u32) {
+    pub(super) fn ended_around(&mut self, real: u32, given: u32) {
         if given != real {
             self.told = given;
         }
     }
 
     /// A call failed in the runtime with `real`, or is 0; the program gets `given`.
-    fn ended(&mut self, real: u32, given: u32) {
+    pub(super) fn ended(&mut self, real: u32, given: u32) {
         if real != 0 {
             self.own = real;
         }
@@ -51,7 +51,7 @@ impl LastError {
     }
 
     /// What the program is told when it asks and the runtime itself says `real`.
-    fn ask(&mut self, real: u32, forgets: bool) -> u32 {
+    pub(super) fn ask(&mut self, real: u32, forgets: bool) -> u32 {
         let told = match real {
             0 if self.told == self.own => 0,
             _ if real == 0 || real == self.own => self.told,
@@ -60,67 +60,6 @@ impl LastError {
         (self.own, self.told) = if forgets { (0, 0) } else { (real, told) };
         told
     }
-}
-
-/// The function that resets the last error.
-const FORGETS: &[u8] = function_with(Role::ForgetsLastError).as_bytes();
-
-/// True for the two functions that ask.
-pub fn asks(name: &[u8]) -> bool {
-    has_role(name, Role::AsksLastError)
-}
-
-/// Their result is no error code. Of those that the compiler's stubs call, launches and what leads to them return one.
-fn no_code(name: &[u8]) -> bool {
-    has_role(name, Role::NoErrorCode) || name.starts_with(b"__") && !has_role(name, Role::StubErrorCode)
-}
-
-fn of(thread: &mut Thread, object: u32) -> Option<&mut LastError> {
-    let at = thread.errors.iter().position(|e| e.object == object);
-    let at = at.or_else(|| thread.errors.iter().position(|e| e.object == 0)).unwrap_or(0);
-    let error = thread.errors.get_mut(at)?;
-    if error.object != object {
-        *error = LastError { object, ..LastError::NONE };
-    }
-    Some(error)
-}
-
-/// `cudaErrorNotReady`.
-const NOT_READY: u32 = 600;
-
-/// A runtime call ended: with `real`, or it was not made; the program gets `given`.
-pub fn given(chain: &mut Chain, info: &Info, real: Option<u32>, given: u32) {
-    let kept = |code: u32| if code == NOT_READY { 0 } else { code };
-    let (real, given) = (real.map_or(0, kept), kept(given));
-    if asks(info.name) || no_code(info.name) || real == 0 && given == 0 {
-        return;
-    }
-    // SAFETY: this thread's own entry.
-    let thread = unsafe { &mut *chain.thread };
-    let around = thread.failed != chain.failed;
-    thread.failed = thread.failed.wrapping_add(1);
-    match of(thread, info.object) {
-        Some(error) if around => error.ended_around(real, given),
-        Some(error) => error.ended(real, given),
-        None => {}
-    }
-}
-
-/// A question of cutap failed with `failed`, and the runtime has forgotten that `pending` was its last error.
-pub fn hide(thread: &mut Thread, object: u32, pending: u32, failed: u32) {
-    if let Some(error) = of(thread, object) {
-        error.ask(pending, false);
-        error.ended(failed, 0);
-    }
-}
-
-/// What the program gets from one of the two functions that ask, of the runtime of load `object`.
-pub fn told(object: u32, name: &[u8], real: u32) -> u32 {
-    let forgets = name == FORGETS;
-    // One that the program has seen may be hidden by a later call.
-    let thread = if real != 0 && !forgets { thread::current() } else { thread::existing() };
-    let error = thread.and_then(|t| of(t, object));
-    error.map_or(real, |e| e.ask(real, forgets))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The hook libraries of the run, and what they want. Read once at start, on one thread; after that
 //! nothing here changes.
 
-use super::{constructors, host, told};
+use super::{constructors, told};
 use crate::loader::elf::Tables;
 use crate::loader::map;
-use crate::start::{self, Path};
+use crate::start::path::Path;
+use crate::start::{names, page};
 use crate::sys;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -145,7 +146,7 @@ pub fn file_name(n: u8) -> Option<&'static [u8]> {
 }
 
 fn names(n: usize, name: &[u8]) {
-    start::names::write(&Name { kind: kind::HOOK, ticks: 0, a: n as u64, b: 0, c: 0, s: name, t: &[] });
+    names::write(&Name { kind: kind::HOOK, ticks: 0, a: n as u64, b: 0, c: 0, s: name, t: &[] });
 }
 
 fn paths<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = &'a [u8]> {
@@ -158,7 +159,7 @@ fn paths<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = &'a [u8]> {
 }
 
 /// Reads the run's file and asks each library what it wants. Called once, before any slot is made.
-pub fn load() {
+pub fn load(host: &'static contract::Host) {
     let Some((file, head, page)) = read() else { return };
     // SAFETY: a word of the mapped page.
     unsafe { (*page.add(BEGUN).cast::<AtomicU32>()).store(1, Release) };
@@ -167,17 +168,17 @@ pub fn load() {
     for (n, path) in paths(file, &head).enumerate() {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         let before = COUNT.load(Relaxed);
-        if ask(n as u8, path, page) {
+        if ask(n as u8, path, page, host) {
             tell(before);
         } else {
             // One that says no wants nothing, whatever it has asked for until then.
             COUNT.store(before, Relaxed);
-            start::gap_named(diagnostic::HOOK_ABSENT, name);
+            names::gap_named(diagnostic::HOOK_ABSENT, name);
         }
         let left_out = LEFT_OUT.swap(0, Relaxed);
         if left_out > 0 {
-            start::count(diagnostic::HOOK_WANT_LEFT_OUT, left_out.into());
-            start::gap(diagnostic::HOOK_WANT_LEFT_OUT, name, &[]);
+            page::count(diagnostic::HOOK_WANT_LEFT_OUT, left_out.into());
+            names::gap(diagnostic::HOOK_WANT_LEFT_OUT, name, &[]);
         }
     }
     ACTIVE.store(true, Release);
@@ -231,7 +232,7 @@ fn read_file(file: &sys::File) -> Option<(&'static [u8], Head, *mut u8)> {
 }
 
 /// True when the library is loaded, of our version, and wants to take part.
-fn ask(n: u8, path: &[u8], page: *mut u8) -> bool {
+fn ask(n: u8, path: &[u8], page: *mut u8, host: &'static contract::Host) -> bool {
     let (mut version, mut init, mut own) = (0usize, 0usize, Tables::EMPTY);
     map::named(|base, tables, name| {
         if name != path {
@@ -261,7 +262,7 @@ fn ask(n: u8, path: &[u8], page: *mut u8) -> bool {
     let word: &'static AtomicU64 = unsafe { &*page.add(ASKING).cast() };
     word.store(asking(sys::getpid(), n), Release);
     // SAFETY: the entry point has this type in libraries of this version.
-    let answer = unsafe { core::mem::transmute::<usize, contract::Init>(init)(&raw const host::HOST) };
+    let answer = unsafe { core::mem::transmute::<usize, contract::Init>(init)(host) };
     word.store(0, Release);
     // SAFETY: the library is loaded, and the word stays mapped.
     unsafe { constructors::watch(n, &own, word) };

@@ -20,6 +20,8 @@
 pub mod callback;
 pub mod chain;
 mod constructors;
+pub mod errors;
+mod exported;
 pub mod forced;
 pub mod frame_x86_64;
 pub mod functions;
@@ -28,6 +30,8 @@ pub mod kernel;
 pub mod last_error;
 pub mod library;
 pub mod open;
+pub mod open_call;
+mod parameters;
 pub mod thread;
 pub mod told;
 mod unknown;

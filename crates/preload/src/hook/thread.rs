@@ -8,9 +8,11 @@
 //! which the thread comes back: its call remembers that one.
 
 use super::last_error::LastError;
-use super::open::OpenRuntime;
-use crate::start::{self, Path};
-use crate::sys::{self, Opened, Table, libc::errno_location};
+use super::open_call::OpenRuntime;
+use crate::start::path::Path;
+use crate::start::{page, process};
+use crate::sys::libc::errno_location;
+use crate::sys::{self, Opened, Table};
 use core::arch::{asm, global_asm};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -163,7 +165,7 @@ fn take() -> Option<&'static mut Thread> {
         // repeat it.
         let now = sys::clock(sys::MONOTONIC);
         if now.wrapping_sub(SEARCHED_AT.load(Relaxed)) < SEARCH_PAUSE_NS {
-            start::count(diagnostic::HOOK_PASSED, 1);
+            page::count(diagnostic::HOOK_PASSED, 1);
             return None;
         }
         found = (0..THREADS).find(|&n| {
@@ -174,7 +176,7 @@ fn take() -> Option<&'static mut Thread> {
     }
     let Some(n) = found else {
         SEARCHED_AT.store(sys::clock(sys::MONOTONIC), Relaxed);
-        start::count(diagnostic::HOOK_PASSED, 1);
+        page::count(diagnostic::HOOK_PASSED, 1);
         return None;
     };
     // SAFETY: ours now.
@@ -286,7 +288,7 @@ impl Thread {
 }
 
 fn make() -> Option<*mut Inside> {
-    if !start::process_made() || !start::settled() {
+    if !process::made() || !process::settled() {
         return None;
     }
     let mut path = Path::process();

@@ -4,10 +4,10 @@
 
 use super::chain::Chain;
 use super::functions::Info;
-use super::host::{parameters, text};
 use super::library;
-use crate::start::{self, Path};
-use crate::thread::fork;
+use super::parameters::{parameters, text};
+use crate::start::path::Path;
+use crate::start::{forked, names, page};
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_hook::contract::Call;
@@ -29,10 +29,10 @@ pub(super) unsafe extern "C" fn unknown(call: *const Call, name: *const c_char, 
     // SAFETY: so many bytes of the hook's.
     let name = unsafe { core::slice::from_raw_parts(name.cast::<u8>(), length.min(LONGEST)) };
     // The hook may have forked, and what is counted is of one process.
-    fork::check();
+    forked::check();
     let new = is_new(info, name);
     if new != Some(false) {
-        start::count(diagnostic::HOOK_NO_PARAMETER, 1);
+        page::count(diagnostic::HOOK_NO_PARAMETER, 1);
     }
     if new == Some(true) {
         report(chain.library(), info, name);
@@ -68,5 +68,5 @@ fn report(of: Option<u8>, info: &Info, name: &[u8]) {
     }
     // They end with a zero, as paths do.
     let [what, names] = [what.bytes(), names.bytes()].map(|text| text.strip_suffix(b"\0").unwrap_or(text));
-    start::gap(diagnostic::HOOK_NO_PARAMETER, what, names);
+    names::gap(diagnostic::HOOK_NO_PARAMETER, what, names);
 }

@@ -3,7 +3,7 @@
 //! read here, or not at all. Only a child that was forked in the middle of the loader's list, and so
 //! can never ask for it again, looks at its snapshot: it has no other threads that unload.
 
-use super::notice::{is_off, iterate};
+use super::list::{is_off, iterate};
 use super::objects::{self, Object, describe};
 use crate::sys::libc::PhdrInfo;
 use core::ffi::{c_int, c_void};

@@ -7,7 +7,7 @@
 
 use super::elf::{PT_LOAD, Phdr};
 use super::{live, lock};
-use crate::start::{self, names};
+use crate::start::{announce, names};
 use crate::sys::libc::PhdrInfo;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::names::{Name, identity, kind};
@@ -49,7 +49,7 @@ pub fn look() {
             if before != file {
                 o.id = live::load_id_as(&o, file);
             }
-            start::announce(&o);
+            announce::announce(&o);
             if let Some(seen) = SEEN.get(o.id as usize)
                 && seen.swap(look, AcqRel) != look.wrapping_sub(1)
             {

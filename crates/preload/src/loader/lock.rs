@@ -3,77 +3,18 @@
 //! opened, closed or listed hangs when it asks. So the lock is found, once and by looking only: the one
 //! recursive mutex in ld.so's data that is this thread's inside a list call and free behind it.
 
-use super::live;
-use super::notice::iterate;
-use crate::sys::{self, libc::PhdrInfo};
-use core::ffi::{c_int, c_void};
+use crate::sys;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 
-static AT: AtomicUsize = AtomicUsize::new(0);
-static LOOKED: AtomicU32 = AtomicU32::new(0);
+pub(super) static AT: AtomicUsize = AtomicUsize::new(0);
 
 /// Offsets in a pthread_mutex_t on x86-64, and the kind of a recursive one.
-const OWNER: usize = 8;
-const KIND: usize = 16;
-const RECURSIVE: u32 = 1;
-const MUTEX: usize = 40;
+pub(super) const OWNER: usize = 8;
+pub(super) const KIND: usize = 16;
+pub(super) const RECURSIVE: u32 = 1;
+pub(super) const MUTEX: usize = 40;
 
-struct Search {
-    from: usize,
-    to: usize,
-    me: u32,
-    held: [usize; 4],
-}
-
-/// Finds the lock, at the first look at the list.
-pub fn find() {
-    if LOOKED.swap(1, Relaxed) != 0 {
-        return;
-    }
-    let mut s = Search { from: 0, to: 0, me: sys::gettid(), held: [0; 4] };
-    live::each(
-        |_| true,
-        |o| {
-            // SAFETY: under the loader's lock.
-            let found = unsafe {
-                o.tables.find(b"_rtld_global", |symbol, _| {
-                    s.from = o.base.wrapping_add(symbol.value);
-                    s.to = s.from + symbol.size as usize;
-                    s.from >= o.span.0 && s.to <= o.span.1
-                })
-            };
-            found.then_some(())
-        },
-    );
-    if s.to < s.from + MUTEX {
-        return;
-    }
-    // SAFETY: the callback's own data.
-    unsafe { iterate(inside, (&raw mut s).cast()) };
-    let mut free = s.held.iter().filter(|&&at| at != 0 && word(at) == 0);
-    if let (Some(&at), None) = (free.next(), free.next()) {
-        AT.store(at, Release);
-    }
-}
-
-unsafe extern "C" fn inside(_: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: called by the loader with our data.
-    let s = unsafe { &mut *data.cast::<Search>() };
-    let mut places = s.held.iter_mut();
-    let mut at = s.from;
-    while at + MUTEX <= s.to {
-        if word(at) != 0 && word(at + OWNER) == s.me && word(at + KIND) == RECURSIVE {
-            match places.next() {
-                Some(place) => *place = at,
-                None => return 1,
-            }
-        }
-        at += 8;
-    }
-    1
-}
-
-fn word(at: usize) -> u32 {
+pub(super) fn word(at: usize) -> u32 {
     // SAFETY: within ld.so's data object, as its own symbol table says; other threads write it.
     unsafe { (*(at as *const AtomicU32)).load(Relaxed) }
 }

@@ -5,10 +5,11 @@
 use super::elf::{Dyn, Tables};
 use crate::sys::libc::{dl_debug_addr, r_debug};
 use core::arch::asm;
+use core::ffi::c_void;
 
 /// The head of the list, as debuggers find it.
 #[repr(C)]
-pub struct Debug {
+struct Debug {
     version: i32,
     first: *const Link,
     _brk: usize,
@@ -45,7 +46,7 @@ pub fn each(mut f: impl FnMut(usize, &Tables, bool)) {
 /// # Safety
 /// Under the loader's lock.
 pub unsafe fn elsewhere(mut f: impl FnMut(&[u8])) {
-    let Some(first) = r_debug().filter(|d| !d.is_null()) else { return };
+    let Some(first) = r_debug().map(|d| d.cast::<Debug>()).filter(|d| !d.is_null()) else { return };
     // SAFETY: ld.so's own lists, which the lock holds still.
     unsafe {
         let mut debug = if (*first).version >= 2 { (*first).next } else { core::ptr::null() };
@@ -93,13 +94,13 @@ fn links(mut f: impl FnMut(&Link, &Tables, bool)) {
 
 /// Calls `f` with each object of a list until it says true. Nobody holds the list still for us; at the start nobody
 /// else changes it.
-fn walk(debug: *const Debug, mut f: impl FnMut(&Link) -> bool) {
+fn walk(debug: *const c_void, mut f: impl FnMut(&Link) -> bool) {
     if debug.is_null() {
         return;
     }
     // SAFETY: the loader's own list.
     unsafe {
-        let mut link = (*debug).first;
+        let mut link = (*debug.cast::<Debug>()).first;
         while !link.is_null() && !f(&*link) {
             link = (*link).next;
         }

@@ -5,6 +5,8 @@
 //! objects is an immutable snapshot; an object is rewritten only after a barrier behind its listing.
 
 pub mod elf;
+mod find_lock;
+pub mod list;
 pub mod live;
 pub mod loaded;
 pub mod lock;
@@ -12,5 +14,6 @@ pub mod map;
 pub mod notice;
 pub mod objects;
 pub mod place;
+pub mod real;
 pub mod unwind;
 pub mod words;

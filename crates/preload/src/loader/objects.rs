@@ -9,8 +9,9 @@
 //! - No word is diverted in an executable with a segment above all libraries.
 //! - A library that is opened, used and closed without a look-up in between is not listed.
 
-use super::elf::{Dyn, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr, Tables};
-use crate::sys::{self, libc::PhdrInfo};
+use super::elf::{Dyn, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr, Tables, is_function};
+use crate::sys;
+use crate::sys::libc::PhdrInfo;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use cutap_calls::Layer;
 
@@ -76,6 +77,14 @@ impl Object {
     /// True when `address` lies in its code.
     pub fn has_code(&self, address: usize) -> bool {
         address >= self.text.0 && address < self.text.1
+    }
+    /// True when its own symbols say that `name` is a function at `address`.
+    ///
+    /// # Safety
+    /// It is mapped.
+    pub unsafe fn has_function(&self, name: &[u8], address: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.tables.find(name, |s, _| is_function(s, self.base, address)) }
     }
     /// A `ret` instruction's address inside its code: a call that returns through it comes from there,
     /// as far as the loader can tell.

@@ -5,19 +5,36 @@
 //! Runs inside a `dl_iterate_phdr` callback: no loader function may be called here, and the loader's
 //! own lock is the only mutual exclusion. Some read-only pages of libraries stay writable afterwards.
 
-use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela, is_function};
+use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela};
 use super::objects::{Object, Snapshot};
-use super::{live, notice};
-use crate::routes::{dlsym, first_call, libc, suppress};
-use crate::sys::{self, PROT_READ, PROT_WRITE, libc::PhdrInfo};
-use crate::{slots, start};
-use core::sync::atomic::{AtomicUsize, Ordering};
-use cutap_wire::{diagnostic, names::route};
+use super::{live, real};
+use crate::routes::{libc, stubs, suppress};
+use crate::slots::{make, table};
+use crate::start::{announce, names, page};
+use crate::sys::libc::PhdrInfo;
+use crate::sys::{self, PROT_READ, PROT_WRITE};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use cutap_wire::diagnostic;
+use cutap_wire::names::route;
 
 const JUMP_SLOT: u32 = 7;
 const GLOB_DAT: u32 = 6;
 const R_64: u32 = 1;
 const PAGE: usize = 4096;
+
+/// The loader bound a word behind our back: all words are to be looked at again.
+static AGAIN: AtomicBool = AtomicBool::new(false);
+
+/// The loader is left to bind a word itself.
+pub fn look_again() {
+    AGAIN.store(true, Ordering::SeqCst);
+    suppress::again();
+}
+
+/// True, once, if all words are to be looked at again.
+pub(super) fn are_to_be_looked_at() -> bool {
+    AGAIN.swap(false, Ordering::SeqCst)
+}
 
 /// The second pass of one look.
 pub struct Rewrite<'a> {
@@ -66,7 +83,7 @@ impl Rewrite<'_> {
             return;
         }
         if more {
-            notice::look_again();
+            look_again();
         }
         let found = self.snapshot.place_of(info, self.place);
         self.place += 1;
@@ -77,11 +94,11 @@ impl Rewrite<'_> {
             // The loader keeps one library that is first: the last that says so.
             let another = self.snapshot.objects().iter().any(|o| o.tables.initfirst && !o.ours);
             if self.late.is_none() && another {
-                start::count(diagnostic::BEFORE_US, 1);
+                page::count(diagnostic::BEFORE_US, 1);
             }
         }
         let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
-        start::announce_if_made(o);
+        announce::announce_if_made(o);
         if o.done || o.ours {
             return;
         }
@@ -91,7 +108,7 @@ impl Rewrite<'_> {
         // SAFETY: the caller's promise.
         let bound = unsafe { rewrite(snapshot, o, info) };
         if let (true, true, Some(reason)) = (bound, o.fresh, self.late) {
-            start::gap_named(reason, o.name());
+            names::gap_named(reason, o.name());
         }
     }
 }
@@ -152,7 +169,7 @@ impl ObjectBindings<'_> {
         let value = unsafe { (at as *const usize).read_volatile() };
         // What an object has itself is no other's; most words of C++ are such.
         let own = value >= self.o.span.0 && value < self.o.span.1;
-        if own && kind != JUMP_SLOT && !dlsym::is_replaced(value) || slots::is_thunk(value) {
+        if own && kind != JUMP_SLOT && !real::is_replaced(value) || table::is_thunk(value) {
             return;
         }
         // SAFETY: the caller's promise.
@@ -175,19 +192,19 @@ impl ObjectBindings<'_> {
             if unsafe { self.may_be_ours(name) } {
                 // SAFETY: as above.
                 let version = unsafe { self.o.tables.needed_version(r.symbol()) };
-                first_call::stub(at, value, name, version)
+                stubs::stub(at, value, name, version)
             } else {
                 None
             }
-        } else if dlsym::is_replaced(value) {
-            dlsym::replacement(value, self.o)
+        } else if real::is_replaced(value) {
+            real::replacement(value, self.o)
         } else {
             match if own { None } else { self.snapshot.owner(value) } {
                 Some(owner) if owner.live && owner.base != self.o.base => {
                     let name = name();
                     // SAFETY: the owner is loaded; we hold the lock that keeps it so.
-                    let slot = unsafe { function_of(owner, name, value) }
-                        .then(|| slots::for_function(value, owner, name, route::BINDING))
+                    let slot = unsafe { owner.has_function(name, value) }
+                        .then(|| make::for_function(value, owner, name, route::BINDING))
                         .flatten();
                     self.bound |= slot.is_some();
                     slot
@@ -218,7 +235,7 @@ impl ObjectBindings<'_> {
         let exported = |w: &Object| w.layer != 0 && w.live && unsafe { w.tables.find(name, |_, _| true) };
         cutap_calls::in_family(name)
             || self.kernel && libc::is_name(name)
-            || dlsym::is_loader_name(name)
+            || real::is_loader_name(name)
             || (self.needs_watched && self.snapshot.objects().iter().any(exported))
     }
 
@@ -232,8 +249,8 @@ impl ObjectBindings<'_> {
         let Some(segment) = self.headers.iter().find(inside) else { return };
         if segment.flags & PF_X != 0 {
             suppress::never();
-            start::count(diagnostic::WORD_IN_TEXT, 1);
-            return start::gap(diagnostic::WORD_IN_TEXT, self.o.name(), &[]);
+            page::count(diagnostic::WORD_IN_TEXT, 1);
+            return names::gap(diagnostic::WORD_IN_TEXT, self.o.name(), &[]);
         }
         let relro = at + 8 > self.o.relro.0 && at < self.o.relro.1;
         if segment.flags & PF_W == 0 || relro {
@@ -242,20 +259,11 @@ impl ObjectBindings<'_> {
             // SAFETY: adds a right to a data page.
             if !unsafe { sys::protect(page, bytes, PROT_READ | PROT_WRITE) } {
                 suppress::never();
-                start::count(diagnostic::WORD_PROTECTED, 1);
-                return start::gap(diagnostic::WORD_PROTECTED, self.o.name(), &[]);
+                page::count(diagnostic::WORD_PROTECTED, 1);
+                return names::gap(diagnostic::WORD_PROTECTED, self.o.name(), &[]);
             }
         }
         // SAFETY: a word of this object, writable now; calls through it read it whole.
         unsafe { (*(at as *const AtomicUsize)).store(value, Ordering::Release) };
     }
-}
-
-/// True when `owner` itself says that `name` is a function at `address`.
-///
-/// # Safety
-/// The owner is mapped.
-pub unsafe fn function_of(owner: &Object, name: &[u8], address: usize) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe { owner.tables.find(name, |s, _| is_function(s, owner.base, address)) }
 }

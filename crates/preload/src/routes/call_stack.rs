@@ -1,10 +1,11 @@
 //! What a runtime reports, where stacks are kept: the registers that its function keeps for its own caller are put
 //! aside in assembler before anything of ours changes them. Tables of other runs lead to `callbacks` directly.
 
-use super::callbacks::{CallbackRecord, discover, enter, exit, forward};
+use super::callback_record::CallbackRecord;
+use super::callbacks::{discover, enter, exit, forward};
 use super::instances::ALL;
 use crate::hook::forced::Registers;
-use crate::thread;
+use crate::start::forked;
 use core::arch::global_asm;
 
 #[unsafe(no_mangle)]
@@ -17,7 +18,7 @@ unsafe extern "C" fn cutap_on_callback_with(
     let (Some(i), false) = (ALL.get(n as usize), data.is_null()) else { return 0 };
     // SAFETY: the runtime's record, on its stack, and the assembler's words.
     let (record, registers) = unsafe { (&*data, &*registers) };
-    thread::fork::check();
+    forked::check();
     match record.phase {
         0 => {
             discover(i, n, record);

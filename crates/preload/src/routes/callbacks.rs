@@ -13,52 +13,24 @@
 //! - A static 11.8 may give the name of another thread's launch in these cases.
 //! - A shared 11.8 may give the name of a closed library's kernel, for a library that was opened at the same place.
 
-use super::discover::{UNWANTED, introduce, name};
+use super::callback_record::{BLOCK_WORDS, CallbackRecord, block_words};
+use super::discover::{UNWANTED, introduce, name, name_of};
 use super::instances::{ALL, Function, ISSUE, Instance};
-use super::own_calls;
-use super::suppress;
-use crate::capture::plan::{self, EndedCall};
-use crate::capture::{self, Call, call_stack, row};
-use crate::hook::{self, forced::Registers};
-use crate::slots::{self, thunks_x86_64::THUNKS};
-use crate::start::{self, switch};
+use super::{function, own_calls, suppress};
+use crate::capture::exit::{self, EndedCall};
+use crate::capture::rows::{self, row};
+use crate::capture::{self, Call, call_stack, plan};
+use crate::hook::forced::Registers;
+use crate::slots::{rules, table};
+use crate::start::{forked, switch};
 use crate::thread::block::{self, OpenCall, ThreadState};
+use crate::thread::counts::{self, THUNKS};
 use crate::thread::reserve::calls;
-use crate::thread::{counts, record};
-use crate::{sys, thread};
+use crate::thread::{blocks, record};
+use crate::{hook, sys};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
-use cutap_calls::{Role, has_role};
 use cutap_wire::record::note;
-
-/// What the runtime passes with each callback: 0x78 bytes in 11.1 to 13.5.
-#[repr(C)]
-pub struct CallbackRecord {
-    size: u32,
-    _pad: u32,
-    context_uid: u64,
-    pub(super) stream_uid: u64,
-    _reserved18: u64,
-    correlation: *mut u64,
-    /// The result, which the runtime reads again; null for functions that return no error code.
-    pub result: *const u32,
-    /// The function's name.
-    pub name: *const u8,
-    /// The parameter block.
-    pub parameters: *const u64,
-    pub(super) context: u64,
-    stream: u64,
-    id: u32,
-    /// 0 enter, 1 exit.
-    pub phase: u32,
-    /// Name of the kernel of a launch.
-    pub kernel: *const u8,
-    _reserved60: u64,
-    /// The instance's own cudaGetExportTable.
-    pub export_table: Option<unsafe extern "C" fn(*mut *const usize, *const [u8; 16]) -> u32>,
-    _reserved70: u64,
-}
-const _: () = assert!(size_of::<CallbackRecord>() == 0x78);
 
 /// Slot 1 of a copy: a runtime function begins or ends. The runtime ignores what is returned.
 #[unsafe(no_mangle)]
@@ -66,9 +38,9 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     let (Some(i), false) = (ALL.get(n as usize), data.is_null()) else { return 0 };
     // SAFETY: the runtime's record, on its stack.
     let record = unsafe { &*data };
-    thread::fork::check();
+    forked::check();
     match record.phase {
-        0 if start::counting() && counted(i, id, record) => {}
+        0 if switch::counting() && counted(i, id, record) => {}
         0 => {
             discover(i, n, record);
             enter(i, n, id, record, None);
@@ -112,20 +84,26 @@ fn counted(i: &Instance, id: u32, r: &CallbackRecord) -> bool {
     }
     counts::add(b, slot);
     own_calls::reported(i, b, &raw const *r as usize, f.launch.load(Relaxed));
-    if f.bound() < suppress::ENOUGH {
-        suppress::counted(i, id as usize, f, b, slot, r);
+    if f.bound() < function::ENOUGH {
+        counted_closer(i, id, f, b, slot, r);
     }
     true
 }
 
+/// Looks whether the calls of a function come through its slot.
+#[cold]
+fn counted_closer(i: &Instance, id: u32, f: &Function, b: &ThreadState, slot: u32, r: &CallbackRecord) {
+    suppress::counted(i, id as usize, f, b, slot, name_of(i, id, r));
+}
+
 /// A call begins: its record, and its stack if that is wanted and the runtime's registers are known.
 pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Option<&Registers>) {
-    let counting = start::counting();
-    let Some(b) = (if counting { block::current().filter(|b| !b.inside) } else { record::ready() }) else {
+    let counting = switch::counting();
+    let Some(b) = (if counting { blocks::current().filter(|b| !b.inside) } else { record::ready() }) else {
         return passed(i, id);
     };
     if switch::rules_changed() {
-        switch::apply_rules();
+        rules::apply_rules();
     }
     let Some(f) = i.functions.get(id as usize) else { return };
     let at = &raw const *r as usize;
@@ -157,7 +135,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     if let Some(top) = b.top()
         && top.reported == 0
         && (top.slot as usize) < THUNKS
-        && slots::object_of(top.slot) == object
+        && table::object_of(top.slot) == object
         && is_twin(f, top.slot, r)
     {
         top.reported = at;
@@ -186,7 +164,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
 #[inline(never)]
 fn enter_by_steps(b: &mut ThreadState, call: OpenCall, caller: usize, f: &Function, r: &CallbackRecord) -> Option<u32> {
     let remembered = f.row.load(Relaxed);
-    with_block(b, r, remembered, |b, words| match capture::of(remembered) {
+    with_block(b, r, remembered, |b, words| match rows::of(remembered) {
         Some(row) if remembered & row::BEFORE != 0 => {
             let of_block = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
             capture::inputs(b, row, &of_block, call.frame, |b, words| record::enter(b, call, caller, words))
@@ -199,7 +177,7 @@ fn enter_by_steps(b: &mut ThreadState, call: OpenCall, caller: usize, f: &Functi
 #[cold]
 fn passed(i: &Instance, id: u32) {
     if i.is_on(id as usize) && i.functions.get(id as usize).is_some_and(|f| f.twin.load(Relaxed) == 0) {
-        start::passed();
+        switch::passed();
     }
 }
 
@@ -209,7 +187,7 @@ fn is_twin(f: &Function, slot: u32, r: &CallbackRecord) -> bool {
         return true;
     }
     // SAFETY: the runtime's string constant.
-    let same = unsafe { sys::text(r.name, 256) } == slots::name_of(slot);
+    let same = unsafe { sys::text(r.name, 256) } == table::name_of(slot);
     if same {
         f.twin.store(slot + 1, Relaxed);
     }
@@ -238,7 +216,7 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let hidden = !succeeded && hook::thread::succeeded(call.number);
     let quickly = match quick_words(b, f, r, at) {
         Some(words) if !hidden => {
-            plan::exit(f.plan.load(Relaxed), b, &EndedCall { number: call.number, at, result, words })
+            exit::exit(f.plan.load(Relaxed), b, &EndedCall { number: call.number, at, result, words })
         }
         _ => false,
     };
@@ -250,7 +228,7 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
 #[inline(never)]
 fn exit_by_steps(b: &mut ThreadState, call: &EndedCall, succeeded: bool, f: &Function, r: &CallbackRecord) {
     let (&EndedCall { number, at, result, .. }, remembered) = (call, f.row.load(Relaxed));
-    match capture::of(remembered) {
+    match rows::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
             let of_block = Call { words: [words, &[]], result, floats: [0; 2], driver: 0 };
             capture::outputs(b, row, &of_block, succeeded, at, |b, words| record::exit(b, at, number, words));
@@ -258,10 +236,6 @@ fn exit_by_steps(b: &mut ThreadState, call: &EndedCall, succeeded: bool, f: &Fun
         _ => record::exit(b, at, number, &[result]),
     }
 }
-
-/// Words of a parameter block at most, and of one that nothing is known of.
-const BLOCK_WORDS: usize = 40;
-const UNKNOWN_WORDS: usize = 6;
 
 /// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is
 /// known.
@@ -274,11 +248,6 @@ fn quick_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: us
     let known = n == 0 || on_stack && words_at.is_multiple_of(8);
     // SAFETY: the thread's own stack; the runtime does not change the block while it reports the call.
     known.then(|| if n == 0 { &[][..] } else { unsafe { core::slice::from_raw_parts(words, n) } })
-}
-
-/// How many words a record of the function has.
-pub fn block_words(remembered: u32) -> usize {
-    capture::of(remembered).map_or(UNKNOWN_WORDS, |row| usize::from(row.ints).min(BLOCK_WORDS))
 }
 
 /// The words of the parameter block, which lies on the runtime's stack: what its page holds is mapped, the
@@ -314,7 +283,7 @@ fn caller(r: &CallbackRecord) -> usize {
     r.export_table.map_or(0, |f| f as usize)
 }
 
-/// A launch's kernel, from the record: no driver call of ours.
+/// A launch's kernel, from the record: without a call of the driver.
 #[inline(always)]
 fn kernel(b: &mut ThreadState, f: &Function, number: u32, r: &CallbackRecord) {
     // 11.x leaves garbage there for other functions.
@@ -323,7 +292,7 @@ fn kernel(b: &mut ThreadState, f: &Function, number: u32, r: &CallbackRecord) {
     }
 }
 
-/// The same, of a launch.
+/// Records the kernel's name of a launch.
 pub fn launched(b: &mut ThreadState, number: u32, r: &CallbackRecord) {
     if !r.kernel.is_null() {
         let id = super::handles::kernel_name(r.kernel);
@@ -331,9 +300,4 @@ pub fn launched(b: &mut ThreadState, number: u32, r: &CallbackRecord) {
             record::learned(b, &raw const *r as usize, number, note::KERNEL, id.into());
         }
     }
-}
-
-/// True for the functions whose record names a kernel.
-pub fn is_launch(name: &[u8]) -> bool {
-    has_role(name, Role::ReportsKernel)
 }

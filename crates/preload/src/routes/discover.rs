@@ -1,13 +1,14 @@
 //! What a runtime instance reports about itself: its version and names at its first call, a function's name and what is
 //! known of it at the first call of that. It asks the instance's own tables and writes names; it never records a call.
 
-use super::callbacks::{CallbackRecord, block_words, is_launch};
+use super::callback_record::{CallbackRecord, block_words, is_launch};
 use super::instances::{self, Function, Instance, ListedName};
-use crate::capture::{self, call_stack, plan};
+use crate::capture::{call_stack, plan, rows};
 use crate::loader::objects::{self, NAME, Object};
-use crate::start::{self, names};
+use crate::slots::table;
+use crate::start::{armed, names, page};
+use crate::sys;
 use crate::thread::{clock, record};
-use crate::{slots, sys};
 use core::sync::atomic::Ordering::*;
 use cutap_calls::Layer;
 use cutap_wire::names::{Name, kind};
@@ -40,7 +41,7 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
     objects::with(|s| {
         let found = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
         // The loader has no name for the program.
-        let found = if found.is_empty() { start::process::file_name() } else { found };
+        let found = if found.is_empty() { page::file_name() } else { found };
         name.iter_mut().zip(found).for_each(|(to, from)| *to = *from);
         len = found.len().min(NAME);
     });
@@ -51,11 +52,11 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
 pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let text = name_of(i, id, r);
     f.usual.store(false, Relaxed);
-    if !with_library(i, |library| start::wanted(Layer::RUNTIME.number(), library, text)) {
+    if !with_library(i, |library| armed::wanted(Layer::RUNTIME.number(), library, text)) {
         i.forget(id as usize);
         return UNWANTED;
     }
-    let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
+    let remembered = rows::find(text, true, i.version.load(Relaxed) / 1000);
     f.row.store(remembered, Relaxed);
     f.stack.store(with_library(i, |library| call_stack::wants(Layer::RUNTIME.number(), library, text)), Relaxed);
     // An unknown function has as many words as `block_words` says.
@@ -65,7 +66,7 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
     f.launch.store(launch, Relaxed);
     let words = plan::words(f.plan.load(Relaxed)).is_some();
     f.usual.store(words && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
-    slots::runtime_slot(n, id, block_words(remembered) as u8, text)
+    table::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 
 /// An instance tells its version and its names at its first call.

@@ -3,24 +3,22 @@
 //! they are part of a keyed check between runtime and driver. Words of tables are replaced in place where the layer
 //! hidden is asked for (`hidden`), and those of 6bd5fb6c under --dump-modules.
 
-use super::hidden::{self, Why};
-use super::instances;
+use super::hidden::{self, NVML, Why, is_on};
+use super::{instances, suppress};
 use crate::capture::copy::{checked, program_words};
 use crate::loader::live;
 use crate::loader::objects::Object;
-use crate::slots::thunks_x86_64::Frame;
-use crate::slots::{self, hooks};
+use crate::slots::frame::Frame;
+use crate::slots::hooks::IMAGES;
+use crate::slots::{make, table};
+use crate::start::{announce, names, page, run, switch};
+use crate::sys;
 use crate::thread::record;
-use crate::{hook, start, sys};
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::{SlotName, Table, Treatment, table};
-use cutap_calls::{Layer, Role, function_with};
-use cutap_hook::contract;
-use cutap_wire::{PAGE, control, diagnostic, record::lookup};
-
-/// The function of NVML that returns its export tables.
-pub const NVML: &[u8] = function_with(Role::NvmlExportTable).as_bytes();
+use cutap_wire::record::lookup;
+use cutap_wire::{PAGE, control, diagnostic};
 
 /// That returned: its tables are of the layer hidden alone.
 fn of_nvml(frame: &Frame) {
@@ -48,7 +46,7 @@ const TOGETHER: usize = 64;
 
 /// After the call.
 pub fn after(frame: &mut Frame) {
-    if slots::name_of(frame.slot) == NVML {
+    if table::name_of(frame.slot) == NVML {
         return of_nvml(frame);
     }
     let [pointer, uuid, ..] = frame.args;
@@ -59,6 +57,7 @@ pub fn after(frame: &mut Frame) {
     // CUPTI switches the driver's flags by its own table; copies of it are linked into other profilers.
     let profiler = live::at(frame.caller, |o| o.profiler) == Some(true);
     if profiler || uuid == cutap_calls::PROFILER_TABLE {
+        suppress::never();
         instances::profiler_came();
     }
     let mut table = 0;
@@ -74,26 +73,21 @@ pub fn after(frame: &mut Frame) {
         if table != 0 && is_on() {
             came(frame, &uuid, table, profiler || uuid == cutap_calls::PROFILER_TABLE);
         }
-        if uuid == cutap_calls::CUDART_TABLE && table != 0 && start::flags() & control::DUMP_MODULES != 0 {
+        if uuid == cutap_calls::CUDART_TABLE && table != 0 && run::flags() & control::DUMP_MODULES != 0 {
             watch_images(table);
         }
     }
-    if start::lookups() {
+    if switch::lookups() {
         let mut text = [0u8; 36];
         write_uuid(&uuid, &mut text);
-        record::lookup(lookup::GET_EXPORT_TABLE, frame.caller, 0, 0, table, code & 0xffff_ffff, &text);
+        record::lookup(lookup::GET_EXPORT_TABLE, frame.caller, 0, 0, &table::answer(table), code & 0xffff_ffff, &text);
     }
-}
-
-/// Whether anything of the layer may be recorded or is wanted by a hook.
-pub fn is_on() -> bool {
-    start::armed::holds_layer(Layer::HIDDEN.number()) || hook::library::any(contract::HIDDEN)
 }
 
 /// The function of `frame`'s slot has returned this table. `profiler`: to one.
 fn came(frame: &Frame, uuid: &[u8; 16], at: usize, profiler: bool) {
     // The names of those that request tables are known before their calls are.
-    live::at(frame.caller, start::announce_if_made);
+    live::at(frame.caller, announce::announce_if_made);
     let known = table(uuid);
     let why = match known.map(|t| t.treatment) {
         Some(Treatment::Runtime) => return,
@@ -101,7 +95,7 @@ fn came(frame: &Frame, uuid: &[u8; 16], at: usize, profiler: bool) {
         // Its words are slots already, so a profiler's calls pass through them.
         _ if profiler && hidden::is_known_at(at) => return,
         _ if profiler => Err(Why::Profiler),
-        _ => live::at(slots::function_of(frame.slot), |owner| {
+        _ => live::at(table::function_of(frame.slot), |owner| {
             // SAFETY: in the loader's callback: the owner is mapped.
             unsafe { wrap(owner, uuid, at, known, hidden::is_known_at(at)) }
         })
@@ -110,9 +104,9 @@ fn came(frame: &Frame, uuid: &[u8; 16], at: usize, profiler: bool) {
     match why {
         Ok(()) => hidden::remember(at),
         Err(why) if hidden::first(uuid, why) => {
-            start::count(diagnostic::HIDDEN_TABLE_LEFT, 1);
+            page::count(diagnostic::HIDDEN_TABLE_LEFT, 1);
             let name = SlotName::new(uuid, 0);
-            start::gap(diagnostic::HIDDEN_TABLE_LEFT, name.bytes().get(..8).unwrap_or(&[]), why.text());
+            names::gap(diagnostic::HIDDEN_TABLE_LEFT, name.bytes().get(..8).unwrap_or(&[]), why.text());
         }
         Err(_) => {}
     }
@@ -127,11 +121,11 @@ unsafe fn wrap(owner: &Object, uuid: &[u8; 16], at: usize, known: Option<&Table>
     // SAFETY: a local word.
     let read = unsafe { checked(at, (&raw mut first).cast(), 8) } == 8;
     // A slot is a function too: the first word of a table without a size.
-    let first = read.then(|| slots::real_of(first).unwrap_or(first));
+    let first = read.then(|| table::real_of(first).unwrap_or(first));
     let words = hidden::words(at, owner.span, owner.text, known, first)?;
     let mut whole = Ok(());
     each(at, &words, |_, word| {
-        if word != 0 && !slots::is_thunk(word) && !owner.has_code(word) {
+        if word != 0 && !table::is_thunk(word) && !owner.has_code(word) {
             whole = Err(Why::Foreign);
         }
     })
@@ -142,10 +136,10 @@ unsafe fn wrap(owner: &Object, uuid: &[u8; 16], at: usize, known: Option<&Table>
     }
     let mut writable = false;
     each(at, &words, |n, word| {
-        if word == 0 || slots::is_thunk(word) || whole.is_err() {
+        if word == 0 || table::is_thunk(word) || whole.is_err() {
             return;
         }
-        let Some(thunk) = slots::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else {
+        let Some(thunk) = make::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else {
             return;
         };
         if !writable {
@@ -185,24 +179,12 @@ fn each(at: usize, words: &Range<usize>, mut f: impl FnMut(usize, usize)) -> Opt
 fn ours(table: usize, caller: usize) -> usize {
     let given = live::at(caller, |o| {
         if o.profiler {
-            start::gap_named(diagnostic::PROFILER_TABLE, o.name());
+            names::gap_named(diagnostic::PROFILER_TABLE, o.name());
             return None;
         }
         instances::table_for(o, table)
     });
     given.flatten().unwrap_or(table)
-}
-
-/// Slots that take an image, and the hook that finds it among the arguments.
-const IMAGES: [(usize, u32); 3] = [(1, hooks::IMAGE), (6, hooks::IMAGE), (8, hooks::IMAGE_FIRST)];
-
-/// That hook of a slot that is recorded too.
-pub fn keeps_image(name: &[u8]) -> u32 {
-    if start::flags() & control::DUMP_MODULES == 0 {
-        return 0;
-    }
-    let is = |n: usize| SlotName::new(&cutap_calls::CUDART_TABLE, n as u32).bytes() == name;
-    IMAGES.into_iter().find(|(n, _)| is(*n)).map_or(0, |(_, hook)| hook)
 }
 
 /// Runtimes before 12 load their fat binaries through slots of 6bd5fb6c. The table's address is part of
@@ -215,14 +197,14 @@ fn watch_images(table: usize) {
         let word = unsafe { &*(table as *const AtomicUsize).add(n) };
         let real = word.load(Acquire);
         let page = &raw const *word as usize & !(PAGE - 1);
-        if real == 0 || slots::is_thunk(real) {
+        if real == 0 || table::is_thunk(real) {
             continue;
         }
         // SAFETY: adds a right to a page of the driver's data.
         if !unsafe { sys::protect(page, PAGE, sys::PROT_READ | sys::PROT_WRITE) } {
-            return start::count(diagnostic::WORD_PROTECTED, 1);
+            return page::count(diagnostic::WORD_PROTECTED, 1);
         }
-        if let Some(thunk) = slots::for_hooks(real, hook) {
+        if let Some(thunk) = make::for_hooks(real, hook) {
             let _ = word.compare_exchange(real, thunk, AcqRel, Relaxed);
         }
     }

@@ -1,9 +1,10 @@
 //! What is known of one function of one runtime instance. Reports look at it at each call, so it must stay one line of
 //! the cache.
 
-use super::suppress;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
+/// Calls through a slot, one behind the other, after which a function is believed to have no others.
+pub const ENOUGH: u32 = 16;
 /// One function of one instance, in one line of the cache.
 #[repr(align(64))]
 pub struct Function {
@@ -15,7 +16,7 @@ pub struct Function {
     pub twin: AtomicU32,
     /// Calls that came through that slot: see `quiet`.
     bound: AtomicU32,
-    /// What is known of it: see `capture::row`.
+    /// What is known of it: see `capture::rows`.
     pub row: AtomicU32,
     /// Its callers' stacks are kept.
     pub stack: AtomicBool,
@@ -76,7 +77,7 @@ impl Function {
     /// Sets what follows from these two. Whoever changes one of them meanwhile does the same; the last one has them
     /// both.
     fn agree(&self) {
-        let counted = || if self.bound.load(SeqCst) < suppress::ENOUGH { 0 } else { self.slot.load(SeqCst) };
+        let counted = || if self.bound.load(SeqCst) < ENOUGH { 0 } else { self.slot.load(SeqCst) };
         loop {
             let slot = counted();
             self.counted.store(slot, SeqCst);

@@ -3,7 +3,7 @@
 
 use super::ptx;
 use crate::capture::copy::{is_text, program_words, text_length};
-use crate::start::{self, names};
+use crate::start::{dump, names, run};
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_calls::{Role, function_with};
@@ -100,14 +100,14 @@ pub fn linked(&[_, image, text, bytes, ..]: &[u64; 6]) {
 /// A function loads an image, which is the second argument.
 pub fn image(&[_, image, ..]: &[u64; 6]) {
     ptx::image(image as usize);
-    if start::flags() & cutap_wire::control::DUMP_MODULES != 0 {
-        crate::start::dump::module(image as usize);
+    if run::flags() & cutap_wire::control::DUMP_MODULES != 0 {
+        dump::module(image as usize);
     }
 }
 
 /// A function loads an image, which is the first argument.
 pub fn image_first(&[image, ..]: &[u64; 6]) {
-    crate::start::dump::module(image as usize);
+    dump::module(image as usize);
 }
 
 /// Places for names by where the runtime had them, and names. `reports_x86_64` knows all that is public here.

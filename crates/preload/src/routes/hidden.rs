@@ -2,9 +2,13 @@
 //! failed them. Reads and changes no memory of the program: `export_table` does. If a program requests a table that a
 //! profiler shares, the calls of the profiler are recorded too.
 
+use crate::hook::library;
+use crate::start::armed;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::hidden::Table;
+use cutap_calls::{Layer, Role, function_with};
+use cutap_hook::contract;
 
 /// Bytes of a table at most: ten times the longest known.
 const MOST: usize = 64 * 1024;
@@ -112,6 +116,14 @@ fn put(list: &[AtomicU64], value: u64) -> bool {
         }
     }
     true
+}
+
+/// The function of NVML that returns its export tables.
+pub const NVML: &[u8] = function_with(Role::NvmlExportTable).as_bytes();
+
+/// Whether anything of the layer may be recorded or is wanted by a hook.
+pub fn is_on() -> bool {
+    armed::holds_layer(Layer::HIDDEN.number()) || library::any(contract::HIDDEN)
 }
 
 #[cfg(test)]

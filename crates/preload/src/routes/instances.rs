@@ -4,7 +4,7 @@
 
 pub use super::function::Function;
 use crate::loader::objects::Object;
-use crate::start::{self, switch};
+use crate::start::{announce, armed, own, page, run, switch};
 use crate::sys::{self, Opened, Table};
 use core::arch::global_asm;
 use core::ffi::c_void;
@@ -127,7 +127,7 @@ impl Instance {
     }
     /// Puts the flags where somebody outside can switch them.
     fn share(&self, n: usize) -> Option<()> {
-        self.shared.store(start::own::flags(n)?, Relaxed);
+        self.shared.store(own::flags(n)?, Relaxed);
         Some(())
     }
     /// The flags of a forked child are its own, at the place that the runtime knows.
@@ -136,7 +136,7 @@ impl Instance {
         if shared.is_null() {
             return None;
         }
-        let own = start::own::flags(n)?;
+        let own = own::flags(n)?;
         // SAFETY: both are mappings of so many bytes; the parent's stays where the parent has it.
         unsafe {
             core::ptr::copy_nonoverlapping(shared, own, INSTANCE_BYTES);
@@ -251,7 +251,6 @@ pub fn profiler_came() {
     if PROFILER.swap(true, AcqRel) {
         return;
     }
-    super::suppress::never();
     for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
         (0..CALLBACKS).for_each(|id| i.arm(id, ALWAYS));
     }
@@ -285,7 +284,7 @@ pub fn forked() {
 
 /// The table for the runtime that lives in `object`; `None`: the driver's own.
 pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
-    if !start::armed::holds_layer(Layer::RUNTIME.number()) && !hooked() && !asked_whether_it_starts() {
+    if !armed::holds_layer(Layer::RUNTIME.number()) && !hooked() && !asked_whether_it_starts() {
         return None;
     }
     for (n, i) in ALL.iter().enumerate() {
@@ -307,7 +306,7 @@ pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
             return ready.then_some((&raw const i.table) as usize);
         }
     }
-    start::count(diagnostic::NO_INSTANCE_LEFT, 1);
+    page::count(diagnostic::NO_INSTANCE_LEFT, 1);
     None
 }
 
@@ -351,7 +350,7 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         for (k, to) in i.table.iter().enumerate().take(words).skip(1) {
             to.store((driver as *const usize).add(k).read(), Relaxed);
         }
-        let entries_at = match start::stack_bytes() {
+        let entries_at = match run::stack_bytes() {
             _ if hooked() => &raw const cutap_hooked_callbacks,
             0 => &raw const cutap_callbacks,
             _ => &raw const cutap_stacked_callbacks,
@@ -364,7 +363,7 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         i.linked.store(object.layer != Layer::RUNTIME.number(), Relaxed);
         i.text.0.store(object.text.0, Relaxed);
         i.text.1.store(object.text.1, Relaxed);
-        start::announce(object);
+        announce::announce(object);
         let _ = i.share(n);
         // A hook looks at each function when it is called.
         let always = PROFILER.load(Relaxed) || hooked() || asked_whether_it_starts();

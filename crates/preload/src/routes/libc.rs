@@ -4,8 +4,8 @@
 
 use crate::loader::live;
 use crate::loader::objects::Object;
-use crate::slots;
-use crate::start;
+use crate::slots::make;
+use crate::start::{announce, armed};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cutap_calls::{Layer, is_part, kernel};
 
@@ -16,7 +16,7 @@ static LOADS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 /// Whether the layer was asked for, or `submit`, which follows the same calls.
 pub fn is_on() -> bool {
-    start::armed::holds_layer(Layer::KERNEL.number()) || crate::slots::hooks::is_extended()
+    armed::holds_layer(Layer::KERNEL.number()) || crate::slots::extension::is_extended()
 }
 
 /// Whether an object's calls of these functions are wanted.
@@ -30,7 +30,7 @@ pub fn is_name(name: &[u8]) -> bool {
 }
 
 /// Whether a load is one of these.
-pub fn is_load(id: u32) -> bool {
+fn is_load(id: u32) -> bool {
     id != 0 && LOADS.iter().any(|l| l.load(Relaxed) == id)
 }
 
@@ -41,16 +41,16 @@ pub fn is_load(id: u32) -> bool {
 pub unsafe fn slot(address: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
     let watched = owner.layer != 0 || owner.ours;
     // SAFETY: the caller's promise.
-    if watched || !is_name(name) || !unsafe { crate::loader::words::function_of(owner, name, address) } {
+    if watched || !is_name(name) || !unsafe { owner.has_function(name, address) } {
         return None;
     }
     let own = owner.as_load(Layer::KERNEL.number(), live::load_id_as(owner, LOAD));
     if !is_load(own.id) {
         let free = |l: &&AtomicU32| l.compare_exchange(0, own.id, Relaxed, Relaxed).is_ok();
         LOADS.iter().find(free)?;
-        start::tell_driver();
+        announce::tell_driver();
     }
-    slots::for_function(address, &own, name, how)
+    make::for_function(address, &own, name, how)
 }
 
 /// The same of an address that was looked up.

@@ -3,6 +3,7 @@
 //! a watched library passes unchanged, and so do return codes, status words and NULL.
 
 pub mod call_stack;
+pub mod callback_record;
 pub mod callbacks;
 pub mod discover;
 pub mod dlsym;
@@ -18,4 +19,5 @@ pub mod own_calls;
 pub mod proc_address;
 mod ptx;
 mod reports_x86_64;
+pub mod stubs;
 pub mod suppress;

@@ -3,15 +3,15 @@
 //! in one (cuKernelGetName). They are counted and not shown. What the runtime calls for the program's sake must not be
 //! taken for them: it asks for a kernel's function in the launch, too.
 
-use super::callbacks::{CallbackRecord, is_launch};
+use super::callback_record::{CallbackRecord, is_launch};
 use super::handles::KERNEL_FUNCTION;
 use super::instances::{self, Instance};
 use crate::capture::copy::Pages;
-use crate::slots;
-use crate::slots::thunks_x86_64::{Frame, THUNKS};
-use crate::start;
+use crate::slots::frame::Frame;
+use crate::slots::{rules, table};
+use crate::start::page;
 use crate::thread::block::{ONE_STACK, ThreadState};
-use crate::thread::counts;
+use crate::thread::counts::{self, THUNKS};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::SlotName;
@@ -64,7 +64,7 @@ fn is_hidden(name: &[u8]) -> bool {
 /// the size, and then the context, is sure to be in a record before its call is reported.
 pub fn fills_record(b: &mut ThreadState, frame: &Frame) -> bool {
     let [first, ..] = frame.args;
-    let Some((argument, place)) = fills(slots::name_of(frame.slot)) else { return false };
+    let Some((argument, place)) = fills(table::name_of(frame.slot)) else { return false };
     let Some(to) = frame.args.get(argument) else { return false };
     if instances::around(frame.caller).is_none() {
         return false;
@@ -102,12 +102,12 @@ fn remember(i: &Instance, caller: usize, slot: u32) {
 
 /// By which such a call is counted.
 pub fn reason(slot: u32) -> usize {
-    if is_hidden(slots::name_of(slot)) { diagnostic::HIDDEN_FOOTPRINT } else { diagnostic::FOOTPRINT }
+    if is_hidden(table::name_of(slot)) { diagnostic::HIDDEN_FOOTPRINT } else { diagnostic::FOOTPRINT }
 }
 
 /// True for the first of the two questions.
 fn is_function(slot: u32) -> bool {
-    slots::name_of(slot) == KERNEL_FUNCTION
+    table::name_of(slot) == KERNEL_FUNCTION
 }
 
 /// The runtime that makes a call from `caller`, if it reports launches.
@@ -118,7 +118,7 @@ fn asking(caller: usize) -> Option<&'static Instance> {
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this
 /// one stands.
 pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
-    let name = slots::name_of(slot);
+    let name = table::name_of(slot);
     if fills(name).is_some() {
         return false;
     }
@@ -135,8 +135,8 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
             true
         }
         // A shared runtime's function that a binding led to, and that it has not reported yet.
-        Some(t) if (t.slot as usize) < THUNKS && slots::object_of(t.slot) == i.object.load(Relaxed) => {
-            let name = slots::name_of(t.slot);
+        Some(t) if (t.slot as usize) < THUNKS && table::object_of(t.slot) == i.object.load(Relaxed) => {
+            let name = table::name_of(t.slot);
             let name = name.strip_prefix(b"__").unwrap_or(name);
             // In a library with a runtime linked in, the functions of that object are the library's own.
             !name.starts_with(b"cuda") || is_launch(name)
@@ -149,8 +149,8 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
 /// runtime has reported is known; outside of that, what the runtime does next tells whose the call was.
 pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
     if is_one_counted(b, caller, at, slot) {
-        start::count(reason(slot), 1);
-    } else if slots::table::slot(slot).is_some_and(|s| s.is_wanted()) {
+        page::count(reason(slot), 1);
+    } else if table::slot(slot).is_some_and(rules::is_wanted) {
         counts::add(b, slot);
     }
 }
@@ -160,7 +160,7 @@ fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> b
         return false;
     }
     let Some(i) = asking(caller) else { return false };
-    let name = slots::name_of(slot);
+    let name = table::name_of(slot);
     if is_hidden(name) {
         return finds_values(name);
     }
@@ -199,7 +199,7 @@ pub fn reported(i: &Instance, b: &mut ThreadState, at: usize, launch: bool) {
 fn was_one(i: &Instance, b: &mut ThreadState) {
     let (before, slot) = b.asked;
     counts::take_back(b, slot);
-    start::count(diagnostic::FOOTPRINT, 1);
+    page::count(diagnostic::FOOTPRINT, 1);
     // Beyond the places that are remembered it goes like this each time.
     if let Some(free) = i.asks.iter().find(|a| a.load(Relaxed) == 0) {
         free.store(before, Relaxed);

@@ -5,12 +5,14 @@ use crate::capture::copy::{PAGE, checked, checked_both, program_words};
 use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::loader::objects::Object;
-use crate::slots::{self, thunks_x86_64::Frame};
-use crate::start;
+use crate::slots::frame::Frame;
+use crate::slots::{make, table};
+use crate::start::{page, switch};
 use crate::thread::record;
 use cutap_calls::{Layer, Role, function_with};
+use cutap_wire::diagnostic;
 use cutap_wire::names::route;
-use cutap_wire::{diagnostic, record::lookup};
+use cutap_wire::record::lookup;
 
 /// The form with a fifth parameter, the status.
 const WITH_STATUS: &[u8] = function_with(Role::ProcAddressStatus).as_bytes();
@@ -23,12 +25,12 @@ const SHORT: usize = 120;
 pub fn after(frame: &mut Frame) {
     let [symbol, pointer, version, flags, status, _] = frame.args;
     let [code, _] = frame.result;
-    let v2 = slots::name_of(frame.slot) == WITH_STATUS;
+    let v2 = table::name_of(frame.slot) == WITH_STATUS;
     // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
     let succeeded = code as u32 == 0;
     let mut text = [0u8; NAME];
     let (mut found, mut given) = (0, 0);
-    let name = if succeeded || start::lookups() {
+    let name = if succeeded || switch::lookups() {
         let (address, name) = written(pointer as usize, symbol as usize, &mut text);
         found = address.filter(|_| succeeded && !name.is_empty()).unwrap_or(0);
         name
@@ -42,7 +44,7 @@ pub fn after(frame: &mut Frame) {
             unsafe { (pointer as *mut usize).write(given) };
         }
     }
-    if start::lookups() {
+    if switch::lookups() {
         let which = if v2 { lookup::GET_PROC_ADDRESS_V2 } else { lookup::GET_PROC_ADDRESS };
         let status = if v2 && status != 0 && succeeded {
             let mut word = 0u32;
@@ -58,7 +60,7 @@ pub fn after(frame: &mut Frame) {
             frame.caller,
             version as u32 as usize,
             flags,
-            given,
+            &table::answer(given),
             code & 0xffff_ffff | status << 32,
             name,
         );
@@ -86,7 +88,7 @@ fn written(pointer: usize, symbol: usize, text: &mut [u8; NAME]) -> (Option<usiz
 }
 
 fn exchange(found: usize, name: &[u8], caller: usize) -> usize {
-    if found == 0 || slots::is_thunk(found) {
+    if found == 0 || table::is_thunk(found) {
         return found;
     }
     let slot = live::at_with_layer_of(found, caller, |owner, layer| {
@@ -102,7 +104,7 @@ fn exchange(found: usize, name: &[u8], caller: usize) -> usize {
 /// # Safety
 /// The owner is mapped.
 unsafe fn slot_of(owner: &Object, name: &[u8], found: usize) -> usize {
-    let slot = |exact: &[u8]| slots::for_function(found, owner, exact, route::GET_PROC_ADDRESS).unwrap_or(found);
+    let slot = |exact: &[u8]| make::for_function(found, owner, exact, route::GET_PROC_ADDRESS).unwrap_or(found);
     let mut best: &[u8] = &[];
     // The exported name of that very address, for the base name stands for several versions. Of
     // aliases the one that begins with what was asked for.
@@ -124,7 +126,7 @@ unsafe fn slot_of(owner: &Object, name: &[u8], found: usize) -> usize {
         }
     }
     if best.is_empty() {
-        start::count(diagnostic::UNEXPORTED, 1);
+        page::count(diagnostic::UNEXPORTED, 1);
         best = name;
     }
     slot(best)

@@ -6,7 +6,8 @@
 //! names in it, and the C++ name has the types. Only the types of `extern "C"` kernels are missed.
 
 use crate::capture::copy::{program_words as words, window as read};
-use crate::start::{count, names};
+use crate::start::names;
+use crate::start::page::count;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use cutap_calls::capture::{extend, hash};
 use cutap_wire::diagnostic;

@@ -3,15 +3,14 @@
 //! than the runtime's own report. All else goes to `callbacks`, with nothing changed. It must agree with
 //! `callbacks::{counted, enter, exit}`, `counts::add` and `thread::record`.
 
-use super::callbacks::{self, CallbackRecord};
-use super::handles;
+use super::callback_record::CallbackRecord;
 use super::instances::{Function, Instance};
 use super::kernel_name_x86_64::kernel_name_macro;
+use super::{callbacks, handles};
 use crate::capture::plan::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
 use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
-use crate::slots::thunks_x86_64::THUNKS;
 use crate::thread::block::{self, DEPTH, ONE_STACK, OpenCall, ThreadState};
-use crate::thread::counts::{REPORTED, ROOM_FOR_REPORTED};
+use crate::thread::counts::{REPORTED, ROOM_FOR_REPORTED, THUNKS};
 use crate::thread::{fork, record, stack};
 use core::arch::global_asm;
 use core::mem::offset_of;

@@ -12,16 +12,13 @@
 //! that no route handed out. Then the calls up to the first one that makes a driver call are missed. Under `-C` all
 //! are missed.
 
-use super::callbacks::CallbackRecord;
-use super::discover::name_of;
+use super::function::ENOUGH;
 use super::instances::{ALL, Function, Instance};
-use crate::slots;
+use crate::slots::table;
 use crate::thread::block::ThreadState;
 use crate::thread::counts;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 
-/// Calls through a slot, one behind the other, after which a function is believed to have no others.
-pub const ENOUGH: u32 = 16;
 /// As a number of such calls: one came another way.
 const OTHERS: u32 = u32::MAX;
 
@@ -89,8 +86,8 @@ pub fn another_way(f: &Function) {
 /// A report while calls are only counted: have all that this thread had come through the slot, where they are counted
 /// too?
 #[cold]
-pub fn counted(i: &Instance, id: usize, f: &Function, b: &ThreadState, slot: u32, r: &CallbackRecord) {
-    let given = slots::find(i.object.load(Relaxed), name_of(i, id as u32, r)).map_or(0, |twin| counts::value(b, twin));
+pub fn counted(i: &Instance, id: usize, f: &Function, b: &ThreadState, slot: u32, name: &[u8]) {
+    let given = table::find(i.object.load(Relaxed), name).map_or(0, |twin| counts::value(b, twin));
     match counts::value(b, slot) {
         reported if given < reported => another_way(f),
         reported => another(i, id, f, reported.min(ENOUGH.into()) as u32),

@@ -1,11 +1,14 @@
-//! The common path of every call through a frame: what the assembler calls before and after.
+//! The common path of every call through a frame: what the assembler calls before and after, and the hooks of the slot,
+//! which run there.
 
-use super::thunks_x86_64::{Frame, STACK_WORDS};
-use super::{hooks, table};
-use crate::thread::{self, record};
-use crate::{start, sys};
+use super::extension::{Hook, extension};
+use super::frame::{Frame, stack_words};
+use super::{hooks, recording, rules, table};
+use crate::capture::{call_stack, ioctl};
+use crate::routes::{export_table, handles, instances, proc_address};
+use crate::start::{forked, switch};
+use crate::thread::{blocks, counts, fork};
 use core::sync::atomic::Ordering::Relaxed;
-use cutap_wire::diagnostic;
 
 /// Before the call. 0: it was answered.
 #[unsafe(no_mangle)]
@@ -17,15 +20,15 @@ unsafe extern "C" fn cutap_before(frame: *mut Frame) -> u32 {
     let Some(slot) = table::slot(frame.slot) else { return 1 };
     frame.target = slot.real.load(Relaxed);
     frame.stack_words = stack_words(frame.stack as usize);
-    thread::fork::check();
+    forked::check();
     let set = slot.hooks();
     if set == hooks::RECORD {
         // The commonest: no chain.
         frame.hooks = set;
-        record::enter_slot(frame, slot);
+        recording::enter_slot(frame, slot);
         return 1;
     }
-    hooks::before(set, frame).into()
+    before(set, frame).into()
 }
 
 /// After the call.
@@ -33,24 +36,11 @@ unsafe extern "C" fn cutap_before(frame: *mut Frame) -> u32 {
 unsafe extern "C" fn cutap_after(frame: *mut Frame) {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
-    thread::fork::check();
+    forked::check();
     if frame.hooks == hooks::RECORD {
-        return record::after(frame);
+        return recording::after(frame);
     }
-    hooks::after(frame);
-}
-
-/// How many of the caller's stack words can be read. Nothing says how many arguments there are, and a stack may end
-/// just above them (a fibre's): what lies in the page in which they begin is mapped, the page behind it is asked of the
-/// kernel. What is known of the thread's stack does not help: a fibre's may have lain below it, and be gone.
-#[inline(always)]
-pub fn stack_words(at: usize) -> usize {
-    let in_page = (4096 - (at & 4095)) / 8;
-    if in_page >= STACK_WORDS || sys::readable(at + in_page * 8) {
-        return STACK_WORDS;
-    }
-    start::count(diagnostic::STACK_SHORT, 1);
-    in_page
+    after(frame);
 }
 
 /// A C++ function that was asked for: recorded on the way in, then jumped to, for its arguments by value
@@ -59,8 +49,118 @@ pub fn stack_words(at: usize) -> usize {
 unsafe extern "C" fn cutap_noted(frame: *mut Frame) -> usize {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
-    thread::fork::check();
+    forked::check();
     let Some(slot) = table::slot(frame.slot) else { return 0 };
-    record::note(frame);
+    recording::note(frame);
     slot.real.load(Relaxed)
+}
+
+/// A call that the gate could not count by itself: the thread's first one, or one of a new slot. Gives the function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
+    // SAFETY: the assembler's frame.
+    let frame = unsafe { &mut *frame };
+    forked::check();
+    let Some(slot) = table::slot(frame.slot) else { return 0 };
+    // A forked child that is not followed has just been noticed; or it has been switched meanwhile.
+    if fork::is_away() || !switch::counting() {
+        return slot.real.load(Relaxed);
+    }
+    if let Some(b) = blocks::current() {
+        if !b.inside && rules::is_wanted(slot) {
+            counts::add(b, frame.slot);
+        }
+        counts::show_gate(b);
+    }
+    slot.real.load(Relaxed)
+}
+
+/// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
+static HOOKS: [Hook; 14] = [
+    Hook { before: recording::before, after: recording::after },
+    Hook { before: extended, after: extended_after },
+    Hook { before: pass, after: proc_address::after },
+    Hook { before: pass, after: export_table::after },
+    Hook { before: pass, after: nothing },
+    Hook { before: pass, after: ended_here },
+    Hook { before: unload, after: nothing },
+    Hook { before: made_here, after: nothing },
+    Hook { before: made_here, after: nothing },
+    Hook { before: pass, after: range_on },
+    Hook { before: pass, after: range_off },
+    Hook { before: call_stack::before, after: nothing },
+    Hook { before: ioctl::before, after: ioctl::after },
+    Hook { before: made_here, after: nothing },
+];
+
+fn extended(frame: &mut Frame) -> bool {
+    extension(|of| (of.hook.before)(frame)) != Some(false)
+}
+fn extended_after(frame: &mut Frame) {
+    extension(|of| (of.hook.after)(frame));
+}
+
+fn pass(_: &mut Frame) -> bool {
+    true
+}
+fn nothing(_: &mut Frame) {}
+fn unload(_: &mut Frame) -> bool {
+    handles::unload();
+    true
+}
+/// The frame of a hooked function does it, with what hooks made of the arguments.
+fn is_hooked(frame: &Frame) -> bool {
+    table::is_thunk(frame.target)
+}
+fn made_here(frame: &mut Frame) -> bool {
+    if !is_hooked(frame) {
+        hooks::made(frame.hooks, &frame.args);
+    }
+    true
+}
+fn ended_here(frame: &mut Frame) {
+    let [code, _] = frame.result;
+    if !is_hooked(frame) {
+        hooks::ended(frame.hooks, table::name_of(frame.slot), &frame.args, code);
+    }
+}
+fn range_on(_: &mut Frame) {
+    if switch::range(true) {
+        instances::follow();
+    }
+}
+fn range_off(_: &mut Frame) {
+    if switch::range(false) {
+        instances::follow();
+    }
+}
+
+/// Runs the hooks of `set` before the call; false when one of them answered.
+#[inline(always)]
+fn before(set: u32, frame: &mut Frame) -> bool {
+    let mut rest = set;
+    while rest != 0 {
+        let bit = rest.trailing_zeros();
+        rest &= rest - 1;
+        if let Some(hook) = HOOKS.get(bit as usize) {
+            frame.hooks |= 1 << bit;
+            if !(hook.before)(frame) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Runs after those that ran before, last first.
+#[inline(always)]
+fn after(frame: &mut Frame) {
+    let mut rest = frame.hooks;
+    while rest != 0 {
+        let bit = 31 - rest.leading_zeros();
+        rest &= !(1 << bit);
+        if let Some(hook) = HOOKS.get(bit as usize) {
+            (hook.after)(frame);
+        }
+    }
 }

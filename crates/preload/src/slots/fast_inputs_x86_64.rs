@@ -7,12 +7,12 @@
 //! on the stack, where the registry says that there are none, none, and of a launch, which is a driver's exported
 //! function, as many as it says.
 
-use super::fast::{self, QuickFrame};
 use super::frame_x86_64::{end_of_frame_macros, frame_macros};
-use super::table::{self, PLAN, Slot};
-use super::unwound;
+use super::quick_frame::{self, QuickFrame};
+use super::slot::{PLAN, Slot};
+use super::{table, unwound};
 use crate::capture::plan::{EXITS, LAUNCH, UNWANTED};
-use crate::capture::{self, ArgumentWords, Call, launch};
+use crate::capture::{self, ArgumentWords, Call, launch, rows};
 use crate::routes::suppress;
 use crate::start::switch;
 use crate::thread::block::{OpenCall, ThreadState};
@@ -35,7 +35,7 @@ unsafe extern "C" {
 
 /// The frame, if the function is one for it.
 pub fn entry(row: &Row) -> Option<usize> {
-    let steps = capture::steps_of(row);
+    let steps = rows::steps_of(row);
     let plain = row.vectors == 0 && row.ints <= 6 && usize::from(row.stack) <= STACK_WORDS;
     let floats = steps.iter().any(|s| s.kind == kind::FLOATS);
     (plain && !floats).then_some(cutap_inputs as *const () as usize)
@@ -122,8 +122,8 @@ global_asm!(
     here = const fork::RECORDED as u32,
     outgoing = const OUTGOING,
     quick = const PLAN,
-    bytes = const fast::BYTES,
-    thread = const fast::THREAD,
+    bytes = const quick_frame::BYTES,
+    thread = const quick_frame::THREAD,
     exits = const EXITS,
 );
 
@@ -142,7 +142,7 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     let (at, caller) = (frame.at(), frame.caller());
     b.leave_below(at);
     let quick = slot.plan.load(Relaxed);
-    let Some(row) = capture::of(table::row_of(n)).filter(|_| quick & UNWANTED == 0 && !switch::rules_changed()) else {
+    let Some(row) = rows::of(table::row_of(n)).filter(|_| quick & UNWANTED == 0 && !switch::rules_changed()) else {
         return COMMON;
     };
     if b.depth == 0 && suppress::holds(caller) {

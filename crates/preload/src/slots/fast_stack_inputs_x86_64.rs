@@ -6,15 +6,15 @@
 //! changed, and it believes the same. Each place of the program's is read once: stack words when they are passed on,
 //! memory behind the reservation.
 
-use super::fast;
 use super::fast_inputs_x86_64::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
+use super::quick_frame;
 use super::ring_x86_64::{end_of_ring_macros, ring_macros};
-use super::table::{FIRST, PLAN};
-use super::thunks_x86_64::THUNKS;
-use crate::capture;
+use super::slot::{FIRST, PLAN};
 use crate::capture::plan::{EXITS, UNWANTED};
+use crate::capture::rows;
 use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
+use crate::thread::counts::THUNKS;
 use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::stack;
 use core::arch::global_asm;
@@ -48,7 +48,7 @@ const OUTGOING: usize = STACK_WORDS * 8;
 const _: () = assert!(FRAGMENT_WORDS == 2 && STACK_WORDS == 16 && OUTGOING == 128 && size_of::<OpenCall>() == 24);
 /// Places are words above the outgoing ones, of which the first is 0; the fields of the frame are above those, r9
 /// lowest.
-const LOWEST: usize = fast::BYTES + OUTGOING;
+const LOWEST: usize = quick_frame::BYTES + OUTGOING;
 const RDI: u64 = (LOWEST / 8 - 1) as u64;
 
 unsafe extern "C" {
@@ -78,7 +78,7 @@ pub fn entry(n: u32, row: &Row) -> Option<usize> {
 
 /// What there is to do for a function.
 fn plan(row: &Row) -> Option<u64> {
-    let steps = capture::steps_of(row);
+    let steps = rows::steps_of(row);
     let words = usize::from(row.stack) <= STACK_WORDS && row.ints <= 6 && row.vectors == 0;
     if !words || steps.iter().any(|s| s.kind == kind::FLOATS) {
         return None;
@@ -309,17 +309,18 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    bytes = const fast::BYTES,
-    block = const fast::BLOCK,
-    thread = const fast::THREAD,
-    word = const fast::WORD,
-    number = const fast::NUMBER,
+    bytes = const quick_frame::BYTES,
+    block = const quick_frame::BLOCK,
+    thread = const quick_frame::THREAD,
+    word = const quick_frame::WORD,
+    number = const quick_frame::NUMBER,
 );
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{find, of};
+    use crate::capture::rows::find;
+    use crate::capture::rows::of;
 
     #[test]
     fn what_is_small() {

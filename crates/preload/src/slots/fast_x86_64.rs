@@ -8,11 +8,11 @@
 //! unknown function nothing is believed: its form of the frame passes as many stack words on as the common
 //! one. It must agree with `wire::ring` and `thread::{record, reserve}`.
 
-use super::fast;
+use super::frame::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
+use super::quick_frame;
 use super::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
-use super::table::{FIRST, PLAN};
-use super::thunks_x86_64::STACK_WORDS;
+use super::slot::{FIRST, PLAN};
 use crate::capture::plan::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
 use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::fork::{ON_WORD, RECORDED};
@@ -308,7 +308,7 @@ global_asm!(
     ".purgem cutap_open",
     ".purgem cutap_not_opened",
     ".purgem cutap_keep_block",
-    bytes = const fast::BYTES,
+    bytes = const quick_frame::BYTES,
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
     recorded = const RECORDED,
@@ -339,10 +339,10 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    block = const fast::BLOCK,
-    thread = const fast::THREAD,
-    word = const fast::WORD,
-    number = const fast::NUMBER,
+    block = const quick_frame::BLOCK,
+    thread = const quick_frame::THREAD,
+    word = const quick_frame::WORD,
+    number = const quick_frame::NUMBER,
     exit = const first_word(kind::EXIT, 2, 0, 0),
     exit_of_nothing = const first_word(kind::EXIT, 0, 0, 0),
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),

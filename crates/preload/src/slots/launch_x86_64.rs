@@ -6,11 +6,11 @@
 //! changed. Each place of the program's is read once, by halves: what was written a moment ago in halves would be
 //! waited for. It must agree with `capture::{launch, kernels}`.
 
-use super::fast;
 use super::fast_inputs_x86_64::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
+use super::quick_frame;
 use super::ring_x86_64::{end_of_ring_macros, ring_macros};
-use super::table::{FIRST, PLAN};
+use super::slot::{FIRST, PLAN};
 use crate::capture::plan::UNWANTED;
 use crate::capture::{kernels, launch};
 use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
@@ -240,7 +240,7 @@ global_asm!(
     outgoing = const OUTGOING,
     kept = const KEPT,
     bytes_at = const BYTES,
-    cfa_below = const 16 + fast::BYTES + BELOW + OUTGOING,
+    cfa_below = const 16 + quick_frame::BYTES + BELOW + OUTGOING,
     words = const WORDS,
     few = const FEW,
     most = const launch::FEW,
@@ -272,9 +272,9 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    bytes = const fast::BYTES,
-    block = const fast::BLOCK,
-    thread = const fast::THREAD,
-    word = const fast::WORD,
-    number = const fast::NUMBER,
+    bytes = const quick_frame::BYTES,
+    block = const quick_frame::BLOCK,
+    thread = const quick_frame::THREAD,
+    word = const quick_frame::WORD,
+    number = const quick_frame::NUMBER,
 );

@@ -1,6 +1,6 @@
 //! A slot is one function of one load of one library. Its thunk's address is what the program holds.
 //!
-//! The thunk jumps to the slot's entry, which `table` chooses once, when it makes the slot:
+//! The thunk jumps to the slot's entry, which `make` chooses once, when it makes the slot:
 //!
 //! | condition, the first that holds | entry |
 //! | --- | --- |
@@ -23,21 +23,24 @@
 pub mod arguments_x86_64;
 pub mod call;
 pub mod call_stack_x86_64;
+pub mod extension;
 pub mod fast;
+mod fast_end;
 pub mod fast_inputs_x86_64;
 mod fast_stack_inputs_x86_64;
 pub mod fast_x86_64;
+pub mod frame;
 mod frame_x86_64;
 pub mod hooks;
 pub mod kernel_function_x86_64;
 mod launch_x86_64;
+pub mod make;
 pub mod own_calls_x86_64;
+mod quick_frame;
+mod recording;
 pub mod ring_x86_64;
+pub mod rules;
+pub mod slot;
 pub mod table;
 pub mod thunks_x86_64;
 pub mod unwound;
-
-pub use table::{
-    each_recorded, exports, find, for_function, for_hooks, for_word, function_of, is_thunk, name_of, object_of,
-    real_of, runtime_slot, set_exports, slot,
-};

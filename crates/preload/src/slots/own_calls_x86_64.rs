@@ -3,12 +3,13 @@
 //! it was (the functions take no others), and lead to a frame where the call is anybody else's: to the common one where
 //! anything is not as usual.
 
-use super::table::{self, FIRST, PLAN};
+use super::slot::{FIRST, PLAN};
+use super::table;
 use crate::capture::plan;
 use crate::routes::{own_calls, suppress};
-use crate::start::{self, switch};
-use crate::thread::block::{DEPTH, OpenCall, ThreadState};
-use crate::thread::{block, fork};
+use crate::start::{page, switch};
+use crate::thread::block::{self, DEPTH, OpenCall, ThreadState};
+use crate::thread::fork;
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
@@ -194,12 +195,12 @@ extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
         return COMMON;
     }
     let n = table::number_at(slot);
-    if start::counting() {
+    if switch::counting() {
         own_calls::counted(b, caller, at, n);
         return FUNCTION;
     }
     if own_calls::is_one(b, caller, n) {
-        start::count(diagnostic::FOOTPRINT, 1);
+        page::count(diagnostic::FOOTPRINT, 1);
         return FUNCTION;
     }
     let [of_words, two_words] = plan::TWO_WORDS;

@@ -13,65 +13,16 @@
 //! for itself even where the caller did not.
 
 use super::arguments_x86_64::{argument_macros, end_of_argument_macros};
-use super::table::{ENTRY, PLAN};
+use super::slot::{ENTRY, PLAN};
 use crate::capture::plan::UNWANTED;
+use crate::thread::counts::THUNKS;
 use crate::thread::fork::{COUNT_WORD, RECORDED};
 use core::arch::global_asm;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
 
-/// Thunks in the array.
-pub const THUNKS: usize = 65536;
 /// Bytes of one thunk.
 pub const THUNK_BYTES: usize = 16;
-/// Stack words that a frame passes on at most.
-pub const STACK_WORDS: usize = 40;
-
-/// A call as it stands in its frame. The assembler below knows these offsets.
-#[repr(C)]
-pub struct Frame {
-    /// rdi, rsi, rdx, rcx, r8, r9
-    pub args: [u64; 6],
-    /// rax at entry: number of vector registers of a variadic call.
-    pub rax: u64,
-    /// r10 at entry.
-    pub r10: u64,
-    /// xmm0 to xmm7 at entry.
-    pub xmm: [u128; 8],
-    /// The caller's stack arguments.
-    pub stack: *const u64,
-    /// Return address in the caller.
-    pub caller: usize,
-    /// What will be called.
-    pub target: usize,
-    pub slot: u32,
-    /// Number of the call in its ring, if recorded.
-    pub number: u32,
-    /// Stack words to pass on.
-    pub stack_words: usize,
-    /// Result: rax and rdx.
-    pub result: [u64; 2],
-    /// Result: xmm0 and xmm1.
-    pub result_xmm: [u128; 2],
-    /// Which ring the call was recorded in on the way in (`ThreadState::identity`); 0: in none.
-    pub recorded: u32,
-    /// Hooks that ran before.
-    pub hooks: u32,
-    /// A word for the hooks.
-    pub word: u64,
-}
-
-const _: () = {
-    assert!(STACK_WORDS == 40);
-    assert!(core::mem::offset_of!(Frame, stack) == 192);
-    assert!(core::mem::offset_of!(Frame, target) == 208);
-    assert!(core::mem::offset_of!(Frame, slot) == 216);
-    assert!(core::mem::offset_of!(Frame, stack_words) == 224);
-    assert!(core::mem::offset_of!(Frame, result) == 232);
-    assert!(core::mem::offset_of!(Frame, result_xmm) == 256);
-    assert!(size_of::<Frame>() == 304);
-};
-
 unsafe extern "C" {
     static cutap_thunks: u8;
     fn cutap_frame();

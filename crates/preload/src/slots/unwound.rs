@@ -2,10 +2,11 @@
 //! pthread_exit or by cancellation, and the frame says so to the ring. It never stops the unwinding and
 //! has nothing to clean up. longjmp tells nobody; the next call of the thread shows it.
 
-use super::thunks_x86_64::{Frame, STACK_WORDS};
+use super::frame::{Frame, STACK_WORDS};
 use crate::loader::elf::is_function;
 use crate::loader::live;
-use crate::thread::{fork, record};
+use crate::start::forked;
+use crate::thread::record;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -27,7 +28,7 @@ unsafe extern "C" fn cutap_personality(
         && let Some(stack_pointer) = stack_pointer()
     {
         // What throws may have forked.
-        fork::check();
+        forked::check();
         // SAFETY: the unwinder's own context; the frame's stack pointer during the call is where the
         // outgoing words begin, and the frame lies behind them.
         unsafe {

@@ -2,10 +2,12 @@
 //! control page, which choose among what is armed; a process that starts after that, or a library that is opened, is
 //! armed by these all the same.
 
-use super::{Path, Shared};
+use super::path::{Path, Shared};
+use super::switch;
 use crate::sys;
 use core::cell::UnsafeCell;
-use cutap_wire::control::{ARMED, RULES_BYTES};
+use core::sync::atomic::Ordering::Relaxed;
+use cutap_wire::control::{ARMED, Control, RULES_BYTES};
 
 static RULES: Shared<([u8; RULES_BYTES], usize)> = Shared(UnsafeCell::new(([0; RULES_BYTES], 0)));
 
@@ -39,4 +41,13 @@ pub fn shows(layer: u8, library: &[u8], name: &[u8]) -> bool {
 /// Whether anything of a layer may be: decided by whether a rule excludes it whole.
 pub fn holds_layer(layer: u8) -> bool {
     cutap_calls::filter::wants_layer(rules(), layer)
+}
+
+/// Whether the rules want a function, of what is armed.
+pub fn wanted(layer: u8, library: &[u8], name: &[u8]) -> bool {
+    holds(layer, library, name) && cutap_calls::filter::recorded(current(switch::here()), layer, library, name)
+}
+/// The rules that choose among it now.
+fn current(c: &Control) -> &[u8] {
+    c.rules.get(..c.rules_len.load(Relaxed) as usize).unwrap_or(&[])
 }

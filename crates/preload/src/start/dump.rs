@@ -1,7 +1,10 @@
 //! `--dump-modules`: a module's image goes to `RUN/modules` before the driver gets it. Its size is not
 //! an argument; it stands in the image's own head.
 
-use super::{Path, count, gap, names};
+use super::names::{self, gap};
+use super::page::{self, count};
+use super::path::Path;
+use super::process;
 use crate::capture::copy::{program_words, text_length};
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -61,14 +64,14 @@ fn fatbin(at: usize) -> Option<(usize, usize, Kind)> {
 
 /// Keeps one image.
 pub fn module(at: usize) {
-    if at == 0 || !super::process_made() || !super::settled() {
+    if at == 0 || !process::made() || !process::settled() {
         return;
     }
     let Some((start, bytes, what)) = measure(at) else { return count(diagnostic::MODULE_NOT_DUMPED, 1) };
     let mut folder = Path::run();
     folder.push(b"/modules");
     let _ = sys::make_folder(folder.bytes());
-    folder.push(b"/").push(super::process_path()).push(b"-");
+    folder.push(b"/").push(page::folder()).push(b"-");
     folder.number(u64::from(NEXT.fetch_add(1, Relaxed))).push(what.ending());
     let written = sys::with(folder.bytes(), &[sys::Open::New], |file| file.write(start, bytes));
     let name = folder.bytes().rsplit(|&b| b == b'/').next().and_then(|n| n.strip_suffix(b"\0")).unwrap_or(&[]);

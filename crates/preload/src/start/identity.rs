@@ -1,7 +1,7 @@
 //! Which process a number means: numbers come round, and in another name space (a container) another process has the
 //! same. What /proc does not tell is 0, and then the number alone counts.
 
-use super::Path;
+use super::path::Path;
 use crate::sys;
 use core::sync::atomic::Ordering::*;
 use cutap_wire::control::Control;

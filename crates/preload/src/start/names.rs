@@ -1,196 +1,37 @@
-//! Writing the names stream. Room is taken by adding to a counter of this process's own memory, so a
-//! forked child knows how much of its parent's names is meant for it too, and copies that much.
-//!
-//! Limits: a process may launch kernels of 65,535 different names. Names of later kernels are written again at each
-//! launch, until the file of names is full (256 MiB); then they are counted as not recorded.
+//! Writes names to the names stream, from any part of the library. The first name makes the process folder.
 
-use super::segments::{Addresses, Store, ahead_of, parts, segment};
-use super::{Path, count, process};
-use crate::capture::copy;
-use crate::{sys, thread::clock};
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use super::page::count;
+use super::{names_file, process};
 use cutap_wire::diagnostic;
-use cutap_wire::names::{CELL, Cell, FILE, FILLER, FIXED, GROW, MAX_BYTES, Name, cell};
-
-/// The names in the file, and those of a process that can make no file, in its own memory.
-static IN_FILE: Store = Store::new();
-static WITHOUT: Store = Store::new();
-/// The file is in use.
-static HAS_FILE: AtomicBool = AtomicBool::new(false);
-static NEXT: AtomicUsize = AtomicUsize::new(0);
-/// The parent's names and how much of them was taken at the fork.
-static PARENT: Addresses = Addresses::none();
-static PARENT_BYTES: AtomicUsize = AtomicUsize::new(0);
-
-fn with<R>(how: &[sys::Open], then: impl FnOnce(&sys::File) -> R) -> Option<R> {
-    let mut path = Path::process();
-    path.push(b"/").push(FILE.as_bytes());
-    sys::with(path.bytes(), how, then)
-}
-
-/// A file with so many bytes that may be used. A try before may have left one that is empty.
-fn has_file(how: &[sys::Open], bytes: usize) -> bool {
-    let map = |file: &sys::File| IN_FILE.reach(bytes, |start, length| file.map_closed(start, length));
-    with(how, |file| file.allocate(bytes) && map(file)) == Some(true)
-}
-
-fn has_memory(bytes: usize) -> bool {
-    WITHOUT.reach(bytes, |_, length| sys::closed_pages(length))
-}
-
-/// Makes the file; a forked child's begins with its parent's names.
-pub fn make() -> bool {
-    let done = has_file(sys::MADE, (PARENT_BYTES.load(Relaxed) + 1).next_multiple_of(GROW));
-    if done {
-        begin(&IN_FILE);
-        HAS_FILE.store(true, Release);
-    }
-    done
-}
-
-/// The same in this process's own memory, where no file can be made.
-pub fn make_without() -> bool {
-    let done = has_memory(ahead_of(PARENT_BYTES.load(Relaxed)));
-    if done {
-        begin(&WITHOUT);
-    }
-    done
-}
-
-fn begin(store: &Store) {
-    let inherited = PARENT_BYTES.load(Relaxed);
-    for (part, bytes) in parts(inherited) {
-        if let (Some(from), Some(to)) = (PARENT.at(part.start), store.at(part.start)) {
-            // SAFETY: both are open that far.
-            unsafe { core::ptr::copy_nonoverlapping(from, to, bytes) };
-        }
-    }
-    NEXT.store(inherited, Release);
-}
-
-/// Brings the names of a process without a file into one. Where they stood they stay, for texts there are pointed to.
-pub fn move_in() -> bool {
-    let taken = NEXT.load(Acquire);
-    if !has_file(sys::MADE, (taken + GROW).next_multiple_of(GROW)) {
-        return false;
-    }
-    // Nearly all, before anybody, or a child that is forked meanwhile, looks there.
-    for (part, bytes) in parts(taken.min(WITHOUT.open())) {
-        if let (Some(from), Some(to)) = (WITHOUT.at(part.start), IN_FILE.at(part.start)) {
-            // SAFETY: both are open that far.
-            unsafe { core::ptr::copy_nonoverlapping(from, to, bytes) };
-        }
-    }
-    HAS_FILE.store(true, Release);
-    // Whoever was just taking a place, or had one before that, is still writing it there, a few words.
-    sys::yield_now();
-    let mut patience = PATIENCE;
-    for (part, bytes) in parts(NEXT.load(Acquire).min(WITHOUT.open()).min(IN_FILE.open())) {
-        if let (Some(from), Some(to)) = (WITHOUT.at(part.start), IN_FILE.at(part.start)) {
-            move_late(from, to, bytes, &mut patience);
-        }
-    }
-    true
-}
-
-/// Moves the names of a segment that were not yet finished when it was copied.
-fn move_late(from: *mut u8, to: *mut u8, bytes: usize, patience: &mut u32) {
-    // SAFETY: mapped permanently, and open that far; cells that are being written are looked at again.
-    let (old, new) = unsafe { (core::slice::from_raw_parts(from, bytes), core::slice::from_raw_parts(to, bytes)) };
-    let mut at = 0;
-    while at < bytes {
-        at += match (cell(old, at), cell(new, at)) {
-            // Copied, or by somebody who knows the file.
-            (_, Cell::Name(_, length)) => length,
-            (Cell::Empty, Cell::Pending(length)) => length,
-            (Cell::Name(_, length), _) => {
-                // SAFETY: both are open that far; nobody reads the file before the process's page is there.
-                unsafe { core::ptr::copy_nonoverlapping(from.add(at), to.add(at), length.min(bytes - at)) };
-                length
-            }
-            (Cell::End, _) => break,
-            _ if *patience > 0 => {
-                *patience -= 1;
-                sys::yield_now();
-                0
-            }
-            (Cell::Pending(length), _) => length,
-            (Cell::Empty, _) => CELL,
-        };
-    }
-}
-
-/// How often it may yield while another thread writes its name.
-const PATIENCE: u32 = 1000;
+use cutap_wire::names::{Name, kind};
 
 /// Writes a name; where its first string stands now, for as long as the process lives.
+#[inline(never)]
 pub fn write(name: &Name) -> Option<*const u8> {
-    let place = take(name.cells() * CELL);
-    let Some(place) = place else {
+    if !process::made() {
         count(diagnostic::NAME_DROPPED, 1);
         return None;
-    };
-    let stamped = Name { ticks: clock::ticks(), ..*name };
-    // SAFETY: the cells were taken for it.
-    unsafe {
-        stamped.write(place);
-        Some(place.add(FIXED))
     }
+    names_file::write(name)
 }
 
 /// Writes a name whose first string is `bytes` bytes of the program's memory at `from`. What cannot be read any more is
 /// left out at the end. Where the string is now, for as long as the process lives.
+#[inline(never)]
 pub fn write_copy(name: &Name, from: usize, bytes: usize) -> Option<*const u8> {
-    let Some(place) = take(Name::cells_of(bytes) * CELL) else {
+    if !process::made() {
         count(diagnostic::NAME_DROPPED, 1);
         return None;
-    };
-    let stamped = Name { ticks: clock::ticks(), ..*name };
-    // SAFETY: the cells were taken for so many bytes.
-    unsafe {
-        stamped.write_filled(place, bytes, |to, room| copy::checked(from, to, room));
-        Some(place.add(FIXED))
     }
+    names_file::write_copy(name, from, bytes)
 }
 
-fn take(bytes: usize) -> Option<*mut u8> {
-    if !process::made() {
-        return None;
-    }
-    let in_file = HAS_FILE.load(Acquire);
-    let store = if in_file { &IN_FILE } else { &WITHOUT };
-    loop {
-        let start = NEXT.fetch_add(bytes, Relaxed);
-        let end = start + bytes;
-        if end > MAX_BYTES {
-            return None;
-        }
-        let wanted = ahead_of(end);
-        if wanted > store.open() {
-            // Two threads may both do it: twice does no harm.
-            let more = if in_file { has_file(&[sys::Open::ReadWrite], wanted) } else { has_memory(wanted) };
-            if !more && end > store.open() {
-                return None;
-            }
-        }
-        if segment(start) == segment(end - CELL) {
-            return store.at(start);
-        }
-        // A text is one piece of memory. Behind the segment's end there is room for the longest.
-        for at in (start..end).step_by(CELL) {
-            // SAFETY: one of the cells that were taken.
-            unsafe { FILLER.write(store.at(at)?) };
-        }
-    }
+/// Something that is listed at the end, by name.
+pub fn gap(reason: usize, name: &[u8], more: &[u8]) {
+    write(&Name { kind: kind::GAP, ticks: 0, a: reason as u64, b: 0, c: 0, s: name, t: more });
 }
-
-/// A forked child. One whose parent had no folder of its own yet inherits what its parent inherited.
-pub fn forked() {
-    let store = if HAS_FILE.swap(false, AcqRel) { &IN_FILE } else { &WITHOUT };
-    if process::is_made() {
-        PARENT_BYTES.store(NEXT.load(Relaxed).min(store.open()), Relaxed);
-        store.leave_to(&PARENT);
-    }
-    IN_FILE.forget();
-    WITHOUT.forget();
+/// The same, counted.
+pub fn gap_named(reason: usize, name: &[u8]) {
+    count(reason, 1);
+    gap(reason, name, &[]);
 }

@@ -4,7 +4,8 @@
 //! Must never use what a constructor is passed: musl passes nothing, so the registers hold anything. Must never call
 //! that C library.
 
-use super::{environment, keep_alive, mapped_page, run_named, wants_us};
+use super::environment;
+use super::run::{keep_alive, mapped_page, run_named, wants_us};
 use crate::sys;
 use crate::thread::vfork_x86_64 as vfork;
 use core::sync::atomic::Ordering::*;

@@ -8,9 +8,9 @@
 //! its children begin as it is.
 
 use super::identity::Identity;
-use super::{Path, control, switch};
-use crate::loader::notice;
-use crate::routes::instances;
+use super::path::Path;
+use super::run::{self, control};
+use super::switch;
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_wire::control::Control;
@@ -25,43 +25,23 @@ static MAKING: AtomicU32 = AtomicU32::new(0);
 /// Pages that are looked at when one process was switched alone.
 const MOST: u32 = 1 << 16;
 
-/// Something is being armed.
-pub fn made() {
-    if OWNER.load(Acquire) == 0 && super::running() && sys::take(&MAKING, sys::gettid()) {
+/// Something is being armed. True, once, when the page is made for that.
+pub fn made() -> bool {
+    let first = OWNER.load(Acquire) == 0 && run::is_running() && sys::take(&MAKING, sys::gettid());
+    if first {
         let signals = sys::block_signals();
         // Not that of a vfork child: the memory is its parent's.
         let pid = crate::thread::fork::pid();
         make(&[pid, sys::getppid()]);
-        watch_forks();
         // Once: where it cannot be made now, it is not tried at each function.
         OWNER.store(pid, Release);
         sys::restore_signals(signals);
     }
+    first
 }
 
-/// Has libc report each fork, from now on.
-pub fn watch_forks() {
-    static WATCHED: AtomicU32 = AtomicU32::new(0);
-    if super::running()
-        && sys::take(&WATCHED, sys::gettid())
-        && let Some(register) = sys::libc::register_atfork()
-    {
-        // SAFETY: functions of ours, which stay.
-        unsafe { register(Some(before_fork), Some(in_parent), Some(in_child), core::ptr::null_mut()) };
-    }
-}
-
-/// Called by libc. Looks once after each time that some process was switched alone.
-unsafe extern "C" fn before_fork() {
-    look_before_fork();
-    notice::before_fork();
-}
-
-unsafe extern "C" fn in_parent() {
-    notice::after_fork();
-}
-
-fn look_before_fork() {
+/// Before a fork. Looks once after each time that some process was switched alone.
+pub(super) fn look_before_fork() {
     static LOOKED: AtomicU32 = AtomicU32::new(0);
     let alone = control().map_or(0, |c| c.alone.load(SeqCst));
     if OWNER.load(Acquire) != 0 || LOOKED.swap(alone, AcqRel) == alone {
@@ -69,39 +49,36 @@ fn look_before_fork() {
     }
     // SAFETY: only looked for.
     if unsafe { of_process(u32::MAX, sys::getpid(), |_| ()) }.is_some() {
-        made();
+        let _ = made();
     }
 }
 
-/// Called by libc in a forked child. One that was made without libc takes its page at its first call that is recorded.
-unsafe extern "C" fn in_child() {
-    notice::after_fork_in_child();
-    let signals = sys::block_signals();
-    take(&[]);
-    sys::restore_signals(signals);
+/// In a forked child that libc reports. One that was made without libc takes its page at its first recorded call.
+/// True if it has one now.
+pub(super) fn in_child() -> bool {
+    take(&[])
 }
 
-/// A forked child at its first call, if libc did not know of it: somebody may have switched it alone before.
-pub fn forked() {
-    take(&[sys::getpid()]);
+/// A forked child at its first call, if libc did not know of it: somebody may have switched it alone before. True if it
+/// has a page now.
+pub(super) fn forked() -> bool {
+    take(&[sys::getpid()])
 }
 
 /// In a forked child: a page as its parent's is, if that has one, unless one of these processes was switched alone.
-fn take(alone: &[u32]) {
+fn take(alone: &[u32]) -> bool {
     let me = sys::getpid();
     let owner = OWNER.load(Acquire);
     if owner == 0 || owner == me {
-        return;
+        return false;
     }
     OWNER.store(me, Release);
-    if make(alone).is_some() {
-        instances::share_anew();
-    }
+    make(alone).is_some()
 }
 
 /// Room for the flags of runtime instance `n`, in this process's file.
+/// The runtime has its table from a slot, and the first slot has made the file.
 pub fn flags(n: usize) -> Option<*mut u8> {
-    made();
     let path = path(NUMBER.load(Acquire).checked_sub(1)?);
     let at = FIRST + n * INSTANCE_BYTES;
     let shared = sys::with(path.bytes(), &[sys::Open::ReadWrite], |file| {

@@ -5,31 +5,21 @@
 //! in its own memory, so that its functions have their slots and hooks: nothing of it is recorded until a later try to
 //! make the folder succeeds (`settled`).
 
+use super::page::{self, EARLY, FOLDER, Folder, HERE, STATE, count, is_made, page};
+use super::path::Path;
 use super::state::{self, FAILED, MADE, NONE, Want};
-use super::{Path, announce_objects, names};
+use super::{names_file, object_names, run, switch};
 use crate::sys;
-use crate::thread::{clock, fork, vfork_x86_64};
+use crate::thread::{clock, fork, vfork_word_x86_64};
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
-use cutap_wire::diagnostic::{self, COUNTERS};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use cutap_wire::process::{FILE, Process};
-use cutap_wire::{MAGIC, PAGE, VERSION};
+use cutap_wire::{MAGIC, PAGE, VERSION, diagnostic};
 
-/// `NONE`, `MADE`, `FAILED`, or the thread that is making it.
-static STATE: AtomicU32 = AtomicU32::new(NONE);
-/// The page of this process.
-static HERE: AtomicPtr<Process> = AtomicPtr::new(core::ptr::null_mut());
-/// What was counted before there was a page.
-static EARLY: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
-
-struct Folder(UnsafeCell<([u8; 64], usize)>);
-// SAFETY: written by the one thread that makes the folder, read once it is made.
-unsafe impl Sync for Folder {}
 /// Page and names are in this process's memory: there is no folder, or not all of it.
 static WITHOUT: AtomicBool = AtomicBool::new(false);
 /// The thread that tries again.
 static SETTLING: AtomicU32 = AtomicU32::new(0);
-static FOLDER: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 /// This process is a forked child; its parent may have had nothing to say, and then has no folder.
 static FORKED: AtomicBool = AtomicBool::new(false);
 /// Whether the driver is loaded: not as far as is known, `LOADED_HERE`, or in the parent of this forked child.
@@ -38,21 +28,9 @@ const LOADED_HERE: u32 = 1;
 const LOADED_IN_PARENT: u32 = 2;
 static PARENT: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 
-/// Name of this process's folder in the run directory.
-pub fn path() -> &'static [u8] {
-    // SAFETY: see `Folder`.
-    let (bytes, len) = unsafe { &*FOLDER.0.get() };
-    bytes.get(..*len).unwrap_or(&[])
-}
-
 /// A vfork child that was killed while it made the folder leaves that to others.
 pub fn given_up_by(child: u32) {
     let _ = STATE.compare_exchange(child, NONE, AcqRel, Relaxed);
-}
-
-/// True when the folder is there; does not make it.
-pub fn is_made() -> bool {
-    STATE.load(Acquire) == MADE
 }
 
 /// Makes the folder unless it is there.
@@ -61,27 +39,27 @@ pub fn made() -> bool {
     if state == MADE {
         return true;
     }
-    if state == FAILED || vfork_x86_64::goes_without() || !super::running() {
+    if state == FAILED || vfork_word_x86_64::goes_without() || !run::is_running() {
         return false;
     }
     let me = sys::gettid();
     if sys::take(&STATE, me) {
         let signals = sys::block_signals();
-        let mut done = make(names::make);
-        if let (false, Some(c)) = (done, super::control()) {
+        let mut done = make(names_file::make);
+        if let (false, Some(c)) = (done, run::control()) {
             c.failed.fetch_add(1, Relaxed);
         }
         // What a vfork child cannot do, its parent may.
-        let lent = !done && vfork_x86_64::is_child();
+        let lent = !done && vfork_word_x86_64::is_child();
         if lent {
-            vfork_x86_64::go_without();
+            vfork_word_x86_64::go_without();
         } else if !done {
             done = make_without();
         }
         STATE.store(if lent { NONE } else { state::made(done) }, Release);
         sys::restore_signals(signals);
         if done {
-            announce_objects();
+            object_names::tell_all();
         }
         return done;
     }
@@ -120,7 +98,7 @@ fn make(names: fn() -> bool) -> bool {
 fn make_without() -> bool {
     let page = sys::pages(PAGE).cast::<Process>();
     // SAFETY: fresh memory.
-    let Some(q) = (unsafe { page.as_mut() }).filter(|_| names::make_without()) else { return false };
+    let Some(q) = (unsafe { page.as_mut() }).filter(|_| names_file::make_without()) else { return false };
     fill(q, (fork::pid(), fork::ppid()), FORKED.load(Relaxed), &[]);
     WITHOUT.store(true, Release);
     show(page);
@@ -132,13 +110,13 @@ pub fn settled() -> bool {
     if !WITHOUT.load(Acquire) {
         return true;
     }
-    if vfork_x86_64::is_child() || !sys::take(&SETTLING, sys::gettid()) {
+    if vfork_word_x86_64::is_child() || !sys::take(&SETTLING, sys::gettid()) {
         return false;
     }
     let signals = sys::block_signals();
-    if make(names::move_in) {
+    if make(names_file::move_in) {
         WITHOUT.store(false, Release);
-        if let Some(c) = super::control() {
+        if let Some(c) = run::control() {
             c.failed.fetch_sub(1, Relaxed);
         }
     }
@@ -170,7 +148,7 @@ pub fn driver_loaded() {
 /// Makes the folder for the driver's sake. A program that calls it past all routes has no other reason for a folder,
 /// and would leave no trace.
 pub fn leave_word_of_driver() {
-    if is_here() && !super::switch::has_left() && made() {
+    if is_here() && !switch::has_left() && made() {
         driver_loaded();
     }
 }
@@ -203,8 +181,8 @@ pub fn lend(pid: u32) -> Option<(u32, *mut Process)> {
     }
     let (path, n) = new_folder(pid)?;
     let (mut to, mut from) = (path, Path::empty());
-    let page = new_page(&to, (pid, fork::pid()), true, self::path())?;
-    from.push(b"../").push(self::path()).push(b"/").push(cutap_wire::names::FILE.as_bytes());
+    let page = new_page(&to, (pid, fork::pid()), true, page::folder())?;
+    from.push(b"../").push(page::folder()).push(b"/").push(cutap_wire::names::FILE.as_bytes());
     to.push(b"/").push(cutap_wire::names::FILE.as_bytes());
     let linked = sys::link(from.bytes(), to.bytes());
     // SAFETY: just made.
@@ -256,38 +234,6 @@ fn fill(q: &mut Process, (pid, ppid): (u32, u32), forked: bool, parent: &[u8]) {
     sys::read_link(b"/proc/self/exe\0", q.exe.split_last_mut().map_or(&mut [], |(_, e)| e));
     let line = q.cmdline.split_last_mut().and_then(|(_, line)| line.split_last_mut());
     sys::with(b"/proc/self/cmdline\0", &[sys::Open::Read], |file| file.read(line.map_or(&mut [], |(_, line)| line)));
-}
-
-fn page() -> Option<&'static Process> {
-    // SAFETY: null or mapped permanently.
-    unsafe { HERE.load(Acquire).as_ref() }
-}
-
-/// Counts what was not done, by its reason.
-pub fn count(reason: usize, n: u64) {
-    let counters = match page() {
-        Some(p) if is_made() => &p.counters,
-        _ => &EARLY,
-    };
-    if let Some(c) = counters.get(reason) {
-        c.fetch_add(n, Relaxed);
-    }
-}
-
-/// Rings made so far; one more is finished.
-pub fn rings_made(n: u32) {
-    if let Some(p) = page() {
-        p.rings.fetch_max(n, AcqRel);
-        p.finished.fetch_add(1, AcqRel);
-    }
-}
-
-/// Path of the program.
-pub fn exe() -> &'static [u8] {
-    page().map_or(&[], |p| p.exe.split(|&b| b == 0).next().unwrap_or(&[]))
-}
-pub fn file_name() -> &'static [u8] {
-    exe().rsplit(|&b| b == b'/').next().unwrap_or(&[])
 }
 
 /// A forked child has a separate folder, and its parent's is behind it.

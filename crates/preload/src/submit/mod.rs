@@ -18,9 +18,9 @@ mod track;
 
 use crate::loader::live;
 use crate::loader::objects::Object;
-use crate::slots::hooks::{Extension, Hook};
-use crate::slots::thunks_x86_64::Frame;
-use crate::start;
+use crate::slots::extension::{Extension, Hook};
+use crate::slots::frame::Frame;
+use crate::start::{armed, switch};
 use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
 use cutap_wire::submission::flag;
@@ -40,7 +40,7 @@ pub static LAYER: Extension = Extension {
 
 /// Whether the layer was asked for.
 fn is_on() -> bool {
-    start::armed::holds_layer(Layer::SUBMIT.number())
+    armed::holds_layer(Layer::SUBMIT.number())
 }
 
 /// Whether the rings are looked at after calls of this driver function.
@@ -70,7 +70,7 @@ fn before(frame: &mut Frame) -> bool {
 fn after(frame: &mut Frame) {
     match record::ready() {
         // A call that cutap makes itself: the next look finds what it submitted.
-        None if start::recording() => {}
+        None if switch::recording() => {}
         None => rings::missed(),
         Some(b) => {
             lock::alone(|| rings::look(b, frame, 0));

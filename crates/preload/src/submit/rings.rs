@@ -5,9 +5,10 @@
 use super::commands::Commands;
 use super::{callers, memory};
 use crate::loader::objects::Object;
+use crate::slots::frame::Frame;
 use crate::slots::table;
-use crate::slots::thunks_x86_64::Frame;
-use crate::start::{self, Shared, names};
+use crate::start::path::Shared;
+use crate::start::{announce, names, page};
 use crate::sys;
 use crate::sys::x86_64::load4;
 use crate::thread::block::{OpenCall, ThreadState};
@@ -84,7 +85,7 @@ pub fn announce(library: &Object) {
     if SLOT.load(Acquire) != 0 {
         return;
     }
-    start::announce(library);
+    announce::announce(library);
     let n = table::number_without_thunk();
     let b = u64::from(library.id) | shape(WORDS as u8, 0, 0) << 44;
     let name = Name { kind: names_kind::SLOT, ticks: 0, a: n.into(), b, c: 0, s: FUNCTION.as_bytes(), t: &[] };
@@ -98,7 +99,7 @@ pub fn made(channel: Channel) {
     freed(channel.object);
     match all().iter_mut().find(|c| c.object.handle == 0) {
         Some(free) => *free = channel,
-        None => start::count(diagnostic::CHANNEL_NOT_READ, 1),
+        None => page::count(diagnostic::CHANNEL_NOT_READ, 1),
     }
 }
 
@@ -136,7 +137,7 @@ pub fn look(b: &mut ThreadState, frame: &Frame, flags: u32) {
             continue;
         }
         if missed {
-            start::count(diagnostic::SUBMISSION_MISSED, u64::from(count));
+            page::count(diagnostic::SUBMISSION_MISSED, u64::from(count));
         } else {
             write(b, frame, channel, (count, flags), &mut left);
         }
@@ -157,7 +158,7 @@ fn put_of(channel: &mut Channel, tested: &mut (usize, usize)) -> Option<u32> {
     };
     let Some((userd, _)) = host else {
         if !core::mem::replace(&mut channel.counted, true) {
-            start::count(diagnostic::CHANNEL_NOT_READ, 1);
+            page::count(diagnostic::CHANNEL_NOT_READ, 1);
         }
         return None;
     };
@@ -185,7 +186,7 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     let shared = callers::is_shared(&raw const *b as usize);
     let flags = flags | if shared { flag::SHARED } else { 0 } | if frame.recorded == 0 { flag::ALONE } else { 0 };
     if shared {
-        start::count(diagnostic::SUBMISSION_SHARED, 1);
+        page::count(diagnostic::SUBMISSION_SHARED, 1);
     }
     let Channel { object, class, engine, ring, entries, cursor: first, .. } = *channel;
     let (client, channel_handle) = (object.client, object.handle);
@@ -207,7 +208,7 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
         // SAFETY: under the lock.
         let read = unsafe { memory::copy(host + place as usize * ENTRY, entry.as_mut_ptr().cast(), ENTRY) };
         if read < ENTRY {
-            start::count(diagnostic::SUBMISSION_NOT_READ, 1);
+            page::count(diagnostic::SUBMISSION_NOT_READ, 1);
             break;
         }
         kept.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
@@ -255,7 +256,7 @@ impl KeptSubmission<'_> {
         let kept = len.min(*self.left);
         *self.left -= kept;
         if kept < len {
-            start::count(diagnostic::SUBMISSION_CUT, 1);
+            page::count(diagnostic::SUBMISSION_CUT, 1);
         }
         let mut done = 0;
         while done < kept {
@@ -274,7 +275,7 @@ impl KeptSubmission<'_> {
             });
             done += got;
             if got < part || got == 0 {
-                return start::count(diagnostic::SUBMISSION_NOT_READ, 1);
+                return page::count(diagnostic::SUBMISSION_NOT_READ, 1);
             }
         }
     }

@@ -5,9 +5,9 @@ use super::memory::{self, Object, Piece};
 use super::rings::{self, Channel};
 use super::{is_on, lock};
 use crate::capture::copy::checked;
-use crate::capture::ioctl::Ioctl;
+use crate::capture::request::Ioctl;
+use crate::slots::frame::Frame;
 use crate::slots::table;
-use crate::slots::thunks_x86_64::Frame;
 use cutap_calls::kernel::{NO, Tracked, places, status_at};
 
 /// mmap replaces what is there.

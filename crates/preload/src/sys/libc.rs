@@ -67,9 +67,9 @@ pub type Around = Option<unsafe extern "C" fn()>;
 
 weak! {
     /// The loader's list, as debuggers find it.
-    r_debug, "_r_debug", *const crate::loader::map::Debug;
+    r_debug, "_r_debug", *const c_void;
     /// musl's, which is a pointer to it.
-    dl_debug_addr, "_dl_debug_addr", *const *const crate::loader::map::Debug;
+    dl_debug_addr, "_dl_debug_addr", *const *const c_void;
     /// For the robust mutex in a ring's head.
     mutexattr_init, "pthread_mutexattr_init", unsafe extern "C" fn(*mut c_void) -> c_int;
     /// See `mutexattr_init`.

@@ -49,6 +49,7 @@ mod nr {
     pub const FSTATFS: usize = 138;
     pub const PRLIMIT64: usize = 302;
     pub const PROCESS_VM_READV: usize = 310;
+    pub const PRCTL: usize = 157;
 }
 
 /// `PROT_READ`
@@ -132,6 +133,15 @@ pub fn read_link(path: &[u8], to: &mut [u8]) -> usize {
     // SAFETY: the path ends in a zero byte, the buffer is ours.
     let n = unsafe { syscall3(nr::READLINK, path.as_ptr() as usize, to.as_mut_ptr() as usize, to.len()) };
     n.max(0) as usize
+}
+
+/// What this thread is called.
+pub fn thread_name(to: &mut [u8; 16]) -> &[u8] {
+    const PR_GET_NAME: usize = 16;
+    // SAFETY: the kernel writes 16 bytes.
+    let done = unsafe { syscall2(nr::PRCTL, PR_GET_NAME, to.as_mut_ptr() as usize) } == 0;
+    let len = to.iter().position(|&c| c == 0).filter(|_| done).unwrap_or(0);
+    to.get(..len).unwrap_or(&[])
 }
 
 /// Process id.

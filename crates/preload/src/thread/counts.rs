@@ -1,28 +1,19 @@
 //! Counting: one number for each slot and thread, and nothing else. The numbers lie in files of the process folder, so
 //! that they are there however the process ends. A gate adds to them without a frame; here is the way of all other
-//! calls, and of a thread's first one.
+//! calls.
 
 use super::block::ThreadState;
-use super::fork;
-use crate::slots::table;
-use crate::slots::thunks_x86_64::{Frame, THUNKS};
-use crate::sys::mappings;
-use crate::{start, sys};
+use super::count_files::{Counts, MAPPED};
+use crate::start::page;
+use crate::sys::{self, mappings};
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::counts::{ENTRIES, FILES, HEAD, STEP};
 use cutap_wire::diagnostic;
 
-/// A thread's numbers: those of thunks, those of runtime functions.
-#[repr(C)]
-pub struct Counts {
-    at: [*mut u8; 2],
-    /// How many of runtime functions have room, here too: reports look at each call.
-    room_for_reported: u32,
-}
-/// Bytes of the mapping of a file.
-const MAPPED: usize = HEAD + ENTRIES as usize * 8;
+/// Slots that have a thunk: those with lower numbers, which are counted in the first of the files.
+pub const THUNKS: usize = 65536;
 /// Its open part, and the rest.
 const MAPPINGS: u32 = 2;
 
@@ -41,31 +32,6 @@ global_asm!(
     "cutap_counts: .zero 8",
     ".text",
 );
-
-impl Counts {
-    /// Of a thread of a forked child's parent: its files are no longer mapped, and whose word leads there still finds
-    /// no numbers.
-    pub fn leave(&mut self) {
-        self.room_for_reported = 0;
-        for at in core::mem::replace(&mut self.at, [core::ptr::null_mut(); 2]).into_iter().filter(|at| !at.is_null()) {
-            let nothing = sys::pages(MAPPED);
-            if !nothing.is_null() {
-                // SAFETY: a mapping of this length; the child has none of its numbers.
-                unsafe { sys::move_over(nothing, at, MAPPED) };
-            }
-        }
-    }
-    /// Of a block that has ended.
-    ///
-    /// # Safety
-    /// Nobody counts in it any more.
-    pub unsafe fn give_back(&mut self) {
-        for at in self.at.into_iter().filter(|at| !at.is_null()) {
-            // SAFETY: the caller's promise.
-            unsafe { sys::unmap(at, MAPPED) };
-        }
-    }
-}
 
 /// This thread's word for the gate: its numbers of thunks.
 fn word() -> *mut *mut u8 {
@@ -136,7 +102,7 @@ fn grow(b: &mut ThreadState, kind: usize, n: u32) {
     if make_room(b, kind, n).is_some() {
         add(b, n + if kind == 0 { 0 } else { THUNKS as u32 });
     } else {
-        start::count(diagnostic::NOT_COUNTED, 1);
+        page::count(diagnostic::NOT_COUNTED, 1);
     }
     sys::restore_signals(signals);
 }
@@ -176,23 +142,8 @@ fn make_room(b: &mut ThreadState, kind: usize, n: u32) -> Option<()> {
     Some(())
 }
 
-/// A call that the gate could not count by itself: the thread's first one, or one of a new slot. Gives the function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
-    // SAFETY: the assembler's frame.
-    let frame = unsafe { &mut *frame };
-    fork::check();
-    let Some(slot) = table::slot(frame.slot) else { return 0 };
-    // A forked child that is not followed has just been noticed; or it has been switched meanwhile.
-    if fork::is_away() || !start::counting() {
-        return slot.real.load(Relaxed);
-    }
-    if let Some(b) = super::block::current() {
-        if !b.inside && slot.is_wanted() {
-            add(b, frame.slot);
-        }
-        // SAFETY: this thread's own word.
-        unsafe { *word() = b.counts.at.first().copied().unwrap_or(core::ptr::null_mut()) };
-    }
-    slot.real.load(Relaxed)
+/// From now on the gate finds the numbers of a block, this thread's.
+pub fn show_gate(b: &ThreadState) {
+    // SAFETY: this thread's own word.
+    unsafe { *word() = b.counts.at.first().copied().unwrap_or(core::ptr::null_mut()) };
 }

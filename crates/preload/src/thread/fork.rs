@@ -1,9 +1,9 @@
-//! A forked child is a separate process. A word in a page that fork wipes reads 0 there, also after a raw clone. It
-//! keeps its value in a child that has its parent's memory: of vfork's see `vfork_x86_64`; any other such child calls
-//! as its parent does, in its parent's ring.
+//! What tells a forked child that it is a separate process; `start::forked` makes it one. A word in a page that fork
+//! wipes reads 0 there, also after a raw clone. It keeps its value in a child that has its parent's memory: of vfork's
+//! see `vfork_x86_64`; any other such child calls as its parent does, in its parent's ring.
 
-use crate::start::switch;
-use crate::{loader, routes, start, sys, thread};
+use super::robust_list;
+use crate::sys;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::control::{RECORDING_COUNT, RECORDING_ON};
 
@@ -60,9 +60,26 @@ pub fn away(bit: u32, set: bool) {
     agree();
 }
 
+/// The rules that what is armed was last looked at with: their number. `agree` makes of it what the frames compare.
+static SEEN: AtomicU32 = AtomicU32::new(0);
+
+/// See `SEEN`.
+pub fn seen() -> u32 {
+    SEEN.load(SeqCst)
+}
+/// See `SEEN`; for each call.
+#[inline(always)]
+pub fn seen_now() -> u32 {
+    SEEN.load(Relaxed)
+}
+/// It was looked at with these. `agree` tells the frames.
+pub fn set_seen(rules: u32) {
+    SEEN.store(rules, SeqCst);
+}
+
 /// Sets the words that follow from `here`, `away` and the rules that were looked at, one of which has changed.
 pub fn agree() {
-    let all = || (CUTAP_FORK.here.load(SeqCst) == HERE && !is_away(), switch::seen());
+    let all = || (CUTAP_FORK.here.load(SeqCst) == HERE && !is_away(), seen());
     loop {
         let (here, rules) = all();
         let word = |state: u32| if here { u64::from(rules) << 32 | u64::from(state) } else { 0 };
@@ -103,7 +120,7 @@ pub fn pid() -> u32 {
 pub fn start() {
     PID.store(sys::getpid(), Relaxed);
     PPID.store(sys::getppid(), Relaxed);
-    thread::robust_list::start();
+    robust_list::start();
     let page = sys::pages(size_of::<Page>());
     if page.is_null() || !sys::wipe_on_fork(page, size_of::<Page>()) {
         return;
@@ -124,16 +141,15 @@ pub fn generation() -> u32 {
     GENERATION.load(Relaxed)
 }
 
-/// Notices that this is a child of the process that started. One load a call.
+/// True in a child of the process that started, until `forked` has run there. One load a call.
 #[inline(always)]
-pub fn check() {
-    if CUTAP_FORK.here.load(Relaxed) != HERE {
-        forked(&CUTAP_FORK.here);
-    }
+pub fn is_child() -> bool {
+    CUTAP_FORK.here.load(Relaxed) != HERE
 }
 
-#[cold]
-fn forked(word: &AtomicU32) {
+/// Separates the child from its parent, once. `others` does that for all other parts of the library.
+pub fn forked(others: impl FnOnce()) {
+    let word = &CUTAP_FORK.here;
     // A handler in the middle of it would wait for its own thread, and one that left by siglongjmp would leave it half
     // changed.
     let signals = sys::block_signals();
@@ -142,13 +158,8 @@ fn forked(word: &AtomicU32) {
         CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
         PID.store(sys::getpid(), Relaxed);
         PPID.store(sys::getppid(), Relaxed);
-        thread::robust_list::forked();
-        thread::block::forked();
-        start::forked();
-        loader::notice::forked();
-        routes::instances::forked();
-        crate::hook::thread::forked();
-        crate::slots::hooks::extension(|of| (of.forked)());
+        robust_list::forked();
+        others();
         word.store(HERE, Release);
         agree();
     } else {

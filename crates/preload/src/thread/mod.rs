@@ -1,7 +1,9 @@
 //! Thread block, ring, clock, fork. Knows nothing of CUDA.
 
 pub mod block;
+pub mod blocks;
 pub mod clock;
+mod count_files;
 pub mod counts;
 pub mod fork;
 pub mod heads;
@@ -10,4 +12,5 @@ pub mod reserve;
 pub mod ring;
 pub mod robust_list;
 pub mod stack;
+pub mod vfork_word_x86_64;
 pub mod vfork_x86_64;

@@ -1,194 +1,40 @@
-//! Writing records: the recording hook, notes and look-ups. The hot path of the whole product: words
+//! Writing records: of calls, notes and look-ups. The hot path of the whole product: words
 //! in, no name, no formatting, no system call but when a chunk is full.
 //!
 //! Limits: a child that a signal handler forks in the middle of a record continues that call in its parent's ring.
 //! A user-level scheduler that switches stacks there loses calls.
 
 use super::block::{self, OpenCall, ThreadState};
+use super::blocks;
+use super::counts::THUNKS;
 use super::reserve::{self, Pending, calls, finish, here, reserve};
-use super::{counts, fork};
-use crate::capture::plan::{self, EndedCall};
-use crate::capture::{self, row};
-use crate::hook;
-use crate::routes::{self, suppress};
-use crate::slots::fast::QuickFrame;
-use crate::slots::table::Slot;
-use crate::slots::thunks_x86_64::{Frame, THUNKS};
-use crate::slots::{hooks, table};
-use crate::start;
-use core::sync::atomic::Ordering::*;
+use crate::start::{page, switch};
 use cutap_wire::diagnostic;
 use cutap_wire::memory::NewPiece;
 use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
 use cutap_wire::ring::Reserved;
 
-/// The recording hook, on the way in.
-pub fn before(frame: &mut Frame) -> bool {
-    if let Some(slot) = table::slot(frame.slot) {
-        enter_slot(frame, slot);
-    }
-    true
-}
-
-/// The same, for a frame whose slot is at hand.
-#[inline(always)]
-pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
-    let Some(b) = ready_for(slot) else { return not_recorded(frame, slot) };
-    let at = frame.stack as usize;
-    b.leave_below(at);
-    if b.depth == 0 && suppress::holds(frame.caller) {
-        suppress::past();
-    }
-    if !slot.is_wanted() {
-        return;
-    }
-    if hooks::may_be_footprint(slot.hooks()) {
-        let hidden = routes::own_calls::fills_record(b, frame);
-        if hidden || routes::own_calls::is_one(b, frame.caller, frame.slot) {
-            return start::count(routes::own_calls::reason(frame.slot), 1);
-        }
-    }
-    let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    let number = match plan::words(slot.plan.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
-        Some(words) => enter(b, call, frame.caller, [words]),
-        None => enter_by_steps(b, call, frame),
-    };
-    if let Some(number) = number {
-        frame.number = number;
-        frame.recorded = b.identity();
-    }
-}
-
-/// A call that is not to be recorded, or cannot be; counted, if calls are.
-#[cold]
-fn not_recorded(frame: &Frame, slot: &Slot) {
-    if !start::counting() {
-        return start::passed();
-    }
-    let Some(b) = block::current() else { return };
-    if !slot.is_wanted() {
-        return;
-    }
-    if hooks::may_be_footprint(slot.hooks()) {
-        if routes::own_calls::fills_record(b, frame) {
-            return start::count(diagnostic::HIDDEN_FOOTPRINT, 1);
-        }
-        return routes::own_calls::counted(b, frame.caller, frame.stack as usize, frame.slot);
-    }
-    counts::add(b, frame.slot);
-}
-
-#[inline(never)]
-fn enter_by_steps(b: &mut ThreadState, call: OpenCall, frame: &Frame) -> Option<u32> {
-    let remembered = table::row_of(frame.slot);
-    match capture::of(remembered) {
-        None => enter(b, call, frame.caller, [&frame.args]),
-        Some(row) if remembered & row::BEFORE != 0 => {
-            capture::before(b, frame, row, |b, words| enter(b, call, frame.caller, words))
-        }
-        Some(row) => enter(b, call, frame.caller, [frame.args.get(..usize::from(row.ints)).unwrap_or(&[])]),
-    }
-}
-
-/// The recording hook, on the way out.
-#[inline(always)]
-pub fn after(frame: &mut Frame) {
-    if frame.recorded == 0 {
-        return;
-    }
-    let (b, Some(slot)) = (block::existing(), table::slot(frame.slot)) else { return };
-    let Some(b) = b.filter(|b| b.identity() == frame.recorded) else { return ended_elsewhere(frame.recorded) };
-    let [result, _] = frame.result;
-    let call = EndedCall { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
-    let succeeded = result as u32 == 0;
-    let hidden = !succeeded && hook::thread::succeeded(frame.number);
-    if hidden || !plan::exit(slot.plan.load(Relaxed), b, &call) {
-        exit_by_steps(b, frame, succeeded || hidden);
-    }
-}
-
-/// A call ends in another thread than it began in (a fibre), or in a child that was forked in it. Its number means
-/// nothing in this ring. The end in the child is not recorded.
-#[cold]
-fn ended_elsewhere(began: u32) {
-    if began >> 16 == fork::generation() & 0xffff {
-        start::count(diagnostic::END_ELSEWHERE, 1);
-    }
-}
-
-#[inline(never)]
-fn exit_by_steps(b: &mut ThreadState, frame: &Frame, succeeded: bool) {
-    let remembered = table::row_of(frame.slot);
-    let (number, at, [result, _]) = (frame.number, frame.stack as usize, frame.result);
-    match capture::of(remembered) {
-        Some(row) if remembered & row::AFTER != 0 => {
-            capture::after(b, frame, row, succeeded, |b, words| exit(b, at, number, words));
-        }
-        _ => exit(b, at, number, &[result]),
-    }
-}
-
-/// A call through the quick frame ends, and not in the usual way.
-#[cold]
-pub fn after_quick(quick: &QuickFrame, began: &ThreadState) {
-    fork::check();
-    after(&mut quick.frame(began));
-}
-
-/// A call through the quick frame has its record, and is not the innermost open one.
-#[cold]
-pub fn ended_quick(quick: &QuickFrame) {
-    if let Some(b) = block::existing() {
-        b.pop(quick.number as u32);
-    }
-}
-
-/// A C++ function: an enter record alone.
-pub fn note(frame: &mut Frame) {
-    let Some(slot) = table::slot(frame.slot) else { return };
-    let Some(b) = ready() else { return not_recorded(frame, slot) };
-    if slot.plan.load(Relaxed) & plan::UNWANTED != 0 {
-        return;
-    }
-    let at = frame.stack as usize;
-    b.leave_below(at);
-    let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    if let Some(number) = enter(b, call, frame.caller, [&frame.args]) {
-        b.pop(number);
-    }
-}
-
 /// The block, if this thread's calls are to be recorded now.
 #[inline(always)]
 pub fn ready() -> Option<&'static mut ThreadState> {
-    if !start::recording() {
+    if !switch::recording() {
         return None;
     }
-    block::current().filter(|b| !b.inside)
+    blocks::current().filter(|b| !b.inside)
 }
 
-/// Like `ready`, for a call of this slot. A request of the driver to the kernel counts as the program's even while
-/// cutap asks the driver. The driver may load a module then, as the program's own call would have made it do.
-#[inline(always)]
-fn ready_for(slot: &Slot) -> Option<&'static mut ThreadState> {
-    if !start::recording() {
+/// The block in which a call was recorded by what its frame keeps of that, while it is this thread's.
+pub fn of(recorded: u32) -> Option<&'static mut ThreadState> {
+    if recorded == 0 {
         return None;
     }
-    block::current().filter(|b| !b.inside || slot.hooks() & hooks::KERNEL != 0)
-}
-
-/// The block in which a call was recorded, while it is this thread's.
-pub fn of(frame: &Frame) -> Option<&'static mut ThreadState> {
-    if frame.recorded == 0 {
-        return None;
-    }
-    block::existing().filter(|b| b.identity() == frame.recorded)
+    block::existing().filter(|b| b.identity() == recorded)
 }
 
 /// The same of a thread that has one.
 #[inline(always)]
 pub fn ready_already() -> Option<&'static mut ThreadState> {
-    if start::recording() { block::existing().filter(|b| !b.inside) } else { None }
+    if switch::recording() { block::existing().filter(|b| !b.inside) } else { None }
 }
 
 /// Writes an enter record and opens the call; its number. The call is open before its record is there
@@ -325,17 +171,6 @@ pub fn unwound_around(at: usize, end: usize) {
     }
 }
 
-/// The ring has a new owner.
-pub fn thread(b: &mut ThreadState, tid: u32) {
-    if b.writer.chunk.is_null() {
-        return;
-    }
-    let Some(pending) = reserve(b, here(), kind::THREAD, 2, |_| 0) else { return };
-    // SAFETY: two words are reserved.
-    unsafe { pending.reserved.word(1, tid.into()) };
-    finish(b, pending);
-}
-
 /// Writes something learned about an open call.
 pub fn learned(b: &mut ThreadState, at: usize, number: u32, what: u64, value: u64) {
     about_quickly(b, at, kind::NOTE, number, &[what, value]);
@@ -387,7 +222,7 @@ pub fn memory(
     let write = |to: &Reserved| unsafe { piece.write(to.at, fill) };
     let done = about_with(b, at, kind::MEMORY, number, piece.words() as u32, write);
     if done.is_none() {
-        start::count(diagnostic::MEMORY_NOT_KEPT, 1);
+        page::count(diagnostic::MEMORY_NOT_KEPT, 1);
     }
     done.unwrap_or(0)
 }
@@ -415,18 +250,23 @@ fn about(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     finish(b, pending);
 }
 
+/// What a look-up gave: the function, and the number of its slot plus one; 0: it has none.
+pub struct Answer {
+    pub function: usize,
+    pub slot: u64,
+}
+
 /// Writes a look-up, if this thread can.
-pub fn lookup(which: u32, caller: usize, handle: usize, flags: u64, answer: usize, status: u64, name: &[u8]) {
-    let Some(b) = block::current() else { return };
+pub fn lookup(which: u32, caller: usize, handle: usize, flags: u64, answer: &Answer, status: u64, name: &[u8]) {
+    let Some(b) = blocks::current() else { return };
     let name_len = name.len().min((MAX_WORDS - LOOKUP_WORDS) as usize * 8);
     let length = LOOKUP_WORDS + name_len.div_ceil(8) as u32;
-    let slot = table::number_of(answer).map_or(0, |n| u64::from(n) + 1);
-    let answer = table::real_of(answer).unwrap_or(answer);
     let Some(pending) = reserve(b, here(), kind::LOOKUP, length, |_| which) else { return };
     let reserved = &pending.reserved;
     // SAFETY: `length` words are reserved.
     unsafe {
-        let words = [caller as u64, handle as u64, flags, answer as u64, slot, status, (name_len as u64) << 48];
+        let words =
+            [caller as u64, handle as u64, flags, answer.function as u64, answer.slot, status, (name_len as u64) << 48];
         for (n, w) in words.into_iter().enumerate() {
             reserved.word(n + 1, w);
         }

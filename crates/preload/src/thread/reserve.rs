@@ -181,3 +181,14 @@ pub fn here() -> usize {
     unsafe { core::arch::asm!("mov {}, rsp", out(reg) p, options(nomem, nostack, preserves_flags)) };
     p
 }
+
+/// The ring has a new owner.
+pub fn owned(b: &mut ThreadState, tid: u32) {
+    if b.writer.chunk.is_null() {
+        return;
+    }
+    let Some(pending) = reserve(b, here(), kind::THREAD, 2, |_| 0) else { return };
+    // SAFETY: two words are reserved.
+    unsafe { pending.reserved.word(1, tid.into()) };
+    finish(b, pending);
+}

@@ -9,9 +9,9 @@
 
 use super::block::{MAPPED, ThreadState};
 use super::{clock, heads};
-use crate::routes::dlsym::libcs_mutex;
-use crate::sys::mappings;
-use crate::{start, sys};
+use crate::loader::real::libcs_mutex;
+use crate::start::{page, path, run, switch};
+use crate::sys::{self, mappings};
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::record::kind;
 use cutap_wire::ring::{
@@ -30,8 +30,8 @@ const LAST_ROOM: u64 = 2 << 20;
 
 /// Makes the first page of a ring, and its first chunk if calls are recorded. The first record opens the chunk.
 pub fn make(block: &mut ThreadState) -> bool {
-    let bytes = start::chunk_bytes();
-    let shared = shared_head(block.ring).filter(|_| start::recording() && block.lent.is_null());
+    let bytes = run::chunk_bytes();
+    let shared = shared_head(block.ring).filter(|_| switch::recording() && block.lent.is_null());
     let made = match shared {
         Some(head) => {
             let mut path = block.path();
@@ -66,7 +66,7 @@ fn own_file(block: &ThreadState, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)>
     let (offset, end) = (chunk_offset(0, chunk_bytes), chunk_offset(1, chunk_bytes));
     // An earlier try may have left the file without a header.
     let made = sys::with(path(block).bytes(), sys::MADE, |file| {
-        let page = if start::recording() && file.allocate(end) { file.map(0, end) } else { core::ptr::null_mut() };
+        let page = if switch::recording() && file.allocate(end) { file.map(0, end) } else { core::ptr::null_mut() };
         if page.is_null() {
             return Some((file.first_page()?, core::ptr::null_mut()));
         }
@@ -81,7 +81,7 @@ fn own_file(block: &ThreadState, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)>
 }
 
 /// The file of a block's ring.
-fn path(block: &ThreadState) -> start::Path {
+fn path(block: &ThreadState) -> path::Path {
     let mut path = block.path();
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
     path
@@ -152,8 +152,8 @@ pub unsafe fn bury(b: *mut ThreadState) {
 pub fn next_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
     let done = open_chunk(block, kind, words);
     if !done {
-        let lossy = start::flags() & control::LOSSY != 0;
-        start::count(
+        let lossy = run::flags() & control::LOSSY != 0;
+        page::count(
             match kind {
                 kind::ENTER if lossy => diagnostic::CALL_DROPPED_LOSSY,
                 kind::ENTER => diagnostic::CALL_DROPPED,
@@ -178,7 +178,7 @@ fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
     let mut waits = false;
     let mut wait = |now: bool| {
         if now != waits && kind == kind::ENTER {
-            start::count(diagnostic::CALL_WAITED, if now { 1 } else { u64::MAX });
+            page::count(diagnostic::CALL_WAITED, if now { 1 } else { u64::MAX });
             waits = now;
         }
     };
@@ -219,7 +219,7 @@ static LAST_BEAT: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// True while it may help to wait: somebody drains, or copies what would be written over.
 fn worth_waiting(started: u64) -> bool {
-    let Some(c) = start::control() else { return false };
+    let Some(c) = run::control() else { return false };
     let now = sys::clock(sys::MONOTONIC);
     if c.flags.load(Relaxed) & control::FLIGHT != 0 {
         return now.saturating_sub(c.copying.load(Acquire)) < PATIENCE_NS;
@@ -239,7 +239,7 @@ fn worth_waiting(started: u64) -> bool {
 fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Option<bool> {
     // SAFETY: the header is mapped.
     let header = unsafe { &*block.header };
-    let flags = start::flags();
+    let flags = run::flags();
     let lossy = flags & control::LOSSY != 0;
     // In a lossy ring a call that was recorded ends there too, so that no call looks unfinished.
     let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP | kind::STACK | kind::MEMORY);
@@ -256,7 +256,7 @@ fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Op
         return Some(true);
     }
     let chunks = header.chunks.load(Relaxed);
-    let full = chunks >= start::max_chunks();
+    let full = chunks >= run::max_chunks();
     let mut bytes = header.chunk_bytes;
     let at = match free.and_then(|i| block.mapped.get(i)).map(|&(_, p)| p) {
         Some(p) => p,

@@ -9,57 +9,14 @@
 //!
 //! In a process that is left alone (`start/other_libc.rs`) its own vfork is jumped to immediately.
 
-use super::fork;
-use crate::loader::elf::is_function;
-use crate::loader::map;
-use crate::sys;
-use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-global_asm!(
-    ".section .tbss.cutap,\"awT\",@nobits",
-    ".balign 8",
-    ".hidden cutap_vforked",
-    ".globl cutap_vforked",
-    ".type cutap_vforked,@object",
-    ".size cutap_vforked, 8",
-    "cutap_vforked: .zero 8",
-    ".text",
-);
-
-/// A child by vfork, and one that cannot have a ring.
 #[cfg(feature = "inject")]
-const CHILD: usize = 1;
-const WITHOUT: usize = 2;
-
-/// This thread's word.
-fn word() -> *mut usize {
-    let p;
-    // SAFETY: computes an address in this thread's static TLS block.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + cutap_vforked@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
-             options(nostack, pure, readonly));
-    }
-    p
-}
-
-/// True in a child by vfork, which has its parent's memory. A system call: for what is done once.
-pub fn is_child() -> bool {
-    // SAFETY: this thread's own word. A child that such a child forked has it too, and memory of its own.
-    unsafe { *word() != 0 && sys::getpid() != fork::pid() }
-}
-
-/// True in such a child once it could not have a ring: it does not try again.
-pub fn goes_without() -> bool {
-    // SAFETY: this thread's own word.
-    unsafe { *word() == WITHOUT }
-}
-
-/// See `goes_without`. The parent finds its own word again.
-pub fn go_without() {
-    // SAFETY: as above.
-    unsafe { *word() = WITHOUT };
-}
+use super::{fork, vfork_word_x86_64::CHILD};
+use crate::loader::{elf::is_function, map};
+#[cfg(feature = "inject")]
+use crate::start::{forked, process};
+#[cfg(feature = "inject")]
+use crate::sys;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The next object's vfork behind us; 0: the process is not left alone, or has none.
 static REAL: AtomicUsize = AtomicUsize::new(0);
@@ -88,14 +45,14 @@ pub fn pass_on() {
 /// name.
 #[cfg(feature = "inject")]
 extern "C" fn check() {
-    fork::check();
+    forked::check();
 }
 
 /// The child has ended, or runs another program: nothing of its block is needed any more. `block`: null, being made, or
 /// the child's.
 #[cfg(feature = "inject")]
 unsafe extern "C" fn over(block: *mut super::block::ThreadState, child: u32) {
-    crate::start::given_up_by(child);
+    process::given_up_by(child);
     // SAFETY: a block that the child made; no other thread knows of it.
     unsafe {
         if block as usize > 1 && !(*block).lent.is_null() {

@@ -36,7 +36,14 @@ pub struct Chrome<W> {
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, line: Vec::new(), begun: false, taken: BTreeSet::new(), others: BTreeMap::new(), threads: BTreeSet::new() }
+        Chrome {
+            out,
+            line: Vec::new(),
+            begun: false,
+            taken: BTreeSet::new(),
+            others: BTreeMap::new(),
+            threads: BTreeSet::new(),
+        }
     }
 
     fn line(&mut self, line: &impl Serialize) -> io::Result<()> {

@@ -34,7 +34,7 @@ pub struct Thread {
     pub key: u32,
     /// Thread id as the process saw it.
     pub tid: u32,
-    /// What it was called when its first call was recorded.
+    /// What it was called when its first call was recorded, if not as its program.
     pub name: Option<Arc<str>>,
     /// Its process.
     pub process: Arc<Process>,

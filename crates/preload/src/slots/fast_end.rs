@@ -1,0 +1,66 @@
+//! The end of a call in the quick frame where something is not as usual, and a frame that is being left.
+
+use super::quick_frame::QuickFrame;
+use super::{fast_x86_64, recording, unwound};
+use crate::thread::block::ThreadState;
+use crate::thread::record;
+use core::ffi::{c_int, c_void};
+
+/// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not
+/// closed. Its result is given back by the assembler.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, began: *const ThreadState) {
+    // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live permanently.
+    let (frame, began) = unsafe { (&*frame, &*began) };
+    match recorded {
+        0 => recording::after_quick(frame, began),
+        _ => recording::ended_quick(frame),
+    }
+}
+
+/// The frame's personality routine: see `left`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_quick_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    exception: *const unwound::Exception,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: the unwinder's own; the frame's stack pointer during the call is where its fields begin.
+    unsafe { left_above(0, actions, exception, context) }
+}
+
+/// The same where outgoing stack words lie below the fields.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_quick_unknown_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    exception: *const unwound::Exception,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: the unwinder's own, as above.
+    unsafe { left_above(fast_x86_64::PASSED, actions, exception, context) }
+}
+
+/// A frame is being left whose fields begin so many bytes above its stack pointer.
+///
+/// # Safety
+/// The unwinder's own exception and context.
+unsafe fn left_above(
+    outgoing: usize,
+    actions: c_int,
+    exception: *const unwound::Exception,
+    context: *mut c_void,
+) -> c_int {
+    if actions & unwound::CLEANUP_PHASE != 0
+        // SAFETY: the caller's promise.
+        && let Some(frame) = unsafe { unwound::frame_of(context).map(|at| &*((at + outgoing) as *const QuickFrame)) }
+    {
+        record::unwound(frame.number as u32, frame.at());
+        // SAFETY: the unwinder's own.
+        record::unwound_around(frame.at(), unsafe { unwound::end_of(exception) });
+    }
+    unwound::CONTINUE_UNWIND
+}

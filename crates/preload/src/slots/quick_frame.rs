@@ -1,0 +1,95 @@
+//! A call as it stands in the quick frame, whose assembler is in the files `fast_*`.
+
+use super::frame::Frame;
+use super::hooks::RECORD;
+use super::table;
+use crate::capture::rows;
+use crate::sys::x86_64::load8;
+use crate::thread::block::ThreadState;
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
+#[repr(C)]
+pub struct QuickFrame {
+    /// On the way in: the thread's block and its chunk, where it has both. On the way out: rax, rdx as the function
+    /// left them.
+    result: [u64; 2],
+    /// The record's second word on the way in, the first on the way out.
+    word: u64,
+    /// Number of the call in its ring.
+    pub number: u64,
+    /// Where the thread's word lies from its thread pointer; the slot's `quick`.
+    thread: u64,
+    quick: u64,
+    /// rax at entry.
+    rax: u64,
+    /// Address of the slot.
+    slot: usize,
+    /// r9, r8, rcx, rdx, rsi, rdi
+    args: [u64; 6],
+    /// The caller's rbp, and where the call returns to.
+    behind: [usize; 2],
+}
+/// Bytes of what lies below rbp.
+pub const BYTES: usize = offset_of!(QuickFrame, behind);
+const _: () = assert!(BYTES == 112 && offset_of!(QuickFrame, slot) + 56 == BYTES);
+/// Fields that the assembler names.
+pub const BLOCK: usize = offset_of!(QuickFrame, result);
+/// See `BLOCK`.
+pub const THREAD: usize = offset_of!(QuickFrame, thread);
+/// See `BLOCK`.
+pub const WORD: usize = offset_of!(QuickFrame, word);
+/// See `BLOCK`.
+pub const NUMBER: usize = offset_of!(QuickFrame, number);
+
+impl QuickFrame {
+    /// Its call is recorded under a number, by a thread with this block.
+    pub fn entered(&mut self, number: u32, b: &ThreadState) {
+        self.number = number.into();
+        self.result = [&raw const *b as u64, b.writer.chunk as u64];
+    }
+    /// Where the caller's stack words would be.
+    pub fn at(&self) -> usize {
+        &raw const *self as usize + size_of::<QuickFrame>()
+    }
+    /// Number of the slot.
+    pub fn slot(&self) -> u32 {
+        table::number_at(self.slot)
+    }
+    /// Where the call returns to.
+    pub fn caller(&self) -> usize {
+        let [_, caller] = self.behind;
+        caller
+    }
+    /// The words of the integer registers, in order.
+    #[inline(always)]
+    pub fn args(&self) -> [u64; 6] {
+        // One by one: two at a time would wait for the stores behind which they come.
+        let place = |n: usize| &raw const self.args as usize + 8 * (5 - n);
+        // SAFETY: this frame.
+        core::array::from_fn(|n| unsafe { load8(place(n)) })
+    }
+    /// The same call as it would stand in the common frame, begun by a thread with this block.
+    pub fn frame(&self, began: &ThreadState) -> Frame {
+        let slot = self.slot();
+        Frame {
+            args: self.args(),
+            rax: self.rax,
+            r10: 0,
+            xmm: [0; 8],
+            stack: self.at() as *const u64,
+            caller: self.caller(),
+            target: table::slot(slot).map_or(0, |s| s.real.load(Relaxed)),
+            slot,
+            number: self.number as u32,
+            // None, but in the frame of calls with inputs, which believes the registry.
+            stack_words: rows::of(table::row_of(slot)).map_or(0, |row| row.stack.into()),
+            result: self.result,
+            result_xmm: [0; 2],
+            recorded: began.identity(),
+            hooks: RECORD,
+            word: 0,
+        }
+    }
+}

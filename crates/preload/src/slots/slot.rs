@@ -1,0 +1,102 @@
+//! One slot: what every call of its function needs.
+
+use crate::capture::plan::UNWANTED;
+use crate::hook::functions::Info;
+use crate::start::switch;
+use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+
+/// One slot; what every call needs lies in one line of the cache.
+#[repr(C, align(64))]
+pub struct Slot {
+    /// What is called: the function, or the thunk with its hooks around it.
+    pub real: AtomicUsize,
+    /// Where its thunk jumps to.
+    pub(super) entry: AtomicUsize,
+    /// How a call is recorded: see `capture::plan`.
+    pub plan: AtomicU64,
+    /// First word of its enter records, less the time: see `slots::fast`.
+    pub(super) first: AtomicU32,
+    /// What is known of it: see `capture::rows`.
+    pub(super) row: AtomicU32,
+    pub(super) function: AtomicUsize,
+    /// What hooks see of it, in the slot whose frame calls them.
+    pub(super) info: AtomicPtr<Info>,
+    /// Number of the load that it belongs to.
+    pub object: AtomicU32,
+    /// Hooks that want it: bits of `hooks`.
+    pub(super) hooks: AtomicU16,
+    pub(super) name_len: AtomicU16,
+    /// Its name: text in the names file, which stays mapped.
+    pub(super) name: AtomicPtr<u8>,
+}
+
+impl Slot {
+    /// Of no function.
+    pub(super) const fn new() -> Slot {
+        Slot {
+            real: AtomicUsize::new(0),
+            entry: AtomicUsize::new(0),
+            plan: AtomicU64::new(0),
+            first: AtomicU32::new(0),
+            row: AtomicU32::new(0),
+            function: AtomicUsize::new(0),
+            info: AtomicPtr::new(core::ptr::null_mut()),
+            object: AtomicU32::new(0),
+            hooks: AtomicU16::new(0),
+            name_len: AtomicU16::new(0),
+            name: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
+    /// Bits of `slots::hooks`.
+    #[inline(always)]
+    pub fn hooks(&self) -> u32 {
+        self.hooks.load(Relaxed).into()
+    }
+    /// Its name is there.
+    pub(super) fn is_named(&self) -> bool {
+        !self.name.load(Acquire).is_null()
+    }
+    /// Its function's name.
+    pub fn name(&self) -> &'static [u8] {
+        let at = self.name.load(Acquire);
+        if at.is_null() {
+            return &[];
+        }
+        // SAFETY: set once, to text in the names file's mapping, which is never given back.
+        unsafe { core::slice::from_raw_parts(at, self.name_len.load(Relaxed) as usize) }
+    }
+    pub(super) fn set_wanted(&self, wanted: bool) {
+        match wanted {
+            true => self.plan.fetch_and(!UNWANTED, Relaxed),
+            false => self.plan.fetch_or(UNWANTED, Relaxed),
+        };
+    }
+    /// Finds out whether a new one's calls are wanted, by the rules that hold when it is done.
+    pub(super) fn look(&self, wanted: impl Fn() -> bool) {
+        loop {
+            let rules = switch::rules();
+            self.set_wanted(wanted());
+            if switch::rules() == rules {
+                return;
+            }
+        }
+    }
+    /// Its enter records' first word is known: a quick frame may be had.
+    pub fn has_first(&self) -> bool {
+        self.first.load(Relaxed) != 0
+    }
+    /// What hooks see of the function, if this slot's frame calls them.
+    #[inline(always)]
+    pub fn info(&self) -> Option<&'static Info> {
+        // SAFETY: null or an `Info`, which stays.
+        unsafe { self.info.load(Acquire).as_ref() }
+    }
+}
+
+/// What the assembler knows of a slot, beside that `real` stands first.
+pub const ENTRY: usize = core::mem::offset_of!(Slot, entry);
+/// See `ENTRY`.
+pub const PLAN: usize = core::mem::offset_of!(Slot, plan);
+/// See `ENTRY`.
+pub const FIRST: usize = core::mem::offset_of!(Slot, first);
+const _: () = assert!(core::mem::offset_of!(Slot, real) == 0 && size_of::<Slot>() == 64);

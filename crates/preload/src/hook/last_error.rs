@@ -16,7 +16,7 @@
 use super::chain::Chain;
 use super::functions::Info;
 use super::thread::{self, Thread};
-use cutap_calls::{Role, function_with, has_role};
+use cutap_calls::{NOT_READY, Role, function_with, has_role};
 
 /// The last error of one runtime on one thread.
 #[derive(Clone, Copy)]
@@ -84,9 +84,6 @@ fn of(thread: &mut Thread, object: u32) -> Option<&mut LastError> {
     }
     Some(error)
 }
-
-/// `cudaErrorNotReady`.
-const NOT_READY: u32 = 600;
 
 /// A runtime call ended: with `real`, or it was not made; the program gets `given`.
 pub fn given(chain: &mut Chain, info: &Info, real: Option<u32>, given: u32) {

@@ -44,7 +44,7 @@ pub fn undeclared_status(layer: Layer, name: &str) -> Option<&'static str> {
 pub fn is_answer(function: &str, status: Option<&str>) -> bool {
     let has = |role: Option<Role>| role.is_none_or(|role| has_role(function.as_bytes(), role));
     let is = |name: &&str| *name == "*" || Some(*name) == status;
-    ANSWERS.iter().any(|(role, statuses)| statuses.iter().any(|name| is(name)) && has(*role))
+    ANSWERS.iter().any(|(role, statuses)| statuses.iter().any(is) && has(*role))
 }
 
 #[cfg(test)]

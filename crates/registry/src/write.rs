@@ -48,7 +48,7 @@ pub(crate) fn watched(watched: &Watched) -> String {
     out.push_str("];\n");
     let families = watched.family.iter().map(|f| f.prefix.get_ref());
     list(&mut out, "FAMILIES", "What the names of watched functions begin with.", families);
-    let about = "Prefixes that names of other libraries have too, and the longer prefixes of watched names, in any case.";
+    let about = "Prefixes that other names have too, and the longer ones of watched names, in any case.";
     write!(out, "\n/// {about}\npub static STEMS: &[(&str, &[&str])] = &[\n").unwrap();
     for family in watched.family.iter().filter(|family| !family.stems.is_empty()) {
         writeln!(out, "({:?}, &{:?}),", family.prefix.get_ref(), family.stems).unwrap();

@@ -54,7 +54,7 @@ pub static WATCHED: &[Watched] = &[
 pub static FAMILIES: &[&str] =
     &["cu", "__cu", "__nv", "nccl", "pnccl", "nv", "npp", "NvEncode", "NvToolsExt", "fftw", "cal_"];
 
-/// Prefixes that names of other libraries have too, and the longer prefixes of watched names, in any case.
+/// Prefixes that other names have too, and the longer ones of watched names, in any case.
 pub static STEMS: &[(&str, &[&str])] = &[
     (
         "cu",

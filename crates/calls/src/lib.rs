@@ -15,15 +15,18 @@ pub mod known;
 mod layer;
 mod lookup;
 mod role;
+mod status;
 
 pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, plain, resets, tells_of_memory};
+pub use generated::behaviour::status::{INVALID_DEVICE_FUNCTION, INVALID_HANDLE, NOT_READY};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
-pub use generated::watched::{FAMILIES, PARTS, PROFILERS, WATCHED};
+pub use generated::watched::{FAMILIES, PARTS, PROFILERS, STEMS, WATCHED};
 pub use glob::glob;
 pub use layer::{Layer, LayerRow};
-pub use lookup::{in_family, is_part, is_profiler, is_soname, layer_of};
+pub use lookup::{in_family, is_part, is_profiler, is_soname, layer_of, needs_driver, soname_of};
 pub use role::{Role, argument, function_with, has_role, patterns_of, roles};
+pub use status::{LayerNames, is_answer, is_named_as, is_of_cuda, undeclared_status};
 
 /// A library whose functions are traced.
 #[derive(Debug)]
@@ -32,4 +35,6 @@ pub struct Watched {
     pub soname: &'static str,
     /// The layer of its functions.
     pub layer: Layer,
+    /// Its functions work on a machine without a driver.
+    pub without_driver: bool,
 }

@@ -3,11 +3,28 @@
 //! auditwheel inserts eight hexadecimal digits into the names of libraries that it copies into a wheel
 //! (`libcudart-d0da41ae.so.11.0`). Such a name is treated like the plain one.
 
-use crate::{FAMILIES, PARTS, PROFILERS, WATCHED, glob};
+use crate::{FAMILIES, Layer, PARTS, PROFILERS, WATCHED, Watched, glob};
 
 /// The number of a library's layer, or 0 when the library is not watched.
 pub fn layer_of(soname: &[u8]) -> u8 {
     WATCHED.iter().find(|w| is_soname(w.soname, soname)).map_or(0, |w| w.layer.number())
+}
+
+/// Whether the library is watched, and of no use without a driver.
+pub fn needs_driver(soname: &[u8]) -> bool {
+    WATCHED.iter().find(|w| is_soname(w.soname, soname)).is_some_and(|w| !w.without_driver)
+}
+
+/// The SONAME, a pattern, of the one library that a layer has, or of the first.
+pub const fn soname_of(layer: Layer) -> &'static str {
+    let mut rest: &[Watched] = WATCHED;
+    while let [watched, after @ ..] = rest {
+        if watched.layer.number() == layer.number() {
+            return watched.soname;
+        }
+        rest = after;
+    }
+    ""
 }
 
 /// Whether the library is a profiler. A profiler must get the driver's unmodified export tables.
@@ -88,6 +105,12 @@ mod tests {
         ] {
             assert_eq!(layer_of(soname.as_bytes()), layer, "{soname}");
         }
+    }
+
+    #[test]
+    fn library_of_a_layer() {
+        assert!(needs_driver(b"libcublas.so.12") && !needs_driver(b"libnvrtc.so.12") && !needs_driver(b"libc.so.6"));
+        assert_eq!((soname_of(Layer::DRIVER), soname_of(Layer::HIDDEN)), ("libcuda.so.1", ""));
     }
 
     #[test]

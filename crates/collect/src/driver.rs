@@ -3,13 +3,14 @@
 
 use crate::error::{Error, Result};
 use crate::program::Program;
+use cutap_calls::{Layer, soname_of};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const NAME: &str = "libcuda.so.1";
+const NAME: &str = soname_of(Layer::DRIVER);
 
 /// Folders that the loader knows by itself, and where containers and WSL put the driver.
 const FOLDERS: [&str; 8] = [

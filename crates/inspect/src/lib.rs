@@ -34,12 +34,7 @@ pub fn inspect(path: &Path) -> Result<Report, Error> {
 /// Whether this program cannot do its work without a driver: it is linked with the driver, a runtime
 /// or a library on top of one, or has a runtime inside. Quick, and false for a file that cannot be read.
 pub fn needs_driver(path: &Path) -> bool {
-    // Compilers and annotations: they are there without a driver too.
-    const WITHOUT: [&str; 5] = ["libnvrtc*", "libnvJitLink*", "libnvvm*", "libnvfatbin*", "libnvToolsExt*"];
-    let watched = |n: &String| {
-        let n = n.rsplit('/').next().unwrap_or(n).as_bytes();
-        cutap_calls::layer_of(n) != 0 && !WITHOUT.iter().any(|w| cutap_calls::glob(w.as_bytes(), n))
-    };
+    let watched = |n: &String| cutap_calls::needs_driver(n.rsplit('/').next().unwrap_or(n).as_bytes());
     elf::Image::open(path)
         .is_ok_and(|image| image.facts.needed.iter().any(watched) || scan::runtime(&image).unwrap_or(false))
 }

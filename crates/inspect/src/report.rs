@@ -160,38 +160,13 @@ fn function(import: Import, links: &[Link]) -> Option<Function> {
 
 /// Whether a name without any other sign is CUDA's. `in_family` alone would take curl's and cups' too.
 fn cuda_name(name: &str) -> bool {
-    const STEMS: &[&str] = &[
-        "cuda",
-        "cublas",
-        "cudnn",
-        "cufft",
-        "cufile",
-        "curand",
-        "cusparse",
-        "cusolver",
-        "cutensor",
-        "cudss",
-        "cuvid",
-        "custatevec",
-        "nvrtc",
-        "nvjitlink",
-        "nvml",
-        "nvjpeg",
-        "nvshmem",
-        "nvtx",
-        "nvvm",
-        "nvfatbin",
-        "nvcomp",
-    ];
     if !cutap_calls::in_family(name.as_bytes()) {
         return false;
     }
     let lower = name.to_ascii_lowercase();
-    match name.as_bytes() {
-        [b'c', b'u', third, ..] if third.is_ascii_uppercase() => true,
-        [b'c', b'u', ..] | [b'n', b'v', ..] => STEMS.iter().any(|stem| lower.starts_with(stem)),
-        _ => true,
-    }
+    // Prefixes that other libraries' names have too.
+    let stems = cutap_calls::STEMS.iter().find(|(prefix, _)| name.starts_with(prefix));
+    cutap_calls::is_of_cuda(name) || stems.is_none_or(|(_, stems)| stems.iter().any(|stem| lower.starts_with(stem)))
 }
 
 /// Among the linked libraries the one whose own name begins the function's name, the longest first.

@@ -18,6 +18,49 @@ struct Raw {
     ends_capture: Vec<Group>,
     #[serde(default)]
     roles: Vec<Role>,
+    #[serde(default)]
+    names: Vec<Names>,
+    #[serde(default)]
+    answers: Vec<Answers>,
+    #[serde(default)]
+    statuses: Vec<Status>,
+}
+
+/// How the functions of a layer are named, and the enum of the statuses of those that no header declares.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Names {
+    layer: Spanned<String>,
+    pub(crate) prefix: String,
+    #[serde(default)]
+    pub(crate) not: Vec<String>,
+    pub(crate) status: String,
+    source: Spanned<String>,
+}
+
+impl Names {
+    pub(crate) fn layer(&self) -> &str {
+        self.layer.get_ref()
+    }
+}
+
+/// Statuses that are no failure.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answers {
+    pub(crate) role: Option<String>,
+    pub(crate) statuses: Vec<String>,
+    source: Spanned<String>,
+}
+
+/// A status whose number the code has to know.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Status {
+    pub(crate) constant: String,
+    pub(crate) value: u32,
+    pub(crate) names: Vec<String>,
+    source: Spanned<String>,
 }
 
 /// Functions to which cutap reacts, by a variant of `calls::Role`.
@@ -61,10 +104,13 @@ pub(crate) struct Behaviour {
     pub(crate) roles: BTreeSet<(String, String, u8)>,
     /// Patterns of names, those with `!` first, and their roles.
     pub(crate) role_patterns: BTreeSet<(String, String)>,
+    pub(crate) names: Vec<Names>,
+    pub(crate) answers: Vec<Answers>,
+    pub(crate) statuses: Vec<Status>,
 }
 
-/// Reads the file. `known` has all functions of the interfaces.
-pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, Error> {
+/// Reads the file. `known` has all functions of the interfaces, `layers` the names of layers.
+pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Result<Behaviour, Error> {
     let source = Source::read(path)?;
     let raw: Raw = source.parse()?;
     let mut blocks = BTreeMap::new();
@@ -97,6 +143,17 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
             roles.insert((name.into_inner(), group.role.clone(), group.argument));
         }
     }
+    for of in &raw.names {
+        said(&source, &of.source)?;
+        if !layers.contains(&of.layer()) {
+            let message = format!("unknown layer {}, expected one of {}", of.layer(), layers.join(", "));
+            return Err(source.error(of.layer.span().start, message));
+        }
+    }
+    let sources = raw.answers.iter().map(|of| &of.source).chain(raw.statuses.iter().map(|of| &of.source));
+    for from in sources {
+        said(&source, from)?;
+    }
     Ok(Behaviour {
         blocks,
         resets: resets?,
@@ -106,6 +163,9 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, E
         ends_capture: ends_capture?,
         roles,
         role_patterns,
+        names: raw.names,
+        answers: raw.answers,
+        statuses: raw.statuses,
     })
 }
 
@@ -149,8 +209,8 @@ mod tests {
         let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[contexts]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
         std::fs::write(&folder, text).unwrap();
         let known = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
-        assert_eq!(read(&folder, &known(&["cuA", "cuB_v2"])).ok().map(|b| b.blocks.len()), Some(2));
-        let said = read(&folder, &known(&["cuA", "cuBC"])).err().map(|e| e.to_string()).unwrap_or_default();
+        assert_eq!(read(&folder, &known(&["cuA", "cuB_v2"]), &[]).ok().map(|b| b.blocks.len()), Some(2));
+        let said = read(&folder, &known(&["cuA", "cuBC"]), &[]).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(said.ends_with(":4: no function cuB is exported"), "{said}");
         std::fs::remove_file(&folder).unwrap();
     }

@@ -37,7 +37,7 @@ pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
     let tables = export_tables::read(&root.join("api/export-tables/tables.toml"))?;
     let functions = functions::read(&root.join("api"))?;
     let all = function_names(&root.join("api"))?;
-    let behaviour = behaviour::read(&root.join("api/behaviour.toml"), &all)?;
+    let behaviour = behaviour::read(&root.join("api/behaviour.toml"), &all, &names)?;
     let folder = Path::new("crates/calls/src/generated");
     Ok(vec![
         (folder.join("behaviour.rs"), write::behaviour(&behaviour)),

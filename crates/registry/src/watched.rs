@@ -22,12 +22,18 @@ pub(crate) struct Library {
     pub(crate) soname: Spanned<String>,
     pub(crate) layer: Spanned<String>,
     source: Spanned<String>,
+    /// Its functions work without a driver.
+    #[serde(default)]
+    pub(crate) without_driver: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Family {
     pub(crate) prefix: Spanned<String>,
+    /// Longer beginnings in any case, where other libraries' names begin with the prefix too.
+    #[serde(default)]
+    pub(crate) stems: Vec<String>,
     why: Spanned<String>,
 }
 

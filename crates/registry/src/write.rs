@@ -42,11 +42,18 @@ pub(crate) fn watched(watched: &Watched) -> String {
     out.push_str("use crate::{Layer, Watched};\n\n/// Watched libraries.\npub static WATCHED: &[Watched] = &[\n");
     for library in &watched.library {
         let (soname, layer) = (library.soname.get_ref(), library.layer.get_ref().to_uppercase());
-        writeln!(out, "Watched {{ soname: {soname:?}, layer: Layer::{layer} }},").unwrap();
+        let without = library.without_driver;
+        writeln!(out, "Watched {{ soname: {soname:?}, layer: Layer::{layer}, without_driver: {without} }},").unwrap();
     }
     out.push_str("];\n");
     let families = watched.family.iter().map(|f| f.prefix.get_ref());
     list(&mut out, "FAMILIES", "What the names of watched functions begin with.", families);
+    let about = "Prefixes that other names have too, and the longer ones of watched names, in any case.";
+    write!(out, "\n/// {about}\npub static STEMS: &[(&str, &[&str])] = &[\n").unwrap();
+    for family in watched.family.iter().filter(|family| !family.stems.is_empty()) {
+        writeln!(out, "({:?}, &{:?}),", family.prefix.get_ref(), family.stems).unwrap();
+    }
+    out.push_str("];\n");
     let profilers = watched.profiler.iter().map(|p| p.soname.get_ref());
     list(&mut out, "PROFILERS", "Libraries that get the driver's own tables.", profilers);
     let parts = watched.part.iter().map(|p| p.soname.get_ref());
@@ -56,7 +63,7 @@ pub(crate) fn watched(watched: &Watched) -> String {
 
 pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     let mut out = head("What functions do beside what their prototypes tell.", "api/behaviour.toml");
-    out.push_str("use crate::Role;\n\n");
+    out.push_str("use crate::{Layer, LayerNames, Role};\n\n");
     out.push_str(
         "/// Functions that may make the host wait, and why; sorted.\npub static BLOCKS: &[(&str, &str)] = &[\n",
     );
@@ -83,7 +90,29 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     for (pattern, role) in &behaviour.role_patterns {
         writeln!(out, "({pattern:?}, Role::{role}),").unwrap();
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n/// How the functions of layers are named.\npub static NAMES: &[LayerNames] = &[\n");
+    for of in &behaviour.names {
+        let (layer, prefix, not, status) = (of.layer().to_uppercase(), &of.prefix, &of.not, &of.status);
+        writeln!(out, "LayerNames {{ layer: Layer::{layer}, prefix: {prefix:?}, not: &{not:?}, status: {status:?} }},")
+            .unwrap();
+    }
+    let about = "Statuses that are no failure, of functions with a role or of all; `*` stands for all statuses.";
+    write!(out, "];\n\n/// {about}\npub static ANSWERS: &[(Option<Role>, &[&str])] = &[\n").unwrap();
+    for of in &behaviour.answers {
+        let role = of.role.as_ref().map_or_else(|| "None".to_owned(), |role| format!("Some(Role::{role})"));
+        writeln!(out, "({role}, &{:?}),", of.statuses).unwrap();
+    }
+    out.push_str("];\n\n/// Statuses whose numbers the code has to know.\npub mod status {\n");
+    for of in &behaviour.statuses {
+        let (names, constant, value) = (of.names.join("`, `"), &of.constant, of.value);
+        writeln!(out, "/// `{names}`.\npub const {constant}: u32 = {value};").unwrap();
+    }
+    let about = "Each with its names in the headers.";
+    write!(out, "\n/// {about}\npub static ALL: &[(u32, &[&str])] = &[\n").unwrap();
+    for of in &behaviour.statuses {
+        writeln!(out, "({}, &{:?}),", of.constant, of.names).unwrap();
+    }
+    out.push_str("];\n}\n");
     out
 }
 

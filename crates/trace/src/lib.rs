@@ -41,6 +41,7 @@ pub use io::read_so_far::read_so_far;
 pub use ioctl::pieces::{Piece, Pieces, Submitted};
 pub use merge::event_reader::EventReader;
 pub use merge::reader_options::ReaderOptions;
+pub use ring::call_count::CallCount;
 pub use ring::chunk_file::in_order;
 pub use ring::file::RingFile;
 pub use ring::lost_calls::LostCalls;

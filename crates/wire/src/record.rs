@@ -207,6 +207,8 @@ pub struct Cursor {
     pub last: u64,
     /// Enter records so far.
     pub calls: u32,
+    /// Those of them that were never committed, and stepped over.
+    pub cut: u32,
 }
 
 /// What the next step through a chunk found.
@@ -223,7 +225,7 @@ pub enum Step<'a> {
 impl Cursor {
     /// Start of a chunk with this head.
     pub fn new(base_ticks: u64, first_call: u32) -> Cursor {
-        Cursor { offset: crate::ring::CHUNK_HEADER, last: base_ticks, calls: first_call }
+        Cursor { offset: crate::ring::CHUNK_HEADER, last: base_ticks, calls: first_call, cut: 0 }
     }
 
     /// Reads the next record of `chunk`, whose first `reserved` bytes are taken. With `dead`, records
@@ -248,6 +250,7 @@ impl Cursor {
                 self.calls = self.calls.wrapping_add(1);
             }
             if first & COMMITTED == 0 {
+                self.cut = self.cut.wrapping_add(u32::from(kind == kind::ENTER));
                 continue;
             }
             if kind == kind::TIME {

@@ -146,15 +146,16 @@ impl Process {
             self.read_names(false, writer)?;
             for taken in read {
                 let mut names = Ok(());
-                let damage = taken.chunk.damage(&mut |slot| {
+                let mut may_be_called = |slot| {
                     self.may_be_called(run, slot, writer).unwrap_or_else(|e| {
                         names = Err(e);
                         true
                     })
-                });
+                };
+                ring.count(&taken.chunk, &mut may_be_called);
                 names?;
                 writer.append(&taken.packed)?;
-                ring.copied(&taken.chunk, damage, consume);
+                ring.copied(&taken.chunk, consume);
                 beat();
             }
             found = true;

@@ -1,15 +1,17 @@
 //! One ring on its way into a recording: which of its chunks the recording holds, and how many of them are missing or
 //! damaged.
 
-use cutap_trace::{LostCalls, RawChunk, RawRing};
+use cutap_trace::{CallCount, LostCalls, RawChunk, RawRing};
 
 #[derive(Debug)]
 pub struct Ring {
     pub raw: RawRing,
     /// Number of the last chunk that was copied.
     pub sequence: u64,
-    /// Calls of the ring up to its end.
-    calls: Option<u32>,
+    /// The calls of those that were copied, and what of them is damaged.
+    count: CallCount,
+    /// One was copied since the recording was opened.
+    begun: bool,
     /// Bytes that were copied and that the recording did not have before.
     pub added: u64,
     /// The chunk that was open when the recording that is added to was written, and its bytes there.
@@ -18,36 +20,32 @@ pub struct Ring {
     skipped: u64,
     /// Those of them that are missing between two that were copied.
     holes: u64,
-    /// Chunks that were copied and are damaged.
-    corrupt: u64,
-    /// Calls that are missing in damaged chunks, and between chunks.
-    lost: (LostCalls, LostCalls),
 }
 
 impl Ring {
     /// `sequence` is the last chunk that was copied before; `open` the one that was open then, and its bytes in the
     /// recording.
     pub fn new(raw: RawRing, sequence: u64, open: (u64, u64)) -> Ring {
-        let (lost, calls) = (Default::default(), None);
-        Ring { raw, sequence, calls, added: 0, open, skipped: 0, holes: 0, corrupt: 0, lost }
+        Ring { raw, sequence, count: CallCount::default(), begun: false, added: 0, open, skipped: 0, holes: 0 }
     }
 
-    /// The recording has this chunk, with the calls that are lost in it if it is damaged. With `consume` the writer
-    /// gets it back.
-    pub fn copied(&mut self, chunk: &RawChunk, damage: Option<LostCalls>, consume: bool) {
+    /// Counts the calls of a chunk that is copied. `may_be_called` says whether a slot is known.
+    pub fn count(&mut self, chunk: &RawChunk, may_be_called: &mut dyn FnMut(u32) -> bool) {
         let page = chunk.page();
-        let between = page.sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
-        self.skipped += between;
-        if let Some(calls) = self.calls.filter(|_| between > 0) {
-            self.holes += between;
-            let lost = LostCalls::between(calls, page.first_call, between, chunk.chunk_bytes);
-            self.lost.1 = self.lost.1.plus(lost);
+        if !self.count.is_number_damaged(&page) {
+            let between = page.sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
+            self.skipped += between;
+            self.holes += if self.begun { between } else { 0 };
         }
-        self.corrupt += u64::from(damage.is_some());
-        self.lost.0 = self.lost.0.plus(damage.unwrap_or_default());
+        chunk.count(&mut self.count, may_be_called);
+    }
+
+    /// The recording has this chunk. With `consume` the writer gets it back.
+    pub fn copied(&mut self, chunk: &RawChunk, consume: bool) {
+        let page = chunk.page();
         let there = if page.sequence == self.open.0 { self.open.1 } else { 0 };
         self.added += chunk.bytes().saturating_sub(there);
-        (self.sequence, self.calls) = (self.sequence.max(page.sequence), Some(page.calls));
+        (self.sequence, self.begun) = (self.sequence.max(page.sequence), true);
         if consume {
             self.raw.give_back(chunk.place);
         }
@@ -64,7 +62,8 @@ impl Ring {
         let heads = self.raw.damaged_heads(flight);
         let holes = if flight { 0 } else { self.holes };
         let uncounted = heads.damaged.saturating_sub(heads.numbers.max(holes));
-        let lost = if flight { self.lost.0 } else { self.lost.0.plus(self.lost.1) };
-        (heads.damaged.max(holes) + self.corrupt, lost.plus(LostCalls::uncounted(uncounted)))
+        let losses = self.count.losses();
+        let lost = if flight { losses.inside } else { losses.inside.plus(losses.between) };
+        (heads.damaged.max(holes) + losses.damaged, lost.plus(LostCalls::uncounted(uncounted)))
     }
 }

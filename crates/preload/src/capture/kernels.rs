@@ -9,7 +9,7 @@ use crate::start::page::count;
 use crate::thread::block::ThreadState;
 use crate::{routes, sys};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_calls::{Role, function_with};
+use cutap_calls::{INVALID_HANDLE, Role, function_with};
 use cutap_wire::diagnostic;
 use cutap_wire::names::{Name, kind};
 
@@ -183,8 +183,6 @@ fn pooled(list: &[u64]) -> Option<u64> {
     met.store(place, Release);
     Some(place)
 }
-
-const INVALID_HANDLE: u32 = 400;
 
 /// How many parameters there are; an error of the first question.
 fn query(b: &mut ThreadState, function: Info, handle: u64, found: &mut [u64]) -> Result<usize, u32> {

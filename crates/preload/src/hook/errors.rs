@@ -4,7 +4,7 @@
 use super::functions::Info;
 use super::last_error::LastError;
 use super::thread::{self, Thread};
-use cutap_calls::{Role, function_with, has_role};
+use cutap_calls::{NOT_READY, Role, function_with, has_role};
 
 /// The function that resets the last error.
 const FORGETS: &[u8] = function_with(Role::ForgetsLastError).as_bytes();
@@ -28,9 +28,6 @@ fn of(thread: &mut Thread, object: u32) -> Option<&mut LastError> {
     }
     Some(error)
 }
-
-/// `cudaErrorNotReady`.
-const NOT_READY: u32 = 600;
 
 /// A runtime call ended: with `real`, or it was not made; the program gets `given`. When it began, `failed` hooked
 /// calls had failed.

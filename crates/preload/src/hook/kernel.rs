@@ -12,11 +12,8 @@ use super::functions::Info;
 use super::parameters::{index, read};
 use crate::routes::{callback_record, handles};
 use core::ffi::{CStr, c_char, c_void};
-use cutap_calls::{Role, function_with};
+use cutap_calls::{INVALID_DEVICE_FUNCTION, Layer, Role, function_with, soname_of};
 use cutap_hook::contract::{Call, OK, RUNTIME};
-
-/// What a runtime returns of what is no kernel.
-const INVALID_DEVICE_FUNCTION: u64 = 98;
 
 /// The host's function.
 ///
@@ -50,7 +47,8 @@ pub unsafe extern "C" fn kernel(call: *const Call) -> *const c_char {
 /// A name that a runtime reported. Before 12.9 one that launches what is no kernel reports what lay on the stack, often
 /// the name of the launch before.
 fn named(chain: &Chain, name: *const u8) -> *const c_char {
-    let none = chain.doing == Doing::After && !chain.is_answered() && chain.returned_now == INVALID_DEVICE_FUNCTION;
+    let none =
+        chain.doing == Doing::After && !chain.is_answered() && chain.returned_now == u64::from(INVALID_DEVICE_FUNCTION);
     if none || !handles::is_name(name) { core::ptr::null() } else { name.cast() }
 }
 
@@ -125,7 +123,7 @@ unsafe fn of_a_handle(handle: u64) -> *const c_char {
         false => [OF_FUNCTION, OF_KERNEL],
     };
     for name in asks {
-        let at = find(Some(b"libcuda.so*"), None, name) as usize;
+        let at = find(Some(soname_of(Layer::DRIVER).as_bytes()), None, name) as usize;
         if at == 0 {
             continue;
         }

@@ -15,6 +15,7 @@ use crate::thread::counts::{self, THUNKS};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::SlotName;
+use cutap_calls::{Layer, is_named_as};
 use cutap_wire::diagnostic;
 
 /// The callback of cudaLaunchKernel.
@@ -139,7 +140,7 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
             let name = table::name_of(t.slot);
             let name = name.strip_prefix(b"__").unwrap_or(name);
             // In a library with a runtime linked in, the functions of that object are the library's own.
-            !name.starts_with(b"cuda") || is_launch(name)
+            !is_named_as(Layer::RUNTIME, name) || is_launch(name)
         }
         _ => true,
     }

@@ -9,9 +9,9 @@ mod words;
 
 pub use matching::matching;
 
-use cutap_calls::FUNCTIONS;
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Family, Function};
+use cutap_calls::{FUNCTIONS, Layer, is_named_as};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -73,7 +73,9 @@ fn find(word: &str) -> Option<(&'static Family, Option<&'static str>)> {
 
 /// The family of an exported name that no header declares.
 fn family_by_name(name: &str) -> &'static str {
-    if name.trim_start_matches('_').starts_with("cuda") { "runtime" } else { "driver" }
+    let name = name.trim_start_matches('_').as_bytes();
+    let of = if is_named_as(Layer::RUNTIME, name) { Layer::RUNTIME } else { Layer::DRIVER };
+    of.name()
 }
 
 /// The description of a name: all its forms in all libraries. For a name in programs (`cuMemAlloc`) the newer exports

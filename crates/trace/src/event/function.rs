@@ -1,12 +1,11 @@
 //! A function that is called, and how its result register is read.
 
-use super::answer::is_answer;
 use super::described::Described;
 use super::layer::Layer;
 use super::process::Instance;
 use super::result::{Returned, Returns, undeclared_status};
 use super::value::name_of;
-use cutap_calls::{Role, known};
+use cutap_calls::{INVALID_DEVICE_FUNCTION, Role, is_answer, known};
 use std::sync::Arc;
 
 /// A function that is called.
@@ -84,8 +83,7 @@ impl Function {
     /// A runtime that says there is no such kernel has named none either: before 12.9 it passes on whatever lay in the
     /// place of the name, often the name of the launch before.
     pub(crate) fn has_named_none(&self, status: Option<i32>) -> bool {
-        const INVALID_DEVICE_FUNCTION: i32 = 98;
-        self.layer == Layer::RUNTIME && status == Some(INVALID_DEVICE_FUNCTION)
+        self.layer == Layer::RUNTIME && status == Some(INVALID_DEVICE_FUNCTION as i32)
     }
 
     /// Name of a status of this function.

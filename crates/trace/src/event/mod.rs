@@ -2,7 +2,6 @@
 //! are immutable values. Shared parts are reference counted, so passing on an event copies no name.
 #![warn(missing_docs)]
 
-mod answer;
 pub(crate) mod call;
 pub(crate) mod described;
 pub(crate) mod function;

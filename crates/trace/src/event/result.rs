@@ -66,14 +66,9 @@ pub fn returns(layer: Layer, name: &str) -> Returns {
     }
 }
 
-/// The name of a status of a function that no header declares (cuEGLApiInit): all of a layer's have the layer's own.
+/// The name of a status of a function that no header declares (cuEGLApiInit), by `[[names]]` of `api/behaviour.toml`.
 pub fn undeclared_status(layer: Layer, name: &str, status: i32) -> Option<&'static str> {
-    let of = match layer {
-        Layer::DRIVER if name.starts_with("cu") && !name.starts_with("cudbg") => "CUresult",
-        Layer::HIDDEN => "CUresult",
-        Layer::RUNTIME if name.starts_with("cuda") => "cudaError_t",
-        _ => return None,
-    };
+    let of = cutap_calls::undeclared_status(layer, name)?;
     name_of(TABLES.enums.iter().find(|e| e.name == of)?, status.into())
 }
 

@@ -8,7 +8,7 @@ use super::library::{self, files};
 use super::near::nearest;
 use super::parse::Filter;
 use super::who::Who;
-use cutap_calls::Layer;
+use cutap_calls::{Layer, is_of_cuda};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -207,7 +207,7 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
         near.extend(library::near(word));
     } else if let Some(family) = library::listed(word) {
         near.extend(library::near_functions(family, word));
-    } else if !slip && !of_cuda(word) && ours {
+    } else if !slip && !is_of_cuda(word) && ours {
         // Of a library of which nobody has a list.
         return Ok(false);
     }
@@ -216,13 +216,6 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     let meant = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
     let what = if library && (ours || !library::near(word).is_empty()) { "function or library" } else { "function" };
     Err(FilterError(format!("unknown {what} {word} in the filter{meant} ({word}* takes it as it is)")))
-}
-
-/// A name as those of driver and runtime are, which are known as a whole.
-pub(super) fn of_cuda(word: &str) -> bool {
-    let after =
-        |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
-    after("cu") || after("cuda")
 }
 
 #[cfg(test)]

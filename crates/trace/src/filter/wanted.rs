@@ -3,7 +3,7 @@
 
 use super::library;
 use super::near::nearest;
-use super::term::of_cuda;
+use cutap_calls::is_of_cuda;
 
 /// What is known of a name, or of a pattern with `*` and `?`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn wanted(name: &str) -> Wanted {
     if begins.len() < name.len() {
         let some = known.iter().any(|k| cutap_calls::glob(name.as_bytes(), k.as_bytes()));
         // A few letters may begin the name of anybody's function.
-        return match !some && (of_cuda(begins) || library::listed(begins).is_some()) {
+        return match !some && (is_of_cuda(begins) || library::listed(begins).is_some()) {
             true => Wanted::Unknown(nearest(begins, known)),
             false => Wanted::Perhaps,
         };
@@ -41,7 +41,7 @@ pub fn wanted(name: &str) -> Wanted {
     let slip = known.iter().any(|k| k.eq_ignore_ascii_case(name));
     match library::listed(name) {
         Some(family) => near.extend(library::near_functions(family, name)),
-        None if !slip && !of_cuda(name) && cutap_calls::in_family(name.as_bytes()) => return Wanted::Perhaps,
+        None if !slip && !is_of_cuda(name) && cutap_calls::in_family(name.as_bytes()) => return Wanted::Perhaps,
         None => {}
     }
     near.dedup();

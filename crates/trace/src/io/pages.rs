@@ -3,7 +3,7 @@
 use super::bytes::{clean, text_at, u32_at, u64_at};
 use cutap_wire::diagnostic::COUNTERS;
 use cutap_wire::process::{CLOCK_TSC, Process};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OWNER_DIED, OWNER_TID, RingHeader};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OPEN, OWNER_DIED, OWNER_TID, RingHeader};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use std::mem::offset_of;
 
@@ -147,6 +147,16 @@ impl ChunkPage {
     /// It is none yet, or none any more: a writer was just opening it.
     pub fn is_being_opened(&self) -> bool {
         self.sequence == 0 && !self.strange && self.state <= FULL
+    }
+
+    /// Whether the chunk may come after this one in a ring, with as many chunks between them as their numbers say. The
+    /// one before may have been read while it was open.
+    pub fn may_follow(&self, before: &ChunkPage, chunk_bytes: u32) -> bool {
+        let chunks = self.sequence.saturating_sub(before.sequence);
+        let most = u64::from(chunk_bytes / SHORTEST_CALL).saturating_mul(chunks);
+        let calls = u64::from(self.first_call.wrapping_sub(before.calls));
+        let is_exact = chunks == 1 && before.state != OPEN;
+        chunks > 0 && self.base_monotonic >= before.base_monotonic && if is_exact { calls == 0 } else { calls <= most }
     }
 
     /// Whether a writer may have written it, of a ring with chunks of this size. One that is read while it is opened

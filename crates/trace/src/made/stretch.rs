@@ -4,7 +4,7 @@
 use crate::io::bytes::{u32_at, u64_at};
 use cutap_file::{Block, Packing, Writer, body, kind, pack, walk};
 use cutap_wire::record::{self, META_MAX};
-use cutap_wire::ring::ChunkHeader;
+use cutap_wire::ring::{ChunkHeader, FULL};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -84,6 +84,9 @@ fn shifted(head: &[u8], records: &[u8], shift: Shift) -> (Vec<u8>, Vec<u8>) {
     add(&mut head, offset_of!(ChunkHeader, base_ticks), shift.ticks);
     add(&mut head, offset_of!(ChunkHeader, base_monotonic), shift.ns);
     add(&mut head, offset_of!(ChunkHeader, head), u64::from(shift.calls) << 32);
+    // The next copy comes behind one that was open.
+    let state = offset_of!(ChunkHeader, state);
+    head[state..state + 4].copy_from_slice(&FULL.to_le_bytes());
     let at = offset_of!(ChunkHeader, first_call);
     let first = u32_at(&head, at).wrapping_add(shift.calls).to_le_bytes();
     head[at..at + 4].copy_from_slice(&first);

@@ -334,7 +334,7 @@ impl EventReader {
         if have < most {
             source.fill(&mut Context { process: folder, shared: &mut self.shared }, now, most - have);
             let dropped = MISSING.iter().any(|n| folder.dir.page.counters.get(*n).is_some_and(|c| *c > 0));
-            if dropped || source.ring.consumed + source.ring.missed + source.ring.corrupt > 0 {
+            if dropped || source.ring.consumed + source.ring.missed + source.ring.count.losses().damaged > 0 {
                 self.interpreters[source.process].incomplete();
             }
         }

@@ -100,10 +100,27 @@ impl ChunkFile {
 
     /// Heads of all chunks that hold records, with their places, in the order of their numbers.
     pub fn chunks(&mut self) -> Vec<(ChunkPage, u32)> {
-        let there = self.places();
-        let mut found = (0..there).filter_map(|n| self.held(n)).collect();
-        in_order(&mut found);
-        found
+        self.numbered(false).0
+    }
+
+    /// The same, and how many have numbers that no writer gave them. `thorough` also judges chunks none of which is
+    /// missing between the others.
+    pub(super) fn numbered(&mut self, thorough: bool) -> (Vec<(ChunkPage, u32)>, usize) {
+        let (there, size) = (self.places(), self.chunk_bytes());
+        let mut found: Vec<_> = (0..there).filter_map(|n| self.held(n)).collect();
+        let before = found.len();
+        near_each_other(&mut found);
+        if thorough || !found.windows(2).all(are_beside) {
+            // Those that were given back tell what comes before the others. One that is opened again tells nothing.
+            let is_free = |page: &ChunkPage| page.state == FREE && page.sequence != 0 && page.makes_sense(size);
+            let free = (0..there).filter_map(|n| Some((self.head(n).filter(is_free)?, n)));
+            let mut all: Vec<_> = free.filter(|(page, n)| self.head(*n) == Some(*page)).collect();
+            all.append(&mut found);
+            by_number(&mut all, size);
+            found = all.into_iter().filter(|(page, _)| page.state != FREE).collect();
+        }
+        let wrong = before - found.len();
+        (found, wrong)
     }
 
     /// Gives a chunk back to its writer.
@@ -130,21 +147,67 @@ impl ChunkFile {
 
 /// Puts chunks in the order of their numbers, without those whose numbers no writer can have reached; how many those
 /// are.
-pub fn in_order(found: &mut Vec<(ChunkPage, u32)>) -> usize {
+pub fn in_order(found: &mut Vec<(ChunkPage, u32)>, chunk_bytes: u32) -> usize {
+    let before = found.len();
+    near_each_other(found);
+    by_number(found, chunk_bytes);
+    before - found.len()
+}
+
+/// Whether two numbers may be in a ring at the same time.
+fn is_near(one: u64, other: u64) -> bool {
+    one.abs_diff(other) < WINDOW
+}
+
+/// Puts chunks in the order of their numbers. Only the longest stretch of numbers that lie close together stays, of two
+/// the first; and one behind it that continues its calls.
+fn near_each_other(found: &mut Vec<(ChunkPage, u32)>) {
     found.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
     let near = |first: usize| {
         let from = found.get(first).map_or(0, |f| f.0.sequence);
-        found.partition_point(|f| f.0.sequence.saturating_sub(from) < WINDOW)
+        found.partition_point(|f| f.0.sequence < from || is_near(from, f.0.sequence))
     };
-    // The longest stretch of numbers that lie close together; of two the first.
     let best = (0..found.len()).map(|n| (near(n) - n, std::cmp::Reverse(n))).max();
     let (kept, std::cmp::Reverse(from)) = best.unwrap_or((0, std::cmp::Reverse(0)));
-    let before = found.len();
-    found.truncate(from + kept);
+    // The last one may have a wrong number, and be where it belongs.
+    let end = from + kept;
+    let is_last = matches!(found.get(from..), Some([.., (last, _), (far, _)]) if found.len() == end + 1
+        && far.first_call == last.calls && far.first_call > 0 && far.base_monotonic >= last.base_monotonic);
+    found.truncate(end + usize::from(is_last));
     found.drain(..from);
-    // Of two with one number only one can have it; nothing tells which.
-    found.dedup_by_key(|(page, _)| page.sequence);
-    before - found.len()
+}
+
+/// One chunk comes directly after the other.
+fn are_beside(pair: &[(ChunkPage, u32)]) -> bool {
+    matches!(pair, [(a, _), (b, _)] if a.sequence.checked_add(1) == Some(b.sequence))
+}
+
+/// Puts chunks in the order of their numbers, without those whose numbers are damaged: where the number puts one, its
+/// calls do not follow those of the chunk before. Only chunks beside a gap, or with the number of another, are judged.
+/// Elsewhere the calls may be what is damaged.
+fn by_number(found: &mut Vec<(ChunkPage, u32)>, size: u32) {
+    found.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
+    let follows = |next: &(ChunkPage, u32), last: &(ChunkPage, u32)| next.0.may_follow(&last.0, size);
+    let fit = |last: &(ChunkPage, u32), next: &(ChunkPage, u32)| are_beside(&[*last, *next]) || follows(next, last);
+    let all = std::mem::take(found);
+    for (n, next) in all.iter().enumerate() {
+        while let [before @ .., last] = &found[..]
+            && !fit(last, next)
+        {
+            let is_last_wrong = match (before.last(), all.get(n + 1)) {
+                (Some(before), _) => !follows(last, before) && follows(next, before),
+                (None, Some(behind)) => follows(behind, next) && !follows(behind, last),
+                (None, None) => next.0.sequence != last.0.sequence,
+            };
+            if !is_last_wrong {
+                break;
+            }
+            found.pop();
+        }
+        if found.last().is_none_or(|last| fit(last, next)) {
+            found.push(*next);
+        }
+    }
 }
 
 /// Takes back in `now` the first words of records that were not committed `before`, so that their other words are not

@@ -1,11 +1,12 @@
 //! Which chunks of a ring on disk are damaged, by their heads: the one rule for all readers of a run directory. A chunk
 //! that is being written, opened again or given back must never look damaged, so what changes is read twice.
 //!
-//! Limits, which nothing notices. Bytes may have changed within arguments, memory or times of a record. A last part
-//! may be all zeros. A ring file may have been emptied, or filled with zeros as a whole. For a flight recorder the
-//! number of missing parts counts some of the damaged ones too.
+//! Limits, which nothing notices. Bytes may have changed within arguments, memory or times of a record, and within the
+//! times or the thread of a head. A last part may be all zeros. A ring file may have been emptied, or filled with zeros
+//! as a whole. For a flight recorder the number of missing parts counts some of the damaged ones too.
 
-use super::chunk_file::{ChunkFile, in_order};
+use super::call_count::is_without_calls;
+use super::chunk_file::ChunkFile;
 use crate::io::bytes::read_at;
 use crate::io::pages::ChunkPage;
 use cutap_wire::ring::{CHUNK_HEADER, FREE};
@@ -44,11 +45,10 @@ impl ChunkFile {
         let absent = u64::from(self.page.map_or(0, |p| p.chunks).saturating_sub(there));
         let absent = if absent > MOST_ABSENT { 1 } else { absent };
         let bad = (0..there).filter(|n| self.is_bad(*n, reuse)).count();
-        let mut held: Vec<_> = (0..there).filter_map(|n| self.held(n)).collect();
-        let far = in_order(&mut held);
+        let (held, wrong) = self.numbered(true);
         let numbers = if reuse == Reuse::Any { 0 } else { self.missing(&held, reuse) };
         let holes = numbers.min((there as usize).saturating_sub(held.len()) as u64);
-        Heads { damaged: holes.max((bad + far) as u64) + absent, numbers }
+        Heads { damaged: holes.max((bad + wrong) as u64) + absent, numbers }
     }
 
     /// Numbers between the chunks that are held, and before the first where none is given back.
@@ -63,6 +63,9 @@ impl ChunkFile {
         let again = (0..self.places()).filter_map(|n| self.held(n)).map(|(page, _)| page.sequence);
         let seen: std::collections::BTreeSet<u64> = held.iter().map(|(page, _)| page.sequence).chain(again).collect();
         let missing = all.saturating_sub(seen.range(from..=last.sequence).count() as u64);
+        let none = held.windows(2).filter(|pair| is_without_calls(&pair[0].0, &pair[1].0));
+        let none: u64 = none.map(|pair| pair[1].0.sequence - pair[0].0.sequence - 1).sum();
+        let missing = missing.saturating_sub(none);
         // They are given back in order: as long as the first one is there, so are all others.
         let still = self.held(*place).is_some_and(|(page, _)| page.sequence == first.sequence);
         if still { missing } else { 0 }

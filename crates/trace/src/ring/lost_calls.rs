@@ -1,7 +1,6 @@
-//! The number of calls that are missing with a damaged part of a ring. Each chunk's head counts the calls of its ring
-//! before the chunk and up to its end. So the heads around a missing part give the number.
+//! The number of calls that are missing with a damaged part of a ring. [`super::call_count`] has the heads that tell.
 
-use crate::io::pages::{ChunkPage, SHORTEST_CALL};
+use crate::io::pages::SHORTEST_CALL;
 
 /// Calls that are missing.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -26,17 +25,12 @@ impl LostCalls {
         LostCalls { known: 0, uncounted: parts }
     }
 
-    /// Calls between `read`, up to which all were read, and `next`, where reading goes on after `chunks` missing
+    /// Calls between `read`, up to which all were read, and `next`, where reading continues after `chunks` missing
     /// chunks.
     pub fn between(read: u32, next: u32, chunks: u64, chunk_bytes: u32) -> LostCalls {
         let calls = u64::from(next.wrapping_sub(read));
         let most = chunks.saturating_mul(u64::from(chunk_bytes / SHORTEST_CALL));
         if calls <= most { LostCalls { known: calls, uncounted: 0 } } else { LostCalls::uncounted(chunks) }
-    }
-
-    /// Calls of a chunk after `read`, up to which all were read.
-    pub fn rest(head: &ChunkPage, read: u32, chunk_bytes: u32) -> LostCalls {
-        LostCalls::between(read, head.calls, 1, chunk_bytes)
     }
 }
 

@@ -1,10 +1,10 @@
 //! The chunks of one ring as bytes, for copies of a ring. [`super::reader`] reads the same chunks for their records, by
 //! the same rules.
 
+use super::call_count::CallCount;
 use super::chunk_file::ChunkFile;
 use super::damage::{Heads, Reuse};
 use super::file::RingFile;
-use super::lost_calls::LostCalls;
 use crate::io::bytes::read_at;
 use crate::io::pages::{ChunkPage, RingPage};
 use cutap_wire::PAGE;
@@ -66,21 +66,25 @@ impl RawChunk {
         ChunkPage::parse(&self.head)
     }
 
-    /// Whether a reader will meet damage in it, and the calls that are lost by that. `may_be_called` says whether a
-    /// slot is known.
-    pub fn damage(&self, may_be_called: &mut dyn FnMut(u32) -> bool) -> Option<LostCalls> {
+    /// Counts its calls, as a reader of its records will. `may_be_called` says whether a slot is known.
+    pub fn count(&self, count: &mut CallCount, may_be_called: &mut dyn FnMut(u32) -> bool) {
         let page = self.page();
-        let mut cursor = Cursor { offset: 0, ..Cursor::new(page.base_ticks, page.first_call) };
-        let calls = loop {
-            let calls = cursor.calls;
+        let before = count.begin(&page, self.chunk_bytes);
+        let mut cursor = Cursor { offset: 0, ..Cursor::new(page.base_ticks, before) };
+        let is_refused = loop {
             match cursor.step(&self.records, self.records.len(), true) {
-                Step::Record(Record::Enter { slot, .. }) if !may_be_called(slot) => break calls,
+                Step::Record(Record::Enter { slot, .. }) if !may_be_called(slot) => break true,
                 Step::Record(_) => {}
-                Step::Pending if cursor.calls == page.calls => return None,
-                Step::Pending | Step::Damaged => break cursor.calls,
+                Step::Pending if CHUNK_HEADER + cursor.offset == page.reserved as usize => {
+                    return count.whole(&page, cursor.calls, cursor.cut);
+                }
+                Step::Pending | Step::Damaged => break false,
             }
         };
-        (!self.open).then(|| LostCalls::rest(&page, calls, self.chunk_bytes))
+        // Its thread may still write to one that is open.
+        if !self.open {
+            count.damaged(&page, cursor.calls.wrapping_sub(cursor.cut).wrapping_sub(u32::from(is_refused)));
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The records of one ring, chunk after chunk. In consume mode a chunk that was read whole is given back to its writer.
 //! Plain reads are enough: the page cache is coherent with the writer's mapping.
 
+use super::call_count::CallCount;
 use super::chunk_file::ChunkFile;
-use super::lost_calls::LostCalls;
 use crate::io::exhausted::is_short;
 use crate::io::file::Bytes;
 use crate::io::pages::ChunkPage;
@@ -31,8 +31,6 @@ pub(super) struct Current {
     pub(super) place: u32,
     pub(super) page: ChunkPage,
     pub(super) cursor: Cursor,
-    /// Something in it made no sense, which is counted.
-    pub(super) damaged: bool,
 }
 
 /// One ring file.
@@ -69,16 +67,8 @@ pub struct Ring {
     pub calls_taken: u64,
     /// Chunks that were not there any more when their turn came: written over, or given back by another reader.
     pub missed: u64,
-    /// Chunks that make no sense from some byte on, or whose bytes are not there.
-    pub corrupt: u64,
-    /// Calls that are missing in those chunks.
-    pub lost_inside: LostCalls,
-    /// Calls that are missing between chunks, because those that had them are not there.
-    pub lost_between: LostCalls,
-    /// The chunk that was read last: its number, and the calls of the ring up to where it was read.
-    pub(super) read: Option<(u64, u32)>,
-    /// [`Ring::missed`] when a chunk was opened last.
-    missed_before: u64,
+    /// What of the chunks that were read is damaged, and the calls that are lost.
+    pub count: CallCount,
     /// Records of chunks before this one that were never finished.
     pub(super) cut: u64,
 }
@@ -104,11 +94,7 @@ impl Ring {
             consumed: 0,
             calls_taken: 0,
             missed: 0,
-            corrupt: 0,
-            lost_inside: LostCalls::default(),
-            lost_between: LostCalls::default(),
-            read: None,
-            missed_before: 0,
+            count: CallCount::default(),
             cut: 0,
         }
     }
@@ -188,6 +174,7 @@ impl Ring {
         while count < most {
             // One that is not there yet must be read again from where it begins.
             let before = cursor;
+
             let Step::Record(record) = cursor.step(&self.buffer, self.buffer.len(), self.skip) else {
                 cursor = before;
                 break;
@@ -271,7 +258,11 @@ impl Ring {
             }
             let page = self.chunks.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
             // More than this cannot have been written; the number is damaged.
-            let between = sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
+            let is_number_damaged = page.is_some_and(|page| self.count.is_number_damaged(&page));
+            let between = match is_number_damaged {
+                true => 0,
+                false => sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32),
+            };
             let first = std::mem::replace(&mut self.sequence, sequence) == 0;
             *(if first { &mut self.consumed } else { &mut self.missed }) += between;
             let Some(page) = page else {
@@ -281,14 +272,9 @@ impl Ring {
             if first && between > 0 {
                 self.calls_taken = page.first_call.into();
             }
-            if let Some((before, calls)) = self.read.filter(|_| self.missed > self.missed_before) {
-                let missing = sequence.saturating_sub(before).saturating_sub(1).max(1);
-                let lost = LostCalls::between(calls, page.first_call, missing, self.chunks.chunk_bytes());
-                self.lost_between = self.lost_between.plus(lost);
-            }
-            self.missed_before = self.missed;
-            let cursor = Cursor::new(page.base_ticks, page.first_call);
-            self.current = Some(Current { place, page, cursor, damaged: false });
+            let before = self.count.begin(&page, self.chunks.chunk_bytes());
+            let cursor = Cursor::new(page.base_ticks, before);
+            self.current = Some(Current { place, page, cursor });
             self.cut += std::mem::take(&mut self.cut_here);
             (self.start, self.skip, self.stuck_since) = (CHUNK_HEADER, false, None);
             self.buffer.clear();

@@ -1,7 +1,6 @@
 //! What to do where no record follows: the record is unfinished, will never be finished, or makes no sense, or the
 //! chunk ends. While a writer may be active, nothing is skipped that it may still write.
 
-use super::lost_calls::LostCalls;
 use super::reader::{Ring, STUCK_NS};
 use crate::io::pages::ChunkPage;
 use cutap_wire::record::{Cursor, MAX_WORDS, Step};
@@ -15,7 +14,7 @@ impl Ring {
         let Some(page) = self.fill() else {
             // The writer took the chunk again before it was read whole.
             self.missed += 1;
-            self.leave();
+            self.leave().into_iter().for_each(|(_, calls)| self.count.taken(calls));
             return true;
         };
         let (damaged, cursor) = match self.peek() {
@@ -79,29 +78,35 @@ impl Ring {
 
     /// All of the chunk was read: goes to the next one if its writer has left it.
     fn at_end(&mut self, page: &ChunkPage) -> bool {
-        // The head counts the calls up to where it says that the chunk ends.
-        let counted = self.current.as_ref().is_none_or(|c| c.cursor.calls == page.calls);
-        if !counted && self.reserved(page) == page.reserved as usize {
-            self.damaged(page);
+        if self.reserved(page) == page.reserved as usize {
+            let (calls, cut) = self.current.as_ref().map_or((page.calls, 0), |c| (c.cursor.calls, c.cursor.cut));
+            self.count.whole(page, calls, cut);
+            if calls != page.calls {
+                self.cut_here = 0;
+            }
         }
         if self.end.is_some_and(|(sequence, _)| sequence <= page.sequence) {
             return false;
         }
-        if page.state != FULL {
+        if page.state != FULL && !self.is_left(page) {
             return false;
         }
-        if let Some(place) = self.leave().filter(|_| self.consume) {
+        if let Some((place, _)) = self.leave().filter(|_| self.consume) {
             self.done.push(place);
         }
         self.skip = false;
         true
     }
 
-    /// The current chunk is not read any further: its place.
-    fn leave(&mut self) -> Option<u32> {
-        let current = self.current.take()?;
-        self.read = Some((current.page.sequence, current.cursor.calls));
-        Some(current.place)
+    /// Its writer has left the chunk, although the head does not say so: nobody writes, or there is a later one.
+    fn is_left(&mut self, page: &ChunkPage) -> bool {
+        self.chunks.file.still()
+            || self.quiet && self.chunks.chunks().last().is_some_and(|(last, _)| last.sequence > page.sequence)
+    }
+
+    /// The current chunk is not read any further: its place, and the calls of the ring that were read.
+    fn leave(&mut self) -> Option<(u32, u32)> {
+        self.current.take().map(|current| (current.place, current.cursor.calls))
     }
 
     /// Nothing is read of the rest of the chunk: it makes no sense, or is not there.
@@ -109,10 +114,9 @@ impl Ring {
         let reserved = self.reserved(page);
         (self.skip, self.cut_here, self.stuck_since) = (false, 0, None);
         if let Some(current) = &mut self.current {
-            let lost = LostCalls::rest(page, current.cursor.calls, self.chunks.chunk_bytes());
-            self.lost_inside = self.lost_inside.plus(lost);
-            self.corrupt += u64::from(!std::mem::replace(&mut current.damaged, true));
-            current.cursor = Cursor { offset: reserved, calls: page.calls, ..current.cursor };
+            let cursor = current.cursor;
+            self.count.damaged(page, cursor.calls.wrapping_sub(cursor.cut));
+            current.cursor = Cursor { offset: reserved, calls: page.calls, cut: 0, ..cursor };
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::io::read_so_far;
 use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use cutap_file::{Block, Cut, Why, kind, walk};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, RingHeader, chunk_offset};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OPEN, RingHeader, chunk_offset};
 use cutap_wire::{PAGE, VERSION, names, process};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -324,9 +324,11 @@ impl Heads {
         }
         let (block, plain) = cutap_file::block_at(&*self.file, self.chunks.place(n)?).ok()?;
         let mut head: [u8; CHUNK_HEADER] = plain.try_into().ok()?;
-        // Nothing will be added to it.
+        // Nothing will be added to it, whatever its state was.
         let state = offset_of!(ChunkHeader, state);
-        head[state..state + 4].copy_from_slice(&FULL.to_le_bytes());
+        if u32_at(&head, state) != OPEN {
+            head[state..state + 4].copy_from_slice(&FULL.to_le_bytes());
+        }
         self.last.truncate(HEADS - 1);
         self.last.push_front((n, head, block));
         self.last.front()

@@ -208,7 +208,8 @@ impl End {
         let heads = ring.chunks.heads_damaged(opened.reuse());
         let numbers = heads.numbers.max(heads.damaged);
         let passed = ring.missed.saturating_sub(numbers);
-        let damaged = heads.damaged.saturating_add(ring.corrupt);
+        let losses = ring.count.losses();
+        let damaged = heads.damaged.saturating_add(losses.damaged);
         self.chunks_lost += damaged;
         // While it is written, a reader says no more than that something is missing.
         if ring.quiet {
@@ -219,11 +220,11 @@ impl End {
                 // Another reader may have taken some of them.
                 Reuse::Read if drained && passed > 0 => LostCalls::uncounted(numbers),
                 Reuse::Never if ring.consumed > 0 && heads.numbers > 0 => {
-                    LostCalls { known: ring.calls_taken, uncounted: 0 }.plus(ring.lost_between)
+                    LostCalls { known: ring.calls_taken, uncounted: 0 }.plus(losses.between)
                 }
-                _ => ring.lost_between,
+                _ => losses.between,
             };
-            self.lost = self.lost.plus(ring.lost_inside).plus(between).plus(outside);
+            self.lost = self.lost.plus(losses.inside).plus(between).plus(outside);
         }
         self.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
         *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;

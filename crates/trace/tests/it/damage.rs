@@ -199,7 +199,7 @@ fn numbers_that_no_writer_reached_are_left_out() {
     };
     let kept = |all: &[u64]| {
         let mut found: Vec<_> = all.iter().zip(0..).map(|(n, place)| (head(*n), place)).collect();
-        let filtered_out = in_order(&mut found);
+        let filtered_out = in_order(&mut found, CHUNK as u32);
         (found.iter().map(|(page, _)| page.sequence).collect::<Vec<_>>(), filtered_out)
     };
     assert_eq!(kept(&[]), (vec![], 0));

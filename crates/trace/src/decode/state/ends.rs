@@ -4,7 +4,7 @@
 use super::recorded_calls::RecordedCalls;
 use crate::event::Layer;
 use cutap_calls::known::{Effect, Family, Function, Tables};
-use cutap_calls::{Role, function_with, resets};
+use cutap_calls::{Role, function_with, resets, soname_of};
 
 /// Of which functions that end memory all calls are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,7 +30,8 @@ impl Ends {
         let of = |of: Layer| tables.families.iter().filter(move |f| layer(f) == of);
         let driver = of(Layer::DRIVER).all(|f| all(&f));
         let runtime = driver || of(Layer::RUNTIME).all(|f| all(&f));
-        let graphs = recorded.has(Layer::DRIVER, "libcuda.so.1", const { function_with(Role::LaunchesGraph) });
+        let graphs =
+            recorded.has(Layer::DRIVER, soname_of(Layer::DRIVER), const { function_with(Role::LaunchesGraph) });
         Ends { driver, runtime, libraries: of(Layer::LIBRARY).all(|f| all(&f)), graphs }
     }
 
@@ -53,7 +54,7 @@ pub(crate) fn all_allocations(tables: &Tables, recorded: &RecordedCalls) -> bool
     };
     let driver = tables.families.iter().filter(|f| f.name == "driver").flat_map(|f| f.functions);
     let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
-    recorded.are_all() || allocating.all(|f| recorded.has(Layer::DRIVER, "libcuda.so.1", f.name))
+    recorded.are_all() || allocating.all(|f| recorded.has(Layer::DRIVER, soname_of(Layer::DRIVER), f.name))
 }
 
 fn ends(function: &Function) -> bool {

@@ -174,7 +174,6 @@ impl Ring {
         while count < most {
             // One that is not there yet must be read again from where it begins.
             let before = cursor;
-
             let Step::Record(record) = cursor.step(&self.buffer, self.buffer.len(), self.skip) else {
                 cursor = before;
                 break;

@@ -6,8 +6,7 @@ const PAGE: usize = 256;
 /// A value for each slot that has one.
 #[derive(Debug)]
 pub struct SlotTable<T> {
-    /// Empty, or `PAGE` long.
-    pages: Vec<Vec<Option<T>>>,
+    pages: Vec<Option<Box<[Option<T>; PAGE]>>>,
 }
 
 impl<T> Default for SlotTable<T> {
@@ -20,18 +19,15 @@ impl<T> SlotTable<T> {
     #[inline(always)]
     pub fn get(&self, slot: u32) -> Option<&T> {
         let n = slot as usize;
-        self.pages.get(n / PAGE)?.get(n % PAGE)?.as_ref()
+        self.pages.get(n / PAGE)?.as_ref()?[n % PAGE].as_ref()
     }
 
     pub fn set(&mut self, slot: u32, value: Option<T>) {
         let n = slot as usize;
         if n / PAGE >= self.pages.len() {
-            self.pages.resize_with(n / PAGE + 1, Vec::new);
+            self.pages.resize_with(n / PAGE + 1, || None);
         }
-        let page = &mut self.pages[n / PAGE];
-        if page.is_empty() {
-            page.resize_with(PAGE, || None);
-        }
+        let page = self.pages[n / PAGE].get_or_insert_with(|| Box::new([const { None }; PAGE]));
         page[n % PAGE] = value;
     }
 
@@ -44,7 +40,7 @@ impl<T> SlotTable<T> {
 
     /// All values, by the numbers of their slots.
     pub fn values(&self) -> impl Iterator<Item = &T> {
-        self.pages.iter().flatten().flatten()
+        self.pages.iter().flatten().flat_map(|page| page.iter().flatten())
     }
 }
 

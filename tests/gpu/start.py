@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What a recording costs a whole program, from before its start to its end: plain, and with each way of cutap, in random order.
 
-    tests/gpu/start.py --cutap CUTAP [--old CUTAP] [--rounds N] NAME PROGRAM [ARGUMENT...]
+    tests/gpu/start.py --cutap CUTAP [--old CUTAP] [--rounds N] [--way WAY]... NAME PROGRAM [ARGUMENT...]
 
-With --old the layer `kernel` is recorded by that cutap too. Runs of one program differ by 5 % on the same machine: with N rounds
+With --way only these ways are run, beside plain. With --old the layer `kernel` is recorded by that cutap too. Runs of one program differ by 5 % on the same machine: with N rounds
 a median is known to 1.25 * 5 % / sqrt(N).
 """
 
@@ -36,11 +36,17 @@ def main():
     words.add_argument("--cutap", required=True)
     words.add_argument("--old")
     words.add_argument("--rounds", type=int, default=21)
+    words.add_argument("--way", action="append", default=[])
     words.add_argument("name")
     words.add_argument("program", nargs=argparse.REMAINDER)
     given = words.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         commands = dict(ways(given.cutap, given.old, folder, given.program))
+        unknown = set(given.way) - set(commands)
+        if unknown:
+            sys.exit(f"start.py: there is no way {', '.join(sorted(unknown))}; give one of: {', '.join(commands)}")
+        if given.way:
+            commands = {way: command for way, command in commands.items() if way == "plain" or way in given.way}
         taken = {way: [] for way in commands}
         subprocess.run(given.program, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         order = random.Random(given.rounds)

@@ -1,7 +1,7 @@
 //! `cutap kernel trace`: programs run as without cutap, and their calls are in the trace with the bytes before and
 //! after. The five corners of ptrace have one program each.
 
-use cutap_e2e::{Finished, Scratch, cutap, finish, scratch, sources};
+use cutap_e2e::{Finished, Scratch, cutap, finish, scratch, sources, wait_for};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -146,6 +146,30 @@ fn a_running_process() {
     assert!(trace.contains("open /proc/self/stat"), "{trace}");
     shell.kill().unwrap();
     shell.wait().unwrap();
+}
+
+/// A thread that waits in vfork stops only after its child has run on. So a tracer that waits for it alone stops both.
+#[test]
+fn a_process_is_left_in_vfork() {
+    let folder = scratch("left");
+    let program = compile(&folder, "vforks_on.c", "gcc", &[]);
+    let count = || std::fs::read(folder.join("count")).map_or(Vec::new(), |bytes| bytes);
+    let mut running = Command::new(&program).arg(folder.join("count")).stdin(Stdio::piped()).spawn().unwrap();
+    for round in 0..10 {
+        let trace = folder.join(format!("trace{round}.txt"));
+        let mut cutap = Command::new(cutap());
+        cutap.args(["kernel", "trace", "-v", "-p", &running.id().to_string(), "-o"]).arg(&trace).stderr(Stdio::piped());
+        let mut tracer = cutap.spawn().unwrap();
+        wait_for("a line of the trace", Duration::from_secs(30), || {
+            std::fs::metadata(&trace).is_ok_and(|data| data.len() > 0)
+        });
+        let _ = Command::new("kill").args(["-INT", &tracer.id().to_string()]).status();
+        wait_for("the end of the tracer", Duration::from_secs(30), || tracer.try_wait().unwrap().is_some());
+        let before = count();
+        wait_for("another child", Duration::from_secs(30), || count() != before);
+    }
+    drop(running.stdin.take());
+    assert!(running.wait().unwrap().success());
 }
 
 /// The commands that run nothing.

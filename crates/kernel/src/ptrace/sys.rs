@@ -87,6 +87,40 @@ pub(super) fn wait(tid: i32, nowait: bool) -> io::Result<Option<(i32, i32)>> {
     }
 }
 
+/// Waits for events of traced threads without asking for them again and again. The kernel sends SIGCHLD with each, so
+/// while this lives, SIGCHLD is blocked.
+pub(super) struct EventWait {
+    before: libc::sigset_t,
+    event: libc::sigset_t,
+}
+
+impl EventWait {
+    pub(super) fn new() -> EventWait {
+        // SAFETY: all zeros are a valid set, and the functions write to these variables.
+        unsafe {
+            let (mut before, mut event) = (zeroed(), zeroed());
+            libc::sigemptyset(&raw mut event);
+            libc::sigaddset(&raw mut event, libc::SIGCHLD);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const event, &raw mut before);
+            EventWait { before, event }
+        }
+    }
+
+    /// Until the next event, or a signal with a handler; at most 20 ms, in which such a signal may have come before.
+    pub(super) fn wait(&self) {
+        let limit = libc::timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        // SAFETY: the set and the time live during the call.
+        unsafe { libc::sigtimedwait(&raw const self.event, std::ptr::null_mut(), &raw const limit) };
+    }
+}
+
+impl Drop for EventWait {
+    fn drop(&mut self) {
+        // SAFETY: the set was filled by pthread_sigmask.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
 /// Reads memory of a process, as far as it can be read; the number of bytes.
 pub(super) fn read(tid: i32, address: u64, into: &mut [u8]) -> usize {
     let mut done = 0;

@@ -53,6 +53,11 @@ impl Threads {
         ended.into_iter().filter_map(|thread| thread.pending).collect()
     }
 
+    /// No thread is traced any more. The calls that were not finished.
+    pub(super) fn end(&mut self) -> Vec<Pending> {
+        std::mem::take(&mut self.all).into_values().filter_map(|thread| thread.pending).collect()
+    }
+
     /// A child of fork has its parent's mappings.
     pub(super) fn inherit(&mut self, parent: i32, child: i32) {
         let of_parent = self.all.get(&parent).map_or(parent, |t| t.pid);

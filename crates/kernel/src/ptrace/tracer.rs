@@ -8,8 +8,9 @@ use super::threads::Threads;
 use crate::call::{Action, KernelCall};
 use crate::error::{Error, Result};
 use cutap_rm::Tables;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a traced program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,15 +101,15 @@ impl<'a> Tracer<'a> {
     /// Runs until the last traced process has ended, or until `stop` is set: then it detaches. A program with the
     /// filter is never left, for its system calls would fail without a tracer.
     pub fn run(&mut self, stop: &AtomicBool) -> TraceeEnd {
+        let events = (self.mode == Mode::All).then(sys::EventWait::new);
         loop {
             if self.mode == Mode::All && stop.load(Ordering::Relaxed) {
-                self.detach();
+                events.iter().for_each(|events| self.detach(events));
                 return self.ended.unwrap_or(TraceeEnd::Detached);
             }
             match sys::wait(-1, self.mode == Mode::All) {
                 Ok(Some((tid, status))) => self.event(tid, status),
-                // Nothing stops now.
-                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Ok(None) => events.iter().for_each(sys::EventWait::wait),
                 // There is no child any more.
                 Err(_) => return self.ended.unwrap_or(TraceeEnd::Detached),
             }
@@ -205,37 +206,57 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Leaves all threads running. Each must be stopped for that.
-    fn detach(&mut self) {
-        while let Some(tid) = self.threads.ids().first().copied() {
+    /// Leaves all threads running. Each must be stopped for that, and they stop in any order: a parent of vfork stops
+    /// after its child has run on. The kernel leaves those that do not stop in time, when cutap ends.
+    fn detach(&mut self, events: &sys::EventWait) {
+        for tid in self.threads.ids() {
             let _ = sys::request(libc::PTRACE_INTERRUPT, tid, 0);
-            let Ok(Some((_, status))) = sys::wait(tid, false) else {
-                self.threads.remove(tid);
-                continue;
-            };
-            if !libc::WIFSTOPPED(status) {
-                self.gone(tid, status);
-                continue;
-            }
-            let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-            match event {
-                libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
-                    if let Ok(child) = sys::event_message(tid) {
-                        self.threads.get(child);
-                    }
+        }
+        let (begun, mut left) = (Instant::now(), HashSet::new());
+        while !self.threads.is_empty() && begun.elapsed() < PATIENCE {
+            match sys::wait(-1, true) {
+                Ok(Some((tid, status))) if libc::WIFSTOPPED(status) => {
+                    self.leave(tid, status, &left);
+                    left.insert(tid);
                 }
-                libc::PTRACE_EVENT_EXEC => drop(self.threads.exec(tid)),
-                _ => {}
+                Ok(Some((tid, status))) => self.gone(tid, status),
+                Ok(None) => events.wait(),
+                Err(_) => break,
             }
-            // A signal that was on its way arrives. A system call that is under way ends as usual.
-            let deliver = if event == 0 && signal != SYSCALL_STOP { signal } else { 0 };
-            if let Some(pending) = self.threads.remove(tid).and_then(|thread| thread.pending) {
-                (self.sink)(pending.unfinished());
-            }
-            let _ = sys::request(libc::PTRACE_DETACH, tid, deliver);
+        }
+        for pending in self.threads.end() {
+            (self.sink)(pending.unfinished());
         }
     }
+
+    /// Leaves a thread that is stopped. The threads in `left` were left before.
+    fn leave(&mut self, tid: i32, status: i32, left: &HashSet<i32>) {
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        match event {
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+                // The child stops too. Its stop may have come first.
+                if let Some(child) = sys::event_message(tid).ok().filter(|child| !left.contains(child)) {
+                    self.threads.get(child);
+                }
+            }
+            libc::PTRACE_EVENT_EXEC => {
+                for pending in self.threads.exec(tid) {
+                    (self.sink)(pending.unfinished());
+                }
+            }
+            _ => {}
+        }
+        // A signal that was on its way arrives. A system call that is under way ends as usual.
+        let deliver = if event == 0 && signal != SYSCALL_STOP { signal } else { 0 };
+        if let Some(pending) = self.threads.remove(tid).and_then(|thread| thread.pending) {
+            (self.sink)(pending.unfinished());
+        }
+        let _ = sys::request(libc::PTRACE_DETACH, tid, deliver);
+    }
 }
+
+/// How long threads may take to stop, for a detach.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The signal of a stop at a system call, by PTRACE_O_TRACESYSGOOD.
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;

@@ -26,7 +26,7 @@ const HELPER: usize = 256;
 const ASKS: u32 = 12090;
 
 /// Places from which a runtime asks, and the flag of its launches: the first that were met, one for a kernel's name,
-/// one for its function. A call from there while none is open is surely one of these; `slots::footprint_x86_64` counts
+/// one for its function. A call from there while none is open is surely one of these; `slots::own_calls_x86_64` counts
 /// it without coming here.
 #[unsafe(no_mangle)]
 static CUTAP_ASKING: [[AtomicUsize; 2]; 2] = [const { [const { AtomicUsize::new(0) }; 2] }; 2];

@@ -276,7 +276,7 @@ global_asm!(
     "8: mov edi, [rsp]",
     "  call cutap_report_closed",
     "  jmp 5b",
-    // One output of four or eight bytes on the known stack; out of the way of calls without, as in `quick_x86_64`.
+    // One output of four or eight bytes on the known stack; out of the way of calls without, as in `fast_x86_64`.
     "23: test r8d, r8d",
     "  jnz 22b", // failed: there is none
     "  cmp rbx, {one_output}",

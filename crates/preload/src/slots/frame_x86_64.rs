@@ -1,5 +1,5 @@
 //! What the frames that do not leave the assembler on the way in have in common, as macros of the assembler:
-//! `quick_x86_64` and `launch_x86_64` are made of them, and of those of `ring_x86_64`. Each says what it needs; a frame
+//! `fast_x86_64` and `launch_x86_64` are made of them, and of those of `ring_x86_64`. Each says what it needs; a frame
 //! that ends otherwise must undo what it has done.
 //!
 //! Limits: a function with more than 40 stack words gets wrong arguments, which nothing notices. No known function

@@ -1,4 +1,4 @@
-//! What the assembler does with a ring, as macros of the assembler: `quick_x86_64` and `reports_x86_64` write records
+//! What the assembler does with a ring, as macros of the assembler: `fast_x86_64` and `reports_x86_64` write records
 //! with them. The order is that of `thread::reserve` and `wire::ring::ChunkWriter::reserve`, with which they must
 //! agree.
 

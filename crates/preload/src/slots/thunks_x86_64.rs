@@ -5,7 +5,7 @@
 //! C++ name. Nothing is pushed there, so one FDE covers the array.
 //!
 //! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes
-//! on to the frame (this one, or `quick_x86_64`), or adds one to this thread's number of the slot and goes to the
+//! on to the frame (this one, or `fast_x86_64`), or adds one to this thread's number of the slot and goes to the
 //! function, or goes there immediately (armed and off).
 //!
 //! The frame keeps every argument register, passes stack words on, and has unwind data all the way,

@@ -63,7 +63,7 @@ pub struct ThreadState {
     /// While calls are only counted: the record of the call that a runtime reported last, until its end.
     pub reported: usize,
     /// While calls are only counted: where a runtime asked for a kernel's function, outside of what it reports, and
-    /// that function's slot, until it reports something. See `routes::footprint`.
+    /// that function's slot, until it reports something. See `routes::own_calls`.
     pub asked: (usize, u32),
     /// Sequence of the current chunk.
     pub sequence: u64,

@@ -10,7 +10,7 @@ use cutap_kernel::select::Select;
 use cutap_kernel::show::text::{Style, Text};
 use cutap_kernel::{Action, Head, KernelCall, Run, json};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, LineWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -109,7 +109,8 @@ impl Outside {
                     let advice = "give a file that you may write with -o FILE";
                     file.set_len(0).map_err(|e| cannot("write the trace to", path, &e, advice))?;
                 }
-                Box::new(BufWriter::with_capacity(1 << 16, file))
+                // A killed cutap has written all lines.
+                Box::new(LineWriter::new(file))
             }
             None => Box::new(io::stderr()),
         };

@@ -3,7 +3,7 @@
 
 use crate::building::{fixed, hook, hook_as, text, under};
 use crate::traced;
-use cutap_e2e::{cutap, finish, out, scratch};
+use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use std::process::Command;
 
 /// What a child changes and answers before anything else is seen of it, and how it leaves its hook, is not its
@@ -13,21 +13,21 @@ fn a_hooks_child_writes_nothing_into_its_parents_recording() {
     let (hook, program) = (hook("child_goes_on"), fixed("left_children"));
     for end in ["exit", "throw"] {
         let set = [("HOOK_END", end)];
-        let (said, trace) = traced(&["-e", "cuMemAlloc*"], &[&hook], &[text(&program)], &set);
+        // Lines of JSON, for a call that takes long has two lines of text.
+        let (said, trace) = traced(&["--json", "-e", "cuMemAlloc*"], &[&hook], &[text(&program)], &set);
         let folder = scratch("forks");
         let file = folder.join("run.cutap");
         let run = under(&["record", "-o", text(&file)], &[&hook], &[text(&program)], &set);
         assert_eq!((said.as_str(), run.stdout.as_str()), ("allocated\n", "allocated\n"), "{run:?}");
-        let shown = finish(Command::new(cutap()).args(["show", "-e", "cuMemAlloc*"]).arg(&file)).stdout;
+        let shown = finish(Command::new(cutap()).args(["show", "--json", "-e", "cuMemAlloc*"]).arg(&file)).stdout;
         for text in [trace, shown] {
-            let calls =
-                text.lines().filter(|l| l.contains("cuMemAlloc_v2(") && l.contains("bytesize=64) = CUDA_SUCCESS"));
-            assert_eq!(
-                calls.filter(|l| l.ends_with("us>") || l.ends_with("ns>") || l.ends_with("ms>")).count(),
-                50,
-                "{text}"
-            );
-            assert!(!["[", "unfinished", "unwound"].iter().any(|w| text.contains(w)), "{end}: {text}");
+            let calls: Vec<_> = json_lines(&text).filter(|line| line["name"] == "cuMemAlloc_v2").collect();
+            let is_whole = |call: &serde_json::Value| {
+                let bytes = &call["arguments"][1]["value"];
+                (call["state"].as_str(), call["result"].as_u64(), bytes.as_u64()) == (Some("done"), Some(0), Some(64))
+            };
+            assert!(calls.len() == 50 && calls.iter().all(is_whole), "{end}: {text}");
+            assert!(calls.iter().all(|call| call["hooks"].is_null()), "{end}: {text}");
         }
     }
 }

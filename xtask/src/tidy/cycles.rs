@@ -64,6 +64,23 @@ mod tests {
     }
 
     #[test]
+    fn cycle_through_an_imported_folder() {
+        let cycle = files(&[
+            ("", "mod a; mod b;"),
+            ("a::mod", "pub mod inner;"),
+            ("a::inner", "use crate::b;"),
+            ("b", "use crate::a as other; fn f() { other::inner::g() }"),
+        ]);
+        assert_eq!(largest(&cycle), ["a::inner", "b"]);
+    }
+
+    #[test]
+    fn visibility_is_no_import() {
+        let files = files(&[("a::mod", "use crate::c;"), ("c", "use crate::a::b;"), ("a::b", "pub(super) struct B;")]);
+        assert_eq!(largest(&files).len(), 1);
+    }
+
+    #[test]
     fn imports_of_unit_tests_do_not_count() {
         let tested = files(&[("a", "use super::b::B;"), ("b", "#[cfg(test)] mod tests { use crate::a::A; }")]);
         assert_eq!(largest(&tested).len(), 1);

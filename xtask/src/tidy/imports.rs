@@ -123,6 +123,12 @@ impl Files {
 pub(super) fn paths(source: &Source) -> Vec<Vec<String>> {
     let mut paths = Paths::default();
     paths.visit_file(&source.syntax);
+    let through = paths.others.iter().filter_map(|path| {
+        let (first, rest) = path.split_first()?;
+        Some([paths.used.get(first)?.as_slice(), rest].concat())
+    });
+    let through: Vec<Vec<String>> = through.collect();
+    paths.found.extend(through);
     paths.found
 }
 
@@ -136,6 +142,10 @@ fn is_test(item: &syn::ItemMod) -> bool {
 #[derive(Default)]
 struct Paths {
     found: Vec<Vec<String>>,
+    /// What `use` lines import, by its name here.
+    used: BTreeMap<String, Vec<String>>,
+    /// Paths that begin with another word: what a `use` line imports (`use crate::a; a::b::f()`), or another crate.
+    others: Vec<Vec<String>>,
 }
 
 impl<'a> Visit<'a> for Paths {
@@ -151,17 +161,26 @@ impl<'a> Visit<'a> for Paths {
 
     fn visit_path(&mut self, path: &'a syn::Path) {
         let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
-        if matches!(names.first().map(String::as_str), Some("crate" | "super")) {
-            self.found.push(names);
+        match names.first().map(String::as_str) {
+            Some("crate" | "super") => self.found.push(names),
+            _ if names.len() > 1 => self.others.push(names),
+            _ => {}
         }
         visit::visit_path(self, path);
     }
+
+    /// `pub(super)` imports nothing.
+    fn visit_visibility(&mut self, _: &'a syn::Visibility) {}
 }
 
 impl Paths {
     fn add_use(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>) {
-        let mut leaf = |prefix: &[String], name: Option<String>| {
-            self.found.push(prefix.iter().cloned().chain(name).collect());
+        let mut leaf = |prefix: &[String], name: Option<String>, here: Option<String>| {
+            let path: Vec<String> = prefix.iter().cloned().chain(name).collect();
+            if let Some(here) = here.or_else(|| path.last().cloned()) {
+                self.used.insert(here, path.clone());
+            }
+            self.found.push(path);
         };
         match tree {
             syn::UseTree::Path(path) => {
@@ -170,10 +189,12 @@ impl Paths {
                 prefix.pop();
             }
             syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.add_use(item, prefix)),
-            syn::UseTree::Name(name) if name.ident == "self" => leaf(prefix, None),
-            syn::UseTree::Name(name) => leaf(prefix, Some(name.ident.to_string())),
-            syn::UseTree::Rename(rename) => leaf(prefix, Some(rename.ident.to_string())),
-            syn::UseTree::Glob(_) => leaf(prefix, None),
+            syn::UseTree::Name(name) if name.ident == "self" => leaf(prefix, None, None),
+            syn::UseTree::Name(name) => leaf(prefix, Some(name.ident.to_string()), None),
+            syn::UseTree::Rename(rename) => {
+                leaf(prefix, Some(rename.ident.to_string()), Some(rename.rename.to_string()));
+            }
+            syn::UseTree::Glob(_) => leaf(prefix, None, None),
         }
     }
 }

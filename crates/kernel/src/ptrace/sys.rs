@@ -88,8 +88,8 @@ pub(super) fn wait(tid: i32, nowait: bool) -> io::Result<Option<(i32, i32)>> {
 }
 
 /// Waits for events of traced threads without asking for them again and again. The kernel sends SIGCHLD with each, so
-/// while this lives, SIGCHLD is blocked. A caller may have ignored it (`env --ignore-signal=CHLD`), and the kernel sends no ignored
-/// SIGCHLD for a stop.
+/// while this lives, SIGCHLD is blocked. For a stop it sends none to who ignores it, as the caller of cutap may have
+/// chosen (`env --ignore-signal=CHLD`).
 pub(super) struct EventWait {
     action: libc::sighandler_t,
     before: libc::sigset_t,

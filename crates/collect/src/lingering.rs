@@ -5,7 +5,7 @@
 //! sends them anything.
 
 use crate::lease;
-use cutap_trace::living;
+use cutap_trace::{living, text_of_proc};
 use cutap_wire::control::ENV_RUN;
 use std::collections::HashSet;
 use std::fs;
@@ -117,7 +117,7 @@ impl Outliving {
         };
         let all = names(Path::new("/proc")).filter_map(|n| n.parse().ok());
         let named = |pid: u32| {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            let name = text_of_proc(format!("/proc/{pid}/comm")).unwrap_or_default();
             format!("{pid} ({})", name.trim_end())
         };
         let others: Vec<u32> = all.filter(|pid| *pid != std::process::id() && !strangers.contains(pid)).collect();
@@ -132,10 +132,10 @@ impl Outliving {
 }
 
 /// The number of the newest process or thread: the same twice, none was made between. The kernel counts upwards, and
-/// comes to the same number only after all others.
+/// comes to the same number only after all others. None: it does not count, as gVisor, whose number is always 0.
 fn newest() -> Option<String> {
     let load = fs::read_to_string("/proc/loadavg").ok()?;
-    load.split_ascii_whitespace().nth(4).map(str::to_owned)
+    load.split_ascii_whitespace().nth(4).filter(|number| *number != "0").map(str::to_owned)
 }
 
 fn names(folder: &Path) -> impl Iterator<Item = String> {

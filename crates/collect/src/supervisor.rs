@@ -55,7 +55,7 @@ impl Collector {
     }
     /// Stopped by a signal; one that waits for its output to be read is not, nor one under a debugger.
     fn is_stopped(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
+        let stat = cutap_trace::text_of_proc(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
         stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
     }
     /// Says that it continues without us.

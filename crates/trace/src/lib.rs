@@ -49,7 +49,7 @@ pub use ring::raw::{RawChunk, RawRing};
 pub use run::error::Error;
 pub use run::facts::{Diagnostic, Recording, Switched, SwitchedTo};
 pub use run::listing::Listing;
-pub use run::liveness::{is_gone, living};
+pub use run::liveness::{is_gone, living, text_of_proc};
 pub use run::names_complete::{has_all_names, is_whole};
 pub use run::names_file::{Found as NamesFound, NamesFile};
 pub use run::run_reader::RunReader;

@@ -47,8 +47,11 @@ fn memory_that_is_taken_away_while_it_is_read() {
 fn memory_of_the_programs_own_file_that_cannot_be_read() {
     case("unreadable").golden();
     // Where the kernel refuses to copy, readable memory is shown all the same, and the refusal is reported.
+    // A filter may refuse with any error.
     case("unreadable_refused").like("unreadable").golden();
-    for (name, refused) in [("unreadable", false), ("unreadable_refused", true)] {
+    case("unreadable_refused_otherwise").like("unreadable").golden();
+    for (name, refused) in [("unreadable", false), ("unreadable_refused", true), ("unreadable_refused_otherwise", true)]
+    {
         let text = case(name).text(&[]);
         for shown in ["logFileName=\"readable.log\")", "version=&13 ", "symbol=\"cuInit\", pfn=&0x"] {
             assert!(text.contains(shown), "{name}: {shown}: {text}");

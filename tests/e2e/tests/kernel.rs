@@ -172,6 +172,53 @@ fn a_process_is_left_in_vfork() {
     assert!(running.wait().unwrap().success());
 }
 
+/// A first thread that has ended cannot be attached. The others can.
+#[test]
+fn the_first_thread_has_ended() {
+    let folder = scratch("first");
+    let program = compile(&folder, "first_thread_ends.c", "gcc", &[]);
+    let mut running = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let trace = folder.join("trace.txt");
+    let mut cutap = Command::new(cutap());
+    cutap.args(["kernel", "trace", "-v", "-p", &running.id().to_string(), "-o"]).arg(&trace).stderr(Stdio::piped());
+    let mut tracer = cutap.spawn().unwrap();
+    wait_for("a line of the trace or the tracer's end", Duration::from_secs(30), || {
+        std::fs::metadata(&trace).is_ok_and(|data| data.len() > 0) || tracer.try_wait().unwrap().is_some()
+    });
+    drop(running.stdin.take());
+    let done = tracer.wait_with_output().unwrap();
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success() && text.contains("has ended"), "{text}");
+    assert!(running.wait().unwrap().success());
+    assert!(std::fs::read_to_string(&trace).unwrap().contains("open /proc/self/stat"));
+}
+
+/// The kernel sends no SIGCHLD for a stop to a tracer that ignores it. Then each stop would cost a wait.
+#[test]
+fn a_tracer_whose_caller_ignored_sigchld() {
+    let folder = scratch("ignored");
+    let program = compile(&folder, "vforks_on.c", "gcc", &[]);
+    let count = || match std::fs::read(folder.join("count")) {
+        Ok(bytes) => bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word)),
+        Err(_) => 0,
+    };
+    let mut running = Command::new(&program).arg(folder.join("count")).stdin(Stdio::piped()).spawn().unwrap();
+    let trace = folder.join("trace.txt");
+    let mut env = Command::new("env");
+    env.arg("--ignore-signal=CHLD").arg(cutap()).args(["kernel", "trace", "-v", "-p"]);
+    let mut tracer = env.arg(running.id().to_string()).arg("-o").arg(&trace).spawn().unwrap();
+    wait_for("a line of the trace", Duration::from_secs(30), || {
+        std::fs::metadata(&trace).is_ok_and(|data| data.len() > 0)
+    });
+    // With a wait of 20 ms for some of the stops of each child, 1500 children would take more than a minute.
+    let before = count();
+    wait_for("1500 children", Duration::from_secs(45), || count() >= before + 1500);
+    drop(running.stdin.take());
+    assert!(tracer.wait().unwrap().success());
+    assert!(running.wait().unwrap().success());
+}
+
 /// The commands that run nothing.
 #[test]
 fn releases_and_files() {

@@ -37,11 +37,12 @@ fn names_of_threads() {
     let events: serde_json::Value = serde_json::from_str(&fs::read_to_string(&trace).unwrap()).unwrap();
     let names = events.as_array().unwrap().iter().filter(|event| event["name"] == "thread_name");
     let names: Vec<_> = names.map(|event| event["args"]["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["worker ä"]);
+    assert_eq!(names, ["worker ä", "named"]);
     let table = finish(Command::new(cutap()).args(["report", "--by", "thread"]).arg(&file)).stdout;
     let ends: Vec<&str> =
         table.lines().filter_map(|line| line.split_once(" (named_threads").map(|(_, end)| end)).collect();
     assert_eq!(ends.iter().filter(|end| **end == ", worker ä)").count(), 1, "{table}");
+    assert_eq!(ends.iter().filter(|end| **end == ", named)").count(), 1, "{table}");
     assert_eq!(ends.iter().filter(|end| **end == ")").count(), 2, "{table}");
 }
 

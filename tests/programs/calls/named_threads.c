@@ -1,4 +1,4 @@
-/* Three threads call: the first one, one with a name of its own, one with the program's. The names are not ASCII alone. */
+/* Four threads call: the first one, one with a name that is not ASCII alone, one with the program's, one with the begin of it. */
 //: exe named_threads -l:libcuda.so.1
 #include "fixture.h"
 #include <pthread.h>
@@ -12,8 +12,8 @@ static void *thread(void *name) {
 }
 int main(void) {
     pthread_t t;
-    char *names[] = {"worker \u00e4", 0};
+    char *names[] = {"worker \u00e4", 0, "named"};
     thread(0);
-    for (int i = 0; i < 2; i++) CHECK(pthread_create(&t, 0, thread, names[i]) == 0 && pthread_join(t, 0) == 0);
+    for (int i = 0; i < 3; i++) CHECK(pthread_create(&t, 0, thread, names[i]) == 0 && pthread_join(t, 0) == 0);
     puts("ok");
 }

@@ -1,6 +1,6 @@
 /* The program ends, and a child of it makes a hundred calls in the second after that. What argument 1 has of these letters: the first
- * call was made before the fork (e), the child writes over its environment as a title for ps does (t), may not be looked into (n), or its
- * first thread ends and another one makes the calls (z). */
+ * call was made before the fork (e), the child writes over its environment as a title for ps does (t), may not be looked into (n), has
+ * a name that is no text (b), or its first thread ends and another one makes the calls (z). */
 //: exe outlives -l:libcuda.so.1
 #include "fixture.h"
 #include <fcntl.h>
@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
     if (fork()) return 0;
     CHECK(setsid() > 0);
     for (int n = 0; n < 3; n++) CHECK(dup2(open("/dev/null", O_RDWR), n) == n);
+    if (strchr(how, 'b')) CHECK(prctl(PR_SET_NAME, "\xff\xfe") == 0);
     if (!strchr(how, 'z')) calls(0);
     CHECK(pthread_create(&thread, 0, calls, 0) == 0);
     pthread_exit(0);

@@ -1,7 +1,8 @@
 /* A program unmaps constants of its own file, or takes the right to read from them and from its data. Their addresses go to calls that
  * ignore them, or that fail before they look: whoever reads there faults. With REFUSED the kernel copies no memory for anybody. */
 //: exe unreadable -l:libcuda.so.1 -l:libcublas.so.13
-//: exe unreadable_refused -DREFUSED -l:libcuda.so.1 -l:libcublas.so.13
+//: exe unreadable_refused -DREFUSED=EPERM -l:libcuda.so.1 -l:libcublas.so.13
+//: exe unreadable_refused_otherwise -DREFUSED=EACCES -l:libcuda.so.1 -l:libcublas.so.13
 #include "fixture.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -22,7 +23,7 @@ static void refuse_to_copy(void) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | REFUSED),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {sizeof filter / sizeof *filter, filter};

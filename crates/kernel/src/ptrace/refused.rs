@@ -6,10 +6,25 @@ use std::io;
 
 /// The sentence for a process that cannot be traced. `what` is the process in words.
 pub(super) fn sentence(what: &str, pid: i32, error: &io::Error) -> Error {
-    let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = status_of(pid);
     let yama = read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     let own = read_to_string("/proc/self/status").unwrap_or_default();
     Error::new(why_refused(what, error, &status, &own, yama.trim()))
+}
+
+/// What the kernel says of a process or thread; empty if there is none. Its name has any bytes.
+pub(super) fn status_of(id: i32) -> String {
+    let bytes = std::fs::read(format!("/proc/{id}/status")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether the first thread of a process has ended. Other threads may still run.
+pub(super) fn has_ended(pid: i32) -> bool {
+    ended(&status_of(pid))
+}
+
+fn ended(status: &str) -> bool {
+    status.lines().any(|line| line.starts_with("State:\tZ"))
 }
 
 /// The reason, from the two status files of /proc and the value of Yama's setting (empty: there is none).
@@ -19,6 +34,9 @@ pub fn why_refused(what: &str, error: &io::Error, status: &str, own: &str, yama:
         Some(libc::ESRCH) => return format!("cannot trace {what}: there is no such process; check the number"),
         Some(libc::EPERM | libc::EACCES) => {}
         _ => return format!("cannot trace {what}: {}; try it without --ptrace", reason(error)),
+    }
+    if ended(status) {
+        return format!("cannot trace {what}: it has ended, and its parent has not waited for it yet");
     }
     let field = |text: &str, name: &str, n: usize| -> Option<u64> {
         let line = text.lines().find(|line| line.starts_with(name))?;
@@ -66,6 +84,7 @@ mod tests {
         };
         let (mine, root) = ("Uid:\t1000\t1000\nCapEff:\t0\n", "Uid:\t0\t0\nCapEff:\t000001ffffffffff\n");
         assert!(why(libc::ESRCH, "", mine, "1").contains("no such process"));
+        assert!(why(libc::EPERM, "State:\tZ (zombie)\nUid:\t0\n", root, "0").contains("it has ended"));
         assert!(why(libc::EPERM, "Uid:\t1000\nTracerPid:\t12\n", mine, "0").contains("process 12 traces it already"));
         assert!(why(libc::EPERM, "Uid:\t1001\n", mine, "0").contains("another user"));
         assert!(why(libc::EPERM, "Uid:\t1000\n", mine, "1").contains("ptrace_scope is 1"));

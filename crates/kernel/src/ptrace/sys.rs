@@ -88,8 +88,10 @@ pub(super) fn wait(tid: i32, nowait: bool) -> io::Result<Option<(i32, i32)>> {
 }
 
 /// Waits for events of traced threads without asking for them again and again. The kernel sends SIGCHLD with each, so
-/// while this lives, SIGCHLD is blocked.
+/// while this lives, SIGCHLD is blocked. For a stop it sends none to who ignores it, as the caller of cutap may have
+/// chosen (`env --ignore-signal=CHLD`).
 pub(super) struct EventWait {
+    action: libc::sighandler_t,
     before: libc::sigset_t,
     event: libc::sigset_t,
 }
@@ -102,7 +104,7 @@ impl EventWait {
             libc::sigemptyset(&raw mut event);
             libc::sigaddset(&raw mut event, libc::SIGCHLD);
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const event, &raw mut before);
-            EventWait { before, event }
+            EventWait { action: libc::signal(libc::SIGCHLD, libc::SIG_DFL), before, event }
         }
     }
 
@@ -116,8 +118,11 @@ impl EventWait {
 
 impl Drop for EventWait {
     fn drop(&mut self) {
-        // SAFETY: the set was filled by pthread_sigmask.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+        // SAFETY: the action is the one that was there, and the set was filled by pthread_sigmask.
+        unsafe {
+            libc::signal(libc::SIGCHLD, self.action);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
+        }
     }
 }
 

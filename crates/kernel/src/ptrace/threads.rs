@@ -80,7 +80,7 @@ impl Threads {
 
 /// The process of a thread.
 fn process_of(tid: i32) -> i32 {
-    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let status = super::refused::status_of(tid);
     let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
     line.and_then(|pid| pid.trim().parse().ok()).unwrap_or(tid)
 }

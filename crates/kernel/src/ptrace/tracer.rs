@@ -9,6 +9,7 @@ use crate::call::{Action, KernelCall};
 use crate::error::{Error, Result};
 use cutap_rm::Tables;
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ pub enum TraceeEnd {
     Signal(i32),
     /// It was left running.
     Detached,
+    /// It has ended, and how is not known: its first thread had ended before it was attached.
+    Unseen,
 }
 
 /// Which system calls stop.
@@ -73,6 +76,8 @@ impl<'a> Tracer<'a> {
             if new.is_empty() {
                 return Err(Error::new(format!("cannot trace {what}: there is no such process; check the number")));
             }
+            // A first thread that has ended stays as long as others run, and cannot be attached.
+            let first_may_fail = new.len() > 1 && refused::has_ended(pid);
             for tid in new {
                 match sys::seize(tid, OPTIONS) {
                     Ok(()) => {
@@ -80,7 +85,7 @@ impl<'a> Tracer<'a> {
                         let _ = sys::request(libc::PTRACE_INTERRUPT, tid, 0);
                     }
                     // The thread ended meanwhile, or the event of its creator attached it.
-                    Err(_) if tid != pid => drop(tracer.threads.get(tid)),
+                    Err(_) if tid != pid || first_may_fail => drop(tracer.threads.get(tid)),
                     Err(error) => return Err(refused::sentence(&what, pid, &error)),
                 }
             }
@@ -111,10 +116,10 @@ impl<'a> Tracer<'a> {
                 Ok(Some((tid, status))) => self.event(tid, status),
                 Ok(None) => events.iter().for_each(sys::EventWait::wait),
                 // There is no child any more.
-                Err(_) => return self.ended.unwrap_or(TraceeEnd::Detached),
+                Err(_) => return self.ended.unwrap_or(TraceeEnd::Unseen),
             }
             if self.mode == Mode::All && self.threads.is_empty() {
-                return self.ended.unwrap_or(TraceeEnd::Detached);
+                return self.ended.unwrap_or(TraceeEnd::Unseen);
             }
         }
     }
@@ -246,6 +251,13 @@ impl<'a> Tracer<'a> {
             }
             _ => {}
         }
+        // A call that has just ended has its result, unless the kernel makes it again.
+        if (signal, event) == (SYSCALL_STOP, 0)
+            && let Ok(Syscall::Exit { result }) = sys::syscall(tid)
+            && !AGAIN.contains(&result)
+        {
+            self.exit(tid, result);
+        }
         // A signal that was on its way arrives. A system call that is under way ends as usual.
         let deliver = if event == 0 && signal != SYSCALL_STOP { signal } else { 0 };
         if let Some(pending) = self.threads.remove(tid).and_then(|thread| thread.pending) {
@@ -257,6 +269,9 @@ impl<'a> Tracer<'a> {
 
 /// How long threads may take to stop, for a detach.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Results inside the kernel of calls that were interrupted and begin again: -ERESTART_RESTARTBLOCK to -ERESTARTSYS.
+const AGAIN: RangeInclusive<i64> = -516..=-512;
 
 /// The signal of a stop at a system call, by PTRACE_O_TRACESYSGOOD.
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;

@@ -14,13 +14,13 @@ pub struct Function {
     pub(super) counted: AtomicU32,
     /// Slot of the same function as bindings see it, plus one; 0 none met.
     pub twin: AtomicU32,
-    /// Calls that came through that slot: see `quiet`.
+    /// Calls that came through that slot: see `suppress`.
     bound: AtomicU32,
     /// What is known of it: see `capture::rows`.
     pub row: AtomicU32,
     /// Its callers' stacks are kept.
     pub stack: AtomicBool,
-    /// What there is to do for a call: see `capture::quick`.
+    /// What there is to do for a call: see `capture::plan`.
     pub plan: AtomicU64,
     /// Its calls need nothing but that: see `reports_x86_64`.
     pub usual: AtomicBool,

@@ -1,5 +1,5 @@
 //! The frame of calls with inputs: integer arguments in registers and on the stack, and memory that is kept on the way
-//! in. What the quick frame (`quick_x86_64`) does in assembler before the call is done here in Rust; behind the call
+//! in. What the quick frame (`fast_x86_64`) does in assembler before the call is done here in Rust; behind the call
 //! both are the same.
 //!
 //! It only ever continues where all is as usual; anything else leads to the common frame with nothing changed. All

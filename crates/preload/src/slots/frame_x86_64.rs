@@ -77,7 +77,7 @@ macro_rules! open_macro {
   xor r8d, r8d
   test rdx, rdx
   jnz 5f
-  // It has no parent: see `routes::quiet`.
+  // It has no parent: see `routes::suppress`.
   mov r9, [rbp + 8]
   sub r9, [rip + CUTAP_QUIET]
   cmp r9, [rip + CUTAP_QUIET + 8]

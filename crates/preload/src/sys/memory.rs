@@ -33,7 +33,7 @@ pub fn resident(at: usize) -> bool {
 pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, usize)]) -> Result<usize, bool> {
     const EPERM: isize = -1;
     const ESRCH: isize = -3;
-    const ENOSYS: isize = -38;
+    const ENOMEM: isize = -12;
     const MOST: usize = 2;
     let local = [to as usize, len];
     let mut remote = [[0usize; 2]; MOST];
@@ -51,6 +51,7 @@ pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, 
     }
     match done {
         n @ 0.. => Ok(n as usize),
-        error => Err(matches!(error, EPERM | ENOSYS)),
+        // What the kernel itself says of memory. All else is a filter's, which may answer any error.
+        error => Err(!matches!(error, EFAULT | ENOMEM)),
     }
 }

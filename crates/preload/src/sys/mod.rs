@@ -135,8 +135,11 @@ pub fn read_link(path: &[u8], to: &mut [u8]) -> usize {
     n.max(0) as usize
 }
 
+/// Bytes of the longest name of a thread.
+pub const THREAD_NAME: usize = 15;
+
 /// What this thread is called.
-pub fn thread_name(to: &mut [u8; 16]) -> &[u8] {
+pub fn thread_name(to: &mut [u8; THREAD_NAME + 1]) -> &[u8] {
     const PR_GET_NAME: usize = 16;
     // SAFETY: the kernel writes 16 bytes.
     let done = unsafe { syscall2(nr::PRCTL, PR_GET_NAME, to.as_mut_ptr() as usize) } == 0;

@@ -152,9 +152,12 @@ fn take_over() -> Option<*mut ThreadState> {
 /// nothing; a program may start millions.
 fn tell_name(tid: u32) {
     static TOLD: AtomicU32 = AtomicU32::new(0);
-    let mut name = [0; 16];
+    let mut name = [0; sys::THREAD_NAME + 1];
     let name = sys::thread_name(&mut name);
-    if !page::file_name().starts_with(name) && TOLD.fetch_add(1, Relaxed) < MOST_NAMES {
+    let program = page::file_name();
+    // The kernel cuts a name.
+    let programs = program.get(..sys::THREAD_NAME).unwrap_or(program);
+    if !name.is_empty() && name != programs && TOLD.fetch_add(1, Relaxed) < MOST_NAMES {
         names::write(&Name { kind: kind::THREAD, ticks: 0, a: tid.into(), b: 0, c: 0, s: name, t: &[] });
     }
 }

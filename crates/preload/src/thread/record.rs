@@ -132,7 +132,7 @@ pub fn exit(b: &mut ThreadState, at: usize, number: u32, words: &[u64]) {
     b.pop(number);
 }
 
-/// Writes the exit record of a call that returned 0 and wrote one small thing: see `wire::record::Output`.
+/// Writes the exit record of a call that returned 0 and wrote one small thing: see `wire::words::Output`.
 #[inline(always)]
 pub fn exit_output(b: &mut ThreadState, at: usize, number: u32, word: u64) {
     about_quickly(b, at, kind::EXIT_OUTPUT, number, &[word]);

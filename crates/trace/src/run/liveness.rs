@@ -19,9 +19,17 @@ pub fn living(pid: u32) -> Option<PathBuf> {
     threads.map(|thread| thread.path()).find(|thread| runs(thread) == Some(true))
 }
 
+/// A text of /proc. The name of a process is in many of them, and has any bytes.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn text_of_proc(path: impl AsRef<Path>) -> std::io::Result<String> {
+    std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// None: there is no such process or thread.
 fn runs(folder: &Path) -> Option<bool> {
-    let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+    let stat = text_of_proc(folder.join("stat")).ok()?;
     // Behind the name, which is in brackets and may hold anything.
     stat.rsplit(") ").next().map(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
 }

@@ -3,8 +3,8 @@
 //! the programs that it starts.
 
 use cutap_collect::{Error, Page, Result, started};
-use cutap_trace::living;
-use std::fs::{read_link, read_to_string};
+use cutap_trace::{living, text_of_proc};
+use std::fs::read_link;
 use std::os::unix::fs::MetadataExt;
 
 /// The pages to switch for a process, and its number as it sees itself.
@@ -39,7 +39,7 @@ pub fn find(pages: &[Page], pid: u32) -> Vec<&Page> {
 }
 
 fn maps(pid: u32) -> String {
-    living(pid).and_then(|folder| read_to_string(folder.join("maps")).ok()).unwrap_or_default()
+    living(pid).and_then(|folder| text_of_proc(folder.join("maps")).ok()).unwrap_or_default()
 }
 
 /// True when a line of the list names the page's file: by its number in the file system and its name, for paths differ
@@ -62,7 +62,7 @@ fn namespace(pid: u32) -> u32 {
 
 /// The number of a process as it sees itself.
 fn number(pid: u32) -> Option<u32> {
-    let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let status = text_of_proc(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("NSpid:"));
     line.map_or(Some(pid), |l| l.split_whitespace().last()?.parse().ok())
 }

@@ -2,7 +2,7 @@
 //! program, and nothing here waits for it.
 
 use cutap_collect::{Error, Page, Result, cannot, own_uid};
-use cutap_trace::living;
+use cutap_trace::{living, text_of_proc};
 use cutap_wire::control::{ALIVE, ENV_RUN, FILE};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -92,7 +92,7 @@ pub fn running() -> Vec<(u32, PathBuf)> {
 
 /// The process that a number is of, which may be a thread's: /proc has those too, and lists them not.
 fn process_of(number: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{number}/status")).ok()?;
+    let status = text_of_proc(format!("/proc/{number}/status")).ok()?;
     status.lines().find_map(|l| l.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 

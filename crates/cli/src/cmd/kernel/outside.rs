@@ -86,6 +86,7 @@ impl Outside {
             TraceeEnd::Code(code) => format!("process {pid} exited with {code}"),
             TraceeEnd::Signal(signal) => format!("process {pid} was ended by signal {signal}"),
             TraceeEnd::Detached => format!("process {pid} is left running"),
+            TraceeEnd::Unseen => format!("process {pid} has ended"),
         });
         output.end(narrow)
     }
@@ -187,6 +188,6 @@ fn exit_like(ended: TraceeEnd) -> ! {
     match ended {
         TraceeEnd::Code(code) => cutap_collect::ExitKind::Code(code).exit_like(),
         TraceeEnd::Signal(signal) => cutap_collect::ExitKind::Signal(signal).exit_like(),
-        TraceeEnd::Detached => std::process::exit(cutap_collect::OWN_FAILURE.into()),
+        TraceeEnd::Detached | TraceeEnd::Unseen => std::process::exit(cutap_collect::OWN_FAILURE.into()),
     }
 }

@@ -185,18 +185,19 @@ impl Tables {
     }
 
     fn by_thread(&self) -> Vec<Row> {
-        let name = |thread: &Thread| {
+        let program = |thread: &Thread| {
             let exe = printable(&thread.process.exe);
-            let program = exe.rsplit('/').next().unwrap_or(&exe);
-            let name = thread.name.as_ref().map_or_else(String::new, |name| format!(", {}", printable(name)));
-            format!("process {} thread {} ({program}{name})", thread.process.pid, thread.tid)
+            exe.rsplit('/').next().unwrap_or(&exe).to_owned()
         };
-        let mut known = HashMap::<String, u32>::new();
-        self.threads.iter().flatten().for_each(|(thread, _)| *known.entry(name(thread)).or_default() += 1);
+        let key = |thread: &Thread| (thread.process.pid, thread.tid, program(thread));
+        let mut known = HashMap::<_, u32>::new();
+        self.threads.iter().flatten().for_each(|(thread, _)| *known.entry(key(thread)).or_default() += 1);
         let row = |(thread, sums): &(Arc<Thread>, CallStats)| {
-            let mut name = name(thread);
+            let name = thread.name.as_ref().map_or_else(String::new, |name| format!(", {}", printable(name)));
+            let (pid, tid, program) = key(thread);
+            let mut name = format!("process {pid} thread {tid} ({program}{name})");
             // After exec, a process has the same ids and another folder.
-            if known.get(&name).is_some_and(|rows| *rows > 1) {
+            if known.get(&key(thread)).is_some_and(|rows| *rows > 1) {
                 name = format!("{name} in {}", thread.process.folder);
             }
             Row { label: None, name, thread: Some(thread.clone()), sums: sums.clone() }

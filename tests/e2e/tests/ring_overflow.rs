@@ -101,7 +101,7 @@ fn what_waits_when_the_process_ends_is_counted() {
         assert_eq!((done.status.code(), &*done.stdout), (Some(0), "ok\n"), "{done:?}");
         let begun = fs::read(&numbers).unwrap();
         let begun: u64 = begun.as_chunks::<8>().0.iter().map(|n| u64::from_le_bytes(*n)).sum();
-        let shown = Shown::of(&file);
+        let shown = Shown::while_written(&file, THREADS);
         // A thread may be about to call, or have just begun to wait.
         let rest = begun - shown.allocations - shown.waited;
         assert!(rest <= THREADS && shown.waited <= THREADS && shown.allocations > 100_000, "{begun} {shown:?}");

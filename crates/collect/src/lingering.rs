@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 const SHORTLY: Duration = Duration::from_millis(300);
 /// Between two looks at all processes.
 const PAUSE: Duration = Duration::from_millis(50);
-/// So many looks more before nobody is said to live, if a process was made meanwhile: one look at all processes passes
-/// over a child that appears, and its parent that ends, while it goes on.
+/// More looks before the run is said to have no process left. One look at all processes may miss a child that appears
+/// during it, if the parent ends during it too. If no process was made meanwhile, one look is enough.
 const AGAIN: u32 = 2;
 /// So many looks at most are taken because of processes that cannot be told.
 const LOOKS: u32 = 6;

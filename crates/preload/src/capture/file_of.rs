@@ -1,8 +1,8 @@
 //! The path of the file that a descriptor leads to, at the moment of a call.
 //!
-//! Thousands of ioctls go to a few device nodes. The kernel makes a path from its parts each time, so the paths of
-//! device nodes are kept by the node's numbers; which node a descriptor is, is asked at each call. A signal handler, or
-//! a forked child, that finds a place in use asks the kernel for the path.
+//! Thousands of ioctls go to a few device nodes, and the kernel makes a path from its parts each time. So the paths of
+//! device nodes are kept by the node's numbers. Each call asks which node its descriptor is. A signal handler, or a
+//! forked child, that finds a place in use asks the kernel for the path.
 
 use crate::start::path::Path;
 use crate::sys;

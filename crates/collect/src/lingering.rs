@@ -97,7 +97,7 @@ impl Outliving {
                     strangers.insert(pid);
                     return false;
                 }
-                // What started before us is nobody's of the run.
+                // A process that started before the collector is not one of the run.
                 unclear |= living == folder && stat.started >= own;
                 environment = fs::read(living.join("environ"));
                 folder = living;

@@ -1,7 +1,7 @@
-//! Offsets and sizes of a kernel's parameters. An array of pointers is all that a launch gives, so how
-//! many there are and how long each is must come from the module, and the driver has read it: it is
-//! asked once for each function handle (cuFuncGetParamInfo, 12.4 and later), and again after a module
-//! was unloaded. An older driver: nothing is known, and the launch shows an address.
+//! Offsets and sizes of a kernel's parameters. A launch gives only an array of pointers. Their number and
+//! lengths are in the module, which the driver has read. The driver is asked once for each function handle
+//! (cuFuncGetParamInfo, 12.4 and later), and again after a module was unloaded. With an older driver nothing
+//! is known, and the launch shows an address.
 
 use crate::loader::live;
 use crate::start::names;

@@ -1,4 +1,4 @@
-//! Rows of the generated tables: what is kept of a function's calls, in steps.
+//! Rows of the generated tables: the steps that capture the arguments of a function's calls.
 
 use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
 use cutap_calls::generated::capture::{NAMES, ROWS, STEPS};

@@ -1,6 +1,6 @@
 //! The hooks of one call, one after the other. All state is in the call's own stack frame. The assembler
-//! asks for the next function to call, calls it, and asks again: no Rust frame lies between a hook and
-//! the program, so an exception that leaves a hook meets nothing of ours.
+//! asks for the next function to call, calls it, and asks again. So no Rust frame lies between a hook and
+//! the program, and an exception that leaves a hook meets no frame of cutap.
 
 use super::functions::{HOOKS, Info, MET};
 use super::thread::{self, Around, Thread};

@@ -50,7 +50,7 @@ impl LastError {
         }
     }
 
-    /// What the program is told when it asks and the runtime itself says `real`.
+    /// What the program receives when it asks and the runtime itself returns `real`.
     pub(super) fn ask(&mut self, real: u32, forgets: bool) -> u32 {
         let told = match real {
             0 if self.told == self.own => 0,

@@ -2,8 +2,8 @@
 //! without hooks, and so that a hook that ends the program can be named; the runtime calls that are open;
 //! the last error of answered runtime calls.
 //!
-//! A hook may be left by an exception or by longjmp: then the stack has left the frame that it was called
-//! from, and what is remembered of it is stale. Stacks far apart (fibres, signal stacks) cannot be
+//! A hook may be left by an exception or by longjmp. Then the stack has left the frame that called the hook,
+//! and its entry here is stale. Stacks far apart (fibres, signal stacks) cannot be
 //! compared: there hooks run. Those of a handler on a signal stack may run in the middle of a hook, to
 //! which the thread comes back: its call remembers that one.
 

@@ -12,13 +12,13 @@ use cutap_wire::diagnostic;
 /// was not zero must never make one.
 static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
 static OFF: AtomicBool = AtomicBool::new(false);
-/// Forks that libc has told of and that are not over, and the thread that makes the last of them. The list's lock is
-/// not made new in a child, which would hang in its next dlopen: so nobody of us is inside while libc forks, as nobody
-/// is who calls dlsym without us.
+/// Forks that libc has reported and that are not over, and the thread that makes the last of them. libc does not make
+/// the list's lock new in a child. A child that inherits it taken would hang in its next dlopen. So no thread is inside
+/// the list for cutap while libc forks.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static FORKER: AtomicU32 = AtomicU32::new(0);
-/// How often one waits for the other, 50 microseconds each time, a second or two together: a first look takes its time,
-/// and so does the fork of a large process, but nobody may wait for good.
+/// How often a look and a fork wait for each other, 50 microseconds each time, a second or two together. A first look
+/// takes long, and so does the fork of a large process. Neither may wait permanently.
 const TURNS: u32 = 20_000;
 /// True in a child that was forked while another thread was inside the loader's list.
 pub fn is_off() -> bool {
@@ -68,7 +68,7 @@ fn go_in() {
         IN_FLIGHT.fetch_sub(1, SeqCst);
         sys::sleep_us(50);
     }
-    // A handler may have left the fork by siglongjmp: nobody waits for that one again.
+    // A handler may have left the fork by siglongjmp. No later look waits for that fork again.
     FORKS.store(0, SeqCst);
     IN_FLIGHT.fetch_add(1, SeqCst);
 }

@@ -1,7 +1,7 @@
 //! Looking at an object that is loaded right now, under the loader's own lock. A snapshot remembers
 //! objects that may be gone by the time it is read: their names are copies, but their tables must be
-//! read here, or not at all. Only a child that was forked in the middle of the loader's list, and so
-//! can never ask for it again, looks at its snapshot: it has no other threads that unload.
+//! read here, or not at all. One kind of process looks at its snapshot: a child that was forked in the
+//! middle of the loader's list. It can never ask for the list again, and has no other threads that unload.
 
 use super::list::{is_off, iterate};
 use super::objects::{self, Object, describe};

@@ -18,7 +18,7 @@ unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, 
     }
 }
 
-/// The frame's personality routine: see `left`.
+/// The frame's personality routine: see `left_above`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_quick_personality(
     _version: c_int,
@@ -48,7 +48,7 @@ unsafe extern "C" fn cutap_quick_unknown_personality(
 ///
 /// # Safety
 /// The unwinder's own exception and context.
-unsafe fn left_above(
+pub(super) unsafe fn left_above(
     outgoing: usize,
     actions: c_int,
     exception: *const unwound::Exception,

@@ -7,6 +7,7 @@
 //! on the stack, where the registry says that there are none, none, and of a launch, which is a driver's exported
 //! function, as many as it says.
 
+use super::fast_end::left_above;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros};
 use super::quick_frame::{self, QuickFrame};
 use super::slot::{PLAN, Slot};
@@ -179,7 +180,7 @@ fn by_steps(
     capture::inputs(b, row, &of_frame, call.frame, |b, words| record::enter(b, call, caller, words))
 }
 
-/// The frame's personality routine: see `left`.
+/// The frame's personality routine: see `left_above`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_inputs_personality(
     _version: c_int,
@@ -188,13 +189,6 @@ unsafe extern "C" fn cutap_inputs_personality(
     exception: *const unwound::Exception,
     context: *mut c_void,
 ) -> c_int {
-    if actions & unwound::CLEANUP_PHASE != 0
-        // SAFETY: the unwinder's own context; during the call the outgoing words lie below the frame's fields.
-        && let Some(frame) = unsafe { unwound::frame_of(context).map(|at| &*((at + OUTGOING) as *const QuickFrame)) }
-    {
-        record::unwound(frame.number as u32, frame.at());
-        // SAFETY: the unwinder's own.
-        record::unwound_around(frame.at(), unsafe { unwound::end_of(exception) });
-    }
-    unwound::CONTINUE_UNWIND
+    // SAFETY: the unwinder's own; during the call the outgoing words lie below the frame's fields.
+    unsafe { left_above(OUTGOING, actions, exception, context) }
 }

@@ -18,6 +18,7 @@ pub mod maps;
 pub mod nvproxy;
 pub mod objects;
 pub mod ptrace;
+mod ranges;
 pub mod scan;
 pub mod select;
 pub mod show;

@@ -1,22 +1,20 @@
 //! The mappings of device nodes: where, how much, what for, and which CUDA call made them.
 
 use crate::error::{Error, Result};
-use crate::objects::{Key, Mapping, Object, Objects};
+use crate::objects::{Mapping, Object, Objects};
 use crate::tree::bytes;
 use std::fmt::Write;
 
 /// What a mapping is for, as far as objects tell.
 #[must_use]
 pub fn purpose(mapping: &Mapping, objects: &Objects) -> String {
-    let pool =
-        |(pid, at, len): &(u32, u64, u64)| *pid == mapping.pid && mapping.address >= *at && mapping.address - at < *len;
     if mapping.node.is_empty() {
         return "reserved addresses".to_owned();
     }
-    if objects.pools.iter().any(pool) {
+    if objects.is_in_pool(mapping.pid, mapping.address) {
         return "semaphores".to_owned();
     }
-    let Some(object) = mapping.object.and_then(|key| made(objects, key)) else {
+    let Some(object) = mapping.object.and_then(|key| objects.newest(key)) else {
         return match mapping.node.as_str() {
             "/dev/nvidia-uvm" => "UVM range".to_owned(),
             _ => "unknown: its MAP_MEMORY was not seen".to_owned(),
@@ -39,16 +37,11 @@ pub fn purpose(mapping: &Mapping, objects: &Objects) -> String {
     }
 }
 
-fn made(objects: &Objects, key: Key) -> Option<&Object> {
-    objects.all.iter().rfind(|o| o.key == key)
-}
-
 /// What channels and submitted work use a piece of memory for.
 fn uses(memory: &Object, objects: &Objects) -> Vec<String> {
     let fact = |o: &Object, name: &str| o.facts.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
     let (mut userd, mut fifo, mut notifier) = (0, 0, 0);
-    let own = |o: &&Object| o.key.pid == memory.key.pid && o.key.client == memory.key.client;
-    for channel in objects.all.iter().filter(own).filter(|o| o.name.contains("CHANNEL_GPFIFO")) {
+    for channel in objects.channels_beside(memory) {
         let is = |name: &str| fact(channel, name) == Some(u64::from(memory.key.handle));
         userd += usize::from(is("hUserdMemory"));
         notifier += usize::from(is("hObjectError"));

@@ -2,11 +2,12 @@
 
 use crate::call::{Action, KernelCall, Run, Submitted};
 use crate::decode::Decoder;
+use crate::ranges::Ranges;
 use cutap_rm::{Call, Moment, Node, Subject};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A handle is known within its client, of one process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The process.
     pub pid: u32,
@@ -69,11 +70,19 @@ pub struct Objects {
     pub all: Vec<Object>,
     /// By the order in which they were made.
     pub mappings: Vec<Mapping>,
-    /// Ranges of semaphore pools of the UVM driver: process, address, bytes.
-    pub pools: Vec<(u32, u64, u64)>,
+    /// Ranges of semaphore pools of the UVM driver, by process.
+    pools: BTreeMap<u32, Ranges>,
     /// Addresses that submissions name.
     pub submitted: Vec<Submitted>,
     live: BTreeMap<Key, usize>,
+    /// The newest object of a handle, also a freed one.
+    newest: BTreeMap<Key, usize>,
+    /// The handles below a live one, by the parent's key. Some may have another parent by now.
+    below: BTreeMap<Key, BTreeSet<u32>>,
+    /// Channels, by process and client.
+    channels: BTreeMap<(u32, u32), Vec<usize>>,
+    /// Places of mappings that exist, by process and address.
+    mapped: BTreeMap<(u32, u64), Vec<usize>>,
     /// What was prepared to be mapped: by process and descriptor the object.
     prepared: BTreeMap<(u32, i32), Key>,
 }
@@ -113,6 +122,23 @@ impl Objects {
         self.live.get(&key).and_then(|at| self.all.get(*at))
     }
 
+    /// The newest object of a handle, alive or not.
+    #[must_use]
+    pub fn newest(&self, key: Key) -> Option<&Object> {
+        self.newest.get(&key).and_then(|at| self.all.get(*at))
+    }
+
+    /// The channels of an object's client.
+    pub(crate) fn channels_beside(&self, object: &Object) -> impl Iterator<Item = &Object> {
+        let places = self.channels.get(&(object.key.pid, object.key.client)).into_iter().flatten();
+        places.filter_map(|at| self.all.get(*at))
+    }
+
+    /// Whether an address of a process is in a semaphore pool.
+    pub(crate) fn is_in_pool(&self, pid: u32, address: u64) -> bool {
+        self.pools.get(&pid).is_some_and(|pools| pools.overlap(address, 1))
+    }
+
     fn call(&mut self, place: usize, call: &KernelCall, decoder: &Decoder) {
         let made_in = call.parent.as_ref().map(|parent| parent.name.clone());
         match &call.action {
@@ -135,12 +161,15 @@ impl Objects {
                 }
                 let (pid, node, protection) = (call.pid, path.clone(), *protection);
                 let length = *length;
+                self.mapped.entry((pid, address)).or_default().push(self.mappings.len());
                 self.mappings.push(Mapping { pid, address, length, node, protection, object, made_in, gone: false });
             }
             Action::Munmap { address, length } if call.result == Some(0) => {
-                let end = address.saturating_add(*length);
-                let inside = |m: &&mut Mapping| m.pid == call.pid && m.address >= *address && m.address < end;
-                self.mappings.iter_mut().filter(inside).for_each(|m| m.gone = true);
+                let inside = (call.pid, *address)..(call.pid, address.saturating_add(*length));
+                let places: Vec<(u32, u64)> = self.mapped.range(inside).map(|(place, _)| *place).collect();
+                for at in places.iter().filter_map(|place| self.mapped.remove(place)).flatten() {
+                    self.mappings.get_mut(at).into_iter().for_each(|mapping| mapping.gone = true);
+                }
             }
             _ => {}
         }
@@ -213,7 +242,9 @@ impl Objects {
                     object.gpu.push(at);
                 }
             }
-            "UVM_ALLOC_SEMAPHORE_POOL" => self.pools.push((pid, number("base"), number("length"))),
+            "UVM_ALLOC_SEMAPHORE_POOL" => {
+                self.pools.entry(pid).or_default().add(number("base"), number("length"));
+            }
             _ => {}
         }
     }
@@ -229,24 +260,32 @@ impl Objects {
         size: Option<u64>,
         facts: Vec<(&'static str, u64)>,
     ) {
-        self.live.insert(key, self.all.len());
+        let at = self.all.len();
+        self.live.insert(key, at);
+        self.newest.insert(key, at);
+        self.below.entry(Key { handle: parent, ..key }).or_default().insert(key.handle);
+        if name.contains("CHANNEL_GPFIFO") {
+            self.channels.entry((key.pid, key.client)).or_default().push(at);
+        }
         let (gpu, host) = (Vec::new(), Vec::new());
         self.all.push(Object { key, parent, class, name, made_in, life: (place, None), size, facts, gpu, host });
     }
 
     /// An object and all below it.
     fn free(&mut self, key: Key, place: usize) {
-        let Some(at) = self.live.remove(&key) else { return };
-        if let Some(object) = self.all.get_mut(at) {
-            object.life.1 = Some(place);
+        let mut freed = vec![key];
+        while let Some(key) = freed.pop() {
+            let Some(at) = self.live.remove(&key) else { continue };
+            if let Some(object) = self.all.get_mut(at) {
+                object.life.1 = Some(place);
+            }
+            if key.client == key.handle {
+                let whole = Key { handle: 0, ..key }..=Key { handle: u32::MAX, ..key };
+                freed.extend(self.live.range(whole).map(|(own, _)| *own));
+            }
+            let below = self.below.remove(&key).into_iter().flatten().map(|handle| Key { handle, ..key });
+            freed.extend(below.filter(|own| self.live(*own).is_some_and(|o| o.parent == key.handle)));
         }
-        let is_client = key.client == key.handle;
-        let below = |own: &&Key| {
-            let parent = self.live.get(own).and_then(|at| self.all.get(*at)).map_or(0, |o| o.parent);
-            own.pid == key.pid && own.client == key.client && (is_client || parent == key.handle)
-        };
-        let children: Vec<Key> = self.live.keys().filter(below).copied().collect();
-        children.into_iter().for_each(|child| self.free(child, place));
     }
 }
 

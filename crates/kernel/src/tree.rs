@@ -1,22 +1,36 @@
 //! The tree of objects as text: processes, clients, objects below their parents.
 
-use crate::objects::{Object, Objects};
+use crate::objects::{Key, Object, Objects};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+
+/// Deeper levels are not indented further.
+const DEEPEST: usize = 64;
 
 /// The lines. Objects that were freed are in it, too; their lines end with `freed`.
 #[must_use]
 pub fn text(objects: &Objects) -> String {
-    let mut out = String::new();
-    let mut pids: Vec<u32> = objects.all.iter().map(|o| o.key.pid).collect();
-    pids.sort_unstable();
-    pids.dedup();
-    for pid in &pids {
-        if *pid != 0 {
+    let (mut out, mut roots) = (String::new(), BTreeMap::<u32, Vec<usize>>::new());
+    let mut children = vec![Vec::new(); objects.all.len()];
+    // The objects of each handle that are not known to be gone, in the order in which they were made.
+    let mut made = HashMap::<Key, Vec<usize>>::new();
+    for (at, object) in objects.all.iter().enumerate() {
+        let key = object.key;
+        let above = made.get_mut(&Key { handle: object.parent, ..key }).and_then(|all| living(objects, all, object));
+        match above.filter(|_| key.client != key.handle).and_then(|above| children.get_mut(above)) {
+            Some(children) => children.push(at),
+            None => roots.entry(key.pid).or_default().push(at),
+        }
+        made.entry(key).or_default().push(at);
+    }
+    for (pid, roots) in roots {
+        if pid != 0 {
             let _ = writeln!(out, "process {pid}");
         }
-        let is_root = |o: &&Object| o.key.pid == *pid && (o.key.client == o.key.handle || parent(objects, o).is_none());
-        for root in objects.all.iter().filter(is_root) {
-            lines(objects, root, 1, &mut out);
+        let mut next: Vec<(usize, usize)> = roots.into_iter().rev().map(|root| (root, 1)).collect();
+        while let Some((at, depth)) = next.pop() {
+            objects.all.get(at).into_iter().for_each(|object| line(object, depth, &mut out));
+            next.extend(children.get(at).into_iter().flatten().rev().map(|child| (*child, depth + 1)));
         }
     }
     if out.is_empty() {
@@ -25,17 +39,19 @@ pub fn text(objects: &Objects) -> String {
     out
 }
 
-/// The object above one, at the time when that was made.
-fn parent<'a>(objects: &'a Objects, of: &Object) -> Option<&'a Object> {
-    let is = |o: &&Object| {
-        let lives = o.life.0 < of.life.0 && o.life.1.is_none_or(|end| end >= of.life.0);
-        o.key.pid == of.key.pid && o.key.client == of.key.client && o.key.handle == of.parent && lives
-    };
-    objects.all.iter().rfind(is).filter(|_| of.key.client != of.key.handle)
+/// The newest of these objects that was alive when another was made. Those that ended before are taken out.
+fn living(objects: &Objects, all: &mut Vec<usize>, then: &Object) -> Option<usize> {
+    loop {
+        let newest = *all.last()?;
+        match objects.all.get(newest).and_then(|object| object.life.1) {
+            Some(end) if end < then.life.0 => drop(all.pop()),
+            _ => return Some(newest),
+        }
+    }
 }
 
-fn lines(objects: &Objects, object: &Object, depth: usize, out: &mut String) {
-    let _ = write!(out, "{:indent$}{:#010x} ", "", object.key.handle, indent = depth * 2);
+fn line(object: &Object, depth: usize, out: &mut String) {
+    let _ = write!(out, "{:indent$}{:#010x} ", "", object.key.handle, indent = depth.min(DEEPEST) * 2);
     match object.name {
         "" => drop(write!(out, "class {:#06x}", object.class)),
         name => out.push_str(name),
@@ -64,8 +80,6 @@ fn lines(objects: &Objects, object: &Object, depth: usize, out: &mut String) {
         out.push_str("  freed");
     }
     out.push('\n');
-    let is_child = |o: &&Object| parent(objects, o).is_some_and(|p| std::ptr::eq(p, object));
-    objects.all.iter().filter(is_child).for_each(|child| lines(objects, child, depth + 1, out));
 }
 
 /// `64 KiB`.

@@ -1,9 +1,10 @@
 //! One file that a process had loaded: its unwind tables, its functions, and where they stand in the source, if it says
 //! so. Read in pieces with plain reads, for a file that is mapped and cut short meanwhile is a crash.
 
+use crate::demangle;
 use crate::map::Loaded;
 use crate::rows::{Row, Tables};
-use crate::symbols::{Symbols, demangle};
+use crate::symbols::Symbols;
 use addr2line::Context;
 use cutap_wire::names::identity;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian};
@@ -87,7 +88,7 @@ impl File {
 
     /// The function at an address of the file, and how far into it the address is.
     pub fn function(&self, address: u64) -> Option<(Arc<str>, u64)> {
-        self.symbols.at(address).map(|(name, from)| (demangle(name), address - from))
+        self.symbols.at(address).map(|(name, from)| (demangle::function(name), address - from))
     }
 
     /// Where an address stands in the source: the innermost inlined function first. Empty if the file does not say.
@@ -96,7 +97,7 @@ impl File {
         let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return Vec::new() };
         let mut places = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.and_then(|f| f.raw_name().ok().map(|n| demangle(&n)));
+            let name = frame.function.and_then(|f| f.raw_name().ok().map(|n| demangle::function(&n)));
             let source = frame.location.and_then(|l| Some((Arc::from(l.file?), l.line.unwrap_or(0))));
             places.push(SourcePlace { function: name, source });
         }

@@ -6,6 +6,7 @@
 //! nothing panics on bytes, no file is mapped, every loop has an end. A file that is missing, or another one by now, is
 //! named once, and its frames stay addresses. Knows no call and prints nothing.
 
+pub mod demangle;
 mod file;
 mod files;
 mod map;

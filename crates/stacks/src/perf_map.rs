@@ -2,8 +2,8 @@
 //! function, its address and length in hexadecimal, and its name. The file may be another process's of the same number,
 //! so one that is much older than what is known of the process does not count.
 
+use crate::demangle;
 use crate::file::open;
-use crate::symbols::demangle;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -40,7 +40,7 @@ impl PerfMap {
             };
             // The newest of an address counts: code is made again in its place.
             if let (Some(at), Some(bytes), Some(name)) = (number(words.next()), number(words.next()), words.next()) {
-                all.insert(at, (bytes, demangle(name)));
+                all.insert(at, (bytes, demangle::function(name)));
             }
             line.clear();
         }

@@ -1,7 +1,6 @@
-//! Functions of a file by their addresses, from its symbol tables, and their names for people.
+//! Functions of a file by their addresses, from its symbol tables.
 
 use object::{Object, ObjectSymbol, SymbolKind};
-use std::sync::Arc;
 
 /// Functions in the order of their addresses.
 #[derive(Debug, Default)]
@@ -46,39 +45,9 @@ impl Symbols {
     }
 }
 
-/// A name as people know it: without what the linker needs of it.
-pub fn demangle(name: &str) -> Arc<str> {
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        return format!("{rust:#}").into();
-    }
-    // glibc marks the versions of its functions.
-    let plain = name.split('@').next().unwrap_or(name);
-    if plain.starts_with("_Z")
-        && let Ok(symbol) = cpp_demangle::Symbol::new(plain)
-        && let Ok(text) =
-            symbol.demangle_with_options(&cpp_demangle::DemangleOptions::new().no_params().no_return_type())
-    {
-        return clean(&text);
-    }
-    clean(plain)
-}
-
-/// A name goes to a terminal and must not be obeyed.
-fn clean(text: &str) -> Arc<str> {
-    cutap_printable::printable(text).into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names() {
-        assert_eq!(&*demangle("_ZN3foo3barEi"), "foo::bar");
-        assert_eq!(&*demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
-        assert_eq!(&*demangle("memcpy@@GLIBC_2.14"), "memcpy");
-        assert_eq!(&*demangle("main\u{1b}[31m"), "main\\u{1b}[31m");
-    }
 
     #[test]
     fn the_function_that_holds_an_address() {

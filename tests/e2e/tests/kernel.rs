@@ -113,6 +113,60 @@ fn json_decodes() {
     assert!(decoded.stdout.contains("NV_ESC_RM_FREE {hRoot: 0xc1d00001"), "{}", decoded.everything());
 }
 
+/// A child that asks not to be traced has the filter, so it needs the tracer.
+#[test]
+fn children_that_ask_not_to_be_traced() {
+    // All of the program's 22 children but those of the calls that fail.
+    let trace = corner("untraced");
+    assert_eq!(trace.matches("open /proc/self/stat ").count(), 23, "{trace}");
+}
+
+/// Calls for which a filter of the program wants a tracer fail as without one.
+#[test]
+fn a_filter_of_the_program() {
+    let trace = corner("own_filter");
+    assert!(trace.contains("open /proc/self/status {flags: 0x0} = -38"), "{trace}");
+}
+
+/// A tracer that waits for such a program waits for itself.
+#[test]
+fn a_program_that_serves_its_own_files_and_pages() {
+    let folder = scratch("served");
+    let program = compile(&folder, "served.c", "gcc", &[]);
+    let (done, trace) = traced(&folder, &program, &["-v"]);
+    done.stdout.lines().filter(|line| line.starts_with("skipped")).for_each(|line| println!("{line}"));
+    let expected = done.stdout.matches(": opened").count();
+    assert_eq!(trace.matches("open /proc/self/stat {flags: 0x0} = ").count(), expected, "{trace}");
+    assert!(done.stdout.ends_with("ok\n"), "{}", done.stdout);
+}
+
+/// An ordinary user may not look into a program that is not dumpable, or whose file cannot be read.
+#[test]
+fn a_program_that_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    // SAFETY: the call takes nothing.
+    if unsafe { libc::geteuid() } != 0 {
+        return println!("skipped: only root can run programs as another user");
+    }
+    let folder = scratch("undumpable");
+    let allow = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    allow(&folder, 0o755);
+    let program = compile(&folder, "undumpable.c", "gcc", &[]);
+    let cutap = folder.join("cutap");
+    std::fs::copy(cutap_e2e::cutap(), &cutap).unwrap();
+    for (mode, shown) in [(0o755, 1), (0o711, 0)] {
+        allow(&program, mode);
+        let mut command = Command::new(&cutap);
+        command.args(["kernel", "trace", "--ptrace", "-v", "--"]).arg(&program).uid(65534).gid(65534);
+        let done = finish(command.env_remove("HOME").current_dir("/"));
+        assert_eq!((done.stdout.as_str(), done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+        assert_eq!(done.stderr.matches("open /proc/self/stat ").count(), shown, "{}", done.stderr);
+        assert!(done.stderr.contains("5 ioctls that may be the driver's are not shown"), "{}", done.stderr);
+        assert!(!done.stderr.contains("no ioctl"), "{}", done.stderr);
+    }
+}
+
 /// A running process is attached and left; it continues.
 #[test]
 fn a_running_process() {

@@ -5,6 +5,7 @@
 use super::strace_line::{Line, Prefix, number, parse};
 use super::{argument_size, is_of_driver, is_of_system};
 use crate::call::{Action, Head, Ioctl, KernelCall, Run};
+use crate::ranges::Ranges;
 use cutap_rm::Device;
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ pub(super) fn is_line(line: &str) -> bool {
 
 pub(super) fn read(text: &str) -> Run {
     let source = Some("strace".to_owned());
-    let mut reader = Reader { files: HashMap::new(), ranges: Vec::new(), first: None };
+    let mut reader = Reader { files: HashMap::new(), ranges: Ranges::default(), first: None };
     let mut run = Run { head: Head { source, ..Head::default() }, ..Run::default() };
     // The begin of a call that another thread's line interrupted, by process.
     let mut unfinished: HashMap<u32, (Option<f64>, String)> = HashMap::new();
@@ -79,7 +80,7 @@ struct Reader {
     /// Paths of descriptors. Threads and processes are not distinguished: strace prints thread numbers only.
     files: HashMap<i32, String>,
     /// Mapped ranges of the driver's nodes.
-    ranges: Vec<(u64, u64)>,
+    ranges: Ranges,
     first: Option<f64>,
 }
 
@@ -121,8 +122,7 @@ impl Reader {
             _ => {
                 let range = number(argument(0)).zip(number(argument(1)));
                 let (address, length) = range.ok_or("an address that is no number")?;
-                let end = address.saturating_add(length);
-                let concerns = self.ranges.iter().any(|(from, to)| *from < end && address < *to);
+                let concerns = self.ranges.overlap(address, length);
                 concerns.then_some(Action::Munmap { address, length })
             }
         };
@@ -155,8 +155,7 @@ impl Reader {
         let bad = "a number that strace replaced by an unknown name; use strace -X raw";
         let length = number(argument(1)).ok_or(bad)?;
         if let Some(at) = line.result.filter(|r| !(-4095..0).contains(r)) {
-            let at = at.cast_unsigned();
-            self.ranges.push((at, at.saturating_add(length)));
+            self.ranges.add(at.cast_unsigned(), length);
         }
         let small = |value: Option<u64>| value.and_then(|v| u32::try_from(v).ok()).ok_or(bad);
         Ok(Some(Action::Mmap {

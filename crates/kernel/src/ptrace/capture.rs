@@ -1,10 +1,12 @@
-//! From a stopped system call to a kernel call: what is read at its begin, and what at its end.
+//! From a stopped system call to a kernel call: what is read at its begin, and what at its end. What may wait for the
+//! traced program is separate, for an assistant does it.
 
-use super::memory::{Reader, bytes, text};
+use super::descriptors::{Descriptors, Opened};
+use super::memory::{Reader, Remote};
 use super::sys;
 use crate::call::{Action, Ioctl, KernelCall};
 use crate::decode::device;
-use crate::formats::{is_of_driver, is_of_system};
+use crate::formats::is_of_system;
 use cutap_rm::{Device, Request, Tables};
 
 /// A call that has begun.
@@ -22,73 +24,161 @@ pub(super) struct Capture {
     pub(super) start: u64,
 }
 
+/// What is to be done at the begin of a call.
+#[derive(Debug)]
+pub(super) enum Begin {
+    /// It does not concern the driver.
+    Pass,
+    /// It is complete.
+    Known(Action),
+    /// Memory must be read, or a file looked at, which may wait for the traced program.
+    Read(Wanted),
+    /// An ioctl on a file that cannot be looked up, with a request that the driver has.
+    Hidden,
+}
+
+/// What must be read.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// The path of an open: where it is, and the flags.
+    Path { address: u64, flags: u64 },
+    /// That of openat2: where the path is, and where the flags are.
+    PathAndFlags { address: u64, how: u64 },
+    /// The file of a descriptor, if it is a node of the driver with another name, then the argument.
+    Node { fd: i32, request: u64, argument: u64 },
+    /// The argument of an ioctl on this node.
+    Argument { fd: i32, path: String, request: u64, argument: u64 },
+}
+
+impl Wanted {
+    /// Whether a file system may be asked.
+    pub(super) fn asks_file_system(&self) -> bool {
+        matches!(self, Wanted::Node { .. })
+    }
+}
+
 impl Capture {
-    /// The begin of a call; none where it does not concern the driver.
-    pub(super) fn entry(&self, pid: i32, tid: i32, number: i64, arguments: [u64; 6]) -> Option<Pending> {
+    /// The begin of a call. It reads no memory and asks no file system.
+    pub(super) fn begin(&self, tid: i32, number: i64, arguments: [u64; 6], descriptors: &Descriptors) -> Begin {
         let [a, b, c, d, e, f] = arguments;
         let fd = descriptor(a);
+        let driver = |fd| match descriptors.file(tid, fd) {
+            Opened::Driver(path) => Some(path),
+            _ => None,
+        };
         let action = match number {
-            libc::SYS_ioctl => self.ioctl(tid, fd, b, c)?,
-            libc::SYS_open | libc::SYS_creat => open(text(tid, a)?, if number == libc::SYS_open { b } else { 0 })?,
-            libc::SYS_openat => open(text(tid, b)?, c)?,
-            libc::SYS_openat2 => {
-                let flags = bytes(tid, c, 8).first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
-                open(text(tid, b)?, flags)?
-            }
-            libc::SYS_close => Action::Close { fd, path: path_of_driver(tid, fd)? },
-            libc::SYS_dup | libc::SYS_dup2 | libc::SYS_dup3 => Action::Dup { fd, path: path_of_driver(tid, fd)? },
+            libc::SYS_ioctl => return self.ioctl(tid, fd, b & 0xffff_ffff, c, descriptors),
+            libc::SYS_open => return Begin::Read(Wanted::Path { address: a, flags: b }),
+            libc::SYS_creat => return Begin::Read(Wanted::Path { address: a, flags: 0 }),
+            libc::SYS_openat => return Begin::Read(Wanted::Path { address: b, flags: c }),
+            libc::SYS_openat2 => return Begin::Read(Wanted::PathAndFlags { address: b, how: c }),
+            libc::SYS_close => driver(fd).map(|path| Action::Close { fd, path }),
+            libc::SYS_dup | libc::SYS_dup2 | libc::SYS_dup3 => driver(fd).map(|path| Action::Dup { fd, path }),
             libc::SYS_fcntl => {
-                let command = i32::try_from(b).ok()?;
-                let duplicates = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&command);
-                let path = duplicates.then(|| path_of_driver(tid, fd)).flatten()?;
-                Action::Dup { fd, path }
+                let duplicates = i32::try_from(b).is_ok_and(|b| [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&b));
+                duplicates.then(|| driver(fd)).flatten().map(|path| Action::Dup { fd, path })
             }
             libc::SYS_mmap if d & u64::from(libc::MAP_ANONYMOUS.cast_unsigned()) == 0 => {
                 let fd = descriptor(e);
-                let path = path_of_driver(tid, fd)?;
                 let small = |n: u64| u32::try_from(n & 0xffff_ffff).unwrap_or(0);
-                Action::Mmap { fd, path, address: a, length: b, protection: small(c), flags: small(d), offset: f }
+                driver(fd).map(|path| Action::Mmap {
+                    fd,
+                    path,
+                    address: a,
+                    length: b,
+                    protection: small(c),
+                    flags: small(d),
+                    offset: f,
+                })
             }
-            libc::SYS_munmap => Action::Munmap { address: a, length: b },
-            _ => return None,
+            libc::SYS_munmap => Some(Action::Munmap { address: a, length: b }),
+            _ => None,
         };
-        let started = sys::now();
-        let time_ns = Some(started.saturating_sub(self.start));
-        let id = |id: i32| u32::try_from(id).unwrap_or(0);
-        let call = KernelCall { pid: id(pid), tid: id(tid), time_ns, ..KernelCall::new(action) };
-        Some(Pending { call, started })
+        action.map_or(Begin::Pass, Begin::Known)
     }
 
-    fn ioctl(&self, tid: i32, fd: i32, request: u64, argument: u64) -> Option<Action> {
-        let request = request & 0xffff_ffff;
-        let path = path_of_driver(tid, fd).or_else(|| node_by_number(tid, fd))?;
-        let mut ioctl = Ioctl { fd, path, request, argument, ..Ioctl::default() };
-        let (device, number) = (device(&ioctl), u32::try_from(request).ok()?);
+    fn ioctl(&self, tid: i32, fd: i32, request: u64, argument: u64, descriptors: &Descriptors) -> Begin {
+        match descriptors.file(tid, fd) {
+            Opened::Driver(path) => Begin::Read(Wanted::Argument { fd, path, request, argument }),
+            Opened::OtherPath => Begin::Read(Wanted::Node { fd, request, argument }),
+            Opened::Unknown if self.has_request(request) => Begin::Hidden,
+            Opened::NoPath | Opened::Unknown => Begin::Pass,
+        }
+    }
+
+    /// Whether the driver has such a request. UVM's are small numbers, which nothing else of these days has.
+    fn has_request(&self, request: u64) -> bool {
+        let of_rm = request >> 8 & 0xff == u64::from(b'F');
+        let uvm = |request| self.tables.argument_size(Device::Uvm, request).is_some();
+        of_rm || u32::try_from(request).is_ok_and(uvm)
+    }
+
+    /// Reads what is wanted; none where the call does not concern the driver.
+    pub(super) fn read(self, wanted: &Wanted, tid: i32, remote: &Remote) -> Option<Action> {
+        match *wanted {
+            Wanted::Path { address, flags } => open(remote.text(address)?, flags),
+            Wanted::PathAndFlags { address, how } => {
+                let flags = remote.bytes(how, 8).first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+                open(remote.text(address)?, flags)
+            }
+            Wanted::Node { fd, request, argument } => {
+                let path = node_by_number(tid, fd)?;
+                Some(self.argument(remote, Ioctl { fd, path, request, argument, ..Ioctl::default() }))
+            }
+            Wanted::Argument { fd, ref path, request, argument } => {
+                Some(self.argument(remote, Ioctl { fd, path: path.clone(), request, argument, ..Ioctl::default() }))
+            }
+        }
+    }
+
+    fn argument(&self, remote: &Remote, mut ioctl: Ioctl) -> Action {
+        let number = u32::try_from(ioctl.request).unwrap_or(0);
+        let device = device(&ioctl);
         let size = match device {
             Device::Other => cutap_rm::escape_of(number).1,
             device => self.tables.argument_size(device, number).unwrap_or(0),
         };
-        let before = bytes(tid, argument, size);
-        let mut reader = Reader { tid, pieces: Vec::new() };
+        let before = remote.bytes(ioctl.argument, size);
+        let mut reader = Reader { remote, pieces: Vec::new() };
         let asked = Request { device, request: number, before: &before, after: None, result: None };
         let _ = self.tables.decode(asked, &mut reader);
         ioctl.memory = reader.pieces;
         ioctl.before = Some(before);
-        Some(Action::Ioctl(ioctl))
+        Action::Ioctl(ioctl)
+    }
+
+    /// A call that begins.
+    pub(super) fn pending(&self, pid: i32, tid: i32, started: u64, action: Action) -> Pending {
+        let time_ns = Some(started.saturating_sub(self.start));
+        let id = |id: i32| u32::try_from(id).unwrap_or(0);
+        let call = KernelCall { pid: id(pid), tid: id(tid), time_ns, ..KernelCall::new(action) };
+        Pending { call, started }
     }
 }
 
 impl Pending {
-    /// The end of the call.
-    pub(super) fn exit(mut self, tid: i32, result: i64) -> KernelCall {
+    /// The result of the call, and how long it took.
+    pub(super) fn ended(&mut self, result: i64) {
         self.call.duration_ns = Some(sys::now().saturating_sub(self.started));
         self.call.result = Some(result);
+    }
+
+    /// Whether the memory that is read at the end is there, so that the read waits for nobody.
+    pub(super) fn is_present(&self, remote: &Remote) -> bool {
+        let Action::Ioctl(ioctl) = &self.call.action else { return true };
+        let before = ioctl.before.as_deref().unwrap_or_default();
+        remote.has_pages(ioctl.argument, before.len())
+            && ioctl.memory.iter().all(|piece| remote.has_pages(piece.address, piece.before.len()))
+    }
+
+    /// The whole call, with the memory behind it.
+    pub(super) fn complete(mut self, remote: &Remote) -> KernelCall {
         if let Action::Ioctl(ioctl) = &mut self.call.action {
             let before = ioctl.before.as_deref().unwrap_or_default();
-            let after = bytes(tid, ioctl.argument, before.len());
+            let after = remote.bytes(ioctl.argument, before.len());
             ioctl.after = (after.len() == before.len() && after != before).then_some(after);
             for piece in &mut ioctl.memory {
-                let after = bytes(tid, piece.address, piece.before.len());
+                let after = remote.bytes(piece.address, piece.before.len());
                 piece.after = (after.len() == piece.before.len() && after != piece.before).then_some(after);
             }
         }
@@ -110,7 +200,7 @@ impl Pending {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // The kernel takes the low half too.
-fn descriptor(argument: u64) -> i32 {
+pub(super) fn descriptor(argument: u64) -> i32 {
     argument as i32
 }
 
@@ -119,24 +209,12 @@ fn open(path: String, flags: u64) -> Option<Action> {
     is_of_system(&path).then_some(Action::Open { path, flags, stream: String::new() })
 }
 
-/// The file of a descriptor, if it belongs to the driver. It is looked up at each call, so an inherited descriptor or
-/// one that came over a socket has its path too.
-fn path_of_driver(tid: i32, fd: i32) -> Option<String> {
-    let link = std::fs::read_link(format!("/proc/{tid}/fd/{fd}")).ok()?;
-    let path = link.to_str()?;
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-    is_of_driver(path).then(|| path.to_owned())
-}
-
 /// The usual name of a node of RM that has another name here, by its device number.
 fn node_by_number(tid: i32, fd: i32) -> Option<String> {
-    use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    let data = std::fs::metadata(format!("/proc/{tid}/fd/{fd}")).ok()?;
-    let device = data.rdev();
-    match (data.file_type().is_char_device(), libc::major(device), libc::minor(device)) {
-        (true, 195, 255) => Some("/dev/nvidiactl".to_owned()),
-        (true, 195, 254) => Some("/dev/nvidia-modeset".to_owned()),
-        (true, 195, minor) => Some(format!("/dev/nvidia{minor}")),
+    match sys::device_of(tid, fd)? {
+        (195, 255) => Some("/dev/nvidiactl".to_owned()),
+        (195, 254) => Some("/dev/nvidia-modeset".to_owned()),
+        (195, minor) => Some(format!("/dev/nvidia{minor}")),
         _ => None,
     }
 }

@@ -19,9 +19,11 @@ pub(super) const STOPPED: [i64; 10] = [
 ];
 
 /// The ioctl of 32-bit programs.
-const I386_IOCTL: u32 = 54;
+pub(super) const I386_IOCTL: i64 = 54;
+/// The clone of 32-bit programs. Their clone3 has the usual number.
+pub(super) const I386_CLONE: i64 = 120;
 /// From here on the numbers of the x32 interface.
-const X32: u32 = 0x4000_0000;
+pub(super) const X32: i64 = 0x4000_0000;
 
 /// Offsets in the kernel's `seccomp_data`.
 const NUMBER: u32 = 0;
@@ -42,41 +44,59 @@ const fn step(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
 }
 
 const ALLOW: sock_filter = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
-const STOP: sock_filter = step(RETURN, libc::SECCOMP_RET_TRACE, 0, 0);
 
-/// The filter.
-pub(super) fn program() -> Vec<sock_filter> {
+fn number(n: i64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Stops at each clone that could make a child which no tracer sees. clone3 has its flags in memory.
+fn clones(clone: i64, clone3: i64, stop: sock_filter) -> [sock_filter; 6] {
+    [
+        step(EQUAL, number(clone3), 0, 1),
+        stop,
+        step(EQUAL, number(clone), 0, 3),
+        step(LOAD, argument(0), 0, 0),
+        step(ANY_BIT, libc::CLONE_UNTRACED.cast_unsigned(), 0, 1),
+        stop,
+    ]
+}
+
+/// The filter. `value` tells its stops from those of filters that the program installs.
+pub(super) fn program(value: u16) -> Vec<sock_filter> {
+    let stop = step(RETURN, libc::SECCOMP_RET_TRACE | u32::from(value), 0, 0);
     let mut all = vec![
         step(LOAD, ARCHITECTURE, 0, 0),
-        step(EQUAL, AUDIT_ARCH_X86_64, 5, 0),
+        step(EQUAL, AUDIT_ARCH_X86_64, 12, 0),
+        step(EQUAL, AUDIT_ARCH_I386, 1, 0),
+        ALLOW,
         // A 32-bit program: its ioctls are counted.
-        step(EQUAL, AUDIT_ARCH_I386, 0, 2),
         step(LOAD, NUMBER, 0, 0),
-        step(EQUAL, I386_IOCTL, 1, 0),
-        ALLOW,
-        STOP,
-        step(LOAD, NUMBER, 0, 0),
-        step(AT_LEAST, X32, 0, 1),
-        ALLOW,
+        step(EQUAL, number(I386_IOCTL), 0, 1),
+        stop,
     ];
-    for number in STOPPED {
-        all.push(step(EQUAL, u32::try_from(number).unwrap_or(u32::MAX), 0, 1));
-        all.push(STOP);
+    all.extend(clones(I386_CLONE, libc::SYS_clone3, stop));
+    all.extend([ALLOW, step(LOAD, NUMBER, 0, 0), step(AT_LEAST, number(X32), 0, 7)]);
+    all.extend(clones(X32 + libc::SYS_clone, X32 + libc::SYS_clone3, stop));
+    all.push(ALLOW);
+    for stopped in STOPPED {
+        all.push(step(EQUAL, number(stopped), 0, 1));
+        all.push(stop);
     }
-    let number = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
     all.extend([
         step(EQUAL, number(libc::SYS_mmap), 0, 4),
         step(LOAD, argument(3), 0, 0),
         step(ANY_BIT, libc::MAP_ANONYMOUS.cast_unsigned(), 0, 1),
         ALLOW,
-        STOP,
-        step(EQUAL, number(libc::SYS_fcntl), 0, 4),
+        stop,
+        step(EQUAL, number(libc::SYS_fcntl), 0, 5),
         step(LOAD, argument(1), 0, 0),
         step(EQUAL, libc::F_DUPFD.cast_unsigned(), 1, 0),
         step(EQUAL, libc::F_DUPFD_CLOEXEC.cast_unsigned(), 0, 1),
-        STOP,
+        stop,
         ALLOW,
     ]);
+    all.extend(clones(libc::SYS_clone, libc::SYS_clone3, stop));
+    all.push(ALLOW);
     all
 }
 
@@ -86,7 +106,7 @@ mod tests {
 
     /// Runs the filter on one system call, as the kernel does.
     fn stops(architecture: u32, number: i64, arguments: [u32; 6]) -> bool {
-        let (all, mut at, mut value) = (program(), 0, 0);
+        let (all, mut at, mut value) = (program(0xbeef), 0, 0);
         loop {
             let sock_filter { code, jt, jf, k } = all[at];
             at += 1;
@@ -103,7 +123,7 @@ mod tests {
                     value = arguments[(k as usize - 16) / 8];
                     continue;
                 }
-                RETURN => return k == libc::SECCOMP_RET_TRACE,
+                RETURN => return k == libc::SECCOMP_RET_TRACE | 0xbeef,
                 EQUAL => value == k,
                 AT_LEAST => value >= k,
                 ANY_BIT => value & k != 0,
@@ -116,7 +136,8 @@ mod tests {
     #[test]
     fn only_these_stop() {
         for number in 0..500 {
-            let expected = STOPPED.contains(&number) || number == libc::SYS_mmap || number == libc::SYS_fcntl;
+            let others = [libc::SYS_mmap, libc::SYS_fcntl, libc::SYS_clone3];
+            let expected = STOPPED.contains(&number) || others.contains(&number);
             assert_eq!(stops(AUDIT_ARCH_X86_64, number, [0; 6]), expected, "{number}");
         }
         let anonymous = [0, 0, 0, 0x22, 0, 0];
@@ -125,6 +146,13 @@ mod tests {
         assert!(stops(AUDIT_ARCH_X86_64, libc::SYS_fcntl, [3, 1030, 0, 0, 0, 0]));
         assert!(!stops(AUDIT_ARCH_X86_64, libc::SYS_fcntl, [3, 1, 0, 0, 0, 0]));
         assert!(!stops(AUDIT_ARCH_X86_64, libc::SYS_ioctl | 0x4000_0000, [0; 6]));
+        let untraced = [0x0080_0011, 0, 0, 0, 0, 0];
+        for (architecture, clone) in
+            [(AUDIT_ARCH_X86_64, 56), (AUDIT_ARCH_X86_64, 0x4000_0038), (AUDIT_ARCH_I386, I386_CLONE)]
+        {
+            assert!(stops(architecture, clone, untraced) && !stops(architecture, clone, [17; 6]), "{clone}");
+        }
+        assert!(stops(AUDIT_ARCH_I386, 435, [0; 6]) && stops(AUDIT_ARCH_X86_64, 0x4000_0000 + 435, [0; 6]));
         assert!(stops(AUDIT_ARCH_I386, 54, [0; 6]) && !stops(AUDIT_ARCH_I386, 16, [0; 6]) && !stops(7, 16, [0; 6]));
     }
 }

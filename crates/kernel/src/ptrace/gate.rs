@@ -19,6 +19,7 @@ pub struct Gate {
     wait: OwnedFd,
     go: OwnedFd,
     filter: Vec<libc::sock_filter>,
+    value: u16,
 }
 
 impl Gate {
@@ -31,7 +32,14 @@ impl Gate {
             let why = crate::error::reason(&e);
             Error::new(format!("cannot make a pipe: {why}; close files or raise the limit (ulimit -n)"))
         })?;
-        Ok(Self { wait: wait.into(), go: go.into(), filter: filter::program() })
+        let value = unlikely_value();
+        Ok(Self { wait: wait.into(), go: go.into(), filter: filter::program(value), value })
+    }
+
+    /// The value of the filter's stops.
+    #[must_use]
+    pub fn value(&self) -> u16 {
+        self.value
     }
 
     /// In the child, right before exec: 0, or the errno of what failed.
@@ -75,4 +83,12 @@ impl Gate {
         }
         Err(Error::new("the program's process ended before it was traced; try again"))
     }
+}
+
+/// A value that no filter of the program has, except by chance: other stops are refused as without a tracer.
+fn unlikely_value() -> u16 {
+    let mut bytes = [0; 2];
+    // SAFETY: the kernel writes at most two bytes to the array. Without random bytes 0 is as good as another value.
+    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    u16::from_le_bytes(bytes) | 0x8000
 }

@@ -1,10 +1,13 @@
 //! Capture from outside by ptrace, for any program: static, Go, musl. A program that cutap starts has a seccomp filter,
 //! which stops only the system calls of this layer. A running process is stopped at every system call.
 //!
-//! The tracer never changes a register, a byte or a result. A thread that it cannot handle is resumed.
+//! The tracer changes no result, and registers or bytes only for a moment (`untraced.rs`). A thread that it cannot handle
+//! is resumed. It never asks a file system and reads no memory itself, for both may wait for the traced program.
 //! `close_range`, exec and exit close descriptors without a line: each ioctl reads the file of its descriptor.
 
+mod assistants;
 mod capture;
+mod descriptors;
 mod filter;
 mod gate;
 mod memory;
@@ -12,7 +15,8 @@ mod refused;
 mod sys;
 mod threads;
 mod tracer;
+mod untraced;
 
 pub use gate::Gate;
 pub use refused::why_refused;
-pub use tracer::{TraceeEnd, Tracer};
+pub use tracer::{Missed, TraceeEnd, Tracer};

@@ -1,17 +1,26 @@
 //! The system calls of a tracer.
 
 use std::io;
-use std::mem::zeroed;
+use std::mem::{offset_of, zeroed};
 
 /// A system call of a stopped thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Syscall {
-    /// Its begin, or the stop of the seccomp filter before it.
-    Entry { native: bool, number: i64, arguments: [u64; 6] },
+    /// Its begin, or the stop of a seccomp filter before it, with the value of that filter.
+    Entry(Entry, Option<u32>),
     /// Its end.
     Exit { result: i64 },
     /// The thread is in none.
     None,
+}
+
+/// The begin of a system call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    /// Of 64-bit code.
+    pub(super) native: bool,
+    pub(super) number: i64,
+    pub(super) arguments: [u64; 6],
 }
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
@@ -46,14 +55,14 @@ pub(super) fn syscall(tid: i32) -> io::Result<Syscall> {
     // SAFETY: the kernel writes at most `size` bytes to the variable.
     check(unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, tid, size, &raw mut info) })?;
     let native = info.arch == AUDIT_ARCH_X86_64;
+    let entry = |number: u64, arguments| Entry { native, number: number.cast_signed(), arguments };
     // SAFETY: `op` says which member of the union the kernel wrote.
     Ok(unsafe {
         match info.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => {
-                Syscall::Entry { native, number: info.u.entry.nr.cast_signed(), arguments: info.u.entry.args }
-            }
+            libc::PTRACE_SYSCALL_INFO_ENTRY => Syscall::Entry(entry(info.u.entry.nr, info.u.entry.args), None),
             libc::PTRACE_SYSCALL_INFO_SECCOMP => {
-                Syscall::Entry { native, number: info.u.seccomp.nr.cast_signed(), arguments: info.u.seccomp.args }
+                let seccomp = info.u.seccomp;
+                Syscall::Entry(entry(seccomp.nr, seccomp.args), Some(seccomp.ret_data))
             }
             libc::PTRACE_SYSCALL_INFO_EXIT => Syscall::Exit { result: info.u.exit.sval },
             _ => Syscall::None,
@@ -126,8 +135,66 @@ impl Drop for EventWait {
     }
 }
 
-/// Reads memory of a process, as far as it can be read; the number of bytes.
-pub(super) fn read(tid: i32, address: u64, into: &mut [u8]) -> usize {
+/// A register of a stopped thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Register {
+    /// The number of the system call.
+    Number,
+    /// Its result.
+    Result,
+    /// Its first argument, in 64-bit code.
+    First,
+    /// Its first argument, in 32-bit code.
+    NarrowFirst,
+}
+
+/// Sets a register of a stopped thread.
+pub(super) fn set(tid: i32, register: Register, value: u64) -> io::Result<()> {
+    let place = match register {
+        Register::Number => offset_of!(libc::user_regs_struct, orig_rax),
+        Register::Result => offset_of!(libc::user_regs_struct, rax),
+        Register::First => offset_of!(libc::user_regs_struct, rdi),
+        Register::NarrowFirst => offset_of!(libc::user_regs_struct, rbx),
+    };
+    // SAFETY: the request takes numbers only: the registers are at the start of the kernel's `struct user`.
+    check(unsafe { libc::ptrace(libc::PTRACE_POKEUSER, tid, place, value as usize as *mut libc::c_void) }).map(drop)
+}
+
+/// The call of a thread that is stopped at its begin is not made. Its result is as if no tracer existed: ENOSYS.
+pub(super) fn refuse(tid: i32) -> io::Result<()> {
+    set(tid, Register::Number, u64::MAX)?;
+    set(tid, Register::Result, i64::from(-libc::ENOSYS).cast_unsigned())
+}
+
+/// The device number of the character device that a thread has open as `fd`. The file system of the file is not asked.
+pub(super) fn device_of(tid: i32, fd: i32) -> Option<(u32, u32)> {
+    let path = std::ffi::CString::new(format!("/proc/{tid}/fd/{fd}")).ok()?;
+    // SAFETY: all zeros are a valid value of this struct of numbers; the kernel writes to it, and reads the path.
+    let (found, data) = unsafe {
+        let mut data: libc::statx = zeroed();
+        let found = libc::statx(
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_STATX_DONT_SYNC | libc::AT_NO_AUTOMOUNT,
+            libc::STATX_TYPE,
+            &raw mut data,
+        );
+        (found, data)
+    };
+    let is_device = found == 0 && u32::from(data.stx_mode) & libc::S_IFMT == libc::S_IFCHR;
+    is_device.then_some((data.stx_rdev_major, data.stx_rdev_minor))
+}
+
+/// Writes a byte of a process's memory, where the process may too.
+pub(super) fn write(tid: i32, address: u64, byte: u8) -> bool {
+    let local = libc::iovec { iov_base: (&raw const byte).cast_mut().cast(), iov_len: 1 };
+    let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: 1 };
+    // SAFETY: the kernel reads one byte of this frame, and checks the other process's address.
+    unsafe { libc::process_vm_writev(tid, &raw const local, 1, &raw const remote, 1, 0) == 1 }
+}
+
+/// Reads memory of a process, as far as it can be read; the number of bytes. An error: the process may not be read.
+pub(super) fn read(tid: i32, address: u64, into: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
         let Some(from) = address.checked_add(done as u64) else { break };
@@ -138,10 +205,14 @@ pub(super) fn read(tid: i32, address: u64, into: &mut [u8]) -> usize {
         let read = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
         match usize::try_from(read) {
             Ok(read) if read > 0 => done += read,
+            Err(_) if done == 0 => {
+                let error = io::Error::last_os_error();
+                return if error.raw_os_error() == Some(libc::EPERM) { Err(error) } else { Ok(0) };
+            }
             _ => break,
         }
     }
-    done
+    Ok(done)
 }
 
 /// Nanoseconds of the monotonic clock.

@@ -1,17 +1,24 @@
 //! The loop of the tracer: it waits for a stop, captures the system call, and resumes the thread.
 
+mod calls;
+mod children;
+mod leave;
+
+use super::assistants::Assistants;
 use super::capture::Capture;
-use super::gate::OPTIONS;
+use super::gate::{Gate, OPTIONS};
+use super::memory::Access;
 use super::refused;
-use super::sys::{self, Syscall};
+use super::sys;
 use super::threads::Threads;
+use super::untraced::Changed;
 use crate::call::{Action, KernelCall};
 use crate::error::{Error, Result};
 use cutap_rm::Tables;
-use std::collections::HashSet;
-use std::ops::RangeInclusive;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How a traced program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +36,23 @@ pub enum TraceeEnd {
 /// Which system calls stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Those of the seccomp filter.
-    Filter,
+    /// Those of the seccomp filter whose stops have this value.
+    Filter(u16),
     /// All of them.
     All,
+}
+
+/// What a trace by ptrace lacks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// ioctls of 32-bit code, which are not decoded.
+    pub narrow: u64,
+    /// ioctls with a request that the driver has, on a file that could not be looked up.
+    pub hidden: u64,
+    /// ioctls that are shown without their argument, for memory could not be read.
+    pub unread: u64,
+    /// Children without a tracer.
+    pub untraced: u64,
 }
 
 /// Traces a program and its children, or a running process.
@@ -41,11 +61,27 @@ pub struct Tracer<'a> {
     mode: Mode,
     main: i32,
     threads: Threads,
+    assistants: Assistants<Work>,
+    /// Which thread and process an open order is for.
+    orders: HashMap<u64, (i32, i32)>,
+    /// Children that stopped before it was known whose they are.
+    held: HashSet<i32>,
     /// The end of the main process.
     ended: Option<TraceeEnd>,
     sink: &'a mut dyn FnMut(KernelCall),
-    /// 32-bit ioctls, which are not decoded.
-    narrow: u64,
+    missed: Missed,
+}
+
+/// What an assistant did.
+enum Work {
+    /// It opened the memory of a process.
+    Memory(Arc<Access>),
+    /// It read what a call begins with, at this time; whether a read was refused.
+    Begun(Option<Action>, u64, bool),
+    /// It read what a call ended with.
+    Ended(KernelCall),
+    /// It looked for the flag of a clone in memory.
+    Flags(Option<Changed>),
 }
 
 impl std::fmt::Debug for Tracer<'_> {
@@ -55,9 +91,9 @@ impl std::fmt::Debug for Tracer<'_> {
 }
 
 impl<'a> Tracer<'a> {
-    /// For a child that passed a [`Gate`](super::Gate). `sink` receives the calls as they end.
-    pub fn of_child(child: i32, tables: Tables, sink: &'a mut dyn FnMut(KernelCall)) -> Self {
-        Self::new(child, tables, Mode::Filter, sink)
+    /// For a child that passed this gate. `sink` receives the calls as they end.
+    pub fn of_child(child: i32, gate: &Gate, tables: Tables, sink: &'a mut dyn FnMut(KernelCall)) -> Self {
+        Self::new(child, tables, Mode::Filter(gate.value()), sink)
     }
 
     /// For a running process: all its threads.
@@ -93,14 +129,24 @@ impl<'a> Tracer<'a> {
     }
 
     fn new(main: i32, tables: Tables, mode: Mode, sink: &'a mut dyn FnMut(KernelCall)) -> Self {
-        let capture = Capture { tables, start: sys::now() };
-        Self { capture, mode, main, threads: Threads::default(), ended: None, sink, narrow: 0 }
+        Self {
+            capture: Capture { tables, start: sys::now() },
+            mode,
+            main,
+            threads: Threads::default(),
+            assistants: Assistants::new(),
+            orders: HashMap::new(),
+            held: HashSet::new(),
+            ended: None,
+            sink,
+            missed: Missed::default(),
+        }
     }
 
-    /// The ioctls of 32-bit code, which are not decoded.
+    /// What the trace lacks.
     #[must_use]
-    pub fn narrow(&self) -> u64 {
-        self.narrow
+    pub fn missed(&self) -> Missed {
+        self.missed
     }
 
     /// Runs until the last traced process has ended, or until `stop` is set: then it detaches. A program with the
@@ -112,13 +158,19 @@ impl<'a> Tracer<'a> {
                 events.iter().for_each(|events| self.detach(events));
                 return self.ended.unwrap_or(TraceeEnd::Detached);
             }
-            match sys::wait(-1, self.mode == Mode::All) {
+            let busy = self.assistants.are_busy();
+            match sys::wait(-1, self.mode == Mode::All || busy) {
                 Ok(Some((tid, status))) => self.event(tid, status),
+                Ok(None) if busy => self.results(MEANWHILE),
                 Ok(None) => events.iter().for_each(sys::EventWait::wait),
                 // There is no child any more.
-                Err(_) => return self.ended.unwrap_or(TraceeEnd::Unseen),
+                Err(_) => {
+                    self.results(AT_THE_END);
+                    return self.ended.unwrap_or(TraceeEnd::Unseen);
+                }
             }
             if self.mode == Mode::All && self.threads.is_empty() {
+                self.results(AT_THE_END);
                 return self.ended.unwrap_or(TraceeEnd::Unseen);
             }
         }
@@ -134,21 +186,19 @@ impl<'a> Tracer<'a> {
         match (signal, event) {
             (_, libc::PTRACE_EVENT_SECCOMP) => self.entry(tid),
             (SYSCALL_STOP, 0) => self.syscall(tid),
-            (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
-                if let Ok(child) = sys::event_message(tid) {
-                    self.threads.inherit(tid, child);
-                }
-            }
+            (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => self.child_of(tid),
             (_, libc::PTRACE_EVENT_EXEC) => {
-                for pending in self.threads.exec(tid) {
-                    (self.sink)(pending.unfinished());
-                }
+                self.exec(tid);
+                self.open_memory(tid);
             }
-            (libc::SIGTRAP, libc::PTRACE_EVENT_STOP) => drop(self.threads.get(tid)),
             (_, libc::PTRACE_EVENT_STOP) => {
+                if !self.threads.has(tid) && self.threads.any_is_cloning() {
+                    self.held.insert(tid);
+                    return;
+                }
+                self.first_stop(tid);
                 // A group stop: the thread stays stopped, and still sees SIGCONT.
-                self.threads.get(tid);
-                if sys::request(libc::PTRACE_LISTEN, tid, 0).is_ok() {
+                if signal != libc::SIGTRAP && sys::request(libc::PTRACE_LISTEN, tid, 0).is_ok() {
                     return;
                 }
             }
@@ -158,51 +208,37 @@ impl<'a> Tracer<'a> {
         self.resume(tid, deliver);
     }
 
+    /// Lets a thread run on, unless an assistant works for it.
     fn resume(&mut self, tid: i32, signal: i32) {
-        let wants_exit = self.threads.get(tid).pending.is_some();
+        let thread = self.threads.get(tid);
+        if thread.away {
+            return;
+        }
+        let wants_exit = thread.pending.is_some() || thread.cloning.is_some();
         let request = if wants_exit || self.mode == Mode::All { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
         // SIGKILL may have ended the thread since: its end is the next event.
         let _ = sys::request(request, tid, signal);
     }
 
-    fn syscall(&mut self, tid: i32) {
-        match sys::syscall(tid) {
-            Ok(Syscall::Exit { result }) => self.exit(tid, result),
-            Ok(Syscall::Entry { .. }) if self.mode == Mode::All => self.entry(tid),
-            _ => {}
+    /// Exec has ended all other threads of a process.
+    fn exec(&mut self, pid: i32) {
+        for pending in self.threads.exec(pid) {
+            (self.sink)(pending.unfinished());
         }
+        // What assistants still read is of threads that are gone.
+        self.orders.values_mut().filter(|(_, process)| *process == pid).for_each(|(tid, _)| *tid = 0);
     }
 
-    fn entry(&mut self, tid: i32) {
-        let Ok(Syscall::Entry { native, number, arguments }) = sys::syscall(tid) else { return };
-        if !native {
-            self.narrow += u64::from(self.mode == Mode::Filter || number == 54);
-            return;
-        }
-        let pid = self.threads.get(tid).pid;
-        let pending = self.capture.entry(pid, tid, number, arguments);
-        let concerns = |p: &super::capture::Pending| {
-            p.unmaps().is_none_or(|(address, length)| self.threads.overlaps(pid, address, length))
-        };
-        let pending = pending.filter(concerns);
-        self.threads.get(tid).pending = pending;
-    }
-
-    fn exit(&mut self, tid: i32, result: i64) {
-        let thread = self.threads.get(tid);
-        let pid = thread.pid;
-        let Some(pending) = thread.pending.take() else { return };
-        let call = pending.exit(tid, result);
-        if let (Action::Mmap { length, .. }, Ok(address)) = (&call.action, u64::try_from(result)) {
-            self.threads.mapped(pid, address, *length);
-        }
-        (self.sink)(call);
+    fn open_memory(&mut self, tid: i32) {
+        self.assist(tid, move || Work::Memory(Access::open(tid)));
     }
 
     fn gone(&mut self, tid: i32, status: i32) {
         if let Some(pending) = self.threads.remove(tid).and_then(|thread| thread.pending) {
             (self.sink)(pending.unfinished());
         }
+        self.held.remove(&tid);
+        self.release();
         if tid == self.main {
             self.ended = Some(match libc::WIFSIGNALED(status) {
                 true => TraceeEnd::Signal(libc::WTERMSIG(status)),
@@ -210,68 +246,12 @@ impl<'a> Tracer<'a> {
             });
         }
     }
-
-    /// Leaves all threads running. Each must be stopped for that, and they stop in any order: a parent of vfork stops
-    /// after its child has run on. The kernel leaves those that do not stop in time, when cutap ends.
-    fn detach(&mut self, events: &sys::EventWait) {
-        for tid in self.threads.ids() {
-            let _ = sys::request(libc::PTRACE_INTERRUPT, tid, 0);
-        }
-        let (begun, mut left) = (Instant::now(), HashSet::new());
-        while !self.threads.is_empty() && begun.elapsed() < PATIENCE {
-            match sys::wait(-1, true) {
-                Ok(Some((tid, status))) if libc::WIFSTOPPED(status) => {
-                    self.leave(tid, status, &left);
-                    left.insert(tid);
-                }
-                Ok(Some((tid, status))) => self.gone(tid, status),
-                Ok(None) => events.wait(),
-                Err(_) => break,
-            }
-        }
-        for pending in self.threads.end() {
-            (self.sink)(pending.unfinished());
-        }
-    }
-
-    /// Leaves a thread that is stopped. The threads in `left` were left before.
-    fn leave(&mut self, tid: i32, status: i32, left: &HashSet<i32>) {
-        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-        match event {
-            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
-                // The child stops too. Its stop may have come first.
-                if let Some(child) = sys::event_message(tid).ok().filter(|child| !left.contains(child)) {
-                    self.threads.get(child);
-                }
-            }
-            libc::PTRACE_EVENT_EXEC => {
-                for pending in self.threads.exec(tid) {
-                    (self.sink)(pending.unfinished());
-                }
-            }
-            _ => {}
-        }
-        // A call that has just ended has its result, unless the kernel makes it again.
-        if (signal, event) == (SYSCALL_STOP, 0)
-            && let Ok(Syscall::Exit { result }) = sys::syscall(tid)
-            && !AGAIN.contains(&result)
-        {
-            self.exit(tid, result);
-        }
-        // A signal that was on its way arrives. A system call that is under way ends as usual.
-        let deliver = if event == 0 && signal != SYSCALL_STOP { signal } else { 0 };
-        if let Some(pending) = self.threads.remove(tid).and_then(|thread| thread.pending) {
-            (self.sink)(pending.unfinished());
-        }
-        let _ = sys::request(libc::PTRACE_DETACH, tid, deliver);
-    }
 }
 
-/// How long threads may take to stop, for a detach.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Results inside the kernel of calls that were interrupted and begin again: -ERESTART_RESTARTBLOCK to -ERESTARTSYS.
-const AGAIN: RangeInclusive<i64> = -516..=-512;
+/// How long the tracer waits for an assistant before it looks for events again.
+const MEANWHILE: Duration = Duration::from_millis(1);
+/// How long it waits when there are no events any more.
+const AT_THE_END: Duration = Duration::from_millis(200);
 
 /// The signal of a stop at a system call, by PTRACE_O_TRACESYSGOOD.
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;

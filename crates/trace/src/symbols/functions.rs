@@ -6,10 +6,10 @@ use crate::event::result::{returns, returns_type};
 use crate::event::{Function, Instance, Layer};
 use crate::filter::{Filter, Tests};
 use crate::io::bytes::clean;
-use crate::kernels::names::demangle;
 use cutap_calls::hidden::slot_named;
 use cutap_calls::known::{Shape, Tables};
 use cutap_calls::{Role, roles};
+use cutap_stacks::demangle::signature;
 use std::sync::Arc;
 
 /// Makes the functions of all processes of a run.
@@ -96,7 +96,7 @@ pub(super) fn function(
         key,
         layer,
         library,
-        demangled: demangle(&name).or_else(|| hidden_name(layer, &name)).map(Arc::from),
+        demangled: signature(&name).or_else(|| hidden_name(layer, &name)).map(Arc::from),
         instance,
         // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
         entry_only: name.starts_with("_Z"),

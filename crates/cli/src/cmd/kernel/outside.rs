@@ -5,7 +5,7 @@ use super::own;
 use cutap_collect::{Error, Result, cannot, forward_signals, output_file, say, start_outside};
 use cutap_kernel::decode::{Decoder, running_driver};
 use cutap_kernel::formats::is_of_driver;
-use cutap_kernel::ptrace::{Gate, TraceeEnd, Tracer};
+use cutap_kernel::ptrace::{Gate, Missed, TraceeEnd, Tracer};
 use cutap_kernel::select::Select;
 use cutap_kernel::show::text::{Style, Text};
 use cutap_kernel::{Action, Head, KernelCall, Run, json};
@@ -51,10 +51,10 @@ impl Outside {
         forward_signals(pid);
         say("traced by ptrace with a seccomp filter; no_new_privs is set, so set-user-ID programs get no privileges");
         let mut sink = |call: KernelCall| output.call(&call);
-        let mut tracer = Tracer::of_child(pid, decoder.tables, &mut sink);
+        let mut tracer = Tracer::of_child(pid, &gate, decoder.tables, &mut sink);
         let ended = tracer.run(&LEAVE);
-        let narrow = tracer.narrow();
-        let written = output.end(narrow);
+        let missed = tracer.missed();
+        let written = output.end(missed);
         match ended {
             TraceeEnd::Code(0) => written,
             ended => {
@@ -81,14 +81,14 @@ impl Outside {
              leaves it running"
         ));
         let ended = tracer.run(&LEAVE);
-        let narrow = tracer.narrow();
+        let missed = tracer.missed();
         say(&match ended {
             TraceeEnd::Code(code) => format!("process {pid} exited with {code}"),
             TraceeEnd::Signal(signal) => format!("process {pid} was ended by signal {signal}"),
             TraceeEnd::Detached => format!("process {pid} is left running"),
             TraceeEnd::Unseen => format!("process {pid} has ended"),
         });
-        output.end(narrow)
+        output.end(missed)
     }
 
     /// The tables of the running driver; without a driver the usual ones.
@@ -166,14 +166,9 @@ impl Output<'_> {
         self.failed = written.err();
     }
 
-    fn end(mut self, narrow: u64) -> Result<()> {
+    fn end(mut self, missed: Missed) -> Result<()> {
         let failed = self.failed.take().or(self.out.flush().err());
-        if narrow > 0 {
-            say(&format!("{narrow} ioctls of 32-bit code are not decoded"));
-        }
-        if self.calls == 0 {
-            say("no ioctl to the NVIDIA driver was made");
-        }
+        notes(missed, self.calls).iter().for_each(|note| say(note));
         match failed {
             Some(e) if e.kind() != io::ErrorKind::BrokenPipe => {
                 let why = cutap_collect::reason(&e);
@@ -182,6 +177,35 @@ impl Output<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// What is said at the end of a trace with this number of ioctls.
+fn notes(missed: Missed, calls: u64) -> Vec<String> {
+    let Missed { narrow, hidden, unread, untraced } = missed;
+    let some = |n: u64, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        _ => format!("{n} {many}"),
+    };
+    let private = "its process may not be read by this user; run cutap as root";
+    let mut notes = Vec::new();
+    if narrow > 0 {
+        notes.push(format!("{} not decoded", some(narrow, "ioctl of 32-bit code is", "ioctls of 32-bit code are")));
+    }
+    if hidden > 0 {
+        let ioctls = some(hidden, "ioctl that may be the driver's is", "ioctls that may be the driver's are");
+        notes.push(format!("{ioctls} not shown, nor is what else concerns the same file: {private}"));
+    }
+    if unread > 0 {
+        notes.push(format!("{} shown without the argument: {private}", some(unread, "ioctl is", "ioctls are")));
+    }
+    if untraced > 0 {
+        let children = some(untraced, "child asked not to be traced", "children asked not to be traced");
+        notes.push(format!("{children}, and opens and ioctls in there fail with ENOSYS: {private}"));
+    }
+    if calls + narrow + hidden == 0 {
+        notes.push("no ioctl to the NVIDIA driver was made".to_owned());
+    }
+    notes
 }
 
 fn exit_like(ended: TraceeEnd) -> ! {

@@ -1,0 +1,46 @@
+//! New threads and processes. The stop of a child may come before the event of its parent.
+
+use super::super::memory::Access;
+use super::super::sys;
+use super::Tracer;
+
+impl Tracer<'_> {
+    /// A new thread stops, or one that was interrupted.
+    pub(super) fn first_stop(&mut self, tid: i32) {
+        if let Some(changed) = self.threads.get(tid).restore.take() {
+            // It runs no exec, so this does not wait.
+            self.threads.process(tid).memory.get_or_insert_with(|| Access::open(tid));
+            changed.restore(tid, &self.threads.remote(tid));
+        }
+        if self.threads.process(tid).memory.is_none() {
+            self.open_memory(tid);
+        }
+    }
+
+    /// A thread has made a child.
+    pub(super) fn child_of(&mut self, tid: i32) {
+        let Ok(child) = sys::event_message(tid) else { return };
+        self.threads.inherit(tid, child);
+        if let Some(changed) = self.threads.get(tid).cloning.take() {
+            changed.restore(tid, &self.threads.remote(tid));
+            self.threads.get(child).restore = Some(changed);
+        }
+        if self.held.remove(&child) {
+            self.start(child);
+        }
+        self.release();
+    }
+
+    /// A child that was held runs on.
+    pub(super) fn start(&mut self, child: i32) {
+        self.first_stop(child);
+        self.resume(child, 0);
+    }
+
+    /// Lets children run whose parents were killed.
+    pub(super) fn release(&mut self) {
+        if !self.held.is_empty() && !self.threads.any_is_cloning() {
+            std::mem::take(&mut self.held).into_iter().for_each(|child| self.start(child));
+        }
+    }
+}

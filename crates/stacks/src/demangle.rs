@@ -1,5 +1,5 @@
-//! Mangled names as people know them. Whoever made a recording chose its names, so what a name becomes is bounded: a
-//! few bytes of substitutions can stand for megabytes. A name that exceeds the bound stays mangled. No other file calls
+//! Mangled names as people know them. A traced program chooses its names, so what a name becomes is bounded: a few
+//! bytes of substitutions can stand for megabytes. A name that exceeds the bound stays mangled. No other file calls
 //! a demangler.
 
 use cpp_demangle::{DemangleNodeType, DemangleOptions, DemangleWrite, Symbol};
@@ -11,8 +11,8 @@ use std::sync::Arc;
 const LONGEST: usize = 16 * 1024;
 /// A short name may become this long.
 const SHORTEST_BOUND: usize = 4 * 1024;
-/// How many times as long as the mangled name the result may be. Names of CUTLASS kernels grow up to 12 times.
-const GROWTH: usize = 32;
+/// How many times as long as the mangled name the result may be: `Ss` becomes 71 characters.
+const GROWTH: usize = 40;
 /// No result is longer.
 const LONGEST_BOUND: usize = 128 * 1024;
 

@@ -158,12 +158,12 @@ impl Capture {
 
 impl Pending {
     /// The result of the call, and how long it took.
-    pub(super) fn ended(&mut self, result: i64) {
+    pub(super) fn set_result(&mut self, result: i64) {
         self.call.duration_ns = Some(sys::now().saturating_sub(self.started));
         self.call.result = Some(result);
     }
 
-    /// Whether the memory that is read at the end is there, so that the read waits for nobody.
+    /// Whether the pages that are read at the end are present, so that the read does not wait for the program.
     pub(super) fn is_present(&self, remote: &Remote) -> bool {
         let Action::Ioctl(ioctl) = &self.call.action else { return true };
         let before = ioctl.before.as_deref().unwrap_or_default();

@@ -44,7 +44,7 @@ impl Descriptors {
     }
 
     /// Keeps what a call of the process changed.
-    pub(super) fn note(&mut self, call: &KernelCall) {
+    pub(super) fn note_call(&mut self, call: &KernelCall) {
         let made = call.result.and_then(|result| i32::try_from(result).ok()).filter(|fd| *fd >= 0);
         match (&call.action, made) {
             (Action::Open { path, .. } | Action::Dup { path, .. }, Some(fd)) if is_of_driver(path) => {
@@ -56,7 +56,7 @@ impl Descriptors {
     }
 
     /// Another file takes a number: `dup2`, `dup3`.
-    pub(super) fn forget(&mut self, fd: i32) {
+    pub(super) fn forget_number(&mut self, fd: i32) {
         self.0.remove(&fd);
     }
 }

@@ -31,7 +31,7 @@ impl Access {
         Arc::new(Access { memory: memory.ok(), pages: File::open(format!("/proc/{tid}/pagemap")).ok() })
     }
 
-    /// Whether all pages of a range are in memory, so that a read of them waits for nobody.
+    /// Whether all pages of a range are present, so that a read of them does not wait for the program.
     fn has_pages(&self, address: u64, size: usize) -> bool {
         const PRESENT: u8 = 0x80;
         let (first, last) = (address / PAGE, address.saturating_add(size as u64).saturating_sub(1) / PAGE);
@@ -63,7 +63,7 @@ impl Remote {
         Remote { at_once: true, ..self }
     }
 
-    /// Whether a read was refused, as it is of a program that others may not look into.
+    /// Whether a read was refused: others may not look into the program.
     pub(super) fn is_forbidden(&self) -> bool {
         self.forbidden.get()
     }
@@ -73,7 +73,7 @@ impl Remote {
         self.absent.get()
     }
 
-    /// Whether a read of this range waits for nobody.
+    /// Whether a read of this range does not wait for the program.
     pub(super) fn has_pages(&self, address: u64, size: usize) -> bool {
         size == 0 || self.access.has_pages(address, size)
     }

@@ -121,9 +121,9 @@ impl Threads {
     }
 
     /// Keeps what a call of a process changed.
-    pub(super) fn note(&mut self, pid: i32, call: &KernelCall) {
+    pub(super) fn note_call(&mut self, pid: i32, call: &KernelCall) {
         if let Some(process) = self.processes.get_mut(&pid) {
-            process.descriptors.note(call);
+            process.descriptors.note_call(call);
             if let (Action::Munmap { address, length }, Some(0)) = (&call.action, call.result) {
                 process.ranges.remove(*address, *length);
             }

@@ -65,7 +65,7 @@ pub struct Tracer<'a> {
     /// Which thread and process an open order is for.
     orders: HashMap<u64, (i32, i32)>,
     /// Children that stopped before it was known whose they are.
-    held: HashSet<i32>,
+    held_children: HashSet<i32>,
     /// The end of the main process.
     ended: Option<TraceeEnd>,
     sink: &'a mut dyn FnMut(KernelCall),
@@ -136,7 +136,7 @@ impl<'a> Tracer<'a> {
             threads: Threads::default(),
             assistants: Assistants::new(),
             orders: HashMap::new(),
-            held: HashSet::new(),
+            held_children: HashSet::new(),
             ended: None,
             sink,
             missed: Missed::default(),
@@ -161,16 +161,16 @@ impl<'a> Tracer<'a> {
             let busy = self.assistants.are_busy();
             match sys::wait(-1, self.mode == Mode::All || busy) {
                 Ok(Some((tid, status))) => self.event(tid, status),
-                Ok(None) if busy => self.results(MEANWHILE),
+                Ok(None) if busy => self.take_results(MEANWHILE),
                 Ok(None) => events.iter().for_each(sys::EventWait::wait),
                 // There is no child any more.
                 Err(_) => {
-                    self.results(AT_THE_END);
+                    self.take_results(AT_THE_END);
                     return self.ended.unwrap_or(TraceeEnd::Unseen);
                 }
             }
             if self.mode == Mode::All && self.threads.is_empty() {
-                self.results(AT_THE_END);
+                self.take_results(AT_THE_END);
                 return self.ended.unwrap_or(TraceeEnd::Unseen);
             }
         }
@@ -178,7 +178,7 @@ impl<'a> Tracer<'a> {
 
     fn event(&mut self, tid: i32, status: i32) {
         if !libc::WIFSTOPPED(status) {
-            self.gone(tid, status);
+            self.thread_ended(tid, status);
             return;
         }
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
@@ -193,7 +193,7 @@ impl<'a> Tracer<'a> {
             }
             (_, libc::PTRACE_EVENT_STOP) => {
                 if !self.threads.has(tid) && self.threads.any_is_cloning() {
-                    self.held.insert(tid);
+                    self.held_children.insert(tid);
                     return;
                 }
                 self.first_stop(tid);
@@ -233,12 +233,12 @@ impl<'a> Tracer<'a> {
         self.assist(tid, move || Work::Memory(Access::open(tid)));
     }
 
-    fn gone(&mut self, tid: i32, status: i32) {
+    fn thread_ended(&mut self, tid: i32, status: i32) {
         if let Some(pending) = self.threads.remove(tid).and_then(|thread| thread.pending) {
             (self.sink)(pending.unfinished());
         }
-        self.held.remove(&tid);
-        self.release();
+        self.held_children.remove(&tid);
+        self.release_children();
         if tid == self.main {
             self.ended = Some(match libc::WIFSIGNALED(status) {
                 true => TraceeEnd::Signal(libc::WTERMSIG(status)),

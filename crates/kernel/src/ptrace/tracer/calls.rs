@@ -16,7 +16,7 @@ impl Tracer<'_> {
     pub(super) fn assist(&mut self, tid: i32, job: impl FnOnce() -> Work + Send + 'static) {
         let pid = self.threads.get(tid).pid;
         match self.assistants.order(job) {
-            Answer::Now(work) => self.done(tid, pid, work),
+            Answer::Now(work) => self.take_result(tid, pid, work),
             Answer::Later(order) => {
                 self.orders.insert(order, (tid, pid));
                 self.threads.get(tid).away = true;
@@ -25,11 +25,11 @@ impl Tracer<'_> {
     }
 
     /// Takes results that come later. Their threads run on.
-    pub(super) fn results(&mut self, limit: Duration) {
+    pub(super) fn take_results(&mut self, limit: Duration) {
         while let Some((order, work)) = self.assistants.next(limit) {
             let Some((tid, pid)) = self.orders.remove(&order) else { continue };
             let runs_on = self.threads.has(tid) && std::mem::take(&mut self.threads.get(tid).away);
-            self.done(tid, pid, work);
+            self.take_result(tid, pid, work);
             if runs_on {
                 self.resume(tid, 0);
             }
@@ -39,7 +39,7 @@ impl Tracer<'_> {
         }
     }
 
-    pub(super) fn done(&mut self, tid: i32, pid: i32, work: Work) {
+    pub(super) fn take_result(&mut self, tid: i32, pid: i32, work: Work) {
         let lives = self.threads.has(tid);
         match work {
             Work::Memory(access) if lives => self.threads.process(tid).memory = Some(access),
@@ -55,7 +55,7 @@ impl Tracer<'_> {
                     false => (self.sink)(pending.unfinished()),
                 }
             }
-            Work::Ended(call) => self.ended(pid, call),
+            Work::Ended(call) => self.write_call(pid, call),
             Work::Memory(_) | Work::Flags(_) | Work::Begun(None, ..) => {}
         }
     }
@@ -83,7 +83,7 @@ impl Tracer<'_> {
                 let remote = self.threads.remote(tid);
                 if remote.has_pages(address, 8) {
                     let pid = self.threads.get(tid).pid;
-                    return self.done(tid, pid, Work::Flags(untraced::find_in_memory(&remote, address)));
+                    return self.take_result(tid, pid, Work::Flags(untraced::find_in_memory(&remote, address)));
                 }
                 self.assist(tid, move || Work::Flags(untraced::find_in_memory(&remote, address)));
             }
@@ -96,7 +96,7 @@ impl Tracer<'_> {
         let [_, target, ..] = entry.arguments;
         let process = self.threads.process(tid);
         if [libc::SYS_dup2, libc::SYS_dup3].contains(&entry.number) {
-            process.descriptors.forget(descriptor(target));
+            process.descriptors.forget_number(descriptor(target));
         }
         let capture = self.capture;
         match capture.begin(tid, entry.number, entry.arguments, &process.descriptors) {
@@ -118,7 +118,7 @@ impl Tracer<'_> {
                     let work = read(&wanted, &remote);
                     if !remote.is_absent() {
                         let pid = self.threads.get(tid).pid;
-                        return self.done(tid, pid, work);
+                        return self.take_result(tid, pid, work);
                     }
                 }
                 let remote = self.threads.remote(tid);
@@ -132,24 +132,24 @@ impl Tracer<'_> {
             // No event told of a child.
             changed.restore(tid, &self.threads.remote(tid));
             self.missed.untraced += u64::from(matches!(changed, Changed::Nothing) && result > 0);
-            self.release();
+            self.release_children();
         }
         let thread = self.threads.get(tid);
         let pid = thread.pid;
         let Some(mut pending) = thread.pending.take() else { return };
-        pending.ended(result);
+        pending.set_result(result);
         let remote = self.threads.remote(tid);
         if pending.is_present(&remote) {
-            return self.ended(pid, pending.complete(&remote));
+            return self.write_call(pid, pending.complete(&remote));
         }
         self.assist(tid, move || Work::Ended(pending.complete(&remote)));
     }
 
-    pub(super) fn ended(&mut self, pid: i32, call: KernelCall) {
+    pub(super) fn write_call(&mut self, pid: i32, call: KernelCall) {
         if let (Action::Mmap { length, .. }, Some(Ok(address))) = (&call.action, call.result.map(u64::try_from)) {
             self.threads.mapped(pid, address, *length);
         }
-        self.threads.note(pid, &call);
+        self.threads.note_call(pid, &call);
         (self.sink)(call);
     }
 }

@@ -25,22 +25,22 @@ impl Tracer<'_> {
             changed.restore(tid, &self.threads.remote(tid));
             self.threads.get(child).restore = Some(changed);
         }
-        if self.held.remove(&child) {
-            self.start(child);
+        if self.held_children.remove(&child) {
+            self.start_child(child);
         }
-        self.release();
+        self.release_children();
     }
 
     /// A child that was held runs on.
-    pub(super) fn start(&mut self, child: i32) {
+    pub(super) fn start_child(&mut self, child: i32) {
         self.first_stop(child);
         self.resume(child, 0);
     }
 
     /// Lets children run whose parents were killed.
-    pub(super) fn release(&mut self) {
-        if !self.held.is_empty() && !self.threads.any_is_cloning() {
-            std::mem::take(&mut self.held).into_iter().for_each(|child| self.start(child));
+    pub(super) fn release_children(&mut self) {
+        if !self.held_children.is_empty() && !self.threads.any_is_cloning() {
+            std::mem::take(&mut self.held_children).into_iter().for_each(|child| self.start_child(child));
         }
     }
 }

@@ -24,35 +24,35 @@ impl Tracer<'_> {
             match self.threads.get(tid).away {
                 // It is stopped, and its call is as complete as it will be.
                 true => {
-                    self.leave(tid, STOPPED, &left);
+                    self.leave_thread(tid, STOPPED, &left);
                     left.insert(tid);
                 }
                 false => drop(sys::request(libc::PTRACE_INTERRUPT, tid, 0)),
             }
         }
-        for child in std::mem::take(&mut self.held) {
-            self.leave(child, STOPPED, &left);
+        for child in std::mem::take(&mut self.held_children) {
+            self.leave_thread(child, STOPPED, &left);
             left.insert(child);
         }
         while !self.threads.is_empty() && begun.elapsed() < PATIENCE {
             match sys::wait(-1, true) {
                 Ok(Some((tid, status))) if libc::WIFSTOPPED(status) => {
-                    self.leave(tid, status, &left);
+                    self.leave_thread(tid, status, &left);
                     left.insert(tid);
                 }
-                Ok(Some((tid, status))) => self.gone(tid, status),
+                Ok(Some((tid, status))) => self.thread_ended(tid, status),
                 Ok(None) => events.wait(),
                 Err(_) => break,
             }
         }
-        self.results(AT_THE_END);
+        self.take_results(AT_THE_END);
         for pending in self.threads.end() {
             (self.sink)(pending.unfinished());
         }
     }
 
     /// Leaves a thread that is stopped. The threads in `left` were left before.
-    pub(super) fn leave(&mut self, tid: i32, status: i32, left: &HashSet<i32>) {
+    pub(super) fn leave_thread(&mut self, tid: i32, status: i32, left: &HashSet<i32>) {
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         match event {
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {

@@ -2,8 +2,8 @@
 //! which stops only the system calls of this layer. A running process is stopped at every system call.
 //!
 //! The tracer changes no result, and registers or bytes only for a moment (`untraced.rs`). It resumes a thread that it
-//! cannot handle. Its own thread asks no file system and reads only pages that are present, for all else may wait for the
-//! traced program.
+//! cannot handle. Its own thread asks no file system and reads only pages that are present, for all else may wait for
+//! the traced program.
 //! `close_range`, exec and exit close descriptors without a line: each ioctl reads the file of its descriptor.
 
 mod assistants;

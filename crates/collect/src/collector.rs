@@ -5,7 +5,7 @@
 //! off and ends in order.
 
 use crate::collector_options::CollectorOptions;
-use crate::control::{Page, monotonic_ns};
+use crate::control::{Page, Printed, monotonic_ns};
 use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, reason};
 use crate::filter::filter;
 use crate::foreground_channel::Line;
@@ -18,7 +18,7 @@ use crate::startup_state::open_descriptors;
 use crate::stays;
 use crate::summary_checkpoint::CallStats;
 use cutap_report::{KernelLines, Output};
-use cutap_trace::{Damage, Event, EventReader, Rate, ReaderOptions, short_of};
+use cutap_trace::{Damage, Delivery, Event, EventReader, Rate, ReaderOptions, short_of};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
@@ -207,6 +207,10 @@ struct LiveTrace {
     spool: Option<Arc<Spool>>,
     /// One that was killed had said the last words, and only had to write them.
     over: bool,
+    /// Lines up to here were written by a collector that was killed, until its events have been replayed.
+    replaying_to_ns: Option<u64>,
+    /// Lines up to here were written by that collector.
+    horizon_before_ns: u64,
     /// The run directory.
     run: PathBuf,
     /// A driver is there.
@@ -223,18 +227,18 @@ impl LiveTrace {
         let mut follow =
             ReaderOptions { consume: true, filter, decode: !options.form.summary, ..ReaderOptions::default() };
         let mut go_on = options.again && !options.form.summary;
+        let before = page.printed_before();
         if go_on {
-            let (ticks, bytes) = page.printed_before();
-            follow.printed = ticks;
+            follow.printed = before.ticks;
             // A part of a line, and lines that will come again; all there is, if none was whole. Where the program
             // writes too, its words would be gone with them.
             if let Some(mut file) = file.as_ref().filter(|_| options.own_file) {
-                let _ = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::Start(bytes)));
+                let _ = file.set_len(before.bytes).and_then(|()| file.seek(SeekFrom::Start(before.bytes)));
             }
         }
         let (mut spool, mut over) = (None, false);
         if let Some(fd) = options.spool {
-            let (_, said) = page.printed_before();
+            let said = before.bytes;
             over = said & OVER != 0;
             let unready = |e| Error::own(format!("cannot write the trace: {}; write to a file with -o", reason(&e)));
             let taken = Spool::take(fd, said & !OVER).map_err(unready)?;
@@ -263,6 +267,8 @@ impl LiveTrace {
             go_on,
             spool,
             over,
+            replaying_to_ns: go_on.then_some(before.horizon_ns),
+            horizon_before_ns: before.horizon_ns,
             run: options.run.clone(),
             driver: options.driver,
             sums,
@@ -275,8 +281,13 @@ impl LiveTrace {
     fn send(&self, page: &Page) -> io::Result<()> {
         let Some(spool) = &self.spool else { return Ok(()) };
         spool.send(&io::stdout())?;
-        spool.let_go(|| page.printed(self.follow.printed(), 0));
+        spool.let_go(|| page.printed(self.printed(0)));
         Ok(())
+    }
+
+    /// All that is handed out is printed, with so many bytes.
+    fn printed(&self, bytes: u64) -> Printed {
+        Printed { ticks: self.follow.printed(), bytes, horizon_ns: self.follow.horizon().max(self.horizon_before_ns) }
     }
 
     /// Keeps what was added up, and then gives back what it was made of.
@@ -295,26 +306,35 @@ impl LiveTrace {
 
 impl Drain for LiveTrace {
     fn round(&mut self, last: bool, page: &Page) -> Result<Round> {
-        let (mut round, mut beat, output) = (Round::default(), monotonic_ns(), &mut self.output);
-        round.more = self.follow.poll(last, &mut |event: &Event| {
-            round.found = true;
+        let (mut round, mut beat) = (Round::default(), monotonic_ns());
+        let (output, replaying_to_ns) = (&mut self.output, &mut self.replaying_to_ns);
+        round.more = self.follow.poll_replaying(last, &mut |event: &Event, delivery| {
             if round.broken.is_none() && !self.over {
-                round.broken = output.event(event).err();
+                round.broken = match delivery {
+                    Delivery::Printed => output.replay(event).err(),
+                    Delivery::New => {
+                        let replayed = replaying_to_ns.take().map_or(Ok(()), |ns| output.replayed(ns));
+                        replayed.and_then(|()| output.event(event)).err()
+                    }
+                };
             }
+            round.found |= delivery == Delivery::New;
             if monotonic_ns() - beat > 20_000_000 {
                 page.beat();
                 beat = monotonic_ns();
             }
         })?;
+        let replayed = self.replaying_to_ns.take_if(|_| !round.more);
+        if let Some(ns) = replayed.filter(|_| round.broken.is_none() && !self.over) {
+            round.broken = self.output.replayed(ns).err();
+        }
         if round.broken.is_none() {
             round.broken = self.output.tick(self.follow.horizon()).err();
         }
         if round.broken.is_none() {
             let bytes = self.file.as_mut().and_then(|f| f.stream_position().ok()).unwrap_or(0);
-            page.printed(
-                self.follow.printed(),
-                self.spool.as_ref().map_or(bytes, |s| s.end() | if self.over { OVER } else { 0 }),
-            );
+            let bytes = self.spool.as_ref().map_or(bytes, |s| s.end() | if self.over { OVER } else { 0 });
+            page.printed(self.printed(bytes));
             round.broken = self.send(page).err();
             self.keep(false);
         }
@@ -338,7 +358,7 @@ impl Drain for LiveTrace {
         }
         self.output.end(&end)?;
         if let Some(spool) = &self.spool {
-            page.printed(self.follow.printed(), spool.end() | OVER);
+            page.printed(self.printed(spool.end() | OVER));
         }
         self.send(page)
     }

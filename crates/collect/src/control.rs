@@ -19,6 +19,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Pages of processes that are looked at.
 const MOST_PAGES: u32 = 1 << 16;
 
+/// How far a live trace is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// All events up to here are printed, in ticks.
+    pub ticks: u64,
+    /// Length of the output then.
+    pub bytes: u64,
+    /// All lines that were due up to here are printed, in nanoseconds of CLOCK_MONOTONIC.
+    pub horizon_ns: u64,
+}
+
 /// What is wanted of the processes of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
@@ -226,16 +237,15 @@ impl Page {
     pub fn heartbeat(&self) -> u64 {
         self.word(offset_of!(Control, heartbeat))
     }
-    /// Notes up to when all events are printed, and how long the output is then.
-    pub fn printed(&self, ticks: u64, bytes: u64) {
-        let mut both = [0; 16];
-        both[..8].copy_from_slice(&ticks.to_le_bytes());
-        both[8..].copy_from_slice(&bytes.to_le_bytes());
-        self.put(offset_of!(Control, printed), &both);
+    /// Notes what is printed, in one write: a collector that is killed leaves the old note or the new one.
+    pub fn printed(&self, note: Printed) {
+        let words = [note.ticks, note.bytes, note.horizon_ns].map(u64::to_le_bytes);
+        self.put(offset_of!(Control, printed), words.as_flattened());
     }
     /// What the collector before this one noted there.
-    pub fn printed_before(&self) -> (u64, u64) {
-        (self.word(offset_of!(Control, printed)), self.word(offset_of!(Control, printed) + 8))
+    pub fn printed_before(&self) -> Printed {
+        let word = |n: usize| self.word(offset_of!(Control, printed) + 8 * n);
+        Printed { ticks: word(0), bytes: word(1), horizon_ns: word(2) }
     }
     /// The rate that was noted; 0: none.
     pub fn rate(&self) -> u64 {

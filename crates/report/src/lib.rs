@@ -92,6 +92,14 @@ use std::io;
 pub trait Output: Send {
     /// Takes one event.
     fn event(&mut self, event: &Event) -> io::Result<()>;
+    /// Takes an event whose lines the output before this one has written: only the state follows it.
+    fn replay(&mut self, _event: &Event) -> io::Result<()> {
+        Ok(())
+    }
+    /// The output before this one had written the lines that were due at `now`, and no event is replayed any more.
+    fn replayed(&mut self, _now: u64) -> io::Result<()> {
+        Ok(())
+    }
     /// Writes the lines that are due at `now` (CLOCK_MONOTONIC). All earlier events have been passed in.
     fn tick(&mut self, now: u64) -> io::Result<()>;
     /// No event will follow.

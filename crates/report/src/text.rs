@@ -51,6 +51,8 @@ pub struct Text<W> {
     result_at: Option<usize>,
     /// Reads calls of the layer `kernel`.
     decoder: Option<Decoder>,
+    /// The lines of these events are there.
+    muted: bool,
 }
 
 #[derive(Debug)]
@@ -82,6 +84,7 @@ impl<W: io::Write> Text<W> {
             time: TimeState::default(),
             result_at: None,
             decoder: None,
+            muted: false,
         }
     }
 
@@ -379,6 +382,10 @@ impl<W: io::Write> Text<W> {
     }
 
     fn flush_line(&mut self) -> io::Result<()> {
+        if self.muted {
+            self.result_at = None;
+            return Ok(());
+        }
         if let Some(said) = self.to_say.take() {
             self.out.write_all(said.as_bytes())?;
         }
@@ -429,6 +436,20 @@ impl<W> Text<W> {
 impl<W: io::Write + Send> Output for Text<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         self.handle(event)
+    }
+
+    fn replay(&mut self, event: &Event) -> io::Result<()> {
+        self.muted = true;
+        let done = self.handle(event);
+        self.muted = false;
+        done
+    }
+
+    fn replayed(&mut self, now: u64) -> io::Result<()> {
+        self.muted = true;
+        let done = self.open_until(now);
+        self.muted = false;
+        done
     }
 
     fn tick(&mut self, now: u64) -> io::Result<()> {

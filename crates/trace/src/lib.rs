@@ -39,7 +39,7 @@ pub use io::file_cache::CachedFile;
 pub use io::pages::{ChunkPage, RingPage};
 pub use io::read_so_far::read_so_far;
 pub use ioctl::pieces::{Piece, Pieces, Submitted};
-pub use merge::event_reader::EventReader;
+pub use merge::event_reader::{Delivery, EventReader};
 pub use merge::reader_options::ReaderOptions;
 pub use ring::call_count::CallCount;
 pub use ring::chunk_file::in_order;

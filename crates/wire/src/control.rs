@@ -88,7 +88,7 @@ pub const COLLECTOR_GONE: u32 = 2;
 /// Room for the rules text behind the fixed fields.
 pub const RULES_BYTES: usize = 2816;
 /// Room for the names of programs that are left alone.
-pub const LEFT_NAMES_BYTES: usize = 248;
+pub const LEFT_NAMES_BYTES: usize = 240;
 /// Bytes of a stack at most.
 pub const STACK_MOST: usize = 64 * 1024;
 /// Room for the rules of stacks.
@@ -127,9 +127,9 @@ pub struct Control {
     pub left_names_len: AtomicU32,
     /// File names of their programs, each once as a rule, with a zero behind each.
     pub left_names: [AtomicU8; LEFT_NAMES_BYTES],
-    /// For the collector that follows one that was killed: ticks up to which all events are
-    /// printed, and the length of the output then.
-    pub printed: [AtomicU64; 2],
+    /// For the collector that follows one that was killed: ticks up to which all events are printed, the length of the
+    /// output then, and CLOCK_MONOTONIC nanoseconds up to which all lines that were due are printed.
+    pub printed: [AtomicU64; 3],
     /// CLOCK_MONOTONIC nanoseconds of the last sign of life of somebody who copies the rings of a flight
     /// recorder: no chunk is written over meanwhile. 0: nobody.
     pub copying: AtomicU64,

@@ -59,6 +59,21 @@ fn another_collector_goes_on_with_a_trace() {
     }
 }
 
+/// Calls that had an opening line when the collector was killed get their closing line from the next one.
+#[test]
+fn another_collector_closes_calls_that_were_opened() {
+    let mut run = Run::of("long_calls", &["trace"]);
+    for n in 1..=4 {
+        signal("KILL", &[run.collector(600 * n)]);
+        wait_for("another", LONG, || run.said().lines().count() as u64 == n);
+    }
+    run.ends();
+    let text = fs::read_to_string(run.file()).unwrap();
+    let count = |is: fn(&str) -> bool| text.lines().filter(|line| is(line)).count();
+    let (begun, opened) = (count(|l| l.contains("cuFixtureSleep(")), count(|l| l.ends_with(" {")));
+    assert_eq!((begun, opened, count(|l| l.contains("} cuFixtureSleep"))), (100, 100, 100), "{text}");
+}
+
 /// The last of them says where the rest is, and that it is not only the rest.
 #[test]
 fn collectors_of_a_trace_are_killed_until_none_is_left() {

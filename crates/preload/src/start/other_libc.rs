@@ -83,6 +83,6 @@ mod tests {
         let lengths = names.split(|b| *b == 0).filter(|name| !name.is_empty()).map(<[u8]>::len);
         // 63 bytes and a zero, as often as they fit whole.
         assert!(lengths.eq([4, 2, 63, 63, 63]));
-        assert_eq!(page.printed.each_ref().map(|p| p.load(Relaxed)), [0, 0]);
+        assert_eq!(page.printed.each_ref().map(|p| p.load(Relaxed)), [0, 0, 0]);
     }
 }

@@ -76,6 +76,16 @@ pub struct EventReader {
     seen: Arc<HandleCoverage>,
 }
 
+/// Whether an event was delivered before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    New,
+    /// A collector that was killed has printed it.
+    Printed,
+}
+
+type Deliver<'a> = dyn FnMut(Event, Delivery) -> ControlFlow<()> + 'a;
+
 /// Whose events these are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
@@ -122,8 +132,18 @@ impl EventReader {
 
     /// Like `poll`, at this time of `CLOCK_MONOTONIC`: a test need not wait for it.
     pub fn poll_at(&mut self, now: u64, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
-        self.round(now, last, &mut |event| {
-            sink(&event);
+        self.round(now, last, &mut |event, delivery| {
+            if delivery == Delivery::New {
+                sink(&event);
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Like `poll`, with the events that a collector that was killed has printed, as far as they are still there.
+    pub fn poll_replaying(&mut self, last: bool, sink: &mut dyn FnMut(&Event, Delivery)) -> Result<bool, Error> {
+        self.round(monotonic(), last, &mut |event, delivery| {
+            sink(&event, delivery);
             ControlFlow::Continue(())
         })
     }
@@ -131,10 +151,13 @@ impl EventReader {
     /// Like `poll`, for a reader who may have seen enough: `Break` ends it, and the event that it had is not delivered
     /// again.
     pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<bool, Error> {
-        self.round(monotonic(), last, sink)
+        self.round(monotonic(), last, &mut |event, delivery| match delivery {
+            Delivery::New => sink(event),
+            Delivery::Printed => ControlFlow::Continue(()),
+        })
     }
 
-    fn round(&mut self, now: u64, last: bool, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<bool, Error> {
+    fn round(&mut self, now: u64, last: bool, sink: &mut Deliver<'_>) -> Result<bool, Error> {
         if last {
             forget_short();
         }
@@ -156,12 +179,13 @@ impl EventReader {
             self.close_left(now);
         }
         let limit = if last { u64::MAX } else { now.saturating_sub(self.options.hold_back_ns) };
-        let more = self.merge(now, limit, if last { usize::MAX } else { OF_A_ROUND }, sink);
+        let next = self.merge(now, limit, if last { usize::MAX } else { OF_A_ROUND }, sink);
         if !last {
             self.going.end(&self.folders, &self.sources, &self.notices);
         }
-        self.horizon = self.horizon.max(if last { now } else { limit });
-        Ok(more)
+        let reached = next.unwrap_or(if last { now } else { limit });
+        self.horizon = self.horizon.max(reached);
+        Ok(next.is_some())
     }
 
     /// CLOCK_MONOTONIC time up to which all events have been handed out: what `Output::tick` wants.
@@ -286,8 +310,8 @@ impl EventReader {
         }
     }
 
-    /// Hands out events up to `limit`, the earliest first. True when it stopped for their number.
-    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> bool {
+    /// Hands out events up to `limit`, the earliest first. When it stopped for their number, the time of the next one.
+    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut Deliver<'_>) -> Option<u64> {
         let each = (IN_MEMORY / self.going.sources.len().max(1)).max(AT_A_TIME);
         for n in 0..self.going.sources.len() {
             self.fill(self.going.sources[n], now, each);
@@ -303,10 +327,10 @@ impl EventReader {
             }
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
-            while let Some((event, shown, learned)) = self.next(who, next) {
-                let is_enough = learned.into_iter().any(|call| sink(Event::Learned(call)).is_break());
-                if is_enough || shown && sink(event).is_break() {
-                    return false;
+            while let Some((event, shown, learned, delivery)) = self.next(who, next) {
+                let is_enough = learned.into_iter().any(|call| sink(Event::Learned(call), delivery).is_break());
+                if is_enough || shown && sink(event, delivery).is_break() {
+                    return None;
                 }
                 count += 1;
             }
@@ -320,10 +344,10 @@ impl EventReader {
             }
             heads.extend(self.head(who).map(|ns| Reverse((ns, who))));
             if count >= most {
-                return true;
+                return heads.peek().map(|Reverse((ns, _))| (*ns).min(limit));
             }
         }
-        false
+        None
     }
 
     fn fill(&mut self, n: usize, now: u64, most: usize) {
@@ -359,11 +383,11 @@ impl EventReader {
     }
 
     /// The next event up to `limit`, with its arguments understood, and calls of which more is known by it.
-    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Call>)> {
+    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Call>, Delivery)> {
         let queue = self.queue(who);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
         let (_, mut event, shown, ticks) = queue.pop_front()?;
-        let shown = shown && ticks > self.options.printed;
+        let delivery = if ticks > self.options.printed { Delivery::New } else { Delivery::Printed };
         self.handed_out = self.handed_out.max(ticks);
         let mut learned = Vec::new();
         if let Who::Ring(n) = who
@@ -379,7 +403,7 @@ impl EventReader {
                 ptx_files::look(&event, &mut names.kernels);
             }
         }
-        Some((event, shown, learned))
+        Some((event, shown, learned, delivery))
     }
 
     fn queue(&mut self, who: Who) -> &mut VecDeque<Waiting> {

@@ -2,7 +2,7 @@
 //! of it was.
 
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
-use cutap_collect::{Error, Result, cannot, not_ours, output_file, say};
+use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, say};
 use cutap_report::important_notes;
 use cutap_trace::{Damage, End, Recording, Why, open_file, short_of};
 use std::fs::File;
@@ -15,7 +15,21 @@ pub fn readable(run: &Path) -> Result<()> {
     let advice =
         "give the file that cutap record -o FILE made, or the folder of cutap env -o DIR or cutap trace --run-dir DIR";
     match std::fs::metadata(run) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Err(cannot("read", run, &e, advice)),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let ranks = of_ranks(run);
+            let advice = match &ranks[..] {
+                [] => advice.to_owned(),
+                [rank] => format!("there is {}: give that", rank.display()),
+                [first, .., last] => {
+                    format!(
+                        "there are {} to {}, of the ranks of a job: give one of them",
+                        first.display(),
+                        last.display()
+                    )
+                }
+            };
+            return Err(cannot("read", run, &e, &advice));
+        }
         Ok(data) if !data.is_file() && !data.is_dir() => {
             let run = run.display();
             return Err(Error::own(format!(

@@ -8,6 +8,7 @@
 mod collector;
 mod collector_options;
 mod control;
+mod default_name;
 mod driver;
 mod env;
 mod environment;
@@ -53,6 +54,7 @@ mod window;
 pub use collector::collect;
 pub use collector_options::CollectorOptions;
 pub use control::{Page, ahead, fits};
+pub use default_name::of_ranks;
 pub use driver::{has_driver_library, library};
 pub use env::{EnvOptions, env};
 pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, cannot, not_ours, reason, say};

@@ -4,7 +4,8 @@
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file;
 use crate::record::without_end;
-use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
+use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, kind, pack, walk};
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::OwnedFd;
@@ -109,6 +110,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     if cut.why == Why::Open && !ours {
         say(&without_end(&path, cut.at));
     }
+    drop_whole_parts(&mut blocks);
     let damaged = "a block in it is damaged, and packing would hide that; keep it as it is";
     let is_short = ours && data.len() < WORTH_PACKING;
     let is_packed = !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4);
@@ -157,6 +159,17 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     }
     fs::rename(&other.0, &path)?;
     Ok(())
+}
+
+/// Leaves out parts of chunks that the file has whole.
+fn drop_whole_parts(blocks: &mut Vec<(Block, Vec<u8>)>) {
+    let mut whole = BTreeMap::<(u32, u32), u64>::new();
+    for (block, _) in blocks.iter().filter(|(block, _)| block.kind == kind::CHUNK) {
+        let number = whole.entry((block.process, block.ring)).or_default();
+        *number = block.at.max(*number);
+    }
+    let is_whole = |block: &Block| whole.get(&(block.process, block.ring)).is_some_and(|number| block.at <= *number);
+    blocks.retain(|(block, _)| block.kind != kind::PART || !is_whole(block));
 }
 
 /// The bytes of a block, packed again. Damage is an error of kind `InvalidData`.

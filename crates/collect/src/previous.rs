@@ -10,9 +10,6 @@ use std::fs::{File, OpenOptions, metadata, remove_file, rename};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where a recording goes that was given no name.
-pub const DEFAULT: &str = "run.cutap";
-
 /// Larger recordings have calls. To look takes a while, and the program has been started.
 const LARGEST_EMPTY: u64 = 1 << 20;
 

@@ -1,6 +1,6 @@
 //! The last line of `cutap record`: how much was recorded, and the command that reads it.
 
-use crate::previous::DEFAULT;
+use crate::default_name::DEFAULT;
 use cutap_report::CallTree;
 use cutap_trace::{Aggregator, Filter};
 use std::path::Path;

@@ -3,6 +3,7 @@
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{self, Wanted};
+use crate::default_name::default_name;
 use crate::environment::Variables;
 use crate::error::{Error, OWN_FAILURE, Result, cannot, say};
 use crate::filter::filter;
@@ -14,7 +15,7 @@ use crate::output_file;
 use crate::output_name::expand;
 use crate::overflow_policy::OverflowPolicy;
 use crate::pack::{is_the_same, pack_recorded};
-use crate::previous::{DEFAULT, Previous};
+use crate::previous::Previous;
 use crate::program::Program;
 use crate::recorded::recorded;
 use crate::stacks::{StackCapture, Stacks};
@@ -106,7 +107,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     used.extend(options.args.iter().map(|a| a.as_os_str()));
     let named = options.output.as_deref().map(expand).transpose()?;
     let is_default = options.record && named.is_none();
-    let named = named.or(is_default.then(|| PathBuf::from(DEFAULT)));
+    let named = named.or(is_default.then(default_name));
     let named = named.as_deref();
     let new = named.filter(|path| !path.exists());
     let open = |path| output_file::open(path, options.record, options.force, &used);

@@ -1,10 +1,10 @@
 //! A recording loses nothing, however the program ends, and shows what a trace of the same program shows.
 
-use cutap_e2e::{case, cutap, finish, json_lines, normal_form, out, scratch, wait_for};
+use cutap_e2e::{case, cutap, finish, json_lines, normal_form, out, scratch, shown, wait_for};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 fn record(file: &Path, name: &str) -> Command {
@@ -295,4 +295,30 @@ fn rows_of_a_process_before_and_after_its_exec() {
     assert_eq!((different("folder"), different("name")), (rows.len(), rows.len()), "{rows:?}");
     let text = report(&[]);
     assert_eq!(text.matches(" in p").count(), 2, "{text}");
+}
+
+/// Four ranks that are started in one folder, each by its own cutap: each has a file of its own, and whoever reads
+/// `run.cutap` learns their names.
+#[test]
+fn ranks_in_one_folder_have_files_of_their_own() {
+    let folder = scratch("ranks");
+    let start = |rank: u32| {
+        let variable = ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"][rank as usize];
+        let mut command = Command::new(cutap());
+        command.args(["record", "--"]).arg(out().join("layers")).current_dir(&folder);
+        command.env("LD_LIBRARY_PATH", out()).env(variable, rank.to_string());
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ranks: Vec<_> = (0..4).map(start).collect();
+    for (rank, front) in ranks.into_iter().enumerate() {
+        let done = front.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{rank}: {said}");
+        assert!(said.contains(&format!("are in run.{rank}.cutap (")), "{rank}: {said}");
+        assert!(!shown(&folder.join(format!("run.{rank}.cutap"))).is_empty(), "{rank}");
+    }
+    let show = finish(Command::new(cutap()).arg("show").current_dir(&folder));
+    assert_eq!(show.status.code(), Some(125));
+    let advice = "there are run.0.cutap to run.3.cutap, of the ranks of a job: give one of them";
+    assert!(show.stderr.contains(advice), "{}", show.stderr);
 }

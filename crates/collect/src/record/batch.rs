@@ -38,6 +38,11 @@ impl Batch {
         Batch { taken: (0..width).map(|_| Taken::default()).collect() }
     }
 
+    /// Memory for one chunk.
+    pub fn single(&mut self) -> &mut RawChunk {
+        &mut self.taken[0].chunk
+    }
+
     /// Reads the next chunks of a ring and packs them: those are handed back, in their order. `block` is the head of a
     /// chunk's block by its number. Empty when there is none, or the next is not finished.
     pub fn next(

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
-use cutap_trace::{CachedFile, RawRing, has_all_names, is_gone, living};
+use cutap_trace::{CachedFile, RawChunk, RawRing, has_all_names, is_gone, living};
 use cutap_wire::diagnostic::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
@@ -20,6 +20,17 @@ use std::path::Path;
 pub(crate) const MOST_RINGS: u32 = 1 << 20;
 /// Bytes of names in one block.
 const MOST_NAMES: usize = 1 << 20;
+
+/// What a round does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    /// All that is there is appended; there is no other round.
+    pub last: bool,
+    /// Chunks are given back.
+    pub consume: bool,
+    /// What is in chunks that are not full is appended too.
+    pub parts: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct Process {
@@ -60,12 +71,12 @@ impl Process {
         })
     }
 
-    /// Appends what is new; with `last`, all that is there. With `consume` chunks are given back.
+    /// Appends what is new.
     pub fn round(
         &mut self,
         run: &Path,
         writer: &mut Writer<File>,
-        (last, consume): (bool, bool),
+        Round { last, consume, parts }: Round,
         batch: &mut Batch,
         beat: &mut dyn FnMut(),
     ) -> io::Result<bool> {
@@ -103,6 +114,13 @@ impl Process {
             // Taken out, so that reading it may read names too.
             let Some((mut ring, mut written)) = self.rings.remove(&k) else { continue };
             let copied = self.copy_ring(run, writer, (k, &mut ring, &mut written), (last, consume), batch, beat);
+            let copied = copied.and_then(|copied| {
+                if parts && !last && !written.is_empty() {
+                    self.copy_part(writer, (k, &mut ring), batch.single())?;
+                    beat();
+                }
+                Ok(copied)
+            });
             self.rings.insert(k, (ring, written));
             found |= copied?;
         }
@@ -160,6 +178,22 @@ impl Process {
             }
             found = true;
         }
+    }
+
+    /// Appends what the chunk that is being written has more than the file.
+    fn copy_part(
+        &mut self,
+        writer: &mut Writer<File>,
+        (k, ring): (u32, &mut Ring),
+        chunk: &mut RawChunk,
+    ) -> io::Result<()> {
+        let Some(from) = ring.read_part(chunk) else { return Ok(()) };
+        self.read_names(true, writer)?;
+        let plain = [&(from as u64).to_le_bytes()[..], &chunk.head].concat();
+        let body = chunk.records.get(from..).unwrap_or_default();
+        writer.write(Block::new(kind::PART, self.number, k, chunk.sequence()), &plain, body)?;
+        ring.part_copied(chunk);
+        Ok(())
     }
 
     /// Appends the names that are new. Unless `all`, only if there seem to be some.

@@ -2,7 +2,7 @@
 //! file that cannot be read does not stop it.
 
 use super::batch::Batch;
-use super::process::{Process, trimmed};
+use super::process::{Process, Round, trimmed};
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
@@ -33,6 +33,9 @@ const COLLECTOR: std::ops::Range<usize> =
 /// Which run it is, in the control page.
 const RUN: std::ops::Range<usize> = offset_of!(control::Control, run)..offset_of!(control::Control, run) + 8;
 
+/// The file is behind by this much and the pause between two rounds at most.
+const PARTS_EVERY_NS: u64 = 1_000_000_000;
+
 /// Puts a run into a file.
 #[derive(Debug)]
 pub struct Recorder {
@@ -51,6 +54,8 @@ pub struct Recorder {
     next: u32,
     batch: Batch,
     rate: Rate,
+    /// When the chunks that are not full were looked at last.
+    parts_at_ns: u64,
     /// The file that is added to was cut off at this byte.
     pub cut_at: Option<u64>,
     /// There was no file before.
@@ -113,6 +118,14 @@ impl Recorder {
                         of.1 = (block.at, u64::from(block.plain) + u64::from(block.raw));
                     }
                 }
+                kind::PART => {
+                    let of = of.2.entry(block.ring).or_default();
+                    let from = plain.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                    of.1 = (
+                        block.at,
+                        (plain.len() as u64).saturating_sub(8).saturating_add(from).saturating_add(block.raw.into()),
+                    );
+                }
                 _ => {}
             }
         });
@@ -161,6 +174,7 @@ impl Recorder {
             next: 0,
             batch: Batch::new(),
             rate: Rate::begin(),
+            parts_at_ns: monotonic(),
             cut_at: None,
             begun: false,
             unread: None,
@@ -179,7 +193,9 @@ impl Recorder {
         if let Some(rate) = control.get_mut(RATE).filter(|rate| last && rate.iter().all(|b| *b == 0)) {
             rate.copy_from_slice(&self.rate.per_second_of_longer().to_le_bytes());
         }
-        if !control.is_empty() && (self.control.is_empty() || last) {
+        let parts = !last && self.consume && monotonic().saturating_sub(self.parts_at_ns) >= PARTS_EVERY_NS;
+        let is_rate_new = || control.get(RATE) != padded(&self.control).get(RATE);
+        if !control.is_empty() && (self.control.is_empty() || last || parts && is_rate_new()) {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
             self.control = control;
         }
@@ -188,12 +204,15 @@ impl Recorder {
         }
         // The number of a process in another name space tells nothing of it: it may have begun again.
         self.again = (self.again + 1) % self.processes.len().max(1);
-        let mut found = false;
+        if parts {
+            self.parts_at_ns = monotonic();
+        }
+        let (mut found, round) = (false, Round { last, consume: self.consume, parts });
         for (n, process) in self.processes.iter_mut().enumerate() {
             if process.ended && !last && n != self.again {
                 continue;
             }
-            found |= process.round(&self.run, &mut self.writer, (last, self.consume), &mut self.batch, beat)?;
+            found |= process.round(&self.run, &mut self.writer, round, &mut self.batch, beat)?;
         }
         Ok(found)
     }

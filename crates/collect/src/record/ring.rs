@@ -20,13 +20,28 @@ pub struct Ring {
     skipped: u64,
     /// Those of them that are missing between two that were copied.
     holes: u64,
+    /// The last chunk of which parts were copied, and how far they are settled.
+    parts: (u64, usize),
+    /// Bytes of records that those parts have.
+    in_parts: usize,
 }
 
 impl Ring {
     /// `sequence` is the last chunk that was copied before; `open` the one that was open then, and its bytes in the
     /// recording.
     pub fn new(raw: RawRing, sequence: u64, open: (u64, u64)) -> Ring {
-        Ring { raw, sequence, count: CallCount::default(), begun: false, added: 0, open, skipped: 0, holes: 0 }
+        Ring {
+            raw,
+            sequence,
+            count: CallCount::default(),
+            begun: false,
+            added: 0,
+            open,
+            skipped: 0,
+            holes: 0,
+            parts: (0, 0),
+            in_parts: 0,
+        }
     }
 
     /// Counts the calls of a chunk that is copied. `may_be_called` says whether a slot is known.
@@ -49,6 +64,25 @@ impl Ring {
         if consume {
             self.raw.give_back(chunk.place);
         }
+    }
+
+    /// Reads what the chunk that is being written has more than its parts in the recording: where in its records the
+    /// new bytes begin. None where there is nothing new.
+    pub fn read_part(&mut self, chunk: &mut RawChunk) -> Option<usize> {
+        if !self.raw.read_open(self.sequence, chunk) {
+            return None;
+        }
+        if self.parts.0 != chunk.sequence() {
+            (self.parts, self.in_parts) = ((chunk.sequence(), 0), 0);
+        }
+        let is_new = chunk.records.len() > self.in_parts || chunk.settled > self.parts.1;
+        is_new.then_some(self.parts.1.min(chunk.records.len()))
+    }
+
+    /// The recording has this part.
+    pub fn part_copied(&mut self, chunk: &RawChunk) {
+        self.parts.1 = chunk.settled;
+        self.in_parts = chunk.records.len();
     }
 
     /// Chunks that there were and that were not copied.

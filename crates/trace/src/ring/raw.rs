@@ -40,13 +40,15 @@ pub struct RawChunk {
     pub records: Vec<u8>,
     /// Bytes of a chunk of its ring.
     pub chunk_bytes: u32,
+    /// Bytes of `records` before the first record that was being written.
+    pub settled: usize,
     /// Its thread may still write to it.
     open: bool,
 }
 
 impl Default for RawChunk {
     fn default() -> RawChunk {
-        RawChunk { place: 0, head: [0; CHUNK_HEADER], records: Vec::new(), chunk_bytes: 0, open: false }
+        RawChunk { place: 0, head: [0; CHUNK_HEADER], records: Vec::new(), chunk_bytes: 0, settled: 0, open: false }
     }
 }
 
@@ -140,6 +142,12 @@ impl RawRing {
         self.try_read(which, last, chunk)
     }
 
+    /// Reads the chunk behind this one that its thread still writes to, as far as it is written.
+    pub fn read_open(&mut self, after: u64, chunk: &mut RawChunk) -> bool {
+        let newest = self.chunks.chunks().pop().filter(|(head, _)| head.state == OPEN && head.sequence > after);
+        newest.is_some_and(|(head, n)| self.try_read((head.sequence, n), true, chunk))
+    }
+
     fn try_read(&mut self, (sequence, n): (u64, u32), last: bool, chunk: &mut RawChunk) -> bool {
         let (chunk_bytes, at) = (self.chunks.chunk_bytes(), self.chunks.place(n));
         let Some(page) = self.chunks.head(n).filter(|head| head.sequence == sequence) else { return false };
@@ -166,6 +174,7 @@ impl RawRing {
         }
         self.stuck = None;
         (chunk.place, chunk.chunk_bytes) = (n, chunk_bytes);
+        chunk.settled = settled.end.min(chunk.records.len());
         chunk.open = page.state == OPEN && !abandoned;
         true
     }

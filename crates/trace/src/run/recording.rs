@@ -4,21 +4,24 @@
 
 use super::chunk_index::Index;
 use super::error::Error;
-use super::prefetch::{Ahead, Damaged, Unpacker, note};
+use super::parts::Parts;
+use super::prefetch::{Damaged, Unpacker, note};
+use super::recorded_ring::{OpenChunk, RecordedRing, copy};
 use crate::io::bytes::u32_at;
 use crate::io::file::Bytes;
 use crate::io::read_so_far;
 use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use cutap_file::{Block, Cut, Why, kind, walk};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OPEN, RingHeader, chunk_offset};
+use cutap_wire::ring::{CHUNK_HEADER, RingHeader};
 use cutap_wire::{PAGE, VERSION, names, process};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of a text that are worth a place in a sentence.
 const MOST_TEXT: usize = 4096;
@@ -43,6 +46,8 @@ pub struct Recorded {
     pub read_before: u64,
     /// Files that could not be read when it was made.
     pub unread: Option<String>,
+    /// Bytes of chunks that were put together from parts and are kept.
+    in_open_chunks: Arc<AtomicUsize>,
     /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
     pub damaged: Damaged,
 }
@@ -62,12 +67,9 @@ struct RingBlocks {
     page: Option<Block>,
     /// Shared with whoever reads the ring.
     chunks: Arc<Index>,
+    /// Of the chunk behind them, which was not full.
+    parts: Parts,
 }
-
-/// A chunk: its number in the ring, its head, and where its records are.
-type Chunk = (usize, [u8; CHUNK_HEADER], Block);
-/// Heads that are kept: of the chunk that is read, and of those that are unpacked ahead.
-const HEADS: usize = 8;
 
 impl Recorded {
     pub fn open(path: &Path) -> Result<Recorded, Error> {
@@ -100,7 +102,7 @@ impl Recorded {
                 }
                 _ => {}
             }
-            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) {
+            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) && block.kind != kind::PART {
                 return;
             }
             let of = processes.entry(block.process).or_default();
@@ -109,10 +111,12 @@ impl Recorded {
                 kind::PAGE => newer(&mut of.page, block),
                 kind::NAMES => of.names.push(*block),
                 kind::RING => newer(&mut of.rings.entry(block.ring).or_default().page, block),
+                kind::PART => of.rings.entry(block.ring).or_default().parts.add(block, plain),
                 _ => {
                     if plain.len() == CHUNK_HEADER {
                         let ring = of.rings.entry(block.ring).or_default();
                         Arc::get_mut(&mut ring.chunks).into_iter().for_each(|all| all.add(block.at, block.start()));
+                        ring.parts.whole(block.at);
                     }
                 }
             }
@@ -134,6 +138,7 @@ impl Recorded {
             lacks,
             read_before,
             unread: None,
+            in_open_chunks: Arc::default(),
             damaged,
         };
         let rings = recorded.processes.values().flat_map(|of| of.rings.values());
@@ -222,11 +227,13 @@ impl Store for Recorded {
         let mut page = self.page(ring.page.as_ref())?;
         let chunks = ring.chunks.clone();
         let count = offset_of!(RingHeader, chunks);
-        page[count..count + 4].copy_from_slice(&(chunks.len() as u32).to_le_bytes());
+        let open = ring.parts.head().map(|_| OpenChunk::new(ring.parts.clone(), self.in_open_chunks.clone()));
+        let all = chunks.len() as u32 + u32::from(open.is_some());
+        page[count..count + 4].copy_from_slice(&all.to_le_bytes());
         let chunk_bytes = u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
         let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone(), self.damaged.clone())).clone();
-        let heads = Heads { file: self.file.clone(), chunks, last: VecDeque::new(), next: 0 };
-        Ok(Box::new(Chunks { page, chunk_bytes, heads: heads.into(), records: Ahead::new(unpacker).into() }))
+        let files = (self.file.clone(), self.damaged.clone());
+        Ok(Box::new(RecordedRing::new(page, chunk_bytes, chunks, open, unpacker, files)))
     }
 
     fn may_lack_names(&self) -> bool {
@@ -295,79 +302,4 @@ impl Bytes for Pieces {
     fn still(&self) -> bool {
         true
     }
-}
-
-/// A ring's page and its chunks, as if each stood at its place of a ring file.
-#[derive(Debug)]
-struct Chunks {
-    page: Vec<u8>,
-    chunk_bytes: u32,
-    heads: Mutex<Heads>,
-    records: Mutex<Ahead>,
-}
-
-/// Heads of chunks, read when somebody asks.
-#[derive(Debug)]
-struct Heads {
-    file: Arc<File>,
-    chunks: Arc<Index>,
-    /// Those that were asked for last.
-    last: VecDeque<Chunk>,
-    /// The first chunk whose records were not asked for yet.
-    next: usize,
-}
-
-impl Heads {
-    fn get(&mut self, n: usize) -> Option<&Chunk> {
-        if let Some(at) = self.last.iter().position(|(of, ..)| *of == n) {
-            return self.last.get(at);
-        }
-        let (block, plain) = cutap_file::block_at(&*self.file, self.chunks.place(n)?).ok()?;
-        let mut head: [u8; CHUNK_HEADER] = plain.try_into().ok()?;
-        // Nothing will be added to it, whatever its state was.
-        let state = offset_of!(ChunkHeader, state);
-        if u32_at(&head, state) != OPEN {
-            head[state..state + 4].copy_from_slice(&FULL.to_le_bytes());
-        }
-        self.last.truncate(HEADS - 1);
-        self.last.push_front((n, head, block));
-        self.last.front()
-    }
-}
-
-impl Bytes for Chunks {
-    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-        let Some(behind) = at.checked_sub(PAGE as u64) else { return Ok(copy(&self.page, buffer, at)) };
-        let (n, offset) = (behind / u64::from(self.chunk_bytes), behind % u64::from(self.chunk_bytes));
-        let mut heads = self.heads.lock().map_err(|_| io::ErrorKind::Other)?;
-        let Some((_, head, _)) = usize::try_from(n).ok().and_then(|n| heads.get(n)) else { return Ok(0) };
-        let Some(offset) = offset.checked_sub(CHUNK_HEADER as u64) else { return Ok(copy(head, buffer, offset)) };
-        let mut records = self.records.lock().map_err(|_| io::ErrorKind::Other)?;
-        if n as usize == heads.next {
-            heads.next += 1;
-            read_so_far::one_more();
-        }
-        let place = |n: usize| heads.get(n).map(|(_, _, block)| *block);
-        let copied = copy(records.records(n as usize, place)?, buffer, offset);
-        records.trim();
-        Ok(copied)
-    }
-    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-    fn length(&self) -> io::Result<u64> {
-        let heads = self.heads.lock().map_err(|_| io::ErrorKind::Other)?;
-        Ok(chunk_offset(heads.chunks.len() as u32, self.chunk_bytes) as u64)
-    }
-    fn still(&self) -> bool {
-        true
-    }
-}
-
-/// Copies what there is at `at`; how much.
-fn copy(from: &[u8], buffer: &mut [u8], at: u64) -> usize {
-    let rest = usize::try_from(at).ok().and_then(|at| from.get(at..)).unwrap_or(&[]);
-    let len = rest.len().min(buffer.len());
-    buffer[..len].copy_from_slice(&rest[..len]);
-    len
 }

@@ -1,5 +1,5 @@
-//! The file of a recording that was given no name: `run.cutap`, or `run.RANK.cutap` for a rank of a job, since the ranks
-//! of a job are often started in one folder.
+//! The file of a recording that was given no name: `run.cutap`, or `run.RANK.cutap` for a rank of a job.
+//! The ranks of a job are often started in one folder.
 
 use std::path::{Path, PathBuf};
 

@@ -36,9 +36,9 @@ pub mod kind {
     /// file was begun. With [`UNREAD`], and 0 as `ring`: what files of the run directory hold that could not be read;
     /// the body names them, and the last one of these counts.
     pub const LACKS: u8 = 8;
-    /// Part of a chunk that is not full yet, as [`CHUNK`], so that the file is never far behind: the unchanged bytes
-    /// are the offset of the body in the chunk's records, 8 bytes, and its head. Later parts of a number lie over
-    /// earlier ones; none counts beside a chunk of this number or of a later one.
+    /// Part of a chunk that is not full yet, so that the file is never far behind. Numbers are those of [`CHUNK`]. The
+    /// unchanged bytes are the offset of the body in the chunk's records, 8 bytes, and the chunk's head. Later parts
+    /// lie over earlier ones. None counts beside a chunk of this number or of a later one.
     pub const PART: u8 = 9;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;

@@ -127,8 +127,8 @@ pub struct Control {
     pub left_names_len: AtomicU32,
     /// File names of their programs, each once as a rule, with a zero behind each.
     pub left_names: [AtomicU8; LEFT_NAMES_BYTES],
-    /// For the collector that follows one that was killed: ticks up to which all events are printed, the length of the
-    /// output then, and CLOCK_MONOTONIC nanoseconds up to which all lines that were due are printed.
+    /// For the collector that follows one that was killed. Ticks up to which all events are printed; the length of the
+    /// output then; CLOCK_MONOTONIC nanoseconds up to which all lines that were due are printed.
     pub printed: [AtomicU64; 3],
     /// CLOCK_MONOTONIC nanoseconds of the last sign of life of somebody who copies the rings of a flight
     /// recorder: no chunk is written over meanwhile. 0: nobody.

@@ -297,15 +297,14 @@ fn rows_of_a_process_before_and_after_its_exec() {
     assert_eq!(text.matches(" in p").count(), 2, "{text}");
 }
 
-/// Four ranks that are started in one folder, each by its own cutap: each has a file of its own, and whoever reads
-/// `run.cutap` learns their names.
+/// Four ranks are started in one folder, each by another cutap. Each has a separate file, and `show` names them.
 #[test]
 fn ranks_in_one_folder_have_files_of_their_own() {
     let folder = scratch("ranks");
     let start = |rank: u32| {
         let variable = ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"][rank as usize];
         let mut command = Command::new(cutap());
-        command.args(["record", "--"]).arg(out().join("layers")).current_dir(&folder);
+        command.args(["record", "--"]).arg(out().join("layers")).current_dir(&*folder);
         command.env("LD_LIBRARY_PATH", out()).env(variable, rank.to_string());
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
@@ -317,7 +316,7 @@ fn ranks_in_one_folder_have_files_of_their_own() {
         assert!(said.contains(&format!("are in run.{rank}.cutap (")), "{rank}: {said}");
         assert!(!shown(&folder.join(format!("run.{rank}.cutap"))).is_empty(), "{rank}");
     }
-    let show = finish(Command::new(cutap()).arg("show").current_dir(&folder));
+    let show = finish(Command::new(cutap()).arg("show").current_dir(&*folder));
     assert_eq!(show.status.code(), Some(125));
     let advice = "there are run.0.cutap to run.3.cutap, of the ranks of a job: give one of them";
     assert!(show.stderr.contains(advice), "{}", show.stderr);

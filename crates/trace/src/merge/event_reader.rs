@@ -140,7 +140,7 @@ impl EventReader {
         })
     }
 
-    /// Like `poll`, with the events that a collector that was killed has printed, as far as they are still there.
+    /// Like `poll`. It also delivers what a killed collector has printed and the rings still hold.
     pub fn poll_replaying(&mut self, last: bool, sink: &mut dyn FnMut(&Event, Delivery)) -> Result<bool, Error> {
         self.round(monotonic(), last, &mut |event, delivery| {
             sink(&event, delivery);

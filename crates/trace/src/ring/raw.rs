@@ -142,7 +142,7 @@ impl RawRing {
         self.try_read(which, last, chunk)
     }
 
-    /// Reads the chunk behind this one that its thread still writes to, as far as it is written.
+    /// Reads what is written of the chunk behind this one that its thread still writes to.
     pub fn read_open(&mut self, after: u64, chunk: &mut RawChunk) -> bool {
         let newest = self.chunks.chunks().pop().filter(|(head, _)| head.state == OPEN && head.sequence > after);
         newest.is_some_and(|(head, n)| self.try_read((head.sequence, n), true, chunk))

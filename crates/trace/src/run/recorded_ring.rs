@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 /// Bytes of open chunks that are kept, over all rings; beyond this they are put together again at the next piece.
 const MOST_KEPT: usize = 256 << 20;
 
-/// The recording, and where its damaged blocks are noted.
+/// The recording, and the list of its damaged blocks.
 type Files = (Arc<File>, Damaged);
 
 /// A chunk: its number in the ring, its head, and where its records are.
@@ -55,7 +55,7 @@ impl RecordedRing {
     }
 }
 
-/// A chunk of which there are parts, put together when somebody asks.
+/// A chunk of which there are parts, put together at the first read.
 #[derive(Debug)]
 pub struct OpenChunk {
     parts: Parts,
@@ -88,7 +88,7 @@ impl OpenChunk {
     }
 }
 
-/// Heads of chunks, read when somebody asks.
+/// Heads of chunks, read on demand.
 #[derive(Debug)]
 struct Heads {
     file: Arc<File>,

@@ -1,0 +1,30 @@
+//! What a collector does with what the rings hold: prints it, or puts it into a recording.
+
+use crate::control::Page;
+use crate::error::Result;
+use cutap_trace::Damage;
+use std::io;
+
+/// What is done with what the rings hold.
+pub trait Drain {
+    /// Does it with what is there; with `last`, with all of it.
+    fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
+    /// What comes at the end.
+    fn end(&mut self, page: &Page) -> io::Result<()>;
+    /// What is damaged in the rings; known at the end.
+    fn damage(&mut self) -> Damage {
+        Damage::default()
+    }
+    /// Tidies up behind an output that broke.
+    fn leave(&mut self, _broken: Option<&io::Error>) {}
+}
+
+/// What a round brought.
+#[derive(Debug, Default)]
+pub struct Round {
+    /// Another round at once would find more.
+    pub more: bool,
+    pub found: bool,
+    /// Why the output cannot be written any more.
+    pub broken: Option<io::Error>,
+}

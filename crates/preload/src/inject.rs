@@ -133,6 +133,9 @@ static CONSTRUCTOR: extern "C" fn(c_int, *const *const u8, *const *const u8) = c
 /// from main has no such look, and nothing else happens here.
 extern "C" fn destructor() {
     crate::loader::notice::last();
+    if crate::start::run::is_running() {
+        crate::slots::patched::look_at_all();
+    }
 }
 
 #[used]

@@ -178,6 +178,10 @@ const MESSAGES: &[(usize, &str, &str)] = &[
     (NOT_COUNTED,
      "{call|calls} not counted: no room in the run directory, or no mapping left (vm.max_map_count)",
      "Raise vm.max_map_count, or use --run-dir on another disk."),
+    (ENTRY_PATCHED,
+     "{function|functions} whose entry the program patched in place: calls that the patch did not pass on were not \
+      seen",
+     "UCX, Detours and Frida patch so. Calls that the patch passes on to the function are recorded."),
     (NAMESPACE,
      "{library|libraries} in another namespace (dlmopen): {its|their} calls, and calls of {it|them}, were not seen",
      "cutap belongs to the first namespace."),

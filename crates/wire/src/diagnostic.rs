@@ -124,6 +124,8 @@ reasons! {
     SUBMISSION_SHARED = 53;
     /// Submissions by calls that were not recorded.
     SUBMISSION_MISSED = 54;
+    /// The program has written over the first bytes of a function that cutap handed out.
+    ENTRY_PATCHED = 55;
 }
 
 #[cfg(test)]

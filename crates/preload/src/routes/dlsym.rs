@@ -7,7 +7,7 @@
 
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, notice, real};
-use crate::slots::{make, table};
+use crate::slots::{make, patched, table};
 use crate::start::{begin, names, page, switch};
 use crate::sys;
 use crate::sys::x86_64::shadow_stack;
@@ -55,6 +55,7 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
         let found = unsafe { call(real, handle, name, version) };
         Some(hand_out(found, text, caller, route::DLSYM))
     };
+    patched::look_at_some(answer.unwrap_or(0));
     if switch::lookups() {
         let which = if version.is_null() { lookup::DLSYM } else { lookup::DLVSYM };
         let status = if answer.is_some() { 0 } else { PASSED_ON };

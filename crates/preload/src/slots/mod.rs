@@ -36,6 +36,7 @@ pub mod kernel_function_x86_64;
 mod launch_x86_64;
 pub mod make;
 pub mod own_calls_x86_64;
+pub mod patched;
 mod quick_frame;
 mod recording;
 pub mod ring_x86_64;

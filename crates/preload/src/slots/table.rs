@@ -36,6 +36,11 @@ pub fn is_thunk(address: usize) -> bool {
     address.wrapping_sub(thunk(0)) < THUNKS * THUNK_BYTES
 }
 
+/// How many thunks have a number.
+pub(super) fn count() -> u32 {
+    NEXT.load(Acquire).min(THUNKS as u32)
+}
+
 /// Those that have a number.
 pub(super) fn all() -> impl Iterator<Item = &'static Slot> {
     CUTAP_SLOTS.iter().take(NEXT.load(Acquire) as usize)

@@ -4,6 +4,10 @@
 //! in, and jumps to what the slot's entry says: a gate, the frame, the first-call stub or the note of a
 //! C++ name. Nothing is pushed there, so one FDE covers the array.
 //!
+//! A program may patch the entry of a function that it looked up (libucm of UCX, Detours, Frida). It overwrites up to
+//! 14 bytes with a jump, and calls on through a copy of the instructions that stood there. So a thunk begins with
+//! [`PROLOGUE`]: instructions that mean the same at any address, and that such a program knows from real functions.
+//!
 //! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes
 //! on to the frame (this one, or `fast_x86_64`), or adds one to this thread's number of the slot and goes to the
 //! function, or goes there immediately (armed and off).
@@ -22,7 +26,16 @@ use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
 
 /// Bytes of one thunk.
-pub const THUNK_BYTES: usize = 16;
+pub const THUNK_BYTES: usize = 32;
+/// What each thunk begins with. The instructions end at the lengths of usual patches, and change nothing but the flags
+/// and eight bytes below the stack. libucm knows the first two; it does not know `endbr64` or an address relative to
+/// rip. The last two bytes are of the next instruction, `lea r11, [rip + ...]`.
+pub const PROLOGUE: [u8; 16] = [
+    0x48, 0x89, 0x44, 0x24, 0xf8, // mov [rsp - 8], rax
+    0x48, 0x81, 0xec, 0, 0, 0, 0, // sub rsp, 0
+    0x66, 0x90, // a nop
+    0x4c, 0x8d,
+];
 unsafe extern "C" {
     static cutap_thunks: u8;
     fn cutap_frame();
@@ -80,10 +93,11 @@ global_asm!(
     ".cfi_startproc",
     ".set cutap_n, 0",
     ".rept {thunks}",
-    "  endbr64",
+    // `PROLOGUE`
+    "  .byte 0x48, 0x89, 0x44, 0x24, 0xf8, 0x48, 0x81, 0xec, 0, 0, 0, 0, 0x66, 0x90",
     "  lea r11, [rip + CUTAP_SLOTS + 64 * cutap_n]",
     "  jmp [r11 + {entry}]",
-    "  int3",
+    "  .balign 32, 0xcc",
     "  .set cutap_n, cutap_n + 1",
     ".endr",
     ".cfi_endproc",

@@ -190,6 +190,15 @@ fn address_sanitizer() {
     case("tsan").like("asan").golden();
 }
 
+/// The functions are named, for a patch may keep calls to itself.
+#[test]
+fn entries_that_the_program_patches() {
+    case("patches").missed(&driver("cuFixtureKept"), 0, "3 functions whose entry the program patched").golden();
+    let text = case("patches").text(&[]);
+    let named: Vec<&str> = text.lines().filter(|line| line.starts_with("cutap:   cuFixture")).collect();
+    assert_eq!(named, ["cutap:   cuFixtureFar", "cutap:   cuFixtureKept", "cutap:   cuFixtureNear"], "{text}");
+}
+
 #[test]
 fn preloads_of_others() {
     case("preloads").preload("libwrap_dlsym.so").golden();

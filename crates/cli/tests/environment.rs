@@ -95,7 +95,8 @@ fn other_preloads_stay_behind_ours_and_sanitizers_in_front() {
 #[test]
 fn a_program_built_with_address_sanitizer_runs() {
     let folder = Folder::new("asan");
-    let code = "#include <stdlib.h>\n#include <stdio.h>\nint main(void) { char *p = malloc(8); p[0] = 1; free(p); puts(\"fine\"); }\n";
+    let code = "#include <stdlib.h>\n#include <stdio.h>\nint main(int argc, char **argv) { char *p = malloc(8); p[0] = 1; \
+                free(p); puts(\"fine\"), fflush(0); return argc > 1 ? system(argv[1]) != 0 : 0; }\n";
     std::fs::write(folder.join("a.c"), code).unwrap();
     let program = folder.join("a");
     let built = Command::new("cc").args(["-fsanitize=address", "-o"]).arg(&program).arg(folder.join("a.c")).output();
@@ -105,4 +106,18 @@ fn a_program_built_with_address_sanitizer_runs() {
     }
     let done = cutap(&["trace", "--"]).arg(&program).output().unwrap();
     assert_eq!((out(&done).as_str(), done.status.code()), ("fine\n", Some(0)), "{}", err(&done));
+
+    // The runtime is before cutap in that process alone, whoever starts it; what it starts has neither.
+    let inner = r#"set | sed -n 's/^LD_PRELOAD=//p; /^CUTAP_SANITIZER/p'; cat /proc/$PPID/comm; tr '\\0' , < /proc/$PPID/cmdline"#;
+    let shell = |script: &str| {
+        let done = cutap(&["trace", "--", "sh", "-c", script, inner]).arg(&program).output().unwrap();
+        assert!(done.status.success(), "{script}: {}", err(&done));
+        out(&done)
+    };
+    let preload = shell("echo $LD_PRELOAD");
+    let wanted = |name: &str, first: &str| format!("fine\n'{}'\n{name}\n{first},{inner},", preload.trim_end());
+    let path = program.to_str().unwrap();
+    assert_eq!(shell(r#"exec "$1" "$0""#), wanted("a", path));
+    assert_eq!(shell(r#"cd "${1%/*}"; "./a" "$0""#), wanted("a", "./a"));
+    assert_eq!(shell(r#"ld=$(ls /lib64/ld-linux-x86-64.so.2); $ld "$1" "$0""#).lines().next(), Some("fine"));
 }

@@ -1,8 +1,9 @@
-//! The three environment variables that bring cutap into a program. All other variables keep their value and their
+//! The environment variables that bring cutap into a program. All other variables keep their value and their
 //! place.
 
 use crate::error::{Error, Result};
 use cutap_wire::control::ENV_RUN;
+use cutap_wire::sanitizer;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -13,7 +14,8 @@ pub const PRELOAD: &str = "libcutap_preload.so";
 /// What is set for the program.
 #[derive(Debug)]
 pub struct Variables {
-    /// `LD_PRELOAD`, `CUTAP_RUN` and, with the simulated driver, `LD_LIBRARY_PATH`.
+    /// `LD_PRELOAD`, `CUTAP_RUN`, with the simulated driver `LD_LIBRARY_PATH`, and what the program takes out again
+    /// where cutap put a sanitizer's runtime first.
     pub set: Vec<(&'static str, OsString)>,
 }
 
@@ -22,8 +24,9 @@ impl Variables {
     /// `hooks` are the hook libraries: they stand behind ours and in front of all others.
     pub fn new(preload: &Path, hooks: &[&OsStr], run: &Path, sim: Option<&Path>, sanitizer: Option<&str>) -> Variables {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
-        let mut set =
-            vec![("LD_PRELOAD", preloads(preload, hooks, &before, sanitizer)), (ENV_RUN, run.as_os_str().to_owned())];
+        let (list, runtime) = preloads(preload, hooks, &before, sanitizer);
+        let mut set = vec![("LD_PRELOAD", list), (ENV_RUN, run.as_os_str().to_owned())];
+        set.extend(runtime.map(|bytes| (sanitizer::ENV, bytes.to_string().into())));
         if let Some(sim) = sim {
             let mut path = sim.as_os_str().to_owned();
             if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
@@ -89,25 +92,19 @@ fn survives_splitting(value: &str) -> bool {
         && !value.ends_with(' ')
 }
 
-/// Ours in front of what is there, sanitizers in front of ours: they refuse to run behind anybody.
-fn preloads(ours: &Path, hooks: &[&OsStr], before: &OsStr, sanitizer: Option<&str>) -> OsString {
+/// Ours in front of what is there, sanitizers in front of ours: they refuse to run behind anybody. And the length of the
+/// runtime that was not there before.
+fn preloads(ours: &Path, hooks: &[&OsStr], before: &OsStr, needed: Option<&str>) -> (OsString, Option<usize>) {
     let before = before.as_bytes().split(|b| b" :".contains(b)).filter(|p| !p.is_empty());
     let name = |p: &[u8]| String::from_utf8_lossy(p.rsplit(|&b| b == b'/').next().unwrap_or(p)).into_owned();
     let hooks = hooks.iter().map(|h| h.as_bytes());
     let again = |p: &&[u8]| name(p) != PRELOAD && hooks.clone().all(|h| h != *p);
     let others: Vec<&[u8]> = before.filter(again).collect();
-    let (first, behind): (Vec<&[u8]>, Vec<&[u8]>) = others.iter().partition(|p| is_sanitizer(&name(p)));
-    let needed = sanitizer.filter(|_| first.is_empty()).map(str::as_bytes);
+    let (first, behind): (Vec<&[u8]>, Vec<&[u8]>) = others.iter().partition(|p| sanitizer::is_runtime(p));
+    let needed = needed.filter(|_| first.is_empty()).map(str::as_bytes);
     let all: Vec<&[u8]> =
         needed.into_iter().chain(first).chain([ours.as_os_str().as_bytes()]).chain(hooks).chain(behind).collect();
-    OsString::from_vec(all.join(&b':'))
-}
-
-/// True for the runtime of a sanitizer, by file name.
-pub fn is_sanitizer(name: &str) -> bool {
-    ["libasan.", "libtsan.", "libhwasan.", "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan"]
-        .iter()
-        .any(|s| name.starts_with(s))
+    (OsString::from_vec(all.join(&b':')), needed.map(<[u8]>::len))
 }
 
 /// LD_PRELOAD is a list that spaces and colons separate, and the loader expands `$`.
@@ -121,7 +118,9 @@ mod tests {
     use super::*;
 
     fn joined(before: &str, sanitizer: Option<&str>) -> String {
-        preloads(Path::new("/c/libcutap_preload.so"), &[], OsStr::new(before), sanitizer).into_string().unwrap()
+        let (list, put) = preloads(Path::new("/c/libcutap_preload.so"), &[], OsStr::new(before), sanitizer);
+        assert!(put.is_none_or(|bytes| sanitizer.map(str::len) == Some(bytes)));
+        list.into_string().unwrap()
     }
 
     #[test]

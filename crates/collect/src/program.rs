@@ -138,7 +138,7 @@ fn check(program: &mut Program, search: &OsStr) -> Result<()> {
                 return Err(Error::not_executable(format!("{text}; build or copy it again")));
             };
             privileged(&path)?;
-            program.sanitizer = head.needed.iter().find(|n| crate::environment::is_sanitizer(n)).cloned();
+            program.sanitizer = head.needed.iter().find(|n| cutap_wire::sanitizer::is_runtime(n.as_bytes())).cloned();
             program.musl = is_musls(head.interpreter.as_ref().map_or(&path, Path::new));
             traceable(&path, &head)?;
             program.folders = folders(&path, &head);

@@ -35,6 +35,22 @@ pub fn named(mut f: impl FnMut(usize, &Tables, &[u8])) {
     });
 }
 
+/// Calls `f` with the loader's name of the first object behind this library that is wanted by its name.
+pub fn behind_us(wanted: impl Fn(&[u8]) -> bool, f: impl FnOnce(&[u8])) {
+    let (mut seen, mut found) = (false, None);
+    links(|l, _, ours| {
+        seen |= ours;
+        // SAFETY: the loader's string, which stays as long as the object.
+        let name = unsafe { crate::sys::text(l.name, 4096) };
+        if seen && found.is_none() && wanted(name) {
+            found = Some(name);
+        }
+    });
+    if let Some(name) = found {
+        f(name);
+    }
+}
+
 /// Calls `f` with each object of the first namespace, in the loader's order: where it lies, its tables,
 /// and whether it is this library.
 pub fn each(mut f: impl FnMut(usize, &Tables, bool)) {

@@ -71,7 +71,9 @@ unsafe fn is_whole(at: usize) -> bool {
 /// True once for each thunk.
 fn is_first(n: u32) -> bool {
     let bit = 1 << (n % 64);
-    LISTED.get(n as usize / 64).is_some_and(|word| word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0)
+    LISTED
+        .get(n as usize / 64)
+        .is_some_and(|word| word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0)
 }
 
 const _: () = assert!(THUNK_BYTES >= PROLOGUE.len() && 4096 % THUNK_BYTES == 0);

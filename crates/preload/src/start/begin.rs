@@ -2,7 +2,7 @@
 //! be recorded, so none of them may import this file.
 
 use super::state::{self, NOT_YET, RUNNING, STARTING};
-use super::{armed, environment, forks, other_libc, own, run, switch};
+use super::{armed, environment, forks, other_libc, own, run, sanitizer, switch};
 use crate::capture::answers;
 use crate::hook;
 use crate::loader::{map, notice, real};
@@ -25,6 +25,7 @@ pub fn begin(environment: *const *const u8) {
         run::STATE.store(state::looked(false), Release);
         return;
     }
+    sanitizer::put_first();
     let environment = if environment.is_null() { environment::before_libc() } else { environment };
     let state = state::looked(set_up(environment));
     run::STATE.store(state, Release);

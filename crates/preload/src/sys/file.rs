@@ -82,6 +82,13 @@ pub fn device_node(fd: i32) -> Option<[u64; 3]> {
     (mode as u32 & KIND == CHARACTER_DEVICE).then_some([device, number, node])
 }
 
+/// True if two paths, which end in a zero byte, lead to one file.
+pub fn is_same_file(path: &[u8], other: &[u8]) -> bool {
+    debug_assert!(path.last() == Some(&0) && other.last() == Some(&0));
+    let of = |path| stat(AT_FDCWD, path, 0).map(Identity::of);
+    of(path).is_some_and(|file| of(other) == Some(file))
+}
+
 /// Gives what was just made its mode, if the program's umask has taken rights of its owner's: the collector, which is
 /// the same user, and we open it again by its path.
 fn allow_owner(path: &[u8], found: &[u64; 18], mode: u32) {

@@ -8,7 +8,7 @@ mod memory;
 mod table;
 pub mod x86_64;
 
-pub use file::{File, MADE, Open, device_node, make_folder, remove, with};
+pub use file::{File, MADE, Open, device_node, is_same_file, make_folder, remove, with};
 pub use memory::{read_process, readable, resident};
 pub use table::{Opened, Table};
 
@@ -27,6 +27,7 @@ mod nr {
     pub const MREMAP: usize = 25;
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
+    pub const EXECVE: usize = 59;
     pub const NEWFSTATAT: usize = 262;
     pub const NANOSLEEP: usize = 35;
     pub const GETPID: usize = 39;
@@ -145,6 +146,24 @@ pub fn thread_name(to: &mut [u8; THREAD_NAME + 1]) -> &[u8] {
     let done = unsafe { syscall2(nr::PRCTL, PR_GET_NAME, to.as_mut_ptr() as usize) } == 0;
     let len = to.iter().position(|&c| c == 0).filter(|_| done).unwrap_or(0);
     to.get(..len).unwrap_or(&[])
+}
+
+/// Names this thread.
+pub fn set_thread_name(name: &[u8]) {
+    const PR_SET_NAME: usize = 15;
+    let mut text = [0u8; THREAD_NAME + 1];
+    text.iter_mut().take(THREAD_NAME).zip(name).for_each(|(to, from)| *to = *from);
+    // SAFETY: sixteen bytes of ours, with a zero at the end.
+    unsafe { syscall2(nr::PRCTL, PR_SET_NAME, text.as_ptr() as usize) };
+}
+
+/// Runs another program in this process. It returns if that cannot be.
+///
+/// # Safety
+/// That of execve.
+pub unsafe fn execute(path: *const u8, argv: *const *const u8, envp: *const *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe { syscall3(nr::EXECVE, path as usize, argv as usize, envp as usize) };
 }
 
 /// Process id.

@@ -108,14 +108,14 @@ fn a_program_built_with_address_sanitizer_runs() {
     assert_eq!((out(&done).as_str(), done.status.code()), ("fine\n", Some(0)), "{}", err(&done));
 
     // The runtime is before cutap in that process alone, whoever starts it; what it starts has neither.
-    let inner = r#"set | sed -n 's/^LD_PRELOAD=//p; /^CUTAP_SANITIZER/p'; cat /proc/$PPID/comm; tr '\\0' , < /proc/$PPID/cmdline"#;
+    let inner = r#"set | sed -n 's/^LD_PRELOAD=//p; /^CUTAP_SANITIZER/p'; cat /proc/$PPID/comm /proc/$PPID/cmdline"#;
     let shell = |script: &str| {
         let done = cutap(&["trace", "--", "sh", "-c", script, inner]).arg(&program).output().unwrap();
         assert!(done.status.success(), "{script}: {}", err(&done));
         out(&done)
     };
     let preload = shell("echo $LD_PRELOAD");
-    let wanted = |name: &str, first: &str| format!("fine\n'{}'\n{name}\n{first},{inner},", preload.trim_end());
+    let wanted = |name: &str, first: &str| format!("fine\n'{}'\n{name}\n{first}\0{inner}\0", preload.trim_end());
     let path = program.to_str().unwrap();
     assert_eq!(shell(r#"exec "$1" "$0""#), wanted("a", path));
     assert_eq!(shell(r#"cd "${1%/*}"; "./a" "$0""#), wanted("a", "./a"));

@@ -92,8 +92,8 @@ fn survives_splitting(value: &str) -> bool {
         && !value.ends_with(' ')
 }
 
-/// Ours in front of what is there, sanitizers in front of ours: they refuse to run behind anybody. And the length of the
-/// runtime that was not there before.
+/// Ours in front of what is there, sanitizers in front of ours: they refuse to run behind another library. And the
+/// length of a runtime that was not there before.
 fn preloads(ours: &Path, hooks: &[&OsStr], before: &OsStr, needed: Option<&str>) -> (OsString, Option<usize>) {
     let before = before.as_bytes().split(|b| b" :".contains(b)).filter(|p| !p.is_empty());
     let name = |p: &[u8]| String::from_utf8_lossy(p.rsplit(|&b| b == b'/').next().unwrap_or(p)).into_owned();

@@ -1,11 +1,11 @@
 //! The runtimes of sanitizers that must stand before cutap in `LD_PRELOAD`. AddressSanitizer ends a program in which
-//! another library stands before its runtime; the others replace functions of libc and want to be the first to do so.
+//! another library stands before its runtime. The others replace functions of libc, and must be the first to do so.
 //!
-//! Whoever puts one there says so in [`ENV`], and the process that finds that variable makes its environment what it
-//! was: else each program that it starts would get the runtime too.
+//! A process that puts one there sets the variable [`ENV`]. The process that starts with this variable restores its
+//! environment. Without that, each program that it starts would get the runtime too.
 
-/// Environment variable: how many bytes of `LD_PRELOAD` the runtime has, and, behind a blank, what the process is
-/// called, if that is not the name of its file.
+/// Environment variable: the length of the runtime's path in `LD_PRELOAD`, a blank, and the name of the process. No
+/// name: that of its file.
 pub const ENV: &str = "CUTAP_SANITIZER";
 
 const RUNTIMES: [&str; 6] =

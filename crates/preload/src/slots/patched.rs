@@ -1,7 +1,6 @@
-//! Thunks that the program has patched in place, as UCX, Detours and Frida patch the entry of a function that they looked
-//! up. What calls the patch passes on comes back to the thunk and is recorded. What it keeps to itself
-//! is not seen, so such functions are named. It is looked at a few thunks at each look-up, and at all of them at the
-//! end.
+//! Thunks that the program has patched in place. UCX, Detours and Frida patch the entry of a function that they looked
+//! up. A call that the patch passes on comes back to the thunk and is recorded. A call that it answers itself is not
+//! seen, so such functions are named. Each look-up looks at a few thunks, and the end of the process at all.
 //!
 //! It must never write: the patch is the program's.
 
@@ -21,12 +20,12 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// A bit for each thunk whose patch was listed.
 static LISTED: [AtomicU64; THUNKS / 64] = [const { AtomicU64::new(0) }; THUNKS / 64];
 
-/// At a look-up: some thunks, and the one whose address the look-up gave.
-pub fn look_at_some(given: usize) {
+/// At a look-up: some thunks, and that of an address which the look-up gave.
+pub fn look_at_some(address: usize) {
     let count = table::count();
     let from = if count <= A_FEW { 0 } else { NEXT.fetch_add(A_FEW, Relaxed) % count };
     look(from, count.min(from + A_FEW));
-    if let Some(n) = table::number_of(given) {
+    if let Some(n) = table::number_of(address) {
         look(n, n + 1);
     }
 }
@@ -50,7 +49,7 @@ fn look(from: u32, to: u32) {
             page = at / PAGE;
         }
         // SAFETY: a thunk; the page can be read.
-        if !unsafe { is_whole(at) } && is_first(n) {
+        if !unsafe { is_whole(at) } && mark_listed(n) {
             names::gap_named(diagnostic::ENTRY_PATCHED, table::name_of(n));
         }
     }
@@ -69,7 +68,7 @@ unsafe fn is_whole(at: usize) -> bool {
 }
 
 /// True once for each thunk.
-fn is_first(n: u32) -> bool {
+fn mark_listed(n: u32) -> bool {
     let bit = 1 << (n % 64);
     LISTED
         .get(n as usize / 64)
@@ -97,6 +96,6 @@ mod tests {
             // SAFETY: as above.
             assert!(!unsafe { is_whole(copy.as_ptr() as usize) }, "{changed}");
         }
-        assert!(is_first(7) && !is_first(7) && is_first(71));
+        assert!(mark_listed(7) && !mark_listed(7) && mark_listed(71));
     }
 }

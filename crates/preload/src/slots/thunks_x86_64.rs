@@ -1,8 +1,8 @@
 //! The code that a slot's address leads to. No code is made at run time: the array of thunks is fixed.
 //!
 //! A thunk puts the address of its slot into r11, which no caller keeps and no C or C++ function takes arguments
-//! in, and jumps to what the slot's entry says: a gate, the frame, the first-call stub or the note of a
-//! C++ name. Nothing is pushed there, so one FDE covers the array.
+//! in. It jumps to the slot's entry: a gate, the frame, the first-call stub or the note of a C++ name. Nothing is
+//! pushed there, so one FDE covers the array.
 //!
 //! A program may patch the entry of a function that it looked up (libucm of UCX, Detours, Frida). It overwrites up to
 //! 14 bytes with a jump, and calls on through a copy of the instructions that stood there. So a thunk begins with
@@ -27,9 +27,9 @@ use cutap_wire::counts::HEAD;
 
 /// Bytes of one thunk.
 pub const THUNK_BYTES: usize = 32;
-/// What each thunk begins with. The instructions end at the lengths of usual patches, and change nothing but the flags
-/// and eight bytes below the stack. libucm knows the first two; it does not know `endbr64` or an address relative to
-/// rip. The last two bytes are of the next instruction, `lea r11, [rip + ...]`.
+/// What each thunk begins with. The instructions end at the lengths of usual patches: 5, 12 and 14 bytes. They change
+/// the flags and eight bytes below the stack. libucm knows the first two. It does not know `endbr64` or an address
+/// relative to rip. The last two bytes are of the next instruction, `lea r11, [rip + ...]`.
 pub const PROLOGUE: [u8; 16] = [
     0x48, 0x89, 0x44, 0x24, 0xf8, // mov [rsp - 8], rax
     0x48, 0x81, 0xec, 0, 0, 0, 0, // sub rsp, 0

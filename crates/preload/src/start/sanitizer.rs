@@ -1,9 +1,10 @@
-//! A process whose sanitizer's runtime stands behind cutap: it starts itself again with the runtime before cutap, and
-//! with the same arguments. AddressSanitizer ends such a process. The front knows that of the program that it starts,
-//! but not of a child, whoever starts it and however.
+//! A process whose sanitizer's runtime stands behind cutap. AddressSanitizer would end it. So it starts itself again,
+//! with the same arguments and with the runtime before cutap. That works for each child, whoever starts it and how.
 //!
-//! The process that was started so makes its environment what it was. Both happen before any other code of the program
-//! runs: only ld.so has run.
+//! The process that was started so restores its environment. Both happen before any code of the program runs.
+//!
+//! Limit: before glibc 2.34 libpthread's constructor is the first, and the sanitizer's check comes before ours. The
+//! front then puts the runtime first for the program that it starts itself.
 
 use super::environment::before_libc;
 use crate::loader::map;
@@ -18,7 +19,7 @@ const PRELOAD: &[u8] = b"LD_PRELOAD=";
 /// At the start of a process under glibc.
 pub fn put_first() {
     let environment = before_libc().cast_mut();
-    // SAFETY: the environment as the kernel made it, which nobody else has seen.
+    // SAFETY: the environment as the kernel made it, which no code has read yet.
     if environment.is_null() || unsafe { restore(environment) } {
         return;
     }
@@ -53,13 +54,13 @@ unsafe fn find(environment: *mut *const u8, begin: &[u8]) -> Option<*mut *const 
 unsafe fn restore(environment: *mut *const u8) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        let Some(said) = find(environment, ENV.as_bytes()) else { return false };
-        let value = sys::text(*said, 64).get(ENV.len() + 1..).unwrap_or(&[]);
+        let Some(marker) = find(environment, ENV.as_bytes()) else { return false };
+        let value = sys::text(*marker, 64).get(ENV.len() + 1..).unwrap_or(&[]);
         let (length, name) = parse(value).unwrap_or((0, &[]));
         if !name.is_empty() {
             sys::set_thread_name(name);
         }
-        remove(said);
+        remove(marker);
         if let Some(list) = find(environment, PRELOAD) {
             let value = (*list).add(PRELOAD.len()).cast_mut();
             let whole = sys::text(value, 1 << 20).len();
@@ -174,7 +175,7 @@ unsafe fn start_with(runtime: &[u8], environment: *mut *const u8, arguments: &[u
             text.put(before);
         }
         text.put(b"\0");
-        let said = text.at;
+        let marker = text.at;
         text.put(ENV.as_bytes());
         text.put(b"=");
         let mut digits = [0; 4];
@@ -201,7 +202,7 @@ unsafe fn start_with(runtime: &[u8], environment: *mut *const u8, arguments: &[u
         if list.is_none() {
             words.word(preload as usize);
         }
-        words.word(said as usize);
+        words.word(marker as usize);
         words.word(0);
         // The path by which it was started, if that is its file still; a script's is another.
         let own = b"/proc/self/exe\0";
@@ -250,10 +251,10 @@ mod tests {
             (&["LD_PRELOAD=a:b", "CUTAP_SANITIZER=x"], &["LD_PRELOAD=a:b"], true),
             (&["LD_PRELOAD=a:b", "C=3"], &["LD_PRELOAD=a:b", "C=3"], false),
         ];
-        for (given, wanted, said) in cases {
+        for (input, wanted, found) in cases {
             let (mut text, mut all) = ([0u8; 256], [core::ptr::null::<u8>(); 8]);
             let mut at = text.as_mut_ptr();
-            for (to, from) in all.iter_mut().zip(given) {
+            for (to, from) in all.iter_mut().zip(input) {
                 *to = at;
                 // SAFETY: the texts are shorter than the room together.
                 unsafe {
@@ -262,10 +263,10 @@ mod tests {
                 }
             }
             // SAFETY: strings of ours, and a null.
-            assert_eq!(unsafe { restore(all.as_mut_ptr()) }, said, "{given:?}");
+            assert_eq!(unsafe { restore(all.as_mut_ptr()) }, found, "{input:?}");
             // SAFETY: as above.
-            let left = all.iter().take_while(|s| !s.is_null()).map(|s| unsafe { sys::text(*s, 4096) });
-            assert!(left.eq(wanted.iter().map(|s| s.as_bytes())), "{given:?}");
+            let now = all.iter().take_while(|s| !s.is_null()).map(|s| unsafe { sys::text(*s, 4096) });
+            assert!(now.eq(wanted.iter().map(|s| s.as_bytes())), "{input:?}");
         }
     }
 }

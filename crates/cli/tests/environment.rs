@@ -107,7 +107,7 @@ fn a_program_built_with_address_sanitizer_runs() {
     let done = cutap(&["trace", "--"]).arg(&program).output().unwrap();
     assert_eq!((out(&done).as_str(), done.status.code()), ("fine\n", Some(0)), "{}", err(&done));
 
-    // The runtime is before cutap in that process alone, whoever starts it; what it starts has neither.
+    // The runtime is before cutap in that process alone, and not in those that it starts.
     let inner = r#"set | sed -n 's/^LD_PRELOAD=//p; /^CUTAP_SANITIZER/p'; cat /proc/$PPID/comm /proc/$PPID/cmdline"#;
     let shell = |script: &str| {
         let done = cutap(&["trace", "--", "sh", "-c", script, inner]).arg(&program).output().unwrap();

@@ -90,7 +90,7 @@ mod tests {
         let mut copy = [0u8; 16];
         for changed in 0..16 {
             copy.copy_from_slice(&PROLOGUE);
-            // SAFETY: a buffer of ours.
+            // SAFETY: a local buffer.
             assert!(unsafe { is_whole(copy.as_ptr() as usize) });
             copy[changed] ^= 0x80;
             // SAFETY: as above.

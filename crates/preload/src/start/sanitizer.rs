@@ -1,5 +1,5 @@
 //! A process whose sanitizer's runtime stands behind cutap. AddressSanitizer would end it. So it starts itself again,
-//! with the same arguments and with the runtime before cutap. That works for each child, whoever starts it and how.
+//! with the same arguments and with the runtime before cutap. That works for each child, however it is started.
 //!
 //! The process that was started so restores its environment. Both happen before any code of the program runs.
 //!
@@ -47,7 +47,7 @@ unsafe fn find(environment: *mut *const u8, begin: &[u8]) -> Option<*mut *const 
     None
 }
 
-/// Makes the environment what it was before somebody put a runtime first. True if somebody did.
+/// Restores the environment of a process that starts with the variable. False: it has none.
 ///
 /// # Safety
 /// The environment, whose strings may be changed.
@@ -80,7 +80,7 @@ unsafe fn restore(environment: *mut *const u8) -> bool {
 /// Takes a variable out.
 ///
 /// # Safety
-/// It stands in the environment.
+/// It is a place in the environment.
 unsafe fn remove(mut at: *mut *const u8) {
     // SAFETY: the caller's promise; a null ends it.
     unsafe {
@@ -91,7 +91,7 @@ unsafe fn remove(mut at: *mut *const u8) {
     }
 }
 
-/// Puts words and strings, one behind the other, into memory of ours.
+/// Puts words and strings, one behind the other, into a mapping.
 struct Writer {
     at: *mut u8,
     end: *mut u8,
@@ -125,7 +125,7 @@ unsafe fn start_again(runtime: &[u8], environment: *mut *const u8) {
     if arguments.is_null() {
         return;
     }
-    // SAFETY: just mapped, ours alone; the caller's promise.
+    // SAFETY: just mapped; the caller's promise.
     unsafe {
         let room = core::slice::from_raw_parts_mut(arguments, ARGUMENTS);
         let read = read_whole(b"/proc/self/cmdline\0", room);
@@ -262,7 +262,7 @@ mod tests {
                     at = at.add(from.len() + 1);
                 }
             }
-            // SAFETY: strings of ours, and a null.
+            // SAFETY: strings in a local buffer, and a null.
             assert_eq!(unsafe { restore(all.as_mut_ptr()) }, found, "{input:?}");
             // SAFETY: as above.
             let now = all.iter().take_while(|s| !s.is_null()).map(|s| unsafe { sys::text(*s, 4096) });

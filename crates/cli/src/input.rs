@@ -5,7 +5,6 @@ use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, say};
 use cutap_report::important_notes;
 use cutap_trace::{Damage, End, Recording, Why, open_file, short_of};
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -80,7 +79,7 @@ pub fn say_counted(run: &Path, end: &End) {
 
 /// Whether a recording ends in order by now: a collector has written its end since it was read.
 fn has_its_end(path: &Path) -> bool {
-    let walked = File::open(path).map(|file| cutap_file::walk(&file, cutap_wire::VERSION, &mut |_, _| ()));
+    let walked = open_file(path, false).map(|file| cutap_file::walk(&file, cutap_wire::VERSION, &mut |_, _| ()));
     walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
 }
 

@@ -4,8 +4,8 @@
 use crate::error::{Error, Result};
 use crate::program::Program;
 use cutap_calls::{Layer, soname_of};
+use cutap_trace::open_file;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ fn cached(cache: &[u8], name: &OsStr) -> Vec<PathBuf> {
 
 fn is_elf64(path: &Path) -> bool {
     let mut head = [0; 5];
-    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok_and(|()| head == *b"\x7fELF\x02")
+    open_file(path, false).and_then(|mut file| file.read_exact(&mut head)).is_ok_and(|()| head == *b"\x7fELF\x02")
 }
 
 /// True when a program started with this LD_LIBRARY_PATH, that itself names these folders, could find

@@ -4,8 +4,8 @@
 //! This works for processes that /proc does not show. On file systems without leases (NFS, overlayfs) the answer is
 //! unknown. It never waits, and keeps no lease.
 
+use cutap_trace::open_file;
 use cutap_wire::control::ALIVE;
-use std::fs::File;
 use std::io::Error;
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -15,7 +15,7 @@ const F_SETSIG: i32 = 10;
 
 /// True when some process has it; false where that cannot be told.
 pub fn is_mapped(run: &Path) -> bool {
-    let Ok(file) = File::open(run.join(ALIVE)) else { return false };
+    let Ok(file) = open_file(&run.join(ALIVE), false) else { return false };
     // Who opens it for writing while we have the lease, for a moment, makes the kernel tell us: by a signal that is
     // ignored. SAFETY: our own descriptor, and no memory.
     let (leased, error) = unsafe {
@@ -26,4 +26,17 @@ pub fn is_mapped(run: &Path) -> bool {
         (leased, error)
     };
     !leased && error == Some(libc::EAGAIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What lies in a run directory under this name may be anything.
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let run = tempfile::tempdir().unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(run.path().join(ALIVE)).status().unwrap().success());
+        assert!(!is_mapped(run.path()));
+    }
 }

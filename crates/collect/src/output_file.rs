@@ -2,6 +2,7 @@
 //! arguments and its output are refused, because they would be overwritten.
 
 use crate::error::{Error, Result, cannot, say};
+use cutap_trace::open_file;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions, metadata};
 use std::io::Seek;
@@ -105,7 +106,7 @@ pub fn open_alone(path: &Path, read: bool, says: &ToOpen<'_>) -> Result<File> {
 /// Whether a file has anything of a recording in it. It may have been opened for writing alone.
 pub fn holds_recording(path: &Path, file: &File) -> bool {
     let has_bytes = file.metadata().is_ok_and(|data| data.is_file() && data.len() > 0);
-    has_bytes && File::open(path).is_ok_and(|file| is_recording(&file))
+    has_bytes && open_file(path, false).is_ok_and(|file| is_recording(&file))
 }
 
 /// Whether a file is empty or begins as a recording does.
@@ -194,7 +195,7 @@ pub fn same(one: &Path, other: &Path) -> bool {
 pub fn is_of_a_run(path: &Path) -> bool {
     let begins = |path: &Path| {
         let mut first = [0; 8];
-        let read = File::open(path).and_then(|file| file.read_exact_at(&mut first, 0));
+        let read = open_file(path, false).and_then(|file| file.read_exact_at(&mut first, 0));
         read.is_ok() && u64::from_le_bytes(first) == cutap_wire::MAGIC
     };
     let is_file = metadata(path).is_ok_and(|data| data.is_file());
@@ -203,5 +204,5 @@ pub fn is_of_a_run(path: &Path) -> bool {
 
 /// Whether somebody keeps it so.
 pub fn is_locked(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| !lock(&file))
+    open_file(path, false).is_ok_and(|file| !lock(&file))
 }

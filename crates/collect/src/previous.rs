@@ -5,7 +5,7 @@
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file::{is_locked, is_recording, lock};
 use crate::unseen::has_calls;
-use cutap_trace::{Aggregator, Filter, Recording, Why};
+use cutap_trace::{Aggregator, Filter, Recording, Why, open_file};
 use std::fs::{File, OpenOptions, metadata, remove_file, rename};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Previous {
         let advice = "move one of them away, or give a file with -o FILE";
         let what = format!("keep the recording {} as", path.display());
         if let Ok(data) = metadata(&old) {
-            let is_old = data.is_file() && (force || File::open(&old).is_ok_and(|file| is_recording(&file)));
+            let is_old = data.is_file() && (force || open_file(&old, false).is_ok_and(|file| is_recording(&file)));
             if !is_old || is_locked(&old) {
                 let why = if is_old { "another cutap is writing to that" } else { "that is there and is no recording" };
                 return Err(Error::own(format!("cannot {what} {}: {why}; {advice}", old.display())));
@@ -46,7 +46,7 @@ impl Previous {
     /// Gives both their names. The program runs by now: what goes wrong is only said.
     pub fn put_aside(self) {
         // With --force the old file may be anything.
-        let is_old_recording = File::open(&self.old).is_ok_and(|file| is_recording(&file));
+        let is_old_recording = open_file(&self.old, false).is_ok_and(|file| is_recording(&file));
         if is_old_recording && has_no_call(&self.path) && !has_no_call(&self.old) {
             say(&format!("{} had no call and is written over; {} stays", self.path.display(), self.old.display()));
             if let Err(e) = rename(&self.new, &self.path) {

@@ -13,6 +13,7 @@ pub mod formats;
 mod generated;
 mod hex;
 mod hex_fields;
+mod input_file;
 pub mod json;
 pub mod maps;
 pub mod nvproxy;

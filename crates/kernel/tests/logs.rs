@@ -113,3 +113,22 @@ fn a_census_of_ioctls_alone() {
     assert!(list.contains("[modeset commands]\n# none in these runs\n"), "{list}");
     assert!(list.contains("[files]\n# not known: the input has no call that opens a file; "), "{list}");
 }
+
+/// Each mapping and each object is looked up in a log of forty thousand. Quadratic, this took a minute.
+#[test]
+fn a_log_of_many_mappings() {
+    let mut log = String::from("1 openat(AT_FDCWD, \"/dev/nvidiactl\", 0x2) = 3\n");
+    for n in 0..40_000_u64 {
+        let at = 0x7000_0000_0000 + n * 0x2000;
+        log += &format!("1 mmap(NULL, 4096, 0x3, 0x1, 3, 0) = {at:#x}\n");
+    }
+    for n in 0..40_000_u64 {
+        log += &format!("1 munmap({:#x}, 4096) = 0\n", 0x7000_0000_0000 + n * 0x2000);
+    }
+    let (begun, run) = (std::time::Instant::now(), cutap_kernel::formats::read(&log).unwrap());
+    assert_eq!(run.calls.len(), 80_001);
+    let decoder = cutap_kernel::decode::Decoder::new(None, &run).unwrap();
+    let text = cutap_kernel::maps::text(&cutap_kernel::objects::Objects::of(&run, &decoder));
+    assert_eq!(text.lines().filter(|line| line.ends_with("  unmapped")).count(), 40_000);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+}

@@ -4,6 +4,8 @@ use crate::embedded::LIBRARIES;
 use crate::stdout::print;
 use cutap_collect::{Error, Result, has_driver_library};
 use std::fmt::Write;
+use std::fs::OpenOptions;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -81,7 +83,7 @@ fn gpu() -> Finding {
         Some(text.lines().find_map(|line| line.strip_prefix("Model:"))?.trim().to_owned())
     };
     let models: Vec<String> = folders.filter_map(|entry| model(entry.path())).collect();
-    let usable = std::fs::File::open("/dev/nvidiactl").is_ok();
+    let usable = is_usable_node(Path::new("/dev/nvidiactl"));
     let found = match (models.is_empty(), usable) {
         (true, _) => "no GPU".to_owned(),
         (false, true) => models.join(", "),
@@ -93,6 +95,12 @@ fn gpu() -> Finding {
         found,
         "in a container pass the GPU on (docker run --gpus all); or use --sim",
     )
+}
+
+/// Whether a device node can be opened. What is there instead, such as a pipe, is not waited for.
+fn is_usable_node(path: &Path) -> bool {
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    opened.and_then(|node| node.metadata()).is_ok_and(|data| data.file_type().is_char_device())
 }
 
 /// File names of the loader's cache that begin like this.

@@ -8,25 +8,21 @@ mod transcript;
 
 use crate::call::Run;
 use crate::error::{Error, Result, shown};
-use crate::json;
+use crate::{input_file, json};
 use cutap_rm::{Device, Tables};
 use std::path::Path;
 
 /// The most bytes of a log that are read.
 const LARGEST: u64 = 1 << 30;
+/// The most bytes that are read of a pipe.
+const LARGEST_PIPE: u64 = 256 << 20;
 
 /// Reads a file of kernel calls in any known format.
 ///
 /// # Errors
 /// The file cannot be read, or has no kernel call.
 pub fn read_file(path: &Path) -> Result<Run> {
-    let unreadable = |e| Error::unreadable(path, &e);
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > LARGEST {
-        let shown = shown(path);
-        return Err(Error::new(format!("{shown} has {size} bytes; give a part of at most {LARGEST} bytes")));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = input_file::read_or_pipe(path, LARGEST, LARGEST_PIPE, "give a file with a part of the log")?;
     read(&String::from_utf8_lossy(&bytes)).map_err(|e| Error::new(format!("{}: {e}", shown(path))))
 }
 

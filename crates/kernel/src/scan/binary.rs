@@ -1,6 +1,7 @@
 //! An ELF file for x86-64: its code, exports, imported functions, and data by address.
 
 use crate::error::{Error, Result, shown};
+use crate::input_file;
 use object::read::elf::ElfFile64;
 use object::{Architecture, LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use std::collections::{BTreeMap, HashMap};
@@ -32,11 +33,8 @@ impl Binary {
             1 if std::io::Error::kind(&e) == std::io::ErrorKind::NotFound => no_library(path),
             _ => Error::unreadable(path, &e),
         };
-        let size = std::fs::metadata(path).map_err(unreadable)?.len();
-        if size > LARGEST {
-            return Err(Error::new(format!("{} has {size} bytes; give a library or a program", shown(path))));
-        }
-        let bytes = std::fs::read(path).map_err(unreadable)?;
+        std::fs::metadata(path).map_err(unreadable)?;
+        let bytes = input_file::read(path, LARGEST, "give a library or a program")?;
         Self::parse(&bytes)
             .map_err(|why| Error::new(format!("{} {why}; give a library such as libcuda.so.1", shown(path))))
     }

@@ -8,7 +8,7 @@ use super::parts::Parts;
 use super::prefetch::{Damaged, Unpacker, note};
 use super::recorded_ring::{OpenChunk, RecordedRing, copy};
 use crate::io::bytes::u32_at;
-use crate::io::file::Bytes;
+use crate::io::file::{Bytes, open_file};
 use crate::io::read_so_far;
 use crate::io::store::Store;
 use crate::ring::file::RingFile;
@@ -74,7 +74,7 @@ struct RingBlocks {
 impl Recorded {
     pub fn open(path: &Path) -> Result<Recorded, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        let file = File::open(path).map_err(unreadable)?;
+        let file = open_file(path, false).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
         let mut unread = None;
         let mut processes = BTreeMap::<u32, Recordings>::new();

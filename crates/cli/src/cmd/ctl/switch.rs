@@ -6,12 +6,15 @@
 use super::per_process_control;
 use super::target::Target;
 use cutap_collect::{Error, Outliving, Page, Result, ahead, each_page, filter, fits, put_state, switch_flags};
-use cutap_trace::{Filter, Layer};
+use cutap_trace::{Filter, Layer, read_file};
 use cutap_wire::control::{
     ARMED, COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_CHANGED,
 };
 
 use std::path::Path;
+
+/// Longer rules are cut: the file has some lines for each layer.
+const LONGEST_RULES: usize = 1 << 20;
 
 /// The new state.
 pub enum Switch {
@@ -94,7 +97,8 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
 /// they are handed out, and never later.
 fn not_armed(text: &str, of: &Filter, run: &Path) -> Result<()> {
     // Without a filter there is no such file.
-    let armed = std::fs::read_to_string(run.join(ARMED)).unwrap_or_default();
+    let armed = read_file(&run.join(ARMED), LONGEST_RULES).unwrap_or_default();
+    let armed = String::from_utf8_lossy(&armed);
     let has = |rules: &str, layer: Layer| rules.lines().any(|rule| rule.starts_with(&format!("+{} ", layer.letter())));
     let missing = Layer::all().filter(|layer| layer.is_asked()).find(|l| has(of.rules(), *l) && !has(&armed, *l));
     missing.map_or(Ok(()), |layer| {

@@ -7,8 +7,7 @@ use cutap_collect::{Result, filter, say};
 use cutap_kernel::show::text::footer;
 use cutap_kernel::{Action, Head, Run, formats};
 use cutap_report::{important_notes, kernel_call, submitted};
-use cutap_trace::Event;
-use std::fs::File;
+use cutap_trace::{Event, open_file};
 use std::io::Read;
 use std::path::Path;
 
@@ -62,7 +61,8 @@ fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
 /// A folder, or a file of cutap's own format.
 fn is_recording(path: &Path) -> bool {
     let mut begins = [0; 5];
-    path.is_dir() || File::open(path).and_then(|mut file| file.read_exact(&mut begins)).is_ok() && begins == *b"CUTAP"
+    path.is_dir()
+        || open_file(path, false).and_then(|mut file| file.read_exact(&mut begins)).is_ok() && begins == *b"CUTAP"
 }
 
 /// Whether any ioctl is among them.

@@ -7,6 +7,7 @@ use crate::counts::{COUNTS, HIDDEN};
 use crate::generated::DEFAULTS;
 use crate::state::driver_state;
 use crate::tables;
+use cutap_machine::{say, variable};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of the default answers, for a reader in another library or process. `counts[i]` is the number of
@@ -45,13 +46,13 @@ pub static CUTAP_SIM_COUNTS: Counts =
 static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
-    if let Some(file) = std::env::var_os("CUTAP_SIM_HIDDEN") {
+    if let Some(file) = variable(c"CUTAP_SIM_HIDDEN") {
         let lines: String = tables::called().into_iter().map(|(slot, calls)| format!("{slot} {calls}\n")).collect();
         if let Err(error) = std::fs::write(&file, lines) {
-            eprintln!("cutap-sim: cannot write {}: {error}; CUTAP_SIM_HIDDEN names a file", file.display());
+            say(&format!("cutap-sim: cannot write {file}: {error}; CUTAP_SIM_HIDDEN names a file"));
         }
     }
-    if std::env::var_os("CUTAP_SIM_REPORT").is_none_or(|v| v != "1") {
+    if variable(c"CUTAP_SIM_REPORT").is_none_or(|v| v != "1") {
         return;
     }
     let mut called: Vec<(&str, u64)> =
@@ -64,5 +65,5 @@ extern "C" fn at_end() {
     let total: u64 = called.iter().map(|(_, count)| count).sum();
     let list: Vec<String> = called.iter().map(|(name, count)| format!("{name} x{count}")).collect();
     let colon = if list.is_empty() { "" } else { ": " };
-    eprintln!("cutap-sim: {total} calls answered by default{colon}{}", list.join(", "));
+    say(&format!("cutap-sim: {total} calls answered by default{colon}{}", list.join(", ")));
 }

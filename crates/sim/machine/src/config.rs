@@ -5,9 +5,10 @@
 //! without cutap, so here a wrong value is ignored, with a message on standard error.
 
 use crate::TOTAL_MEMORY;
-use std::io::Write;
+use crate::environment::{say, variable};
+use crate::process::FirstUse;
+use std::ffi::CStr;
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
 
 /// The settings.
 #[derive(Debug)]
@@ -21,24 +22,30 @@ pub struct Config {
 
 /// The settings, which are read at the first call.
 pub fn config() -> &'static Config {
-    static CONFIG: OnceLock<Config> = OnceLock::new();
-    CONFIG.get_or_init(|| Config {
-        devices: number("CUTAP_SIM_DEVICES", 1..=8, 1) as i32,
-        driver: number("CUTAP_SIM_DRIVER", 2000..=99_999, 13050) as u32,
-        memory: number("CUTAP_SIM_MEMORY", 1..=u64::MAX, TOTAL_MEMORY),
-    })
+    static CONFIG: FirstUse<Config> = FirstUse::new();
+    let mut ignored = Vec::new();
+    let (config, made) = CONFIG.get(|| read(&mut ignored));
+    // Threads that read the same settings at the same time report them once.
+    if made {
+        ignored.iter().for_each(|line| say(line));
+    }
+    config
 }
 
-fn number(name: &str, within: RangeInclusive<u64>, otherwise: u64) -> u64 {
-    let Some(value) = std::env::var_os(name) else { return otherwise };
-    let value = value.to_string_lossy();
+fn read(ignored: &mut Vec<String>) -> Config {
+    let mut number = |name: &CStr, within, otherwise| number(name, within, otherwise, ignored);
+    Config {
+        devices: number(c"CUTAP_SIM_DEVICES", 1..=8, 1) as i32,
+        driver: number(c"CUTAP_SIM_DRIVER", 2000..=99_999, 13050) as u32,
+        memory: number(c"CUTAP_SIM_MEMORY", 1..=u64::MAX, TOTAL_MEMORY),
+    }
+}
+
+fn number(name: &CStr, within: RangeInclusive<u64>, otherwise: u64, ignored: &mut Vec<String>) -> u64 {
+    let Some(value) = variable(name) else { return otherwise };
     value.trim().parse().ok().filter(|n| within.contains(n)).unwrap_or_else(|| {
-        let (least, most) = (within.start(), within.end());
-        // A closed standard error must not end the program.
-        let _ = writeln!(
-            std::io::stderr(),
-            "cutap-sim: {name}={value} is no number from {least} to {most}; taken is {otherwise}"
-        );
+        let (name, least, most) = (name.to_string_lossy(), within.start(), within.end());
+        ignored.push(format!("cutap-sim: {name}={value} is no number from {least} to {most}; taken is {otherwise}"));
         otherwise
     })
 }

@@ -3,11 +3,15 @@
 //! change, and must not export anything to programs.
 
 mod config;
+mod environment;
 mod generated;
+mod process;
 mod stub;
 
 pub use config::{Config, config};
+pub use environment::{say, variable};
 pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID};
+pub use process::{FirstUse, PerProcess, generation};
 
 const PCI_BUS: u32 = 33;
 const PCI_DEVICE: u32 = 34;

@@ -2,18 +2,19 @@
 //! forked child has not started.
 
 use crate::fault::{Answer, Fault};
+use cutap_machine::generation;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The process in the upper half, and its number of starts in the lower half.
+/// The generation of the process in the upper half, and its number of starts in the lower half.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// The number of starts of this process.
 fn count(word: u64) -> u32 {
-    if (word >> 32) as u32 == std::process::id() { word as u32 } else { 0 }
+    if (word >> 32) as u32 == generation() { word as u32 } else { 0 }
 }
 
 fn change(by: impl Fn(u32) -> Option<u32>) -> Answer {
-    let next = |word| Some(u64::from(std::process::id()) << 32 | u64::from(by(count(word))?));
+    let next = |word| Some(u64::from(generation()) << 32 | u64::from(by(count(word))?));
     let done = STARTED.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
     done.map(drop).map_err(|_| Fault::UNINITIALIZED)
 }

@@ -3,36 +3,22 @@
 //! the fork.
 
 use super::fault::{Answer, Fault};
-use std::sync::atomic::{AtomicU8, Ordering};
+use cutap_machine::generation;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-const NEW: u8 = 0;
-const STARTED: u8 = 1;
-const FORKED: u8 = 2;
-static STATE: AtomicU8 = AtomicU8::new(NEW);
+/// The generation of the process that has started the driver; 0 for none.
+static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
 pub fn require_started() -> Answer {
-    match STATE.load(Ordering::Acquire) {
-        STARTED => Ok(()),
+    match STARTED_BY.load(Ordering::Acquire) {
+        0 => Err(Fault::NOT_INITIALIZED),
+        starter if starter == generation() => Ok(()),
         _ => Err(Fault::NOT_INITIALIZED),
     }
 }
 
 /// cuInit, which programs may call any number of times, from any thread.
 pub fn start() -> Answer {
-    match STATE.load(Ordering::Acquire) {
-        STARTED => Ok(()),
-        FORKED => Err(Fault::NOT_INITIALIZED),
-        _ => {
-            // SAFETY: the handler is a function of this library; glibc removes it when the library is closed.
-            unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-            let _ = STATE.compare_exchange(NEW, STARTED, Ordering::AcqRel, Ordering::Acquire);
-            require_started()
-        }
-    }
-}
-
-extern "C" fn in_child() {
-    if STATE.load(Ordering::Acquire) == STARTED {
-        STATE.store(FORKED, Ordering::Release);
-    }
+    let _ = STARTED_BY.compare_exchange(0, generation(), Ordering::AcqRel, Ordering::Acquire);
+    require_started()
 }

@@ -3,14 +3,9 @@
 use crate::abi::{Fault, Out, answer, answer_always, lifecycle};
 use crate::generated::RESULTS;
 use cutap_machine::config;
-use std::ffi::{CStr, CString, c_char};
-use std::sync::OnceLock;
+use std::ffi::{CStr, c_char};
 
 pub extern "C" fn cuInit(flags: u32) -> u32 {
-    // These are initialised now. A child that is forked during a later initialisation would wait for a thread that it
-    // does not have.
-    config();
-    words();
     answer_always(|| if flags == 0 { lifecycle::start() } else { Err(Fault::INVALID_VALUE) })
 }
 
@@ -28,20 +23,39 @@ pub extern "C" fn cuGetErrorName(result: u32, name: Out<*const c_char>) -> u32 {
 /// The text is the name in lower case words: "out of memory" for CUDA_ERROR_OUT_OF_MEMORY.
 pub extern "C" fn cuGetErrorString(result: u32, text: Out<*const c_char>) -> u32 {
     answer_always(|| match RESULTS.iter().position(|(value, _)| *value == result) {
-        Some(at) => text.put(words()[at].as_ptr()),
+        Some(at) => text.put(WORDS[at].as_ptr().cast()),
         None => text.put(std::ptr::null()).and(Err(Fault::INVALID_VALUE)),
     })
 }
 
-fn words() -> &'static [CString] {
-    static WORDS: OnceLock<Vec<CString>> = OnceLock::new();
-    WORDS.get_or_init(|| RESULTS.iter().map(|(_, name)| in_words(name)).collect())
-}
+/// Bytes of the longest text with its zero.
+const LONGEST: usize = 64;
 
-fn in_words(name: &CStr) -> CString {
-    let name = name.to_str().unwrap_or_default();
-    let words = name.strip_prefix("CUDA_ERROR_").map_or_else(|| "no error".to_owned(), str::to_owned);
-    CString::new(words.to_lowercase().replace('_', " ")).unwrap_or_default()
+/// The text of each result. It is made when the driver is compiled: a text that is made at the first call needs a lock.
+static WORDS: [[u8; LONGEST]; RESULTS.len()] = {
+    let mut all = [[0; LONGEST]; RESULTS.len()];
+    let mut at = 0;
+    while at < RESULTS.len() {
+        all[at] = in_words(RESULTS[at].1);
+        at += 1;
+    }
+    all
+};
+
+const fn in_words(name: &CStr) -> [u8; LONGEST] {
+    let name = name.to_bytes();
+    let name = match name.split_first_chunk::<11>() {
+        Some((b"CUDA_ERROR_", rest)) => rest,
+        _ => b"no error",
+    };
+    let mut text = [0; LONGEST];
+    let mut at = 0;
+    while at < name.len() {
+        text[at] = if name[at] == b'_' { b' ' } else { name[at].to_ascii_lowercase() };
+        at += 1;
+    }
+    assert!(at < LONGEST);
+    text
 }
 
 pub extern "C" fn cuProfilerStart() -> u32 {

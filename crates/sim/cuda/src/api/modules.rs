@@ -5,12 +5,13 @@ use crate::abi::{Answer, Fault, In, Out, Text, answer};
 use crate::driver::code;
 use crate::image::Image;
 use crate::state::{Handle, driver_state, known};
+use cutap_machine::variable;
 use std::sync::Arc;
 
 /// Eager (1) if CUDA_MODULE_LOADING requests it, else lazy (2).
 pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
     answer(|| {
-        let eager = std::env::var("CUDA_MODULE_LOADING").is_ok_and(|v| v == "EAGER");
+        let eager = variable(c"CUDA_MODULE_LOADING").is_some_and(|v| v == "EAGER");
         mode.put(if eager { 1 } else { 2 })
     })
 }

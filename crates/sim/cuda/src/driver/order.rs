@@ -22,10 +22,10 @@ pub fn submit(mut state: Guard, stream: Handle, work: Work) -> Answer {
         Work::Record(event, which) if idle => record(&mut state, event, which),
         Work::Wait(..) | Work::Until(_) if idle => {}
         work => {
+            need_thread()?;
             if let Some(found) = state.stream.streams.get_mut(&stream) {
                 found.queue.push_back(Operation { order, work });
             }
-            need_thread();
             CHANGED.notify_all();
         }
     }
@@ -34,13 +34,13 @@ pub fn submit(mut state: Guard, stream: Handle, work: Work) -> Answer {
 
 /// Puts several operations into a stream, with no other operation between them, and does not wait.
 pub fn submit_all(mut state: Guard, stream: Handle, works: Vec<Work>) -> Answer {
+    need_thread()?;
     for work in works {
         let order = state.next_order();
         if let Some(found) = state.stream.streams.get_mut(&stream) {
             found.queue.push_back(Operation { order, work });
         }
     }
-    need_thread();
     CHANGED.notify_all();
     Ok(())
 }
@@ -178,9 +178,10 @@ fn serve() {
 }
 
 /// Starts the driver thread at the first call.
-fn need_thread() {
+fn need_thread() -> Answer {
     static STARTED: AtomicBool = AtomicBool::new(false);
-    if !STARTED.swap(true, Ordering::AcqRel) {
-        thread::start(serve);
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return Ok(());
     }
+    thread::start(serve).inspect_err(|_| STARTED.store(false, Ordering::Release))
 }

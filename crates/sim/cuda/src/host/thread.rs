@@ -1,10 +1,13 @@
 //! The driver's own thread, and the library's stay in the process while that thread runs.
 
-/// Starts a thread. It blocks all signals, and the library is never unloaded from then on.
-pub fn start(run: fn()) {
+use crate::abi::{Answer, Fault};
+
+/// Starts a thread. It blocks all signals, and the library is never unloaded from then on. OUT_OF_MEMORY where the
+/// process may have no more threads.
+pub fn start(run: fn()) -> Answer {
     stay_loaded();
     let thread = without_signals(|| std::thread::Builder::new().name("cutap-sim".to_owned()).spawn(run));
-    drop(thread.expect("the simulated driver cannot start its thread"));
+    thread.map(drop).map_err(|_| Fault::OUT_OF_MEMORY)
 }
 
 /// Runs code while this thread receives no signals. A thread that the code starts inherits that.

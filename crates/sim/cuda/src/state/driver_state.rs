@@ -9,7 +9,8 @@ use super::handle::Handle;
 use super::memory::MemoryState;
 use super::reservation::ReservationState;
 use super::stream::StreamState;
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use cutap_machine::PerProcess;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
 pub struct DriverState {
@@ -24,7 +25,9 @@ pub struct DriverState {
     last_order: u64,
 }
 
-static STATE: LazyLock<Mutex<DriverState>> = LazyLock::new(Mutex::default);
+/// A forked child cannot use the driver. Code of the driver that a signal handler interrupted may still run there, with
+/// a state of the child.
+static STATE: PerProcess<Mutex<DriverState>> = PerProcess::new();
 
 /// Notified when an operation of a stream has completed, and when a stream has one more.
 pub static CHANGED: Condvar = Condvar::new();
@@ -32,7 +35,7 @@ pub static CHANGED: Condvar = Condvar::new();
 pub type Guard = MutexGuard<'static, DriverState>;
 
 pub fn driver_state() -> Guard {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+    STATE.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl DriverState {

@@ -3,6 +3,7 @@
 #include "check.h"
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u32 a)\n{\nret;\n}\n";
@@ -49,6 +50,7 @@ int main(void) {
     OK(cuModuleLoadData, &module, ptx);
     OK(cuModuleGetFunction, &function, module, "k");
     OK(cuStreamCreate, &stream, 0);
+    int (*destroy)(P) = get("cuGraphDestroy"), (*init)(unsigned) = get("cuInit");
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, busy, NULL);
     for (int i = 0; i < 40; i++) {
@@ -69,6 +71,11 @@ int main(void) {
         if (child == 0) _exit(CALL(cuGraphDestroy, graph) != 3);
         OK(cuGraphDestroy, graph);
         ends("cuGraphDestroy");
+
+        /* no handler of pthread_atfork runs */
+        child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (child == 0) _exit(destroy(graph) != 3 || init(0) != 3);
+        ends("cuGraphDestroy after a clone");
 
         OK(cuLaunchHostFunc, stream, forks, NULL);
         OK(cuStreamSynchronize, stream);

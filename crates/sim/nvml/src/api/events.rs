@@ -3,15 +3,17 @@
 use crate::abi::{Out, answer};
 use crate::device::Device;
 use crate::fault::Fault;
+use cutap_machine::PerProcess;
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The existing handles, and the last one that was made.
-static SETS: Mutex<(BTreeSet<u64>, u64)> = Mutex::new((BTreeSet::new(), 0x1000));
+type Sets = (BTreeSet<u64>, u64);
 
-fn sets() -> std::sync::MutexGuard<'static, (BTreeSet<u64>, u64)> {
-    SETS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn sets() -> MutexGuard<'static, Sets> {
+    static SETS: PerProcess<Mutex<Sets>> = PerProcess::new();
+    SETS.get(|| Mutex::new((BTreeSet::new(), 0x1000))).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn known(set: u64) -> Result<(), Fault> {

@@ -4,6 +4,7 @@ mod common;
 
 use common::{on_sim, program, root, sim, succeed};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -53,6 +54,27 @@ fn checks(name: &str) {
 fn forks_in_code_that_the_driver_runs() {
     let output = succeed(on_sim(&program("forks", "plain", &["-pthread"])).env_remove("CUTAP_SIM_REPORT"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
+}
+
+#[test]
+fn forks_while_other_threads_make_their_first_calls() {
+    let program = program("first_calls", "plain", &["-pthread"]);
+    let output = succeed(on_sim(&program).arg("300").env_remove("CUTAP_SIM_REPORT"));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+/// Damaged and hostile images. The address space has a limit, so that a large size is noticed.
+#[test]
+fn images_that_are_none() {
+    let folder = common::scratch().join("images");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = program("images", "plain", &[]);
+    let mut shell = on_sim(Path::new("sh"));
+    let script = "ulimit -v 8000000; exec \"$0\"";
+    let output = succeed(shell.current_dir(folder).args(["-c", script]).arg(program));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "cutap-sim: 0 calls answered by default\n");
 }
 
 #[test]

@@ -2,29 +2,8 @@
 //! follow its prototype. Only this file relies on that: it must reject NULL and lengths that end in unmapped memory.
 
 use super::fault::{Answer, Fault};
+use super::program_memory::{TRUSTED, copied, reaches, there};
 use std::ffi::{CStr, c_char};
-
-/// Lists and texts up to this many bytes are not checked. Longer ones must end in mapped memory.
-const TRUSTED: u64 = 1 << 16;
-
-/// INVALID_VALUE for a long range whose last byte is not mapped.
-pub fn reaches(address: u64, len: u64) -> Answer {
-    if len <= TRUSTED {
-        return Ok(());
-    }
-    there(address.checked_add(len - 1).ok_or(Fault::INVALID_VALUE)?)
-}
-
-/// INVALID_VALUE for an address that is not mapped.
-fn there(address: u64) -> Answer {
-    let mut byte = 0u8;
-    let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 1 };
-    // SAFETY: the kernel copies one byte to `byte`, or returns EFAULT.
-    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    let refused = copied < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT);
-    if refused { Err(Fault::INVALID_VALUE) } else { Ok(()) }
-}
 
 /// A pointer to an output.
 #[repr(transparent)]
@@ -95,7 +74,9 @@ pub fn bytes_at(address: u64, len: u64) -> Answer<Vec<u8>> {
     if address == 0 && len > 0 {
         return Err(Fault::INVALID_VALUE);
     }
-    reaches(address, len)?;
+    if len > TRUSTED {
+        return copied(address, len);
+    }
     let mut bytes = vec![0; len as usize];
     // SAFETY: by the prototype `len` bytes are there, and the vector has as many.
     unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), len as usize) };

@@ -4,7 +4,7 @@
 use crate::abi::{Answer, Fault, In, Out, Text, answer, bytes_at};
 use crate::api::modules::options;
 use crate::driver::current;
-use crate::image;
+use crate::image::{self, Source};
 use crate::state::{DriverState, Handle, Link, driver_state, known_mut};
 
 pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, found: Out<Handle>) -> u32 {
@@ -24,7 +24,7 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, f
 fn add(state: &mut DriverState, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
     let link = known_mut(&mut state.code.links, link)?;
     match kind {
-        0..=2 => drop(link.logs.added(image::read_bytes(&code))?),
+        0..=2 => drop(link.logs.added(image::read(Source::Bytes(&code)))?),
         3 | 4 => return Ok(()),
         _ => return Err(Fault::INVALID_VALUE),
     }
@@ -62,11 +62,11 @@ pub extern "C" fn cuLinkAddFile_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        let mut state = driver_state();
-        known_mut(&mut state.code.links, link)?;
+        known_mut(&mut driver_state().code.links, link)?;
         options(count, names, values)?;
-        let code = std::fs::read(path.str()?).map_err(|_| Fault::FILE_NOT_FOUND)?;
-        add(&mut state, link, kind, code)
+        // The file may be slow, so the lock is not held.
+        let code = image::file(path.str()?.as_ref())?;
+        add(&mut driver_state(), link, kind, code)
     })
 }
 

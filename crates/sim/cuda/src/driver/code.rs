@@ -4,27 +4,25 @@
 use super::{allocation, current, order};
 use crate::abi::{Answer, Fault};
 use crate::host::rows;
-use crate::image::{self, Image};
+use crate::image::{self, Image, Source};
 use crate::state::{
     Allocation, DriverState, Function, Guard, Handle, Kind, Library, Module, driver_state, known, known_mut,
 };
 use std::collections::BTreeMap;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The image at an address of the program.
 pub fn image_at(address: u64) -> Answer<Arc<Image>> {
-    image::read(image::Memory::at(address)?).map(Arc::new)
+    image::read(Source::at(address)?).map(Arc::new)
 }
 
 /// The image in a file.
-pub fn image_in(path: &std::ffi::CStr) -> Answer<Arc<Image>> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::OsStr::from_bytes(path.to_bytes());
-    if std::path::Path::new(path).is_dir() {
-        return Err(Fault::OUT_OF_MEMORY); // as the driver has it
-    }
-    let bytes = std::fs::read(path).map_err(|_| Fault::FILE_NOT_FOUND)?;
-    image::read_bytes(&bytes).map(Arc::new)
+pub fn image_in(path: &CStr) -> Answer<Arc<Image>> {
+    let bytes = image::file(Path::new(OsStr::from_bytes(path.to_bytes())))?;
+    image::read(Source::Bytes(&bytes)).map(Arc::new)
 }
 
 /// Creates a module in the current context.

@@ -13,7 +13,7 @@ pub const SHARED_PER_SM: u32 = 81;
 
 /// Bytes of dynamic shared memory that a launch may ask for.
 pub fn max_dynamic_shared(f: &Function) -> i32 {
-    f.attributes.get(&MAX_DYNAMIC_SHARED).copied().unwrap_or(SHARED - f.kernel().shared)
+    f.attributes.get(&MAX_DYNAMIC_SHARED).copied().unwrap_or((SHARED - f.kernel().shared).max(0))
 }
 
 /// Blocks of `block` threads that fit on one multiprocessor, by threads, registers and shared memory.
@@ -26,7 +26,7 @@ pub fn blocks(f: &Function, block: i32, dynamic: usize) -> Answer<i32> {
     }
     let warps = (block + 31) / 32;
     let registers = (f.kernel().registers.max(1) + 7) / 8 * 8 * 32 * warps;
-    let shared = f.kernel().shared as usize + dynamic + 1024;
+    let shared = (f.kernel().shared as usize + 1024).saturating_add(dynamic);
     let by_shared = attribute(0, SHARED_PER_SM)? as usize / shared;
     Ok((64 / warps).min(65536 / registers).min(by_shared as i32).min(32))
 }

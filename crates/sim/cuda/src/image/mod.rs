@@ -1,13 +1,31 @@
 //! Reads the code that a program passes to the driver: cubin, PTX text and fat binaries. It extracts names and
-//! parameters of kernels, and global variables. Wrong bytes must be an error, never a crash. Only the image itself
-//! contains its length, so reading starts from a pointer.
+//! parameters of kernels, and global variables. Only the image itself contains its length, so reading starts from a
+//! pointer.
+//!
+//! Any bytes give an answer or an error. No size in an image is trusted: a copy ends where memory or the file ends,
+//! unpacked code has at most [`LARGEST`] bytes, and a reader that looks at the same bytes again and again stops (see
+//! [`work`]). Containers do not nest: a wrapper has a fat binary, a fat binary has code, and linked images have both.
 
 mod elf;
 mod fatbin;
+mod linked;
 mod ptx;
+mod source;
+mod work;
 
-use crate::abi::{Answer, Fault, reaches};
+pub use linked::link;
+pub use source::Source;
+
+use crate::abi::{Answer, Fault};
 use std::ffi::CString;
+use std::os::unix::fs::FileTypeExt;
+use work::Work;
+
+/// Bytes of code at most, packed or not. The largest cubins have about a tenth of it.
+const LARGEST: u64 = 1 << 28;
+
+/// Bytes of all parameters of a kernel at most, on every GPU.
+const MOST_PARAMETERS: u64 = 32_764;
 
 /// One parameter of a kernel, in its block of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +42,15 @@ pub struct Kernel {
     pub max_threads: Option<i32>,
     pub shared: i32,
     pub local: i32,
+}
+
+impl Kernel {
+    /// Whether all parameters lie where a kernel can have some.
+    fn has_sane_parameters(&self) -> bool {
+        let end = |p: &Parameter| p.offset.checked_add(p.size);
+        self.parameters.len() as u64 <= MOST_PARAMETERS
+            && self.parameters.iter().all(|p| end(p).is_some_and(|end| end <= MOST_PARAMETERS))
+    }
 }
 
 /// A variable that the host can find by name.
@@ -45,81 +72,50 @@ pub struct Image {
 /// The wrapper that compilers put around a fat binary in a program.
 const WRAPPER: u32 = 0x466243b1;
 
-/// Magic number of the images that `link` makes: this, the total length in bytes, then each image after its length.
-const LINKED: u32 = u32::from_le_bytes(*b"cutL");
-
-/// Combines images. A single piece of machine code stays unchanged.
-pub fn link(images: &[Vec<u8>]) -> Vec<u8> {
-    if let [one] = images
-        && u32_at(one, 0) == Ok(elf::MAGIC)
-    {
-        return one.clone();
-    }
-    let parts: Vec<u8> = images.iter().flat_map(|i| [&(i.len() as u64).to_le_bytes(), &i[..]].concat()).collect();
-    [&u64::from(LINKED).to_le_bytes(), &(16 + parts.len() as u64).to_le_bytes(), &parts[..]].concat()
-}
-
-fn read_linked(bytes: &[u8]) -> Answer<Image> {
-    let mut all = Image::default();
-    let mut at = 16;
-    while at < bytes.len() as u64 {
-        let len = u64_at(bytes, at as usize)?;
-        let one = read_bytes(part(bytes, at + 8, len)?)?;
-        all.kernels.extend(one.kernels);
-        all.variables.extend(one.variables);
-        at += 8 + len;
-    }
-    Ok(all)
-}
-
-/// Memory of the program at an address. Only its content determines its length.
-#[derive(Clone, Copy)]
-pub struct Memory(u64);
-
-impl Memory {
-    /// For an address that a program passed as an image.
-    pub fn at(address: u64) -> Answer<Self> {
-        if address == 0 { Err(Fault::INVALID_VALUE) } else { Ok(Memory(address)) }
-    }
-
-    /// The first `len` bytes. The caller has read this length from the image.
-    fn bytes<'a>(self, len: u64) -> Answer<&'a [u8]> {
-        if len > isize::MAX as u64 || reaches(self.0, len).is_err() {
-            return Err(Fault::INVALID_IMAGE);
-        }
-        // SAFETY: the program passed an image whose headers contain this length, and its end is mapped. It stays
-        // there during the call.
-        Ok(unsafe { std::slice::from_raw_parts(self.0 as *const u8, len as usize) })
-    }
-
-    fn text<'a>(self) -> &'a [u8] {
-        // SAFETY: an image that is neither ELF nor fat binary is PTX, which ends with a zero.
-        unsafe { std::ffi::CStr::from_ptr(self.0 as *const std::ffi::c_char) }.to_bytes()
-    }
-}
-
-/// The image at an address of the program.
-pub fn read(at: Memory) -> Answer<Image> {
-    match u32_at(at.bytes(4)?, 0)? {
+/// The image at a place.
+pub fn read(source: Source<'_>) -> Answer<Image> {
+    let mut work = Work::unpacking();
+    match source.magic()? {
         WRAPPER => {
-            let wrapper = at.bytes(16)?;
-            read(Memory::at(u64_at(wrapper, 8)?)?)
+            let wrapper = source.part(0, 16)?;
+            let inner = Source::at(u64_at(&wrapper, 8)?)?;
+            match inner.magic()? {
+                fatbin::MAGIC => fatbin::read(inner, &mut work),
+                _ => Err(Fault::INVALID_IMAGE),
+            }
         }
-        fatbin::MAGIC => fatbin::read(at),
-        LINKED => read_linked(at.bytes(u64_at(at.bytes(16)?, 8)?)?),
-        elf::MAGIC => elf::read(at.bytes(elf::len(at.bytes(elf::HEAD)?)?)?),
-        _ => ptx::read(at.text()),
+        linked::MAGIC => linked::read(source, &mut work),
+        _ => piece(source, &mut work),
     }
 }
 
-/// The image in a slice that contains all of it.
-pub fn read_bytes(bytes: &[u8]) -> Answer<Image> {
-    match u32_at(bytes, 0)? {
-        fatbin::MAGIC => fatbin::read_bytes(bytes),
-        LINKED => read_linked(bytes),
-        elf::MAGIC => elf::read(bytes),
-        _ => ptx::read(bytes.split(|b| *b == 0).next().unwrap_or(bytes)),
+/// An image that is neither wrapped nor linked.
+fn piece(source: Source<'_>, work: &mut Work) -> Answer<Image> {
+    match source.magic()? {
+        fatbin::MAGIC => fatbin::read(source, work),
+        elf::MAGIC => elf::read(&source.part(0, elf::len(&source.part(0, elf::HEAD)?, source)?)?),
+        _ => ptx::read(&source.text()?),
     }
+}
+
+/// The bytes of a file with code. INVALID_IMAGE for what is no ordinary file, and for one that is too large.
+pub fn file(path: &std::path::Path) -> Answer<Vec<u8>> {
+    use std::io::Read;
+    let about = std::fs::metadata(path).map_err(|_| Fault::FILE_NOT_FOUND)?;
+    if about.is_dir() {
+        return Err(Fault::OUT_OF_MEMORY); // as the driver has it
+    }
+    let kind = about.file_type();
+    let is_special = kind.is_fifo() || kind.is_char_device() || kind.is_block_device() || kind.is_socket();
+    // Fat binaries may be larger than code.
+    if is_special || about.len() > 8 * LARGEST {
+        return Err(Fault::INVALID_IMAGE);
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|_| Fault::FILE_NOT_FOUND)?;
+    // A file of /proc has no size, and may have no end.
+    file.take(about.len()).read_to_end(&mut bytes).map_err(|_| Fault::FILE_NOT_FOUND)?;
+    Ok(bytes)
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Answer<u16> {
@@ -142,3 +138,6 @@ fn part(bytes: &[u8], offset: u64, len: u64) -> Answer<&[u8]> {
     let end = offset.checked_add(len).ok_or(Fault::INVALID_IMAGE)?;
     bytes.get(offset as usize..end as usize).ok_or(Fault::INVALID_IMAGE)
 }
+
+#[cfg(test)]
+mod any;

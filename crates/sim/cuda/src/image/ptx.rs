@@ -2,7 +2,7 @@
 //! `.entry` with its parameters and `.maxntid`, and variables in `.global` and `.const` at the outermost level. It
 //! skips bodies by their braces. It rejects only text that a compiler would certainly reject.
 
-use super::{Image, Kernel, Parameter, Variable};
+use super::{Image, Kernel, MOST_PARAMETERS, Parameter, Variable};
 use crate::abi::{Answer, Fault};
 use std::ffi::CString;
 
@@ -169,29 +169,35 @@ fn signature(head: &str) -> Answer<(&str, &str)> {
 fn kernel(statement: &str) -> Answer<Option<Kernel>> {
     let Some((_, head)) = statement.split_once(".entry") else { return Ok(None) };
     let (name, parameters) = signature(head)?;
-    if name.trim().is_empty() {
-        return Err(Fault::INVALID_PTX);
-    }
-    Ok(described(head, name, parameters))
+    let Some(name) = name.split_whitespace().next() else { return Err(Fault::INVALID_PTX) };
+    described(head, name, parameters).ok_or(Fault::INVALID_PTX).map(Some)
 }
 
+/// `None` for parameters that a compiler rejects.
 fn described(head: &str, name: &str, parameters: &str) -> Option<Kernel> {
-    let name = CString::new(name.split_whitespace().next()?).ok()?;
+    let name = CString::new(name).ok()?;
     let mut end = 0;
     let mut found = Vec::new();
     for text in parameters.split(',').filter(|p| p.contains(".param")) {
         let (size, align) = if OPAQUE.iter().any(|of| text.contains(of)) { (8, 8) } else { layout(text)? };
-        let offset = u64::next_multiple_of(end, align);
+        let offset = u64::checked_next_multiple_of(end, align)?;
         found.push(Parameter { offset, size });
-        end = offset + size;
+        end = offset.checked_add(size)?;
+        if end > MOST_PARAMETERS {
+            return None;
+        }
     }
     let threads = head.split_once(".maxntid").map(|(_, sides)| {
-        let sides = sides.split_whitespace().take_while(|w| w.starts_with(|c: char| c.is_ascii_digit() || c == ','));
+        let sides = sides.split_whitespace().take_while(|w| w.starts_with(|c| is_digit(c) || c == ','));
         let sides = sides.collect::<String>();
         sides.split(',').filter_map(|n| n.parse::<i32>().ok()).fold(1, i32::saturating_mul)
     });
     let registers = REGISTERS;
     Some(Kernel { name, parameters: found, max_threads: threads, registers, ..Kernel::default() })
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
 }
 
 fn variable(statement: &str) -> Option<Variable> {
@@ -209,7 +215,8 @@ fn variable(statement: &str) -> Option<Variable> {
     Some(Variable { name, size, start, managed })
 }
 
-/// Size and alignment of a declaration: `.align 4 .b8 name[164]`, `.u64 name`, `.v4 .f32 name`.
+/// Size and alignment of a declaration: `.align 4 .b8 name[164]`, `.u64 name`, `.v4 .f32 name`. `None` for one that a
+/// compiler rejects.
 fn layout(text: &str) -> Option<(u64, u64)> {
     // `.param.f64 a` is a valid form of `.param .f64 a`.
     let text = &text.replace('.', " .");
@@ -221,13 +228,19 @@ fn layout(text: &str) -> Option<(u64, u64)> {
         }
         Some(digits.parse::<u64>().ok().filter(|bits| matches!(bits, 8 | 16 | 32 | 64 | 128))? / 8)
     });
-    let vector = words.iter().find_map(|w| w.strip_prefix(".v")?.parse::<u64>().ok()).unwrap_or(1);
-    let count =
-        |w: &str| w.split('[').skip(1).filter_map(|n| n.split(']').next()?.trim().parse::<u64>().ok()).product();
-    let elements: u64 = text.find('[').map_or(1, |at| count(&text[at..]));
-    let one = element? * vector;
-    let align = words.iter().position(|w| *w == ".align").and_then(|at| words.get(at + 1)?.parse().ok());
-    Some((one * elements, align.unwrap_or(one)))
+    let vector = match words.iter().find_map(|w| w.strip_prefix(".v").filter(|n| n.starts_with(is_digit))) {
+        Some(number) => number.parse().ok().filter(|n| matches!(n, 2 | 4 | 8))?,
+        None => 1,
+    };
+    let one: u64 = element? * vector;
+    let mut counts = text.split('[').skip(1).filter_map(|n| n.split(']').next()?.trim().parse::<u64>().ok());
+    let size = counts.try_fold(one, u64::checked_mul)?;
+    // The alignment of a pointer is that of the memory it points to.
+    let align = match words.iter().position(|w| *w == ".align").filter(|_| !words.contains(&".ptr")) {
+        Some(at) => words.get(at + 1)?.parse().ok().filter(|align: &u64| align.is_power_of_two())?,
+        None => one,
+    };
+    Some((size, align))
 }
 
 #[cfg(test)]
@@ -265,6 +278,30 @@ mod tests {
         let image = read(text.as_bytes()).expect("it is PTX");
         let found: Vec<_> = image.kernels[0].parameters.iter().map(|p| (p.offset, p.size)).collect();
         assert_eq!(found, [(0, 8), (8, 12), (24, 8), (32, 4)]);
+    }
+
+    #[test]
+    fn alignments_and_sizes_that_there_are_not() {
+        let head = ".version 8.0\n.target sm_80\n.visible .entry k(";
+        for wrong in [
+            ".param .align 0 .b8 a[4]",
+            ".param .align 3 .b8 a[4]",
+            ".param .align",
+            ".param .v0 .u32 a",
+            ".param .v3 .u32 a",
+            ".param .v99999999999999999999 .u32 a",
+            ".param .b8 a[18446744073709551615]",
+            ".param .b8 a[4294967296][4294967296]",
+            ".param .b8 a[32765]",
+            ".param .b8 a[32764], .param .b8 b",
+            ".param .align 9223372036854775808 .b8 a, .param .align 9223372036854775808 .b8 b",
+        ] {
+            assert_eq!(read(format!("{head}{wrong}){{ret;}}").as_bytes()).err().map(|f| f.0), Some(218), "{wrong}");
+        }
+        let right = ".param .u32 n, .param .u64 .ptr .global .align 16 p, .param .v4 .f32 q, .param .b8 a[32732]";
+        let image = read(format!("{head}{right}){{ret;}}").as_bytes()).expect("it is PTX");
+        let found: Vec<_> = image.kernels[0].parameters.iter().map(|p| (p.offset, p.size)).collect();
+        assert_eq!(found, [(0, 4), (8, 8), (16, 16), (32, 32732)]);
     }
 
     #[test]

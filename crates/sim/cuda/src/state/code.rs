@@ -59,7 +59,7 @@ impl Function {
     }
 
     pub fn max_threads(&self) -> i32 {
-        self.kernel().max_threads.unwrap_or(1024).min(1024)
+        self.kernel().max_threads.unwrap_or(1024).clamp(0, 1024)
     }
 }
 

@@ -124,7 +124,7 @@ impl Module {
         if generation(cubin.architecture) != generation(gpu) || cubin.architecture > gpu {
             return Err(Error::WrongArchitecture { cubin: cubin.architecture, gpu });
         }
-        let layout = Layout::of(&cubin);
+        let layout = Layout::of(&cubin)?;
         let memory = Memory::visible(shared, layout.size)?;
         let image = layout.image(&cubin, memory.address())?;
         let host = memory.host().ok_or(Error::Unsupported("code that the CPU cannot write"))?;

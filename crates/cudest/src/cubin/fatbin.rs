@@ -11,7 +11,7 @@ const ELF: u16 = 2;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 /// No image of code is larger. It bounds what a damaged size makes this reader allocate.
-const LARGEST: u64 = 1 << 32;
+const LARGEST: u64 = 1 << 28;
 
 /// Code for a GPU.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,20 +106,32 @@ impl<'a> Entry<'a> {
             return Ok(Cow::Borrowed(self.content));
         }
         let full =
-            Some(self.full_size).filter(|size| *size < LARGEST).ok_or_else(|| damaged("an entry is too large"))?;
+            Some(self.full_size).filter(|size| *size <= LARGEST).ok_or_else(|| damaged("an entry is too large"))?;
         // LZ4 reaches 255 to 1.
         let unpacked = if self.flags & LZ4 != 0 {
             let full = full.min(self.content.len() as u64 * 256) as usize;
             lz4_flex::block::decompress(self.content, full).map_err(damaged)?
         } else {
-            let stream = ruzstd::decoding::StreamingDecoder::new(self.content).map_err(damaged)?;
-            let mut unpacked = Vec::new();
-            stream.take(full).read_to_end(&mut unpacked).map_err(damaged)?;
-            unpacked
+            zstd(self.content, full)?
         };
         if unpacked.len() as u64 != self.full_size {
             return Err(damaged(format!("an entry of {} bytes has {}", self.full_size, unpacked.len())));
         }
         Ok(Cow::Owned(unpacked))
     }
+}
+
+/// At most `full` bytes, and some more if there are more.
+fn zstd(content: &[u8], full: u64) -> Result<Vec<u8>> {
+    let mut stream = ruzstd::decoding::StreamingDecoder::new(content).map_err(damaged)?;
+    // In small pieces: the decoder buffers as much as it is asked for.
+    let (mut unpacked, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    while unpacked.len() as u64 <= full {
+        let count = stream.read(&mut piece).map_err(damaged)?;
+        if count == 0 {
+            break;
+        }
+        unpacked.extend_from_slice(piece.get(..count).unwrap_or_default());
+    }
+    Ok(unpacked)
 }

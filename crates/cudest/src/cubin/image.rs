@@ -3,9 +3,13 @@
 use super::relocation::{Outcome, apply};
 use super::sections::{Cubin, Entry, Relocation, Section, Target, Variable};
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 
 /// The instruction fetch reads beyond the end of code.
 const PADDING: u64 = 4096;
+/// Bytes between the sections of an image: for each section, and for few sections with a large alignment.
+const GAP: u64 = 4096;
+const LARGE_GAPS: u64 = 64 << 20;
 /// Bytes of the stub.
 const STUB: u64 = 128;
 
@@ -22,30 +26,35 @@ const TRAP: [u64; 6] = [
 /// Where each section of a cubin goes, from a base that is a multiple of 1 MiB.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
-    /// Section and offset.
-    places: Vec<(usize, u64)>,
+    /// The offset of each section.
+    places: HashMap<usize, u64>,
     stub: u64,
     /// Bytes of the image.
     pub size: u64,
 }
 
 impl Layout {
-    pub fn of(cubin: &Cubin) -> Self {
-        let mut places = Vec::new();
+    pub fn of(cubin: &Cubin) -> Result<Self> {
+        let mut places = HashMap::new();
         let mut place = |section: &Section, size: u64| {
             let at = size.next_multiple_of(section.align);
-            places.push((section.index, at));
+            places.insert(section.index, at);
             at + section.size
         };
         // Memory that begins as zero is at the end: the image has no bytes for it.
         let (full, zero): (Vec<_>, Vec<_>) = cubin.sections.iter().partition(|section| !section.bytes.is_empty());
         let stub = full.into_iter().fold(0, |size, section| place(section, size)).next_multiple_of(STUB);
+        // The image is made in memory. A small file must not make it large by alignments.
+        let bytes: u64 = cubin.sections.iter().map(|section| section.bytes.len() as u64 + GAP).sum();
+        if stub > bytes + LARGE_GAPS {
+            return Err(Error::BadCubin(format!("its sections of {bytes} bytes are spread over {stub} bytes")));
+        }
         let size = zero.into_iter().fold(stub + STUB + PADDING, |size, section| place(section, size));
-        Self { places, stub, size }
+        Ok(Self { places, stub, size })
     }
 
     fn section(&self, index: usize) -> Option<u64> {
-        self.places.iter().find(|(section, _)| *section == index).map(|(_, offset)| *offset)
+        self.places.get(&index).copied()
     }
 
     /// A kernel's first instruction, from the base.
@@ -62,7 +71,9 @@ impl Layout {
     pub fn banks(&self, cubin: &Cubin, kernel: &Entry) -> Vec<(usize, u64, usize)> {
         let all = cubin.banks.iter().chain(&kernel.banks);
         let found = all.filter_map(|(bank, index)| {
-            let section = cubin.sections.iter().find(|section| section.index == *index)?;
+            // Sections are in the order of their numbers.
+            let at = cubin.sections.binary_search_by_key(index, |section| section.index).ok()?;
+            let section = cubin.sections.get(at)?;
             Some((*bank, self.section(*index)?, usize::try_from(section.size).ok()?.min(1 << 16)))
         });
         found.collect()
@@ -70,12 +81,16 @@ impl Layout {
 
     /// The bytes for a base address. They end where only zeros would follow, and the padding.
     pub fn image(&self, cubin: &Cubin, base: u64) -> Result<Vec<u8>> {
+        let mut relocations: HashMap<usize, Vec<&Relocation>> = HashMap::new();
+        for relocation in &cubin.relocations {
+            relocations.entry(relocation.section).or_default().push(relocation);
+        }
         let mut image = Vec::new();
         for section in cubin.sections.iter().filter(|section| !section.bytes.is_empty()) {
             let offset = self.section(section.index).ok_or_else(|| Error::BadCubin("a lost section".to_owned()))?;
             let mut bytes = section.bytes.clone();
-            let own = cubin.relocations.iter().filter(|relocation| relocation.section == section.index);
-            own.clone().try_for_each(|relocation| self.relocate(relocation, section, &mut bytes, base))?;
+            let mut own = relocations.get(&section.index).into_iter().flatten();
+            own.try_for_each(|relocation| self.relocate(relocation, section, &mut bytes, base))?;
             put(&mut image, offset, &bytes);
         }
         let stub: Vec<u8> = TRAP.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -6,6 +6,7 @@ mod image;
 mod info;
 mod relocation;
 mod sections;
+mod work;
 
 pub(crate) use image::Layout;
 pub(crate) use sections::Cubin;
@@ -38,7 +39,7 @@ pub fn contents(cubin: &[u8]) -> Result<Contents> {
     let code = if fatbin::is_fatbin(cubin) { fatbin::choose(cubin, GPU)? } else { fatbin::Code::Cubin(cubin.into()) };
     let fatbin::Code::Cubin(cubin) = code else { return Err(crate::error::Error::Unsupported("PTX without a GPU")) };
     let cubin = Cubin::parse(&cubin)?;
-    Layout::of(&cubin).image(&cubin, BASE)?;
+    Layout::of(&cubin)?.image(&cubin, BASE)?;
     let (architecture, missing) = (cubin.architecture, cubin.missing);
     let (kernels, variables) = (cubin.kernels.into_values().collect(), cubin.variables.into_values().collect());
     Ok(Contents { architecture, kernels, variables, missing })

@@ -1,11 +1,12 @@
 //! The contents of a cubin by kernel: code, registers, parameters, constants, memory; and its variables.
 
 use super::info::{self, Attribute, attributes};
+use super::work::Work;
 use crate::error::{Error, Result};
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_NOBITS, SHT_REL, SHT_RELA};
 use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, SectionTable, Sym as _, SymbolTable};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 type Elf = FileHeader64<LittleEndian>;
 const LE: LittleEndian = LittleEndian;
@@ -121,11 +122,22 @@ fn bank(name: &str) -> Option<(usize, Option<&str>)> {
     number.parse().ok().filter(|bank| *bank < 8).map(|bank| (bank, kernel))
 }
 
+type SectionHeader = <Elf as FileHeader>::SectionHeader;
+
 struct Reader<'a> {
     data: &'a [u8],
-    sections: SectionTable<'a, Elf>,
+    /// Number, name and header of each section that has a name.
+    sections: Vec<(usize, &'a str, &'a SectionHeader)>,
     symbols: SymbolTable<'a, Elf>,
+    /// The names of symbols that were read, and what symbols lead to: many places refer to one symbol.
+    names: HashMap<u32, Option<&'a str>>,
+    targets: HashMap<u32, Target>,
+    /// Places in [`Cubin::missing`].
+    missing: HashMap<&'a str, usize>,
+    /// The sections that are kept.
+    kept: HashSet<usize>,
     abi: u8,
+    work: Work,
     cubin: Cubin,
 }
 
@@ -146,8 +158,19 @@ impl Cubin {
         let abi = header.e_ident().abi_version;
         let flags = header.e_flags(LE).0;
         let architecture = if abi >= 8 { flags >> 8 & 0xff } else { flags & 0xff };
-        let cubin = Self { architecture, ..Self::default() };
-        let mut reader = Reader { data, sections, symbols, abi, cubin };
+        let mut work = Work::of(data);
+        let mut reader = Reader {
+            data,
+            sections: named(&sections, &mut work)?,
+            symbols,
+            names: HashMap::new(),
+            targets: HashMap::new(),
+            missing: HashMap::new(),
+            kept: HashSet::new(),
+            abi,
+            work,
+            cubin: Self { architecture, ..Self::default() },
+        };
         reader.read_kernels()?;
         reader.read_sections()?;
         reader.read_symbols()?;
@@ -162,24 +185,35 @@ impl Cubin {
     }
 }
 
+/// The sections that have a name.
+fn named<'a>(sections: &SectionTable<'a, Elf>, work: &mut Work) -> Result<Vec<(usize, &'a str, &'a SectionHeader)>> {
+    let mut named = Vec::new();
+    for (index, section) in sections.enumerate() {
+        let name = sections.section_name(LE, section).unwrap_or_default();
+        work.take(name.len() as u64)?;
+        if let Ok(name) = std::str::from_utf8(name) {
+            named.push((index.0, name, section));
+        }
+    }
+    Ok(named)
+}
+
 impl<'a> Reader<'a> {
-    fn each(&self) -> impl Iterator<Item = (usize, &'a str, &'a <Elf as FileHeader>::SectionHeader)> + use<'a> {
-        let sections = self.sections;
-        sections.enumerate().filter_map(move |(index, section)| {
-            let name = std::str::from_utf8(sections.section_name(LE, section).ok()?).ok()?;
-            Some((index.0, name, section))
-        })
+    fn bytes(&mut self, section: &SectionHeader) -> Result<&'a [u8]> {
+        let bytes = section.data(LE, self.data).map_err(bad)?;
+        self.work.take(bytes.len() as u64)?;
+        Ok(bytes)
     }
 
     fn read_kernels(&mut self) -> Result<()> {
         // A kernel has code and a constant bank 0; a function for calls has code alone.
         let mut entries = BTreeMap::new();
-        for (_, name, _) in self.each() {
+        for (_, name, _) in &self.sections {
             if let Some((0, Some(kernel))) = bank(name) {
                 entries.insert(kernel, Entry { name: kernel.to_owned(), ..Entry::default() });
             }
         }
-        for (index, name, section) in self.each() {
+        for &(index, name, section) in &self.sections {
             if let Some(entry) = name.strip_prefix(".text.").and_then(|kernel| entries.get_mut(kernel)) {
                 (entry.code, entry.code_size) = (index, section.sh_size(LE));
                 // Before ABI 8 the section header has registers and barriers.
@@ -203,8 +237,9 @@ impl<'a> Reader<'a> {
     }
 
     fn read_sections(&mut self) -> Result<()> {
-        let mut found = Vec::new();
-        for (index, name, section) in self.each() {
+        let mut room = self.data.len();
+        for at in 0..self.sections.len() {
+            let Some(&(index, name, section)) = self.sections.get(at) else { break };
             let constant = bank(name);
             let wanted = name.starts_with(".text.")
                 || name == ".nv.global"
@@ -214,38 +249,34 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let size = section.sh_size(LE);
-            let bytes = if section.sh_type(LE) == SHT_NOBITS {
-                Vec::new()
-            } else {
-                section.data(LE, self.data).map_err(bad)?.to_vec()
-            };
+            let bytes = if section.sh_type(LE) == SHT_NOBITS { &[] } else { self.bytes(section)? };
+            // Sections lie side by side, so all of them have no more bytes than the file.
+            room = room.checked_sub(bytes.len()).ok_or_else(|| bad("its sections overlap"))?;
+            let bytes = bytes.to_vec();
             if size > 1 << 34 {
                 return Err(bad(format!("section {name} has {size} bytes")));
             }
             // Banks are used through addresses in units of 64 bytes, code in units of 128.
             let least = if constant.is_some() { 256 } else { 128 };
             let align = section.sh_addralign(LE).clamp(least, 1 << 20).next_power_of_two();
-            found.push(Section { index, align, size, bytes });
+            self.cubin.sections.push(Section { index, align, size, bytes });
+            self.kept.insert(index);
             if let Some((bank, None)) = constant {
                 self.cubin.banks.push((bank, index));
             }
         }
-        self.cubin.sections = found;
         Ok(())
-    }
-
-    fn is_kept(&self, section: usize) -> bool {
-        self.cubin.sections.iter().any(|kept| kept.index == section)
     }
 
     fn read_symbols(&mut self) -> Result<()> {
         const OBJECT: u8 = 1;
         for symbol in self.symbols.iter() {
             let section = usize::from(symbol.st_shndx(LE).0);
-            if symbol.st_type().0 != OBJECT || !self.is_kept(section) {
+            if symbol.st_type().0 != OBJECT || !self.kept.contains(&section) {
                 continue;
             }
             let name = symbol.name(LE, self.symbols.strings()).map_err(bad)?;
+            self.work.take(name.len() as u64)?;
             let name = String::from_utf8_lossy(name).into_owned();
             let (size, offset) = (symbol.st_size(LE), symbol.st_value(LE));
             self.cubin.variables.insert(name.clone(), Variable { name, size, section, offset });
@@ -253,16 +284,25 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn symbol_name(&self, index: u32) -> Option<&'a str> {
-        let symbol = self.symbols.symbol(object::SymbolIndex(index as usize)).ok()?;
-        std::str::from_utf8(symbol.name(LE, self.symbols.strings()).ok()?).ok()
+    fn symbol_name(&mut self, index: u32) -> Result<Option<&'a str>> {
+        if let Some(name) = self.names.get(&index) {
+            return Ok(*name);
+        }
+        let symbol = self.symbols.symbol(object::SymbolIndex(index as usize)).ok();
+        let name = symbol.and_then(|symbol| symbol.name(LE, self.symbols.strings()).ok());
+        self.work.take(name.map_or(0, <[u8]>::len) as u64)?;
+        let name = name.and_then(|name| std::str::from_utf8(name).ok());
+        self.names.insert(index, name);
+        Ok(name)
     }
 
     fn read_info(&mut self) -> Result<()> {
-        for (_, name, section) in self.each() {
+        for at in 0..self.sections.len() {
+            let Some(&(_, name, section)) = self.sections.get(at) else { break };
             if name == ".nv.info" {
-                for attribute in attributes(section.data(LE, self.data).map_err(bad)?) {
-                    let name = attribute.word(0).and_then(|symbol| self.symbol_name(symbol));
+                for attribute in attributes(self.bytes(section)?) {
+                    let Some(symbol) = attribute.word(0) else { continue };
+                    let name = self.symbol_name(symbol)?;
                     let Some(entry) = name.and_then(|name| self.cubin.kernels.get_mut(name)) else { continue };
                     let value = attribute.word(1).unwrap_or(0);
                     match attribute.number {
@@ -271,27 +311,34 @@ impl<'a> Reader<'a> {
                         _ => {}
                     }
                 }
-            } else if let Some(entry) =
-                name.strip_prefix(".nv.info.").and_then(|kernel| self.cubin.kernels.get_mut(kernel))
+            } else if let Some(kernel) = name.strip_prefix(".nv.info.")
+                && self.cubin.kernels.contains_key(kernel)
             {
-                attributes(section.data(LE, self.data).map_err(bad)?).for_each(|a| own_attribute(entry, a));
-                entry.parameters.sort_by_key(|parameter| parameter.offset);
+                let bytes = self.bytes(section)?;
+                if let Some(entry) = self.cubin.kernels.get_mut(kernel) {
+                    attributes(bytes).for_each(|a| own_attribute(entry, a));
+                }
             }
+        }
+        for entry in self.cubin.kernels.values_mut() {
+            entry.parameters.sort_by_key(|parameter| parameter.offset);
         }
         Ok(())
     }
 
     fn read_relocations(&mut self) -> Result<()> {
-        for (_, _, section) in self.each() {
+        for at in 0..self.sections.len() {
+            let Some(&(_, _, section)) = self.sections.get(at) else { break };
             let kind = section.sh_type(LE);
             let target = section.sh_info(LE) as usize;
             if !matches!(kind, SHT_REL | SHT_RELA) {
                 continue;
             }
-            if !self.is_kept(target) {
+            if !self.kept.contains(&target) {
                 self.note_textures(target);
                 continue;
             }
+            self.work.take(section.sh_size(LE))?;
             if let Some((list, _)) = section.rela(LE, self.data).map_err(bad)? {
                 for rela in list {
                     let info = rela.r_info.get(LE);
@@ -308,8 +355,9 @@ impl<'a> Reader<'a> {
 
     /// Relocations in a kernel's constant bank 0 are places of texture headers, samplers and surfaces.
     fn note_textures(&mut self, target: usize) {
-        let Ok(section) = self.sections.section(object::SectionIndex(target)) else { return };
-        let name = self.sections.section_name(LE, section).ok().and_then(|name| std::str::from_utf8(name).ok());
+        // They are in the order of their numbers.
+        let Ok(at) = self.sections.binary_search_by_key(&target, |(index, ..)| *index) else { return };
+        let name = self.sections.get(at).map(|(_, name, _)| *name);
         if let Some((0, Some(kernel))) = name.and_then(bank)
             && let Some(entry) = self.cubin.kernels.get_mut(kernel)
         {
@@ -327,6 +375,15 @@ impl<'a> Reader<'a> {
     }
 
     fn target(&mut self, symbol: u32) -> Result<Target> {
+        if let Some(known) = self.targets.get(&symbol) {
+            return Ok(*known);
+        }
+        let target = self.new_target(symbol)?;
+        self.targets.insert(symbol, target);
+        Ok(target)
+    }
+
+    fn new_target(&mut self, symbol: u32) -> Result<Target> {
         const ABSOLUTE: u16 = 0xfff1;
         let found = self.symbols.symbol(object::SymbolIndex(symbol as usize)).map_err(bad)?;
         let (index, offset) = (found.st_shndx(LE).0, found.st_value(LE));
@@ -336,13 +393,17 @@ impl<'a> Reader<'a> {
         if index != 0 {
             // A symbol of shared memory or of a parameter is an offset.
             let section = usize::from(index);
-            return Ok(if self.is_kept(section) { Target::Place { section, offset } } else { Target::Value(offset) });
+            return Ok(if self.kept.contains(&section) {
+                Target::Place { section, offset }
+            } else {
+                Target::Value(offset)
+            });
         }
-        let name = self.symbol_name(symbol).ok_or_else(|| bad("a symbol without a name"))?.to_owned();
-        let known = self.cubin.missing.iter().position(|missing| *missing == name);
-        Ok(Target::Missing(known.unwrap_or_else(|| {
-            self.cubin.missing.push(name);
-            self.cubin.missing.len() - 1
+        let name = self.symbol_name(symbol)?.ok_or_else(|| bad("a symbol without a name"))?;
+        let missing = &mut self.cubin.missing;
+        Ok(Target::Missing(*self.missing.entry(name).or_insert_with(|| {
+            missing.push(name.to_owned());
+            missing.len() - 1
         })))
     }
 }

@@ -114,8 +114,10 @@ fn into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::res
     let preload = folder.join(PRELOAD);
     own_file(&preload, embedded.preload, others)?;
     if with_sim {
-        own_file(&sim.join("libcuda.so.1"), embedded.sim, others)?;
-        own_file(&sim.join("libnvidia-ml.so.1"), embedded.nvml, others)?;
+        for (name, content) in [("libcuda.so.1", embedded.sim), ("libnvidia-ml.so.1", embedded.nvml)] {
+            own_file(&sim.join(name), content, others)?;
+            own_link(&sim.join(name.trim_end_matches(".1")), Path::new(name))?;
+        }
     }
     Ok(Unpacked { preload, sim })
 }
@@ -156,10 +158,7 @@ fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<()
         }
         return Ok(());
     }
-    // A name that no other thread uses: the process, and a counter for the threads of a test.
-    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let temporary = path.with_extension(format!("new-{}-{count}", std::process::id()));
+    let temporary = temporary(path);
     let _ = std::fs::remove_file(&temporary);
     let written = OpenOptions::new()
         .write(true)
@@ -178,6 +177,31 @@ fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<()
         Some(_) => Ok(()),
         None => Err("what was written there reads back differently".into()),
     }
+}
+
+/// A name beside a file that no other thread uses: the process, and a counter for the threads of a test.
+fn temporary(path: &Path) -> PathBuf {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".new-{}-{count}", std::process::id()));
+    name.into()
+}
+
+/// Puts a link to a file of the same folder there. Programs open the driver by its name without a version too.
+fn own_link(path: &Path, to: &Path) -> std::result::Result<(), String> {
+    let is_there = || std::fs::read_link(path).is_ok_and(|found| found == to);
+    if is_there() {
+        return Ok(());
+    }
+    let temporary = temporary(path);
+    let _ = std::fs::remove_file(&temporary);
+    let made = std::os::unix::fs::symlink(to, &temporary).and_then(|()| std::fs::rename(&temporary, path));
+    if let Err(e) = made {
+        let _ = std::fs::remove_file(&temporary);
+        return Err(reason(&e));
+    }
+    if is_there() { Ok(()) } else { Err("what was written there reads back differently".into()) }
 }
 
 /// The file, if it is ours alone and holds exactly this.

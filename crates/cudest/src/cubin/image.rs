@@ -1,7 +1,7 @@
 //! The image of a module in GPU memory: sections side by side, stubs for missing functions, relocations applied.
 
+use super::parts::{Cubin, Entry, Relocation, Section, Target, Variable};
 use super::relocation::{Outcome, apply};
-use super::sections::{Cubin, Entry, Relocation, Section, Target, Variable};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 

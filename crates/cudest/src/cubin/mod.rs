@@ -4,13 +4,14 @@
 pub(crate) mod fatbin;
 mod image;
 mod info;
+mod parts;
 mod relocation;
 mod sections;
 mod work;
 
 pub(crate) use image::Layout;
-pub(crate) use sections::Cubin;
-pub use sections::{Entry, Parameter, Variable};
+pub(crate) use parts::Cubin;
+pub use parts::{Entry, Parameter, Variable};
 
 use crate::error::Result;
 

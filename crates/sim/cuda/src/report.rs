@@ -4,6 +4,7 @@
 
 use crate::abi::lifecycle;
 use crate::counts::{COUNTS, HIDDEN};
+use crate::driver::device::with_number;
 use crate::generated::DEFAULTS;
 use crate::state::driver_state;
 use crate::tables;
@@ -21,14 +22,15 @@ pub struct Counts {
     pub counts: &'static [AtomicU64; DEFAULTS.len()],
     /// Calls of unknown slots of hidden tables.
     pub hidden: &'static AtomicU64,
-    /// The bytes that this process uses on a device, or -1 if it has no context there. For the simulated NVML.
+    /// The bytes that this process uses on a device, by its number in the machine, or -1 if it has no context there. For the simulated NVML.
     pub in_use: extern "C" fn(i32) -> i64,
 }
 
-extern "C" fn in_use(ordinal: i32) -> i64 {
+extern "C" fn in_use(number: i32) -> i64 {
     if lifecycle::require_started().is_err() {
         return -1;
     }
+    let Some(ordinal) = with_number(number) else { return -1 };
     let state = driver_state();
     let here = state.context.contexts.values().any(|c| c.device == ordinal);
     if here { state.memory.used.get(&ordinal).copied().unwrap_or(0) as i64 } else { -1 }

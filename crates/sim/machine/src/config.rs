@@ -22,7 +22,7 @@ pub struct Config {
 
 /// The settings, which are read at the first call.
 pub fn config() -> &'static Config {
-    static CONFIG: FirstUse<Config> = FirstUse::new();
+    static CONFIG: FirstUse<Config> = FirstUse::empty();
     let mut ignored = Vec::new();
     let (config, made) = CONFIG.get(|| read(&mut ignored));
     // Threads that read the same settings at the same time report them once.

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 /// A variable of the environment. Bytes that are no UTF-8 are replaced.
 pub fn variable(name: &CStr) -> Option<String> {
-    // SAFETY: a C string; the result is NULL or a C string in the environment, which is copied at once.
+    // SAFETY: a C string. The result is NULL or a C string in the environment, which is copied here.
     unsafe {
         let value = libc::getenv(name.as_ptr());
         (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())

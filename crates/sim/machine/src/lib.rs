@@ -7,11 +7,13 @@ mod environment;
 mod generated;
 mod process;
 mod stub;
+mod visible;
 
 pub use config::{Config, config};
 pub use environment::{say, variable};
 pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID};
 pub use process::{FirstUse, PerProcess, generation};
+pub use visible::{Hidden, visible};
 
 const PCI_BUS: u32 = 33;
 const PCI_DEVICE: u32 = 34;
@@ -24,9 +26,10 @@ pub fn attribute(ordinal: i32, id: u32) -> Option<i32> {
     Some(if id == PCI_BUS { value + ordinal } else { value })
 }
 
-/// The uuid of a device. Devices differ in the last byte.
+/// The uuid of a device. Devices differ in the first digit, so that a program may shorten a uuid, and in the last byte.
 pub fn uuid(ordinal: i32) -> [u8; 16] {
     let mut uuid = UUID;
+    uuid[0] = uuid[0].wrapping_add((ordinal as u8) << 4);
     uuid[15] = uuid[15].wrapping_add(ordinal as u8);
     uuid
 }

@@ -1,7 +1,7 @@
 //! What each process has for itself, and values that are made at the first use.
 //!
 //! A child may be forked while another thread of its parent makes the first call, or holds a lock. That thread does
-//! not exist in the child, so the child would wait for ever. Nothing here waits for another thread, and a child never
+//! not exist in the child, so the child would wait until it is killed. Nothing here waits for another thread, and a child never
 //! sees a lock of its parent.
 
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
@@ -59,7 +59,7 @@ fn decide() -> u32 {
 pub struct FirstUse<T>(AtomicPtr<T>);
 
 impl<T: Sync> FirstUse<T> {
-    pub const fn new() -> Self {
+    pub const fn empty() -> Self {
         FirstUse(AtomicPtr::new(std::ptr::null_mut()))
     }
 
@@ -75,7 +75,7 @@ impl<T: Sync> FirstUse<T> {
             // SAFETY: as above.
             Ok(_) => (unsafe { &*made }, true),
             Err(other) => {
-                // SAFETY: it was made here, and nobody else has seen it.
+                // SAFETY: it was made here, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(made) });
                 // SAFETY: as above.
                 (unsafe { &*other }, false)
@@ -89,7 +89,7 @@ impl<T: Sync> FirstUse<T> {
 pub struct PerProcess<T>(AtomicPtr<(u32, T)>);
 
 impl<T: Sync> PerProcess<T> {
-    pub const fn new() -> Self {
+    pub const fn empty() -> Self {
         PerProcess(AtomicPtr::new(std::ptr::null_mut()))
     }
 
@@ -109,7 +109,7 @@ impl<T: Sync> PerProcess<T> {
                 // SAFETY: as above.
                 Ok(_) => return unsafe { &(*made).1 },
                 Err(other) => {
-                    // SAFETY: it was made here, and nobody else has seen it.
+                    // SAFETY: it was made here, and no other thread has seen it.
                     drop(unsafe { Box::from_raw(made) });
                     there = other;
                 }
@@ -153,7 +153,7 @@ mod tests {
         unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as i32 }
     }
 
-    static LOCK: PerProcess<Mutex<u32>> = PerProcess::new();
+    static LOCK: PerProcess<Mutex<u32>> = PerProcess::empty();
 
     #[test]
     fn a_child_has_its_own_lock_and_generation() {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn all_threads_use_the_first_value() {
-        static VALUE: FirstUse<u32> = FirstUse::new();
+        static VALUE: FirstUse<u32> = FirstUse::empty();
         let all: Vec<_> = (0..8).map(|n| std::thread::spawn(move || VALUE.get(|| n))).collect();
         let all: Vec<_> = all.into_iter().map(|thread| thread.join().unwrap()).collect();
         assert!(all.iter().all(|(value, _)| std::ptr::eq(*value, all[0].0)));

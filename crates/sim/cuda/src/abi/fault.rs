@@ -11,6 +11,7 @@ impl Fault {
     pub const INVALID_VALUE: Fault = Fault(1);
     pub const OUT_OF_MEMORY: Fault = Fault(2);
     pub const NOT_INITIALIZED: Fault = Fault(3);
+    pub const NO_DEVICE: Fault = Fault(100);
     pub const INVALID_DEVICE: Fault = Fault(101);
     pub const INVALID_IMAGE: Fault = Fault(200);
     pub const INVALID_CONTEXT: Fault = Fault(201);

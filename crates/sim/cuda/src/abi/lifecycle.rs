@@ -17,6 +17,11 @@ pub fn require_started() -> Answer {
     }
 }
 
+/// Whether neither this process nor one that it was forked from has started the driver.
+pub fn is_new() -> bool {
+    STARTED_BY.load(Ordering::Acquire) == 0
+}
+
 /// cuInit, which programs may call any number of times, from any thread.
 pub fn start() -> Answer {
     let _ = STARTED_BY.compare_exchange(0, generation(), Ordering::AcqRel, Ordering::Acquire);

@@ -1,13 +1,12 @@
-//! Devices. They differ only in the PCI bus and the last byte of the uuid.
+//! Devices. They differ only in the PCI bus and in the uuid.
 
 use crate::abi::{Fault, Out, Text, answer, put_text};
 use crate::api::arrays::texel;
-use crate::driver::device::{attribute, device};
-use cutap_machine::config;
-use cutap_machine::{NAME, pci, uuid};
+use crate::driver::device::{self as devices, attribute, device, pci, uuid};
+use cutap_machine::{NAME, config};
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
-    answer(|| count.put(config().devices))
+    answer(|| count.put(devices::count()))
 }
 
 pub extern "C" fn cuDeviceGet(found: Out<i32>, ordinal: i32) -> u32 {
@@ -83,7 +82,7 @@ pub extern "C" fn cuDeviceGetByPCIBusId(found: Out<i32>, text: Text) -> u32 {
             let full = pci_text(*ordinal);
             asked == full || asked == full[5..] || asked == full[..10] || asked == full[5..10]
         };
-        found.put((0..config().devices).find(is).ok_or(Fault::INVALID_DEVICE)?)
+        found.put((0..devices::count()).find(is).ok_or(Fault::INVALID_DEVICE)?)
     })
 }
 

@@ -1,12 +1,21 @@
 //! Start, version, names of results, and functions that have no effect here.
 
 use crate::abi::{Fault, Out, answer, answer_always, lifecycle};
+use crate::driver::device;
 use crate::generated::RESULTS;
 use cutap_machine::config;
 use std::ffi::{CStr, c_char};
 
 pub extern "C" fn cuInit(flags: u32) -> u32 {
-    answer_always(|| if flags == 0 { lifecycle::start() } else { Err(Fault::INVALID_VALUE) })
+    answer_always(|| {
+        if flags != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        if lifecycle::is_new() {
+            device::choose()?;
+        }
+        lifecycle::start()
+    })
 }
 
 pub extern "C" fn cuDriverGetVersion(version: Out<i32>) -> u32 {

@@ -16,6 +16,49 @@ static CORPUS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 /// Values that break sums, products and sizes.
 const VALUES: [u64; 10] = [0, 1, 7, 64, 255, 0xffff, 1 << 31, LARGEST, 1 << 62, u64::MAX];
 
+/// Words of PTX, and what breaks them.
+const WORDS: &[&str] = &[
+    ".visible",
+    ".entry",
+    ".param",
+    ".u32",
+    ".b8",
+    ".f16x2",
+    ".align",
+    "0",
+    "3",
+    "8",
+    "k",
+    "(",
+    ")",
+    "[",
+    "]",
+    ",",
+    "/*",
+    "*/",
+    "//",
+    "/",
+    "\n",
+    ".ptr",
+    ".global",
+    ".const",
+    ".v0",
+    ".v2",
+    ".v4",
+    "99999999999",
+    "{",
+    "}",
+    ";",
+    "=",
+    "18446744073709551615",
+    ".maxntid",
+    "\u{e9}",
+    ".texref",
+    "@",
+    "a[4294967296]",
+    "[9223372036854775807]",
+];
+
 /// A change of one number: where, its size in bytes, its value.
 fn change() -> impl Strategy<Value = (prop::sample::Index, usize, u64)> {
     (any::<prop::sample::Index>(), prop::sample::select(&[1, 2, 4, 8][..]), prop::sample::select(&VALUES[..]))
@@ -96,11 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text(words in prop::collection::vec(prop::sample::select(&[
-        ".visible", ".entry", ".param", ".u32", ".b8", ".f16x2", ".align", "0", "3", "8", "k", "(", ")", "[", "]", ",", "/*",
-        "*/", "//", "/", "\n", ".ptr", ".global", ".const", ".v0", ".v2", ".v4", "99999999999", "18446744073709551615", "{", "}",
-        ";", "=", ".maxntid", "\u{e9}", ".texref", "@", "a[4294967296]", "[9223372036854775807]",
-    ][..]), 0..40)) {
+    fn any_text(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
         check(format!(".version 8.0\n.target sm_80\n{}", words.join(" ")).as_bytes());
         check(format!(".version 8.0\n.target sm_80\n.entry k({}){{ret;}}", words.join(" ")).as_bytes());
     }

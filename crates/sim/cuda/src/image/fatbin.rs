@@ -110,7 +110,7 @@ impl Entry {
 /// At most `full` bytes, and some more if there are more.
 fn zstd(content: &[u8], full: u64) -> Answer<Vec<u8>> {
     let mut stream = ruzstd::decoding::StreamingDecoder::new(content).map_err(|_| Fault::INVALID_IMAGE)?;
-    // In small pieces: the decoder buffers as much as it is asked for.
+    // In small pieces: the decoder buffers all bytes of a request.
     let (mut unpacked, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     while unpacked.len() as u64 <= full {
         let count = stream.read(&mut piece).map_err(|_| Fault::INVALID_IMAGE)?;

@@ -2,9 +2,9 @@
 //! parameters of kernels, and global variables. Only the image itself contains its length, so reading starts from a
 //! pointer.
 //!
-//! Any bytes give an answer or an error. No size in an image is trusted: a copy ends where memory or the file ends,
-//! unpacked code has at most [`LARGEST`] bytes, and a reader that looks at the same bytes again and again stops (see
-//! [`work`]). Containers do not nest: a wrapper has a fat binary, a fat binary has code, and linked images have both.
+//! Any bytes give an answer or an error. No size in an image is trusted. A copy ends where memory or the file ends.
+//! Unpacked code has at most [`LARGEST`] bytes. A reader that looks at the same bytes again and again stops: see
+//! [`work`]. Containers do not nest: a wrapper has a fat binary, a fat binary has code, and linked images have both.
 
 mod elf;
 mod fatbin;

@@ -27,7 +27,7 @@ pub struct DriverState {
 
 /// A forked child cannot use the driver. Code of the driver that a signal handler interrupted may still run there, with
 /// a state of the child.
-static STATE: PerProcess<Mutex<DriverState>> = PerProcess::new();
+static STATE: PerProcess<Mutex<DriverState>> = PerProcess::empty();
 
 /// Notified when an operation of a stream has completed, and when a stream has one more.
 pub static CHANGED: Condvar = Condvar::new();

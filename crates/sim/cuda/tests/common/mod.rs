@@ -36,6 +36,8 @@ pub fn sim() -> &'static Path {
             let fresh = folder.join(format!("fresh-{name}-{}", std::process::id()));
             std::fs::copy(target.join("release").join(built), &fresh).expect("the library");
             std::fs::rename(fresh, folder.join(name)).expect("the library");
+            let link = folder.join(name.trim_end_matches(".1"));
+            let _ = std::os::unix::fs::symlink(name, link);
         }
         folder
     })

@@ -12,7 +12,7 @@ use std::time::Duration;
 type Sets = (BTreeSet<u64>, u64);
 
 fn sets() -> MutexGuard<'static, Sets> {
-    static SETS: PerProcess<Mutex<Sets>> = PerProcess::new();
+    static SETS: PerProcess<Mutex<Sets>> = PerProcess::empty();
     SETS.get(|| Mutex::new((BTreeSet::new(), 0x1000))).lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -50,7 +50,20 @@ fn a_relative_folder_becomes_absolute_and_sim_is_found_first() {
     let parts: Vec<&str> = text.split('|').collect();
     assert_eq!(parts[1], folder.join("run").to_str().unwrap());
     let sim = parts[2].strip_suffix(":/opt/x:/opt/y").unwrap();
-    assert!(std::path::Path::new(sim).join("libcuda.so.1").is_file(), "{text}");
+    for name in ["libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1", "libnvidia-ml.so"] {
+        assert!(std::path::Path::new(sim).join(name).is_file(), "{text} {name}");
+    }
+}
+
+#[test]
+fn calls_of_libraries_without_a_version_are_seen() {
+    let program = "import ctypes; ctypes.CDLL('libcuda.so').cuInit(0); ctypes.CDLL('libnvidia-ml.so').nvmlInit_v2()";
+    let done = shell("sh", "cutap trace --sim -- python3 -c \"$PROGRAM\"", &[("PROGRAM", program)]);
+    let text = err(&done);
+    assert!(
+        text.contains("cuInit(Flags=0x0) = CUDA_SUCCESS") && text.contains("nvmlInit_v2() = NVML_SUCCESS"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -93,24 +93,79 @@ impl Image {
         let mut parts = Vec::new();
         if facts.bits == 64 {
             let cache = ReadCache::new(file.try_clone().map_err(read)?);
-            let damaged = |error| Error::Damaged { path: path.to_owned(), error };
-            let elf = ElfFile64::parse(cache.range(0, metadata.len())).map_err(damaged)?;
-            gather(&elf, &mut facts).map_err(damaged)?;
+            let damaged = |error: String| Error::Damaged { path: path.to_owned(), error };
+            let elf = ElfFile64::parse(cache.range(0, metadata.len())).map_err(|error| damaged(error.to_string()))?;
+            // Names may share their ends, and several names one library.
+            let mut names = Names(metadata.len().saturating_mul(4));
+            gather(&elf, &mut facts, &mut names).map_err(|error| damaged(error.to_string()))?;
+            if names.0 == 0 {
+                return Err(damaged("its names overlap".to_owned()));
+            }
             parts = inside(mapped_parts(&elf), metadata.len());
         }
         Ok(Self { path: path.to_owned(), file, parts, facts })
     }
 
-    /// Shows the bytes of each mapped part, code or data, one part after the other.
+    /// Shows the bytes of each mapped part, code or data, one part after the other. A large part is shown in pieces.
     pub(crate) fn each(&self, executable: bool, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let mut bytes = Vec::new();
         for part in self.parts.iter().filter(|p| p.executable == executable) {
-            bytes.resize(part.size as usize, 0);
-            let read = self.file.read_exact_at(&mut bytes, part.offset);
-            read.map_err(|error| Error::Read { path: self.path.clone(), error })?;
-            look(&bytes);
+            let shown = pieces(&self.file, part, PIECE, &mut bytes, look);
+            shown.map_err(|error| Error::Read { path: self.path.clone(), error })?;
         }
         Ok(())
+    }
+}
+
+/// Bytes of a piece. A file with holes may be larger than the memory.
+const PIECE: u64 = 64 << 20;
+/// Bytes of the longest thing that is looked for, if it is no string.
+const OVERLAP: usize = 64;
+
+/// Shows a part in pieces. Each string is whole in at least one piece, because pieces begin and end at a zero. The last
+/// bytes of a piece are shown again in the next one. Holes have only zeros.
+fn pieces(
+    file: &File,
+    part: &Part,
+    most: u64,
+    bytes: &mut Vec<u8>,
+    look: &mut dyn FnMut(&[u8]),
+) -> std::io::Result<()> {
+    let end = part.offset.saturating_add(part.size);
+    let mut at = part.offset;
+    while at < end {
+        match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
+            // The zeros in front of the data end a string.
+            Ok(data) if data > at => at = data.saturating_sub(OVERLAP as u64).max(at),
+            Err(rustix::io::Errno::NXIO) => break,
+            _ => {}
+        }
+        let size = end.saturating_sub(at).min(most);
+        bytes.resize(size as usize, 0);
+        file.read_exact_at(bytes, at)?;
+        let last = at + size == end;
+        let zero = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == 0).map(|zero| zero + 1);
+        let shown = if last { bytes.len() } else { zero(bytes).unwrap_or(bytes.len()) };
+        let shown = bytes.get(..shown).unwrap_or_default();
+        look(shown);
+        if last {
+            break;
+        }
+        let again = shown.len().saturating_sub(OVERLAP);
+        let next = zero(shown.get(..again).unwrap_or_default()).unwrap_or(again);
+        at += (next as u64).max(1);
+    }
+    Ok(())
+}
+
+/// Bytes that names may still have. A damaged file may have many long names in the same bytes.
+struct Names(u64);
+
+impl Names {
+    /// Whether a name of this length is taken.
+    fn take(&mut self, name: &[u8]) -> bool {
+        self.0 = self.0.saturating_sub(name.len() as u64);
+        self.0 > 0
     }
 }
 
@@ -162,7 +217,7 @@ fn check_start(path: &Path, start: &[u8]) -> Result<(), Error> {
     Err(Error::NotElf { path })
 }
 
-fn gather(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
+fn gather(file: &Elf<'_>, facts: &mut Facts, names: &mut Names) -> object::read::Result<()> {
     let endian = file.endian();
     let header = file.elf_header();
     facts.machine = header.e_machine(endian).0;
@@ -177,7 +232,13 @@ fn gather(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
     let (mut hash, mut gnu_hash, mut pie) = (false, false, false);
     for entry in dynamic.iter() {
         match entry.tag {
-            elf::DT_NEEDED => facts.needed.push(text(dynamic.string(entry)?)),
+            elf::DT_NEEDED => {
+                let name = dynamic.string(entry)?;
+                if !names.take(name) {
+                    break;
+                }
+                facts.needed.push(text(name));
+            }
             elf::DT_SONAME => facts.soname = Some(text(dynamic.string(entry)?)),
             elf::DT_TEXTREL => facts.textrel = true,
             elf::DT_FLAGS => facts.textrel |= entry.val & elf::DF_TEXTREL.0 != 0,
@@ -189,15 +250,18 @@ fn gather(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
     }
     facts.executable = header.e_type(endian) == elf::ET_EXEC || facts.interpreter.is_some() || pie;
     facts.old_hash_only = hash && !gnu_hash;
-    symbols(file, facts)
+    symbols(file, facts, names)
 }
 
-fn symbols(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
+fn symbols(file: &Elf<'_>, facts: &mut Facts, names: &mut Names) -> object::read::Result<()> {
     let endian = file.endian();
     let versions = file.elf_section_table().versions(endian, file.data())?;
     let mut imports = BTreeMap::new();
     for symbol in file.dynamic_symbols() {
         let Ok(name) = symbol.name() else { continue };
+        if !names.take(name.as_bytes()) {
+            break;
+        }
         if !symbol.is_undefined() {
             facts.exports_runtime |= name == const { function_with(Role::RuntimeVersion) };
             if symbol.elf_symbol().st_type() == elf::STT_GNU_IFUNC {
@@ -208,10 +272,14 @@ fn symbols(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
                 let index = all.version_index(endian, symbol.index());
                 all.version(index.index()).ok().flatten()
             });
+            let library = version.and_then(|v| v.file());
+            if !names.take(library.unwrap_or_default()) {
+                break;
+            }
             let import = Import {
                 name: name.to_owned(),
                 weak: symbol.is_weak(),
-                library: version.and_then(|v| v.file()).map(text),
+                library: library.map(text),
                 words: BTreeMap::new(),
                 address_taken: symbol.address() != 0,
             };
@@ -271,4 +339,34 @@ fn mapped_parts(file: &Elf<'_>) -> Vec<Part> {
         }
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::io::Write;
+
+    #[test]
+    fn strings_are_whole_in_some_piece_and_holes_are_skipped() {
+        let mut file = tempfile::tempfile().unwrap();
+        let words: Vec<String> = (0..500).map(|n| format!("{n}{}", "word".repeat(n % 20))).collect();
+        file.write_all(words.join("\0").as_bytes()).unwrap();
+        file.set_len(1 << 42).unwrap();
+        let end = file.metadata().unwrap().len();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"\0at the end", end - 11).unwrap();
+        for most in [700, 4096, 1 << 20] {
+            let (mut found, mut bytes, mut read) = (BTreeSet::new(), Vec::new(), 0);
+            let part = Part { offset: 0, size: end, executable: false };
+            let mut look = |bytes: &[u8]| {
+                read += bytes.len();
+                let strings = bytes.split(|byte| *byte == 0).filter(|string| !string.is_empty());
+                found.extend(strings.map(|string| String::from_utf8_lossy(string).into_owned()));
+            };
+            pieces(&file, &part, most, &mut bytes, &mut look).unwrap();
+            let expected: BTreeSet<_> = words.iter().cloned().chain(["at the end".to_owned()]).collect();
+            assert_eq!(found, expected, "{most}");
+            assert!(read < 8 << 20, "{read} bytes");
+        }
+    }
 }

@@ -40,7 +40,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What was wrong.
-        error: object::read::Error,
+        error: String,
     },
 }
 

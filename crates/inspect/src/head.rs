@@ -13,6 +13,9 @@ use std::fs::File;
 /// Bytes of the longest segment that is read, and of the longest name. No real file has more.
 const LONGEST: u64 = 1 << 16;
 
+/// Bytes of all names together.
+const MOST_NAMES: usize = 1 << 20;
+
 /// The facts that decide whether a library can be loaded in front of a program's libraries.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Head {
@@ -85,6 +88,7 @@ fn dynamic(
     };
     let load = segments.iter().find(holds)?;
     let base = (strings - load.p_vaddr(endian)).checked_add(load.p_offset(endian))?;
+    let mut room = MOST_NAMES;
     for (tag, at) in entries {
         if ![DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH].contains(&tag) {
             continue;
@@ -92,6 +96,7 @@ fn dynamic(
         let from = base.checked_add(at)?;
         let end = from.checked_add(LONGEST)?.min(cache.len().ok()?);
         let name = text(cache.read_bytes_at_until(from..end, 0).ok()?);
+        room = room.checked_sub(name.len())?;
         match tag {
             DT_NEEDED => head.needed.push(name),
             DT_SONAME => head.soname = Some(name),

@@ -38,8 +38,15 @@ pub(crate) fn scan(image: &Image) -> Result<Found, Error> {
     image.each(false, &mut |bytes| {
         runtime |= identifier.find(bytes).is_some();
         hunt.look(bytes);
+        let mut looked_at = 0;
         for at in so.find_iter(bytes) {
-            if let Some(name) = watched_library(whole_string(bytes, at)) {
+            // A string with many of these words needs one look.
+            if at < looked_at {
+                continue;
+            }
+            let string = whole_string(bytes, at);
+            looked_at = (string.as_ptr_range().end as usize).saturating_sub(bytes.as_ptr() as usize);
+            if let Some(name) = watched_library(string) {
                 found.opens.insert(name);
             }
         }

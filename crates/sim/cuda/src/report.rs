@@ -22,7 +22,8 @@ pub struct Counts {
     pub counts: &'static [AtomicU64; DEFAULTS.len()],
     /// Calls of unknown slots of hidden tables.
     pub hidden: &'static AtomicU64,
-    /// The bytes that this process uses on a device, by its number in the machine, or -1 if it has no context there. For the simulated NVML.
+    /// The bytes that this process uses on a device of the machine, or -1 if it has no context there. For the simulated
+    /// NVML.
     pub in_use: extern "C" fn(i32) -> i64,
 }
 

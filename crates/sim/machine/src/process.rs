@@ -1,8 +1,8 @@
 //! What each process has for itself, and values that are made at the first use.
 //!
 //! A child may be forked while another thread of its parent makes the first call, or holds a lock. That thread does
-//! not exist in the child, so the child would wait until it is killed. Nothing here waits for another thread, and a child never
-//! sees a lock of its parent.
+//! not exist in the child, so the child would wait until it is killed. Nothing here waits for another thread. A child
+//! never sees a lock of its parent.
 
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 

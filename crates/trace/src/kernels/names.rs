@@ -7,6 +7,9 @@ use cutap_stacks::demangle::signature;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Lists of a kernel's parameters that are kept for one name. PTX from a program may have any number.
+const MOST_LISTS: usize = 256;
+
 /// Offset and size of each parameter.
 pub type Parameters = Arc<[(u32, u32)]>;
 
@@ -54,15 +57,19 @@ impl Kernels {
         let Some(entry) = Entry::parse(text) else { return };
         let name = self.intern(entry.name.as_bytes());
         let known = self.entries.entry(name).or_default();
-        known.retain(|k| **k != entry);
-        known.push(Arc::new(entry));
+        if known.len() < MOST_LISTS {
+            known.retain(|k| **k != entry);
+            known.push(Arc::new(entry));
+        }
     }
 
     /// What PTX says of a kernel of this name whose parameters have these offsets and sizes. Nothing, if two modules
     /// say different things: which of them a handle is of is not known, and a wrong value is worse than a plain one.
+    /// Nothing either, if so many modules say different things that not all were kept.
     pub fn entry_of(&self, name: &str, parameters: &[(u32, u32)]) -> Option<&Arc<Entry>> {
         let sizes = || parameters.iter().map(|(_, size)| *size);
-        let mut fitting = self.entries.get(name)?.iter().filter(|e| e.has_sizes(sizes()));
+        let mut fitting =
+            self.entries.get(name).filter(|known| known.len() < MOST_LISTS)?.iter().filter(|e| e.has_sizes(sizes()));
         fitting.next().filter(|_| fitting.next().is_none())
     }
 
@@ -138,5 +145,11 @@ mod tests {
         assert_eq!((first(&[(0, 4)]), kernels.entry_of("other", &[(0, 8)])), (None, None));
         kernels.entry(b".entry _Z1kPf(.param .f64 a)");
         assert_eq!(kernels.entry_of("k(float*)", &[(0, 8)]), None, "one of two");
+        for number in 0..100_000 {
+            kernels.entry(format!(".entry many(.param .u32 n{number})").as_bytes());
+            kernels.entry(format!(".entry many(.param .b8 n[{}])", number + 5).as_bytes());
+        }
+        assert_eq!(kernels.entry_of("many", &[(0, 7)]), None, "not all lists were kept");
+        assert_eq!(kernels.entries["many"].len(), MOST_LISTS);
     }
 }

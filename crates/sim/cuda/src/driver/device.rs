@@ -5,8 +5,8 @@ use crate::abi::{Answer, Fault};
 use cutap_machine::{Hidden, generation};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The process that has chosen in the upper half, the count of devices in bits 24 to 27, and the number of each in three
-/// bits. It is one word: a lock could be held by a thread that a forked child does not have.
+/// The process that has chosen in the upper half, the count of devices in bits 24 to 27, and three bits for the number
+/// of each. It is one word: a lock could be held by a thread that a forked child does not have.
 static CHOSEN: AtomicU64 = AtomicU64::new(0);
 const COUNT: u32 = 24;
 

@@ -182,6 +182,10 @@ const MESSAGES: &[(usize, &str, &str)] = &[
      "{function|functions} whose entry the program patched in place: calls that the patch did not pass on were not \
       seen",
      "UCX, Detours and Frida patch so. Calls that the patch passes on to the function are recorded."),
+    (SANDBOXED,
+     "{time|times} that a program's sandbox forbade what cutap uses: calls may be missing from then on",
+     "Nothing that a seccomp filter forbids is done any more. Rings cannot grow, and at most 16 more threads have one. \
+      What is not recorded is counted."),
     (NAMESPACE,
      "{library|libraries} in another namespace (dlmopen): {its|their} calls, and calls of {it|them}, were not seen",
      "cutap belongs to the first namespace."),

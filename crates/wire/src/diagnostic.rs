@@ -3,7 +3,7 @@
 //! The messages are in `cutap_report::messages`.
 
 /// Number of counters in a `process` page.
-pub const COUNTERS: usize = 56;
+pub const COUNTERS: usize = 64;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $n:literal;)*) => {
@@ -126,6 +126,8 @@ reasons! {
     SUBMISSION_MISSED = 54;
     /// The program has written over the first bytes of a function that cutap handed out.
     ENTRY_PATCHED = 55;
+    /// A seccomp filter, or PR_SET_TSC: what it forbids is listed.
+    SANDBOXED = 56;
 }
 
 #[cfg(test)]

@@ -70,6 +70,10 @@ pub const NOT_ALONE: &[&str] = &[
     "outlives",
     "footprint",
     "live_threads",
+    "filters",
+    "filters_that_lie",
+    "bad_arguments",
+    "real_time",
 ];
 
 struct Target {

@@ -158,6 +158,15 @@ fn files_of_the_system() {
     assert!(allowed.contains("\n/proc/self/status\n"), "{allowed}");
 }
 
+#[test]
+fn an_answer_to_an_argument_that_cannot_be_written_to() {
+    let folder = scratch("bad-arguments");
+    let mut command = Command::new(cutap());
+    command.args(["kernel", "trace", "--fail", "get_gid_info=NV_ERR_NOT_SUPPORTED", "-o"]).arg(folder.join("out"));
+    let done = finish(command.arg("--").arg(out().join("bad_arguments")).env("LD_LIBRARY_PATH", out()));
+    assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+}
+
 /// Each command prints what is left, then says what is missing, and fails.
 #[test]
 fn a_damaged_recording() {

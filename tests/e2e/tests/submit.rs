@@ -46,6 +46,18 @@ fn each_submission_below_its_call() {
 }
 
 #[test]
+fn a_real_time_thread_does_not_wait_for_an_ordinary_one() {
+    let folder = scratch("real-time");
+    let mut command = Command::new(cutap());
+    command.args(["record", "-q", "-e", "driver,submit", "-o"]).arg(folder.join("run.cutap")).arg("--");
+    let done = finish(command.arg(out().join("real_time")).env("LD_LIBRARY_PATH", out()));
+    if done.status.code() == Some(77) {
+        return println!("skipped: this user may start no real-time thread");
+    }
+    assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+}
+
+#[test]
 fn off_unless_it_is_asked_for() {
     for words in [&[][..], &["-e", "driver"], &["-e", "kernel,driver"]] {
         let text = run(words);

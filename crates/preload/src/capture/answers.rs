@@ -1,15 +1,17 @@
 //! `--deny` and `--fail`: ioctls that are answered here and never reach the kernel. Which ones stands in `RUN/kernel`,
 //! written by the front: four numbers of four bytes for each.
 
-use super::copy::{Pages, checked};
+use super::copy::{PAGE, Pages, checked};
 use super::request::{Ioctl, target};
 use crate::start::path::{Path, Shared};
 use crate::sys;
+use crate::thread::fork;
 use core::cell::UnsafeCell;
 use cutap_calls::kernel::{Owner, pointers, status_at};
 use cutap_wire::control::KERNEL_ANSWERS;
 use cutap_wire::control::kernel_answer::{self, MOST};
 
+const EFAULT: i32 = 14;
 const EINVAL: i32 = 22;
 
 type Rows = ([[u32; 4]; MOST], usize);
@@ -71,17 +73,41 @@ pub fn answer(ioctl: &Ioctl) -> Option<(i32, u32)> {
     };
     let [_, _, how, status] = *row;
     if how == kernel_answer::DENY {
-        if let Some(errno) = sys::libc::errno_location() {
-            // SAFETY: libc's own variable of this thread.
-            unsafe { *errno() = EINVAL };
-        }
-        return Some((-1, status));
+        return Some(failed(EINVAL, status));
     }
     let place = at.wrapping_add(status_at(number, size)?);
-    if !sys::readable(place & !7) {
-        return None;
+    // The kernel copies all of an argument first.
+    if !is_there(at, size) {
+        return Some(failed(EFAULT, status));
     }
     // SAFETY: the argument of a request that the kernel would write to.
-    unsafe { (place as *mut u32).write_unaligned(status) };
+    match unsafe { sys::write_process(fork::pid(), place, &status.to_ne_bytes()) } {
+        Some(true) => {}
+        // As the kernel answers where an argument cannot be written to.
+        Some(false) => return Some(failed(EFAULT, status)),
+        // A sandbox forbids the call. What can be read can be written to nearly always.
+        None if !sys::readable(place) || !sys::readable(place.wrapping_add(3)) => return Some(failed(EFAULT, status)),
+        // SAFETY: as above.
+        None => unsafe { (place as *mut u32).write_unaligned(status) },
+    }
     Some((0, status))
+}
+
+/// Whether all pages of an argument can be read.
+fn is_there(at: usize, size: usize) -> bool {
+    let Some(last) = size.checked_sub(1).map(|last| at.wrapping_add(last)) else { return true };
+    let mut byte = 0u8;
+    (at..last).step_by(PAGE).chain([last]).all(|at| {
+        // SAFETY: a byte of ours.
+        unsafe { checked(at, &raw mut byte, 1) == 1 }
+    })
+}
+
+/// The result of a request that failed, with its error in place.
+fn failed(error: i32, status: u32) -> (i32, u32) {
+    if let Some(errno) = sys::libc::errno_location() {
+        // SAFETY: libc's own variable of this thread.
+        unsafe { *errno() = error };
+    }
+    (-1, status)
 }

@@ -55,13 +55,14 @@ impl Info {
             Err(who) if who == me => return false,
             Err(_) => {}
         }
-        let began = sys::clock(sys::MONOTONIC);
+        let (began, mut turn) = (sys::clock(sys::MONOTONIC), 0);
         while self.met.load(Acquire) != MET {
             // Once for all calls: it may never be done.
             if sys::clock(sys::MONOTONIC).wrapping_sub(began) > PATIENCE_NS {
                 self.met.store(MET, Release);
             }
-            sys::yield_now();
+            sys::wait(turn);
+            turn = turn.saturating_add(1);
         }
         false
     }

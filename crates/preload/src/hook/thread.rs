@@ -273,11 +273,11 @@ impl Thread {
             MADE.store(true, Release);
         }
         // Another thread makes it: a few system calls. A signal handler in the middle of that goes without.
-        for _ in 0..1000 {
+        for turn in 0..1000 {
             if MADE.load(Acquire) {
                 break;
             }
-            sys::yield_now();
+            sys::wait(turn);
         }
         let file = FILE.load(Acquire);
         if !file.is_null() {

@@ -10,30 +10,41 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// The functions that we export, and where the next ones behind us in the link map are.
-struct Replaced {
+#[repr(C)]
+pub struct Replaced {
     name: &'static [u8],
     /// The next object's: another preload's, or libc's.
     next: AtomicUsize,
     /// The last object's: libc's own.
     last: AtomicUsize,
 }
-static REPLACED: [Replaced; 4] = [new(b"dlsym"), new(b"dlvsym"), new(b"dladdr"), new(b"dladdr1")];
+pub static REPLACED: [Replaced; EXPORTED] =
+    [new(b"dlsym"), new(b"dlvsym"), new(b"dladdr"), new(b"dladdr1"), new(b"prctl"), new(b"syscall")];
+/// How many they are.
+pub const EXPORTED: usize = 6;
 const fn new(name: &'static [u8]) -> Replaced {
     Replaced { name, next: AtomicUsize::new(0), last: AtomicUsize::new(0) }
 }
 pub const DLSYM: usize = 0;
 pub const DLVSYM: usize = 1;
 const DLADDR: usize = 2;
+pub const PRCTL: usize = 4;
+pub const SYSCALL: usize = 5;
+
+/// Where in `REPLACED` the next function of a number is.
+pub const fn place_of_next(which: usize) -> usize {
+    which * size_of::<Replaced>() + core::mem::offset_of!(Replaced, next)
+}
 
 pub fn next(which: usize) -> usize {
     REPLACED.get(which).map_or(0, |r| r.next.load(Relaxed))
 }
 
-/// Addresses of our dlsym, dlvsym, dladdr, dladdr1.
-static EXPORTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+/// Addresses of ours, in the order of `REPLACED`.
+static EXPORTS: [AtomicUsize; EXPORTED] = [const { AtomicUsize::new(0) }; EXPORTED];
 
 /// Said once at start.
-pub fn set_exports(addresses: [usize; 4]) {
+pub fn set_exports(addresses: [usize; EXPORTED]) {
     for (to, from) in EXPORTS.iter().zip(addresses) {
         to.store(from, Relaxed);
     }
@@ -175,11 +186,13 @@ pub fn is_replaced(address: usize) -> bool {
 pub fn is_loader_name(name: &[u8]) -> bool {
     name.starts_with(b"dl") && REPLACED.iter().any(|r| r.name == name)
 }
-/// Ours instead of libc's, for an object that is bound to libc's own. Not for one that exports dlsym
+/// Ours instead of libc's, for an object that is bound to libc's own. Not for one that exports dlsym or the function
 /// itself: it would be sent round in a circle.
 pub fn replacement(address: usize, user: &Object) -> Option<usize> {
     // SAFETY: the user is loaded: it is being rewritten or is asking.
-    let wraps = || unsafe { user.tables.find(b"dlsym", |s, _| s.value != 0) };
+    let exports = |name: &[u8]| unsafe { user.tables.find(name, |s, _| s.value != 0) };
+    let name = || REPLACED.iter().find(|r| r.last.load(Relaxed) == address).map_or(&b""[..], |r| r.name);
+    let wraps = || exports(b"dlsym") || exports(name());
     ours(address).filter(|_| !user.ours && !wraps())
 }
 /// The same, whoever the user is.

@@ -30,10 +30,10 @@ pub fn forked() {
     APPLYING.store(0, Release);
 }
 
-/// How often threads may yield, together, while one looks again: it may want the loader's lock, which one that waits
+/// How often threads may wait, together, while one looks again: it may want the loader's lock, which one that waits
 /// may have.
-const PATIENCE: u32 = 100_000;
-static YIELDED: AtomicU32 = AtomicU32::new(0);
+const PATIENCE: u32 = 10_000;
+static WAITED: AtomicU32 = AtomicU32::new(0);
 
 /// Looks again at all that is armed. While one thread does, others wait: `cutap ctl` has reported that the new rules
 /// hold.
@@ -48,11 +48,13 @@ pub fn apply_rules() {
     let signals = sys::block_signals();
     if sys::take(&APPLYING, me) {
         apply();
-        YIELDED.store(0, Relaxed);
+        WAITED.store(0, Relaxed);
         APPLYING.store(0, Release);
     } else if APPLYING.load(Relaxed) != me {
-        while switch::rules_changed() && APPLYING.load(Acquire) != 0 && YIELDED.fetch_add(1, Relaxed) < PATIENCE {
-            sys::yield_now();
+        let mut turn = 0;
+        while switch::rules_changed() && APPLYING.load(Acquire) != 0 && WAITED.fetch_add(1, Relaxed) < PATIENCE {
+            sys::wait(turn);
+            turn += 1;
         }
     }
     sys::restore_signals(signals);

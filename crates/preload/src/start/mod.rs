@@ -22,6 +22,7 @@ pub mod page;
 pub mod path;
 pub mod process;
 pub mod run;
+pub mod sandbox;
 mod sanitizer;
 mod segments;
 mod state;

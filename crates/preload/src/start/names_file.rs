@@ -112,8 +112,8 @@ fn move_late(from: *mut u8, to: *mut u8, bytes: usize, patience: &mut u32) {
             }
             (Cell::End, _) => break,
             _ if *patience > 0 => {
+                sys::wait(PATIENCE - *patience);
                 *patience -= 1;
-                sys::yield_now();
                 0
             }
             (Cell::Pending(length), _) => length,

@@ -26,6 +26,8 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 static DRIVER: AtomicU32 = AtomicU32::new(0);
 const LOADED_HERE: u32 = 1;
 const LOADED_IN_PARENT: u32 = 2;
+/// How often a thread waits for the one that makes the folder: a second or two.
+const TURNS: u32 = 10_000;
 static PARENT: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 
 /// A vfork child that was killed while it made the folder leaves that to others.
@@ -64,12 +66,12 @@ pub fn made() -> bool {
         return done;
     }
     // The maker makes a dozen system calls. Never wait for ourselves.
-    for _ in 0..100_000 {
+    for turn in 0..TURNS {
         match state::want(STATE.load(Acquire), me) {
             Want::Is(answer) => return answer,
             Want::Without => break,
             // The word is free again only in a forked child.
-            Want::Wait | Want::Make => sys::yield_now(),
+            Want::Wait | Want::Make => sys::wait(turn),
         }
     }
     count(diagnostic::NESTED_IN_START, 1);
@@ -151,6 +153,16 @@ pub fn leave_word_of_driver() {
     if is_here() && !switch::has_left() && made() {
         driver_loaded();
     }
+}
+
+/// Whether the driver is loaded, or was in the parent of this forked child.
+pub fn has_driver() -> bool {
+    DRIVER.load(Relaxed) != 0
+}
+
+/// Both clocks when this process's page was made.
+pub fn begun() -> Option<(u64, u64)> {
+    page().map(|p| (p.start_ticks, p.start_monotonic))
 }
 
 fn is_here() -> bool {

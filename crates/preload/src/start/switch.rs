@@ -33,6 +33,9 @@ impl SwitchPage {
     }
 }
 
+/// The same: no clock can be read.
+const WITHOUT_CLOCK: u32 = 4;
+
 /// Under --capture-range nothing is recorded at first.
 pub fn start() {
     if run::flags() & RANGE != 0 {
@@ -42,6 +45,10 @@ pub fn start() {
 /// A forked child of which nothing is wanted.
 pub fn leave() {
     fork::away(LEFT, true);
+}
+/// Nothing is recorded in this process any more.
+pub fn stop() {
+    fork::away(WITHOUT_CLOCK, true);
 }
 /// True in such a child.
 #[inline(always)]

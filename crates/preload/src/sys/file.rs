@@ -13,8 +13,9 @@
 //! in 800,000. One to four writes of the program went to a file of cutap and were lost. They are appended there, and
 //! damage nothing. A child that another thread forks in such a moment may inherit the file.
 
+use super::used::nr;
 use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
-use super::{PROT_READ, PROT_WRITE, block_signals, nr, restore_signals};
+use super::{ENOSYS, PROT_READ, PROT_WRITE, allowed, block_signals, restore_signals};
 use cutap_wire::PAGE;
 
 const MAP_SHARED: usize = 1;
@@ -133,6 +134,10 @@ impl Identity {
 }
 
 fn open(path: &[u8], how: Open) -> Option<File> {
+    // What cannot be closed or told from another's file is not opened.
+    if !allowed::may_open_files() {
+        return None;
+    }
     let flags = O_CLOEXEC
         | match how {
             Open::Read => 0,
@@ -201,7 +206,13 @@ impl File {
             return false;
         }
         // SAFETY: no memory is involved.
-        unsafe { syscall4(nr::FALLOCATE, self.fd, 0, offset, bytes) == 0 }
+        let done = unsafe { syscall4(nr::FALLOCATE, self.fd, 0, offset, bytes) == 0 };
+        // A filter may answer in the kernel's place, and what is mapped behind the end of a file cannot be touched.
+        done && self.length().is_some_and(|length| length >= (offset + bytes) as u64)
+    }
+    /// Bytes of it.
+    fn length(&self) -> Option<u64> {
+        stat(self.fd, b"\0", AT_EMPTY_PATH).map(|[_, _, _, _, _, _, length, ..]| length)
     }
     /// Bytes that are free where the file is; as many as one likes if that cannot be told.
     pub fn room(&self) -> u64 {
@@ -295,7 +306,7 @@ impl File {
 fn file_size_limit() -> u64 {
     let mut limit = [u64::MAX; 2];
     // SAFETY: the kernel writes two words.
-    unsafe { syscall4(nr::PRLIMIT64, 0, RLIMIT_FSIZE, 0, limit.as_mut_ptr() as usize) };
+    let answer = unsafe { syscall4(nr::PRLIMIT64, 0, RLIMIT_FSIZE, 0, limit.as_mut_ptr() as usize) };
     let [soft, _] = limit;
-    soft
+    if answer == ENOSYS { 0 } else { soft }
 }

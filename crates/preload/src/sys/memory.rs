@@ -1,15 +1,20 @@
 //! Whether memory can be read, and reading what may be gone: the kernel is asked, so there is never a fault.
 
+use super::allowed::may;
+use super::gettid;
+use super::used::nr;
 use super::x86_64::{in_valgrind, syscall3, syscall4, syscall6};
-use super::{gettid, nr};
 
+const EPERM: isize = -1;
+const ESRCH: isize = -3;
+const ENOMEM: isize = -12;
 const EFAULT: isize = -14;
 
 /// True when eight bytes at `at` can be read. The kernel copies the set before it looks at `how`, and
 /// no `how` is usize::MAX, so nothing changes. No set at all is no error to it.
 pub fn readable(at: usize) -> bool {
     // Valgrind would tell the person of such a `how`, and of a set that nobody wrote. To copy is seven times as dear.
-    if in_valgrind() {
+    if !may(nr::RT_SIGPROCMASK) || in_valgrind() {
         let mut word = 0u64;
         // SAFETY: a word of ours.
         return unsafe { read_process(gettid(), (&raw mut word).cast(), 8, &[(at, 8)]) } == Ok(8);
@@ -31,9 +36,6 @@ pub fn resident(at: usize) -> bool {
 /// # Safety
 /// `to` is writable for `len` bytes, which is no less than the pieces hold.
 pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, usize)]) -> Result<usize, bool> {
-    const EPERM: isize = -1;
-    const ESRCH: isize = -3;
-    const ENOMEM: isize = -12;
     const MOST: usize = 2;
     let local = [to as usize, len];
     let mut remote = [[0usize; 2]; MOST];
@@ -53,5 +55,27 @@ pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, 
         n @ 0.. => Ok(n as usize),
         // What the kernel itself says of memory. All else is a filter's, which may answer any error.
         error => Err(!matches!(error, EFAULT | ENOMEM)),
+    }
+}
+
+/// Writes to this process's own memory as the kernel would: false where that is not there or may not be written to.
+/// `None`: the kernel does not write for us.
+///
+/// # Safety
+/// The program expects the bytes there.
+pub unsafe fn write_process(pid: u32, to: usize, bytes: &[u8]) -> Option<bool> {
+    let (local, remote) = ([bytes.as_ptr() as usize, bytes.len()], [to, bytes.len()]);
+    let (local, remote) = (local.as_ptr() as usize, remote.as_ptr() as usize);
+    // SAFETY: the kernel checks the memory; that it may change is the caller's promise.
+    let write = |pid| unsafe { syscall6(nr::PROCESS_VM_WRITEV, pid as usize, local, 1, remote, 1, 0) };
+    let mut done = write(pid);
+    // As in `read_process`.
+    if matches!(done, ESRCH | EPERM) {
+        done = write(gettid());
+    }
+    match done {
+        n @ 0.. => Some(n as usize == bytes.len()),
+        EFAULT | ENOMEM => Some(false),
+        _ => None,
     }
 }

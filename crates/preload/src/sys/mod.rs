@@ -1,57 +1,23 @@
 //! The kernel and libc as the target may use them: raw system calls, which leave errno alone, and
 //! libc functions as weak references, so that the library has no DT_NEEDED and no versioned symbol.
 
+pub mod allowed;
+pub mod classic_bpf;
 mod file;
 pub mod libc;
 pub mod mappings;
 mod memory;
 mod table;
+pub mod used;
 pub mod x86_64;
 
 pub use file::{File, MADE, Open, device_node, is_same_file, make_folder, remove, with};
-pub use memory::{read_process, readable, resident};
+pub use memory::{read_process, readable, resident, write_process};
 pub use table::{Opened, Table};
 
 use core::sync::atomic::AtomicU32;
+use used::nr;
 use x86_64::{syscall2, syscall3, syscall4, syscall6};
-
-/// Numbers of the calls used here.
-mod nr {
-    pub const READ: usize = 0;
-    pub const WRITE: usize = 1;
-    pub const CLOSE: usize = 3;
-    pub const MMAP: usize = 9;
-    pub const MPROTECT: usize = 10;
-    pub const MUNMAP: usize = 11;
-    pub const RT_SIGPROCMASK: usize = 14;
-    pub const MREMAP: usize = 25;
-    pub const MINCORE: usize = 27;
-    pub const MADVISE: usize = 28;
-    pub const EXECVE: usize = 59;
-    pub const NEWFSTATAT: usize = 262;
-    pub const NANOSLEEP: usize = 35;
-    pub const GETPID: usize = 39;
-    pub const SCHED_YIELD: usize = 24;
-    pub const GETPPID: usize = 110;
-    pub const GETTID: usize = 186;
-    pub const SYMLINK: usize = 88;
-    pub const READLINK: usize = 89;
-    pub const SIGALTSTACK: usize = 131;
-    pub const MKDIR: usize = 83;
-    pub const UNLINK: usize = 87;
-    pub const CHMOD: usize = 90;
-    pub const FCNTL: usize = 72;
-    pub const CLOCK_GETTIME: usize = 228;
-    pub const TGKILL: usize = 234;
-    pub const OPENAT: usize = 257;
-    pub const SET_ROBUST_LIST: usize = 273;
-    pub const GET_ROBUST_LIST: usize = 274;
-    pub const FALLOCATE: usize = 285;
-    pub const FSTATFS: usize = 138;
-    pub const PRLIMIT64: usize = 302;
-    pub const PROCESS_VM_READV: usize = 310;
-    pub const PRCTL: usize = 157;
-}
 
 /// `PROT_READ`
 pub const PROT_READ: usize = 1;
@@ -63,6 +29,8 @@ const MAP_NORESERVE: usize = 0x4000;
 const MREMAP_MAYMOVE: usize = 1;
 const MREMAP_FIXED: usize = 2;
 const MADV_WIPEONFORK: usize = 18;
+/// What a call says that is not made: see `allowed`.
+const ENOSYS: isize = -38;
 
 /// Fresh zeroed memory of this process. Null when refused.
 pub fn pages(bytes: usize) -> *mut u8 {
@@ -169,17 +137,21 @@ pub unsafe fn execute(path: *const u8, argv: *const *const u8, envp: *const *con
 /// Process id.
 pub fn getpid() -> u32 {
     // SAFETY: no memory.
-    unsafe { syscall2(nr::GETPID, 0, 0) as u32 }
+    id(unsafe { syscall2(nr::GETPID, 0, 0) }, allowed::kept_pid)
 }
 /// Parent's process id.
 pub fn getppid() -> u32 {
     // SAFETY: no memory.
-    unsafe { syscall2(nr::GETPPID, 0, 0) as u32 }
+    id(unsafe { syscall2(nr::GETPPID, 0, 0) }, allowed::kept_ppid)
 }
 /// Thread id.
 pub fn gettid() -> u32 {
     // SAFETY: no memory.
-    unsafe { syscall2(nr::GETTID, 0, 0) as u32 }
+    id(unsafe { syscall2(nr::GETTID, 0, 0) }, allowed::kept_tid)
+}
+/// What the kernel answered; where it may not be asked, what is known.
+fn id(answer: isize, kept: fn() -> u32) -> u32 {
+    u32::try_from(answer).unwrap_or_else(|_| kept())
 }
 /// The list of what this thread holds that the kernel marks at its end; 0: it knows none.
 pub fn robust_list() -> usize {
@@ -204,16 +176,46 @@ pub fn thread_lives(tid: u32) -> bool {
     // SAFETY: no memory; signal 0 is not sent.
     unsafe { syscall3(nr::TGKILL, getpid() as usize, tid as usize, 0) != ESRCH }
 }
-/// Lets others run.
+const FUTEX_LOCK_PI: usize = 6 | FUTEX_PRIVATE;
+const FUTEX_UNLOCK_PI: usize = 7 | FUTEX_PRIVATE;
+const FUTEX_PRIVATE: usize = 128;
+
+/// Waits for a lock whose word is its holder's thread id, and takes it; the holder runs with this thread's priority
+/// meanwhile. An error: the kernel does not do it; true: because it knows no such thread.
+pub fn lock_pi(word: &AtomicU32) -> Result<(), bool> {
+    const ESRCH: isize = -3;
+    // SAFETY: a word that stays.
+    match unsafe { syscall4(nr::FUTEX, word.as_ptr() as usize, FUTEX_LOCK_PI, 0, 0) } {
+        0 => Ok(()),
+        error => Err(error == ESRCH),
+    }
+}
+/// Gives it to the next thread that waits for it.
+pub fn unlock_pi(word: &AtomicU32) -> bool {
+    // SAFETY: a word that stays.
+    unsafe { syscall4(nr::FUTEX, word.as_ptr() as usize, FUTEX_UNLOCK_PI, 0, 0) == 0 }
+}
+
+/// Lets others run that are as urgent.
 pub fn yield_now() {
     // SAFETY: no memory.
-    unsafe { syscall2(nr::SCHED_YIELD, 0, 0) };
+    if unsafe { syscall2(nr::SCHED_YIELD, 0, 0) } != 0 {
+        core::hint::spin_loop();
+    }
 }
-/// Sleeps about this long.
+/// Sleeps about this long; where that is forbidden, for a moment.
 pub fn sleep_us(us: u64) {
     let time = [us / 1_000_000, us % 1_000_000 * 1000];
     // SAFETY: two words of ours.
-    unsafe { syscall2(nr::NANOSLEEP, time.as_ptr() as usize, 0) };
+    if unsafe { syscall2(nr::NANOSLEEP, time.as_ptr() as usize, 0) } == ENOSYS {
+        (0..1000).for_each(|_| core::hint::spin_loop());
+    }
+}
+/// Waits for another thread, the `turn`th time. To yield does not let a thread run that is less urgent, and a real-time
+/// thread would wait for it in vain. So after some turns this sleeps.
+pub fn wait(turn: u32) {
+    const YIELDS: u32 = 50;
+    if turn < YIELDS { yield_now() } else { sleep_us(100) }
 }
 
 /// CLOCK_MONOTONIC
@@ -225,7 +227,9 @@ pub const REALTIME: usize = 0;
 pub fn clock(which: usize) -> u64 {
     let mut t = [0u64; 2];
     // SAFETY: two words of ours.
-    unsafe { syscall2(nr::CLOCK_GETTIME, which, t.as_mut_ptr() as usize) };
+    if unsafe { syscall2(nr::CLOCK_GETTIME, which, t.as_mut_ptr() as usize) } != 0 {
+        return allowed::kept_clock(which == REALTIME);
+    }
     let [s, ns] = t;
     s.wrapping_mul(1_000_000_000).wrapping_add(ns)
 }
@@ -253,9 +257,10 @@ pub fn on_signal_stack() -> bool {
     const SS_ONSTACK: usize = 1;
     let mut stack = [0usize; 3];
     // SAFETY: three words of ours.
-    unsafe { syscall2(nr::SIGALTSTACK, 0, stack.as_mut_ptr() as usize) };
+    let answer = unsafe { syscall2(nr::SIGALTSTACK, 0, stack.as_mut_ptr() as usize) };
     let [_, flags, _] = stack;
-    flags & SS_ONSTACK != 0
+    // Nothing can be said either where that is not known.
+    answer == ENOSYS || flags & SS_ONSTACK != 0
 }
 
 /// A word that only one thread takes at a time, for set-up work: `who` is a thread id, 0 is free.

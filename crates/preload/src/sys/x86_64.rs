@@ -2,6 +2,7 @@
 //! the memory functions that the compiler calls. The last are hidden: undefined they would bind to
 //! the program's (or ASan's), exported they would be everybody's.
 
+use super::allowed::may;
 use core::arch::asm;
 
 /// True under valgrind: the words by which it is asked are instructions that do nothing on a processor.
@@ -19,12 +20,18 @@ pub fn in_valgrind() -> bool {
     answer != 0
 }
 
+/// What a system call says that is not made.
+const ENOSYS: isize = -38;
+
 /// A system call; a negative result is an error number.
 ///
 /// # Safety
 /// That of the call.
 #[inline]
 pub unsafe fn syscall2(nr: usize, a: usize, b: usize) -> isize {
+    if !may(nr) {
+        return ENOSYS;
+    }
     let r;
     // SAFETY: the caller's promise; the kernel clobbers rcx and r11 only.
     unsafe {
@@ -40,6 +47,9 @@ pub unsafe fn syscall2(nr: usize, a: usize, b: usize) -> isize {
 /// That of the call.
 #[inline]
 pub unsafe fn syscall3(nr: usize, a: usize, b: usize, c: usize) -> isize {
+    if !may(nr) {
+        return ENOSYS;
+    }
     let r;
     // SAFETY: the caller's promise; the kernel clobbers rcx and r11 only.
     unsafe {
@@ -55,6 +65,9 @@ pub unsafe fn syscall3(nr: usize, a: usize, b: usize, c: usize) -> isize {
 /// That of the call.
 #[inline]
 pub unsafe fn syscall4(nr: usize, a: usize, b: usize, c: usize, d: usize) -> isize {
+    if !may(nr) {
+        return ENOSYS;
+    }
     let r;
     // SAFETY: the caller's promise; the kernel clobbers rcx and r11 only.
     unsafe {
@@ -70,6 +83,9 @@ pub unsafe fn syscall4(nr: usize, a: usize, b: usize, c: usize, d: usize) -> isi
 /// That of the call.
 #[inline]
 pub unsafe fn syscall6(nr: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    if !may(nr) {
+        return ENOSYS;
+    }
     let r;
     // SAFETY: the caller's promise; the kernel clobbers rcx and r11 only.
     unsafe {

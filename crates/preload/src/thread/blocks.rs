@@ -3,7 +3,7 @@
 
 use super::block::{ThreadState, word};
 use super::stack::Stack;
-use super::{counts, fork, heads, reserve, ring, vfork_word_x86_64 as vfork_word};
+use super::{counts, fork, heads, owner, reserve, ring, vfork_word_x86_64 as vfork_word};
 use crate::start::{names, page, process, run};
 use crate::sys::{self, Opened, Table, mappings};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -138,7 +138,7 @@ fn take_over() -> Option<*mut ThreadState> {
             block.stack = Stack::none();
             // The dead thread cannot finish a record any more.
             reserve::give_up(block);
-            ring::own(block, me);
+            owner::own(block, me);
             tell_name(me);
             tid.store(me, Release);
             reserve::owned(block, me);
@@ -180,7 +180,7 @@ fn new() -> Option<*mut ThreadState> {
     if failures != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(FAILED_AT.load(Relaxed)) < pause {
         return None;
     }
-    let made = (process::made() && process::settled()).then(make_block).flatten();
+    let made = (process::made() && process::settled()).then(|| make_block(sys::gettid())).flatten();
     if made.is_some() {
         FAILURES.store(0, Relaxed);
     } else {
@@ -190,14 +190,15 @@ fn new() -> Option<*mut ThreadState> {
     made
 }
 
-fn make_block() -> Option<*mut ThreadState> {
+/// A block for the thread `tid`; 0: for one that comes later.
+fn make_block(tid: u32) -> Option<*mut ThreadState> {
     let n = COUNT.fetch_add(1, AcqRel);
     let b = if OPENED.reach(&BLOCKS, n as usize) { memory(n) } else { None };
     let made = b.is_some_and(|b| {
         // SAFETY: this number's memory, all zero, which is a valid block.
         let block = unsafe { &mut *b };
         block.generation = fork::generation();
-        block.tid.store(sys::gettid(), Relaxed);
+        block.tid.store(tid, Relaxed);
         block.ring = n;
         let made = ring::make(block);
         if !made {
@@ -213,12 +214,42 @@ fn make_block() -> Option<*mut ThreadState> {
     }
     // SAFETY: as above.
     let block = unsafe { &mut *b? };
-    let tid = block.tid.load(Relaxed);
-    ring::own(block, tid);
-    tell_name(tid);
+    if tid != 0 {
+        owner::own(block, tid);
+        tell_name(tid);
+    }
     page::rings_made(n + 1);
     BLOCKS.get(n as usize)?.store(block, Release);
     b
+}
+
+/// Chunks for a thread that can have no more soon, and rings for threads that can make none.
+const CHUNKS: u32 = 16;
+const SPARE: u32 = 16;
+
+/// Makes what cannot be made later: a seccomp filter is about to be installed. Rings without an owner look like those of
+/// threads that have ended, and new threads take them over.
+pub fn lay_in() {
+    if let Some(block) = current() {
+        ring::lay_in(block, CHUNKS);
+    }
+    if !process::settled() {
+        return;
+    }
+    let signals = sys::block_signals();
+    let spare = || (0..COUNT.load(Acquire)).filter(|n| is_free(*n)).count() as u32;
+    for _ in spare()..SPARE {
+        if make_block(0).is_none() {
+            break;
+        }
+    }
+    sys::restore_signals(signals);
+}
+
+fn is_free(n: u32) -> bool {
+    let b = BLOCKS.get(n as usize).map_or(core::ptr::null_mut(), |slot| slot.load(Acquire));
+    // SAFETY: null or a block, which stays, and so does its header.
+    unsafe { b.as_ref().is_some_and(|b| (*b.header).abandoned()) }
 }
 
 /// A block for a child that has this process's memory, with a folder of the child's own.
@@ -246,7 +277,7 @@ fn make_lent() -> Option<*mut ThreadState> {
             sys::unmap(b.cast(), size_of::<ThreadState>());
             return None;
         }
-        ring::own_without_lock(block, tid);
+        owner::own_without_lock(block, tid);
         (*page).rings.store(1, Release);
     }
     Some(b)

@@ -1,12 +1,17 @@
 //! Time in ticks: the time stamp counter where it is constant, else CLOCK_MONOTONIC nanoseconds. The
 //! meaning of a tick is made outside, from the pairs in the `process` page and in each chunk's head.
 
-use crate::sys::{self, x86_64};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use crate::sys::{self, allowed, x86_64};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use cutap_wire::process::{CLOCK_MONOTONIC, CLOCK_TSC};
 
 /// How often both clocks are read for a pair: a microsecond, for each process and each chunk.
 const TRIES: usize = 4;
+
+/// In `KIND`: see `stop`.
+const STOPPED: u32 = u32::MAX;
+/// The last moment.
+static LAST: AtomicU64 = AtomicU64::new(0);
 
 static KIND: AtomicU32 = AtomicU32::new(CLOCK_MONOTONIC);
 
@@ -29,13 +34,45 @@ pub fn is_timestamp() -> bool {
 /// Now.
 #[inline(always)]
 pub fn ticks() -> u64 {
-    if KIND.load(Relaxed) == CLOCK_TSC { x86_64::timestamp() } else { sys::clock(sys::MONOTONIC) }
+    match KIND.load(Relaxed) {
+        CLOCK_TSC => x86_64::timestamp(),
+        STOPPED => LAST.load(Relaxed),
+        _ => sys::clock(sys::MONOTONIC),
+    }
+}
+
+/// The program forbids to read the time stamp counter: from now on all is as late as it is now. Nothing is recorded
+/// after that.
+pub fn stop() {
+    LAST.store(ticks(), Relaxed);
+    allowed::stop_ticks();
+    KIND.store(STOPPED, Relaxed);
+}
+
+/// Keeps what sandboxed threads know of the clocks: a moment, and the rate since `begun`, a pair of an earlier one.
+pub fn keep(begun: (u64, u64)) {
+    const ENOUGH_NS: u64 = 2_000_000;
+    let mut now = pair();
+    for _ in 0..10 {
+        if now.1.saturating_sub(begun.1) >= ENOUGH_NS {
+            break;
+        }
+        sys::sleep_us(ENOUGH_NS / 1000);
+        now = pair();
+    }
+    let (ticks, ns) = (now.0.saturating_sub(begun.0), now.1.saturating_sub(begun.1));
+    let rate = (u128::from(ns) << 32).checked_div(ticks.into()).unwrap_or(1 << 32);
+    allowed::keep_clock(now, sys::clock(sys::REALTIME), rate as u64);
 }
 
 /// Now on both clocks. A thread that is put aside between the two readings would pair moments far apart, and all times
 /// of the run hang on these pairs: the narrowest of a few is taken. All tries are made, for the first of a process is
 /// much wider than those behind it, with code and data that no cache holds, and its middle is off by as much.
 pub fn pair() -> (u64, u64) {
+    // A pair of an earlier moment says as much of the rate as one of this moment.
+    if !allowed::may_read_clocks() {
+        return allowed::kept_pair();
+    }
     let mut best = (0, 0, u64::MAX);
     for _ in 0..TRIES {
         let before = ticks();

@@ -156,6 +156,7 @@ pub fn forked(others: impl FnOnce()) {
     if word.compare_exchange(WIPED, CHANGING, AcqRel, Acquire).is_ok() {
         GENERATION.fetch_add(1, AcqRel);
         CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
+        sys::allowed::forked();
         PID.store(sys::getpid(), Relaxed);
         PPID.store(sys::getppid(), Relaxed);
         robust_list::forked();
@@ -165,11 +166,11 @@ pub fn forked(others: impl FnOnce()) {
     } else {
         // Another thread of the child is at it, with nothing to wait for but its processor. A thread that continues
         // without it is the parent still.
-        for _ in 0..100_000 {
+        for turn in 0..10_000 {
             if word.load(Acquire) == HERE {
                 break;
             }
-            sys::yield_now();
+            sys::wait(turn);
         }
     }
     sys::restore_signals(signals);

@@ -9,21 +9,20 @@
 
 use super::block::{MAPPED, ThreadState};
 use super::{clock, heads};
-use crate::loader::real::libcs_mutex;
 use crate::start::{page, path, run, switch};
-use crate::sys::{self, mappings};
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use crate::sys::{self, allowed, mappings};
+use core::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
 use cutap_wire::record::kind;
-use cutap_wire::ring::{
-    CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, OWNER_DIED, RingHeader, chunk_offset, shared_head,
-};
-use cutap_wire::{MAGIC, PAGE, VERSION, control, diagnostic};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset, shared_head};
+use cutap_wire::{MAGIC, VERSION, control, diagnostic};
 
 /// How long a writer believes in a collector whose heartbeat does not move.
 const PATIENCE_NS: u64 = 200_000_000;
 
 /// How long a writer waits for a collector that lives and does not empty this ring: it may not be able to.
 const MOST_NS: u64 = 3_000_000_000;
+/// The same of one that may not sleep: it takes the processor that the collector may need.
+const MOST_AWAKE_NS: u64 = 20_000_000;
 
 /// What is left of a disk is for the first chunks of threads and for names.
 const LAST_ROOM: u64 = 2 << 20;
@@ -87,65 +86,6 @@ fn path(block: &ThreadState) -> path::Path {
     path
 }
 
-/// Makes this thread the owner: a robust mutex, which the kernel marks when the thread dies.
-pub fn own(block: &mut ThreadState, tid: u32) {
-    use crate::sys::libc::*;
-    let mut attributes = [0u64; 8];
-    let a = attributes.as_mut_ptr().cast();
-    // SAFETY: the header is mapped; the mutex lies in it and was held by nobody alive.
-    unsafe {
-        let header = &*block.header;
-        header.tid.store(tid, Relaxed);
-        header.owner.word.store(0, Relaxed);
-        let m = (&raw const header.owner).cast_mut().cast();
-        let made = match (mutexattr_init(), mutexattr_setrobust(), mutexattr_setpshared(), libcs_mutex()) {
-            (Some(init), Some(robust), Some(shared), Some((make, lock))) => {
-                init(a) == 0 && robust(a, 1) == 0 && shared(a, 1) == 0 && make(m, a) == 0 && lock(m) == 0
-            }
-            _ => false,
-        };
-        // libc believes a child by a raw clone to be the thread that it is a copy of; the kernel does not.
-        if made && header.owner.word.load(Relaxed) != tid {
-            header.owner.word.store(tid, Release);
-        }
-        if !made {
-            // Never seen as dead: its ring is not used again.
-            header.owner.word.store(tid, Release);
-        }
-    }
-}
-
-/// The same for a child by vfork: libc's list of what a thread holds is its parent's, and says nothing of the child's
-/// end. Whoever comes back from vfork says it.
-pub fn own_without_lock(block: &mut ThreadState, tid: u32) {
-    // SAFETY: the header is mapped.
-    let header = unsafe { &*block.header };
-    header.tid.store(tid, Relaxed);
-    header.owner.word.store(tid, Release);
-}
-
-/// The child of a block has ended: its ring is marked, as the kernel marks others, and its memory is given back.
-///
-/// # Safety
-/// The child's block, which nobody uses any more.
-pub unsafe fn bury(b: *mut ThreadState) {
-    // SAFETY: the caller's promise: all of these are mappings that this block alone knows.
-    unsafe {
-        let block = &mut *b;
-        let header = &*block.header;
-        header.owner.word.fetch_or(OWNER_DIED, Release);
-        for (_, chunk) in block.mapped.into_iter().filter(|m| m.0 != 0 && !m.1.is_null()) {
-            sys::unmap(chunk, header.chunk_bytes as usize);
-        }
-        // The first page is in the mapping of the first chunk, if there is one.
-        mappings::give_back((block.mapped.iter().filter(|m| m.0 != 0).count() as u32).max(1));
-        block.counts.give_back();
-        sys::unmap(block.lent.cast(), PAGE);
-        sys::unmap(block.header.cast(), PAGE);
-        sys::unmap(b.cast(), size_of::<ThreadState>());
-    }
-}
-
 /// Opens the next chunk for a record of this kind and length; false when there is none to be had. The
 /// record is dropped then, and counted here.
 #[cold]
@@ -172,6 +112,12 @@ pub fn next_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
 fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
     // A signal handler's call inside this function, or a vfork child, must not wait.
     let nested = block.changing;
+    let blocking = allowed::may_block_signals();
+    if nested && !blocking {
+        // The handler may have come in the middle of a change.
+        return false;
+    }
+    let most = if allowed::may_sleep() { MOST_NS } else { MOST_AWAKE_NS };
     let started = sys::clock(sys::MONOTONIC);
     let sequence = block.sequence;
     // A process that ends here has a call that nothing else reports.
@@ -189,9 +135,10 @@ fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
         // SAFETY: our own block, read again because handlers write it behind the compiler's back.
         let opened = match unsafe { (&raw const block.sequence).read_volatile() } == sequence {
             true => {
-                let in_vain = block.in_vain || sys::clock(sys::MONOTONIC).saturating_sub(started) > MOST_NS;
+                let in_vain = block.in_vain || sys::clock(sys::MONOTONIC).saturating_sub(started) > most;
                 block.in_vain = in_vain;
-                try_next(block, kind, words, !nested && !in_vain && worth_waiting(started))
+                let may_wait = !nested && !in_vain && worth_waiting(started);
+                change(block, blocking, |block, writer| try_next(block, writer, kind, words, may_wait))
             }
             false => Some(true),
         };
@@ -212,6 +159,39 @@ fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
             }
         }
     }
+}
+
+/// Changes which chunk is written to. Where signals are not kept away meanwhile, a handler finds no chunk, and its
+/// records are dropped.
+fn change<R>(block: &mut ThreadState, blocking: bool, then: impl FnOnce(&mut ThreadState, &mut ChunkWriter) -> R) -> R {
+    let mut writer = block.writer;
+    let shown = &raw mut block.writer.chunk;
+    if !blocking {
+        // SAFETY: our own block.
+        unsafe { shown.write_volatile(core::ptr::null_mut()) };
+        compiler_fence(SeqCst);
+    }
+    let done = then(block, &mut writer);
+    (block.writer.bytes, block.writer.last) = (writer.bytes, writer.last);
+    compiler_fence(SeqCst);
+    // SAFETY: as above.
+    unsafe { (&raw mut block.writer.chunk).write_volatile(writer.chunk) };
+    done
+}
+
+/// Adds chunks as long as that can be done, until the ring has so many: no file can be made longer soon.
+pub fn lay_in(block: &mut ThreadState, most: u32) {
+    let signals = sys::block_signals();
+    // SAFETY: the header is mapped.
+    let header = unsafe { &*block.header };
+    let current = block.writer.chunk;
+    while header.chunks.load(Relaxed) < most.min(run::max_chunks()) {
+        let n = header.chunks.load(Relaxed);
+        if add_chunk(block, current, header, n).is_none() {
+            break;
+        }
+    }
+    sys::restore_signals(signals);
 }
 
 /// The last heartbeat of a collector that was found dead: it is not waited for again.
@@ -236,7 +216,7 @@ fn worth_waiting(started: u64) -> bool {
 }
 
 /// `None`: wait and come again.
-fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Option<bool> {
+fn try_next(block: &mut ThreadState, writer: &mut ChunkWriter, kind: u8, words: u32, may_wait: bool) -> Option<bool> {
     // SAFETY: the header is mapped.
     let header = unsafe { &*block.header };
     let flags = run::flags();
@@ -245,14 +225,14 @@ fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Op
     let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP | kind::STACK | kind::MEMORY);
     if flags & (control::LOSSY | control::FLIGHT) == 0 {
         // Whoever drains may take it while we wait.
-        close(block, header.chunk_bytes);
+        close(writer, header.chunk_bytes);
     }
     let free = block.mapped.iter().position(|&(n, p)| {
         // SAFETY: mapped chunks of our ring.
         n != 0 && !p.is_null() && unsafe { (*p.cast::<ChunkHeader>()).state.load(Acquire) } == FREE
     });
     block.in_vain &= free.is_none();
-    if free.is_none() && ends && lengthen(block, header.chunk_bytes, words) {
+    if free.is_none() && ends && lengthen(writer, header.chunk_bytes, words) {
         return Some(true);
     }
     let chunks = header.chunks.load(Relaxed);
@@ -261,11 +241,11 @@ fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Op
     let at = match free.and_then(|i| block.mapped.get(i)).map(|&(_, p)| p) {
         Some(p) => p,
         None if flags & control::FLIGHT != 0 => {
-            let added = if full { None } else { add_chunk(block, header, chunks) };
+            let added = if full { None } else { add_chunk(block, writer.chunk, header, chunks) };
             match added {
                 Some(p) => p,
                 None if may_wait && chunks > 0 => return None,
-                None => match oldest(block) {
+                None => match oldest(block, writer.chunk) {
                     Some(p) => p,
                     None => return Some(false),
                 },
@@ -273,7 +253,7 @@ fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Op
         }
         None if lossy && full && !ends => return Some(false),
         None if !lossy && full && may_wait => return None,
-        None => match add_chunk(block, header, chunks) {
+        None => match add_chunk(block, writer.chunk, header, chunks) {
             Some(p) => {
                 if lossy && full {
                     bytes = CHUNK_HEADER as u32 + words * 8;
@@ -285,51 +265,51 @@ fn try_next(block: &mut ThreadState, kind: u8, words: u32, may_wait: bool) -> Op
             None => return Some(false),
         },
     };
-    let first_call = close(block, header.chunk_bytes);
+    let first_call = close(writer, header.chunk_bytes);
     let (ticks, monotonic) = clock::pair();
     block.sequence += 1;
     let tid = header.tid.load(Relaxed);
     // SAFETY: the chunk is ours: free, new, or the oldest of those that nobody takes.
-    block.writer = unsafe { ChunkWriter::open(at.cast(), bytes, block.sequence, tid, first_call, ticks, monotonic) };
+    *writer = unsafe { ChunkWriter::open(at.cast(), bytes, block.sequence, tid, first_call, ticks, monotonic) };
     Some(true)
 }
 
 /// Ends the current chunk, also one that was opened for less than it holds; the number of calls so far.
-fn close(block: &mut ThreadState, chunk_bytes: u32) -> u32 {
-    if block.writer.chunk.is_null() {
+fn close(writer: &mut ChunkWriter, chunk_bytes: u32) -> u32 {
+    if writer.chunk.is_null() {
         return 0;
     }
-    block.writer.bytes = chunk_bytes;
+    writer.bytes = chunk_bytes;
     // SAFETY: the current chunk is mapped.
     unsafe {
-        block.writer.close();
-        (block.writer.head() >> 32) as u32
+        writer.close();
+        (writer.head() >> 32) as u32
     }
 }
 
 /// A chunk that was opened for the ends of calls alone takes one more of them, if it has room.
-fn lengthen(block: &mut ThreadState, chunk_bytes: u32, words: u32) -> bool {
-    if block.writer.chunk.is_null() || block.writer.bytes == chunk_bytes {
+fn lengthen(writer: &mut ChunkWriter, chunk_bytes: u32, words: u32) -> bool {
+    if writer.chunk.is_null() || writer.bytes == chunk_bytes {
         return false;
     }
     // SAFETY: the current chunk is mapped.
-    let bytes = unsafe { block.writer.head() } as u32 + words * 8;
+    let bytes = unsafe { writer.head() } as u32 + words * 8;
     if bytes > chunk_bytes {
         return false;
     }
-    block.writer.bytes = bytes;
+    writer.bytes = bytes;
     true
 }
 
 /// The oldest chunk that is full, to be written over.
-fn oldest(block: &ThreadState) -> Option<*mut u8> {
+fn oldest(block: &ThreadState, current: *mut ChunkHeader) -> Option<*mut u8> {
     let waiting = block.writing.0 as usize;
     // SAFETY: the header is mapped.
     let bytes = unsafe { (*block.header).chunk_bytes } as usize;
     let mut found: Option<(u64, *mut u8)> = None;
     for &(n, p) in &block.mapped {
         // A record that a signal handler interrupted may be waiting for its words there.
-        if n == 0 || p.cast() == block.writer.chunk || waiting.wrapping_sub(p as usize) < bytes {
+        if n == 0 || p.cast() == current || waiting.wrapping_sub(p as usize) < bytes {
             continue;
         }
         // SAFETY: a mapped chunk of our ring.
@@ -345,10 +325,13 @@ fn oldest(block: &ThreadState) -> Option<*mut u8> {
 }
 
 /// One more chunk at the end of the file, allocated before it is published.
-fn add_chunk(block: &mut ThreadState, header: &RingHeader, n: u32) -> Option<*mut u8> {
+fn add_chunk(block: &mut ThreadState, current: *mut ChunkHeader, header: &RingHeader, n: u32) -> Option<*mut u8> {
+    if !allowed::may_make_files() {
+        return None;
+    }
     let path = path(block);
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
-    let place = chunk_mapping(block, bytes, n)?;
+    let place = chunk_mapping(block, current, bytes, n)?;
     let over = block.mapped.get(place).filter(|m| m.0 != 0).map_or(core::ptr::null_mut(), |m| m.1);
     // A ring that shares its head has no file before its second chunk.
     let ways = if block.shares { sys::MADE } else { &[sys::Open::ReadWrite][..] };
@@ -373,7 +356,7 @@ fn add_chunk(block: &mut ThreadState, header: &RingHeader, n: u32) -> Option<*mu
 
 /// Which entry of `mapped` the next chunk takes: an empty one, which costs a mapping, or that of the oldest chunk. No
 /// reader frees that chunk any more, or it would have been taken.
-fn chunk_mapping(block: &ThreadState, bytes: usize, n: u32) -> Option<usize> {
+fn chunk_mapping(block: &ThreadState, current: *mut ChunkHeader, bytes: usize, n: u32) -> Option<usize> {
     let empty = block.mapped.iter().position(|m| m.0 == 0);
     if let Some(place) = empty
         && mappings::take(1)
@@ -386,7 +369,7 @@ fn chunk_mapping(block: &ThreadState, bytes: usize, n: u32) -> Option<usize> {
     let waiting = |at: *mut u8| (block.writing.0 as usize).wrapping_sub(at as usize) < bytes;
     let may_go = |place: usize| {
         let Some(&(of, at)) = block.mapped.get(place) else { return false };
-        of != 0 && at.cast() != block.writer.chunk && !waiting(at) && !(block.shares && of == 1)
+        of != 0 && at.cast() != current && !waiting(at) && !(block.shares && of == 1)
     };
     (0..MAPPED).map(|i| (n as usize + i) % MAPPED).find(|place| may_go(*place))
 }

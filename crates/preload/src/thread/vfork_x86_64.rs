@@ -56,7 +56,7 @@ unsafe extern "C" fn over(block: *mut super::block::ThreadState, child: u32) {
     // SAFETY: a block that the child made; no other thread knows of it.
     unsafe {
         if block as usize > 1 && !(*block).lent.is_null() {
-            super::ring::bury(block);
+            super::owner::bury(block);
         }
     }
 }
@@ -79,8 +79,10 @@ pub unsafe extern "C" fn vfork() {
         "cmp dword ptr [rip + CUTAP_FORK], {here}",
         "je 1f",
         "call {check}",
-        // Signals.
-        "1: movabs rax, {signals}",
+        // Signals, if a sandbox lets us block them.
+        "1: test dword ptr [rip + {forbidden}], {no_mask}",
+        "jnz 7f",
+        "movabs rax, {signals}",
         "mov [rsp], rax",
         "mov edi, 2",
         "mov rsi, rsp",
@@ -168,8 +170,14 @@ pub unsafe extern "C" fn vfork() {
         "5: mov eax, -1",
         "ret",
         "6: jmp rax",
+        ".cfi_adjust_cfa_offset 24",
+        "7: add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
+        "jmp 4b",
         ".cfi_endproc",
         real = sym REAL,
+        forbidden = sym sys::allowed::FORBIDDEN,
+        no_mask = const 1 << sys::used::MASK,
         here = const fork::RECORDED as u32,
         signals = const sys::ALL_BUT_OWN,
         child = const CHILD,

@@ -1,0 +1,174 @@
+//! Seccomp filters that the program installs, seen before the kernel sees them. The filter's own program is asked what
+//! it says of each system call that cutap makes. What it does not plainly allow is not made any more (`sys::allowed`).
+//! Before that, threads get what they cannot get later: chunks for the ring of this thread, and rings for threads that
+//! make their first call behind the filter.
+//!
+//! Must never make a system call once a filter is installed but those that `sys::allowed` lets through.
+//!
+//! Limits: a filter that is installed by an instruction of the program's own, or by another library loader's libc, is
+//! not seen; nor is one that was there before the process began.
+
+use super::page::{self, count};
+use super::{forked, names, process, run, switch};
+use crate::capture::copy;
+use crate::sys::allowed::Calls;
+use crate::sys::classic_bpf;
+use crate::sys::used::USED;
+use crate::sys::{self, allowed};
+use crate::thread::{blocks, clock, fork};
+use cutap_wire::diagnostic::SANDBOXED;
+
+const PR_SET_SECCOMP: usize = 22;
+const PR_SET_TSC: usize = 26;
+const PR_TSC_SIGSEGV: usize = 2;
+const SYS_PRCTL: usize = 157;
+const SYS_SECCOMP: usize = 317;
+/// Of prctl; seccomp's own numbers are one less.
+const STRICT: usize = 1;
+const FILTER: usize = 2;
+
+const ALLOW: u32 = 0x7fff_0000;
+const LOG: u32 = 0x7ffc_0000;
+const ACTION: u32 = 0xffff_0000;
+/// AUDIT_ARCH_X86_64
+const ARCHITECTURE: u32 = 0xc000_003e;
+
+/// What the program is about to forbid.
+pub struct Attempt {
+    calls: Calls,
+    counter: bool,
+}
+
+/// Before `prctl(option, a, b)`.
+pub fn prctl(option: usize, a: usize, b: usize) -> Option<Attempt> {
+    match (option as u32 as usize, a) {
+        (PR_SET_SECCOMP, STRICT) => attempt(all(), true),
+        (PR_SET_SECCOMP, FILTER) => filter(b),
+        (PR_SET_TSC, PR_TSC_SIGSEGV) => attempt(Calls::NONE, true),
+        _ => None,
+    }
+}
+
+/// Before `syscall(number, a, b, c)`.
+pub fn syscall(number: usize, a: usize, b: usize, c: usize) -> Option<Attempt> {
+    match (number, a as u32 as usize + 1) {
+        (SYS_PRCTL, _) => prctl(a, b, c),
+        (SYS_SECCOMP, STRICT) => attempt(all(), true),
+        (SYS_SECCOMP, FILTER) => filter(c),
+        _ => None,
+    }
+}
+
+fn all() -> Calls {
+    let mut calls = Calls::NONE;
+    USED.iter().for_each(|used| calls.insert(used.number));
+    calls
+}
+
+/// A filter at `at`, a `struct sock_fprog`.
+fn filter(at: usize) -> Option<Attempt> {
+    // Programs ask by a filter at 0 whether there are filters.
+    let [length, program] = copy::program_words(at)?;
+    let length = usize::from(length as u16);
+    let mut window = Window { program: program as usize, length, first: usize::MAX, bytes: [0; WINDOW * 8] };
+    let mut forbidden = Calls::NONE;
+    for used in USED.iter().filter(|used| !used.arguments.iter().all(|a| allows(&mut window, used.number, a))) {
+        forbidden.insert(used.number);
+    }
+    if forbidden == Calls::NONE { None } else { attempt(forbidden, false) }
+}
+
+fn allows(window: &mut Window, number: usize, arguments: &[u64; 6]) -> bool {
+    let here = allows as *const () as u64;
+    let mut data = [0u32; classic_bpf::DATA];
+    let words = [here].into_iter().chain(arguments.iter().copied());
+    let halves = words.flat_map(|word| [word as u32, (word >> 32) as u32]);
+    for (to, from) in data.iter_mut().zip([number as u32, ARCHITECTURE].into_iter().chain(halves)) {
+        *to = from;
+    }
+    let answer = classic_bpf::run(&mut |n| window.instruction(n), &data);
+    matches!(answer.map(|answer| answer & ACTION), Some(ALLOW | LOG))
+}
+
+/// Instructions that are read at a time.
+const WINDOW: usize = 64;
+
+/// A part of the filter's program, which is the program's memory.
+struct Window {
+    program: usize,
+    length: usize,
+    first: usize,
+    bytes: [u8; WINDOW * 8],
+}
+
+impl Window {
+    fn instruction(&mut self, n: usize) -> Option<[u8; 8]> {
+        let first = n - n % WINDOW;
+        if first != self.first {
+            let len = self.length.saturating_sub(first).min(WINDOW) * 8;
+            // SAFETY: the window is that long at least.
+            let read = unsafe { copy::checked(self.program.wrapping_add(first * 8), self.bytes.as_mut_ptr(), len) };
+            self.first = if read == len { first } else { usize::MAX };
+        }
+        let at = (n - first) * 8;
+        self.bytes.get(at..at + 8)?.try_into().ok().filter(|_| n < self.length && self.first == first)
+    }
+}
+
+/// Prepares for it, while everything is still allowed.
+fn attempt(calls: Calls, counter: bool) -> Option<Attempt> {
+    if !run::is_running() {
+        return None;
+    }
+    forked::check();
+    // A child that has this process's memory, and runs another program soon: the memory is not the child's.
+    if sys::getpid() != fork::pid() {
+        return None;
+    }
+    allowed::keep_ids((fork::pid(), fork::ppid(), sys::gettid()), sys::robust_list());
+    if calls != Calls::NONE {
+        clock::keep(process::begun().unwrap_or_else(clock::pair));
+    }
+    if (page::is_made() || process::has_driver()) && !switch::has_left() && process::made() {
+        blocks::lay_in();
+    }
+    let mut attempt = Attempt { calls, counter };
+    // What is forbidden already stays so, whatever becomes of this attempt.
+    attempt.calls.remove(&allowed::forbidden());
+    allowed::forbid(&attempt.calls);
+    Some(attempt)
+}
+
+/// After it. Nothing may be asked of the kernel now.
+pub fn after(attempt: &Attempt, failed: bool) {
+    if failed {
+        return allowed::permit(&attempt.calls);
+    }
+    if attempt.counter {
+        clock::stop();
+        switch::stop();
+        tell(b"the time stamp counter: nothing is recorded from then on");
+    }
+    if attempt.calls == Calls::NONE || !page::is_made() {
+        return;
+    }
+    let mut text = [0u8; 512];
+    let mut length = 0;
+    for used in USED.iter().filter(|used| attempt.calls.holds(used.number)) {
+        let between: &[u8] = if length == 0 { b"" } else { b" " };
+        for byte in between.iter().chain(used.name) {
+            if let Some(to) = text.get_mut(length) {
+                (*to, length) = (*byte, length + 1);
+            }
+        }
+    }
+    tell(text.get(..length).unwrap_or(&[]));
+}
+
+fn tell(what: &[u8]) {
+    if page::is_made() {
+        names::gap_named(SANDBOXED, what);
+    } else {
+        count(SANDBOXED, 1);
+    }
+}

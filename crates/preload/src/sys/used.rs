@@ -1,0 +1,86 @@
+//! The system calls that cutap makes, each with arguments as it passes them: a filter may look at those. A call that is
+//! missing here cannot be made: its number is a constant of this file.
+
+/// A system call that is used.
+pub struct Used {
+    pub number: usize,
+    pub name: &'static [u8],
+    /// Arguments that it is made with.
+    pub arguments: &'static [[u64; 6]],
+}
+
+macro_rules! used {
+    ($($name:ident = $number:literal, $text:literal, $($arguments:tt),*;)*) => {
+        /// Numbers of the calls used here.
+        pub(super) mod nr {
+            $(pub const $name: usize = $number;)*
+        }
+        /// The number by which the frame of vfork blocks signals.
+        pub const MASK: usize = nr::RT_SIGPROCMASK;
+        /// All of them.
+        pub static USED: &[Used] =
+            &[$(Used { number: $number, name: $text, arguments: &[$(padded(&$arguments)),*] }),*];
+    };
+}
+
+/// Arguments with zeros behind them.
+const fn padded(arguments: &[u64]) -> [u64; 6] {
+    match *arguments {
+        [a] => [a, 0, 0, 0, 0, 0],
+        [a, b] => [a, b, 0, 0, 0, 0],
+        [a, b, c] => [a, b, c, 0, 0, 0],
+        [a, b, c, d] => [a, b, c, d, 0, 0],
+        [a, b, c, d, e] => [a, b, c, d, e, 0],
+        [a, b, c, d, e, f, ..] => [a, b, c, d, e, f],
+        [] => [0; 6],
+    }
+}
+
+/// An address, a length and a descriptor like those that are passed.
+const AT: u64 = 0x7f00_0000_0000;
+const LEN: u64 = 65536;
+const FILE: u64 = 1000;
+const HERE: u64 = -100i64 as u64;
+const NONE: u64 = u64::MAX;
+
+used! {
+    READ = 0, b"read", [FILE, AT, LEN];
+    WRITE = 1, b"write", [FILE, AT, LEN];
+    CLOSE = 3, b"close", [FILE];
+    // Of a file, over a mapping, closed, and memory of no file.
+    MMAP = 9, b"mmap", [0, LEN, 3, 1, FILE, LEN], [AT, LEN, 3, 0x11, FILE, LEN], [0, LEN, 0, 1, FILE, 0],
+        [AT, LEN, 3, 0x8011, FILE, LEN], [0, LEN, 3, 0x4022, NONE, 0], [0, LEN, 1, 0x4022, NONE, 0];
+    MPROTECT = 10, b"mprotect", [AT, LEN, 3], [AT, LEN, 1];
+    MUNMAP = 11, b"munmap", [AT, LEN];
+    RT_SIGPROCMASK = 14, b"rt_sigprocmask", [0, AT, AT, 8], [2, AT, 0, 8], [NONE, AT, 0, 8];
+    SCHED_YIELD = 24, b"sched_yield", [0];
+    MREMAP = 25, b"mremap", [AT, LEN, LEN, 3, AT];
+    MINCORE = 27, b"mincore", [AT, 1, AT];
+    MADVISE = 28, b"madvise", [AT, LEN, 23], [AT, LEN, 18];
+    NANOSLEEP = 35, b"nanosleep", [AT, 0];
+    GETPID = 39, b"getpid", [0];
+    // Before the program has begun: its filters do not matter.
+    EXECVE = 59, b"execve",;
+    FCNTL = 72, b"fcntl", [FILE, 1030, FILE];
+    MKDIR = 83, b"mkdir", [AT, 0o700];
+    UNLINK = 87, b"unlink", [AT];
+    SYMLINK = 88, b"symlink", [AT, AT];
+    READLINK = 89, b"readlink", [AT, AT, LEN];
+    CHMOD = 90, b"chmod", [AT, 0o600];
+    GETPPID = 110, b"getppid", [0];
+    SIGALTSTACK = 131, b"sigaltstack", [0, AT];
+    FSTATFS = 138, b"fstatfs", [FILE, AT];
+    PRCTL = 157, b"prctl", [16, AT];
+    GETTID = 186, b"gettid", [0];
+    FUTEX = 202, b"futex", [AT, 0x86], [AT, 0x87];
+    CLOCK_GETTIME = 228, b"clock_gettime", [1, AT], [0, AT];
+    TGKILL = 234, b"tgkill", [FILE, FILE, 0];
+    OPENAT = 257, b"openat", [HERE, AT, 0o2002002, 0o600], [HERE, AT, 0o2000302, 0o600], [HERE, AT, 0o2000000, 0o600];
+    NEWFSTATAT = 262, b"newfstatat", [HERE, AT, AT, 0], [FILE, AT, AT, 0x1000];
+    SET_ROBUST_LIST = 273, b"set_robust_list", [AT, 24];
+    GET_ROBUST_LIST = 274, b"get_robust_list", [0, AT, AT];
+    FALLOCATE = 285, b"fallocate", [FILE, 0, LEN, LEN];
+    PRLIMIT64 = 302, b"prlimit64", [0, 1, 0, AT];
+    PROCESS_VM_READV = 310, b"process_vm_readv", [FILE, AT, 1, AT, 2, 0];
+    PROCESS_VM_WRITEV = 311, b"process_vm_writev", [FILE, AT, 1, AT, 1, 0];
+}

@@ -7,7 +7,7 @@ use std::process::Command;
 /// `cutap_wire::diagnostic`: no ring, no chunk, a sandbox.
 const NO_RING: u64 = 10;
 const CALL_DROPPED: u64 = 42;
-const SANDBOXED: u64 = 55;
+const SANDBOXED: u64 = 56;
 
 fn plain(words: &[&str]) -> Finished {
     finish(Command::new(out().join(words[0])).args(&words[1..]).env("LD_LIBRARY_PATH", out()))
@@ -59,7 +59,7 @@ fn calls_behind_a_filter_are_recorded_or_counted() {
     assert!(gaps.iter().any(|g| g["reason"] == SANDBOXED && g["what"] == "openat"), "{gaps:?}");
 }
 
-/// Nobody sees the filter, and the kernel is not asked: a file that was not made longer is not touched.
+/// The filter is not seen, and answers in the kernel's place: a file that was not made longer is not touched.
 #[test]
 fn a_filter_that_only_says_that_a_file_grows() {
     let (done, lines) = recorded(&["filter_growth", "lies"]);
@@ -67,4 +67,16 @@ fn a_filter_that_only_says_that_a_file_grows() {
     let missing = counted(&lines, &[NO_RING, CALL_DROPPED]);
     assert_eq!(calls(&lines) + missing, 52_000, "{missing} missing");
     assert_eq!(counted(&lines, &[SANDBOXED]), 0, "a program may do that without the C library");
+}
+
+#[test]
+fn a_process_without_a_clock_is_recorded_up_to_there() {
+    for words in [&["clock_forbidden"][..], &["clock_forbidden", "strict"]] {
+        let (done, lines) = recorded(words);
+        assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+        assert_eq!(calls(&lines), 2000);
+        let gaps = end(&lines)["gaps"].as_array().unwrap();
+        let clock = |gap: &&Value| gap["what"].as_str().unwrap().contains("time stamp counter");
+        assert_eq!(gaps.iter().filter(clock).count(), 1, "{gaps:?}");
+    }
 }

@@ -5,8 +5,8 @@
 //!
 //! Must never make a system call once a filter is installed but those that `sys::allowed` lets through.
 //!
-//! Limits: a filter that is installed by an instruction of the program's own, or by another library loader's libc, is
-//! not seen; nor is one that was there before the process began.
+//! Limits: only a filter that the process installs through libc is seen. One that an instruction of the program
+//! installs is not, and neither is one that was there before the process began.
 
 use super::page::{self, count};
 use super::{forked, names, process, run, switch};
@@ -14,7 +14,7 @@ use crate::capture::copy;
 use crate::sys::allowed::Calls;
 use crate::sys::classic_bpf;
 use crate::sys::used::USED;
-use crate::sys::{self, allowed};
+use crate::sys::{self, allowed, kept};
 use crate::thread::{blocks, clock, fork};
 use cutap_wire::diagnostic::SANDBOXED;
 
@@ -125,11 +125,15 @@ fn attempt(calls: Calls, counter: bool) -> Option<Attempt> {
     if sys::getpid() != fork::pid() {
         return None;
     }
-    allowed::keep_ids((fork::pid(), fork::ppid(), sys::gettid()), sys::robust_list());
+    kept::keep_ids((fork::pid(), fork::ppid(), sys::gettid()), sys::robust_list());
+    if counter {
+        clock::before_stop();
+    }
     if calls != Calls::NONE {
         clock::keep(process::begun().unwrap_or_else(clock::pair));
     }
-    if (page::is_made() || process::has_driver()) && !switch::has_left() && process::made() {
+    let wanted = (page::is_made() || process::has_driver()) && !switch::has_left();
+    if wanted && process::made() && calls.make_files() {
         blocks::lay_in();
     }
     let mut attempt = Attempt { calls, counter };

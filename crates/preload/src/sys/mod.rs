@@ -4,6 +4,7 @@
 pub mod allowed;
 pub mod classic_bpf;
 mod file;
+pub mod kept;
 pub mod libc;
 pub mod mappings;
 mod memory;
@@ -137,17 +138,17 @@ pub unsafe fn execute(path: *const u8, argv: *const *const u8, envp: *const *con
 /// Process id.
 pub fn getpid() -> u32 {
     // SAFETY: no memory.
-    id(unsafe { syscall2(nr::GETPID, 0, 0) }, allowed::kept_pid)
+    id(unsafe { syscall2(nr::GETPID, 0, 0) }, kept::pid)
 }
 /// Parent's process id.
 pub fn getppid() -> u32 {
     // SAFETY: no memory.
-    id(unsafe { syscall2(nr::GETPPID, 0, 0) }, allowed::kept_ppid)
+    id(unsafe { syscall2(nr::GETPPID, 0, 0) }, kept::ppid)
 }
 /// Thread id.
 pub fn gettid() -> u32 {
     // SAFETY: no memory.
-    id(unsafe { syscall2(nr::GETTID, 0, 0) }, allowed::kept_tid)
+    id(unsafe { syscall2(nr::GETTID, 0, 0) }, kept::tid)
 }
 /// What the kernel answered; where it may not be asked, what is known.
 fn id(answer: isize, kept: fn() -> u32) -> u32 {
@@ -228,7 +229,7 @@ pub fn clock(which: usize) -> u64 {
     let mut t = [0u64; 2];
     // SAFETY: two words of ours.
     if unsafe { syscall2(nr::CLOCK_GETTIME, which, t.as_mut_ptr() as usize) } != 0 {
-        return allowed::kept_clock(which == REALTIME);
+        return kept::clock(which == REALTIME);
     }
     let [s, ns] = t;
     s.wrapping_mul(1_000_000_000).wrapping_add(ns)

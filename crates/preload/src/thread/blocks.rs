@@ -227,8 +227,8 @@ fn make_block(tid: u32) -> Option<*mut ThreadState> {
 const CHUNKS: u32 = 16;
 const SPARE: u32 = 16;
 
-/// Makes what cannot be made later: a seccomp filter is about to be installed. Rings without an owner look like those of
-/// threads that have ended, and new threads take them over.
+/// Makes what cannot be made later: a seccomp filter is about to be installed. Rings without an owner look like
+/// those of threads that have ended, and new threads take them over.
 pub fn lay_in() {
     if let Some(block) = current() {
         ring::lay_in(block, CHUNKS);

@@ -1,7 +1,7 @@
 //! Time in ticks: the time stamp counter where it is constant, else CLOCK_MONOTONIC nanoseconds. The
 //! meaning of a tick is made outside, from the pairs in the `process` page and in each chunk's head.
 
-use crate::sys::{self, allowed, x86_64};
+use crate::sys::{self, allowed, kept, x86_64};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use cutap_wire::process::{CLOCK_MONOTONIC, CLOCK_TSC};
 
@@ -41,11 +41,14 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// The program forbids to read the time stamp counter: from now on all is as late as it is now. Nothing is recorded
-/// after that.
-pub fn stop() {
+/// The last moment at which the time stamp counter is surely allowed.
+pub fn before_stop() {
     LAST.store(ticks(), Relaxed);
-    allowed::stop_ticks();
+}
+
+/// The program forbids to read the time stamp counter. From now on the time stands still, and nothing is recorded.
+pub fn stop() {
+    kept::stop_ticks();
     KIND.store(STOPPED, Relaxed);
 }
 
@@ -62,7 +65,7 @@ pub fn keep(begun: (u64, u64)) {
     }
     let (ticks, ns) = (now.0.saturating_sub(begun.0), now.1.saturating_sub(begun.1));
     let rate = (u128::from(ns) << 32).checked_div(ticks.into()).unwrap_or(1 << 32);
-    allowed::keep_clock(now, sys::clock(sys::REALTIME), rate as u64);
+    kept::keep_clock(now, sys::clock(sys::REALTIME), rate as u64);
 }
 
 /// Now on both clocks. A thread that is put aside between the two readings would pair moments far apart, and all times
@@ -71,7 +74,7 @@ pub fn keep(begun: (u64, u64)) {
 pub fn pair() -> (u64, u64) {
     // A pair of an earlier moment says as much of the rate as one of this moment.
     if !allowed::may_read_clocks() {
-        return allowed::kept_pair();
+        return kept::pair();
     }
     let mut best = (0, 0, u64::MAX);
     for _ in 0..TRIES {

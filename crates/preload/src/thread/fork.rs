@@ -156,7 +156,7 @@ pub fn forked(others: impl FnOnce()) {
     if word.compare_exchange(WIPED, CHANGING, AcqRel, Acquire).is_ok() {
         GENERATION.fetch_add(1, AcqRel);
         CUTAP_FORK.away.store(AWAY.load(Relaxed), Relaxed);
-        sys::allowed::forked();
+        sys::kept::forked();
         PID.store(sys::getpid(), Relaxed);
         PPID.store(sys::getppid(), Relaxed);
         robust_list::forked();

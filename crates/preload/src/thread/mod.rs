@@ -7,7 +7,7 @@ mod count_files;
 pub mod counts;
 pub mod fork;
 pub mod heads;
-mod owner;
+pub mod owner;
 pub mod record;
 pub mod reserve;
 pub mod ring;

@@ -1,5 +1,5 @@
 //! Who owns a ring: a robust mutex in its head, which the kernel marks when its thread dies. A child by vfork has no
-//! mutex of its own, and whoever comes back from vfork says that it has ended.
+//! such mutex: its parent marks the ring when vfork returns there.
 
 use super::block::ThreadState;
 use crate::loader::real::libcs_mutex;

@@ -10,7 +10,7 @@ pub struct Used {
 }
 
 macro_rules! used {
-    ($($name:ident = $number:literal, $text:literal, $($arguments:tt),*;)*) => {
+    ($($name:ident = $number:literal, $text:literal $(, $arguments:tt)*;)*) => {
         /// Numbers of the calls used here.
         pub(super) mod nr {
             $(pub const $name: usize = $number;)*
@@ -60,7 +60,7 @@ used! {
     NANOSLEEP = 35, b"nanosleep", [AT, 0];
     GETPID = 39, b"getpid", [0];
     // Before the program has begun: its filters do not matter.
-    EXECVE = 59, b"execve",;
+    EXECVE = 59, b"execve";
     FCNTL = 72, b"fcntl", [FILE, 1030, FILE];
     MKDIR = 83, b"mkdir", [AT, 0o700];
     UNLINK = 87, b"unlink", [AT];

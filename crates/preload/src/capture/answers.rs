@@ -98,7 +98,7 @@ fn is_there(at: usize, size: usize) -> bool {
     let Some(last) = size.checked_sub(1).map(|last| at.wrapping_add(last)) else { return true };
     let mut byte = 0u8;
     (at..last).step_by(PAGE).chain([last]).all(|at| {
-        // SAFETY: a byte of ours.
+        // SAFETY: the local byte.
         unsafe { checked(at, &raw mut byte, 1) == 1 }
     })
 }

@@ -94,6 +94,8 @@ static void file_system(void)
         serve(device);
         _exit(0);
     }
+    // Only the server has it. Its end is then the end of the file system, whoever is killed.
+    close(device);
     int fd = open(file, O_RDWR);
     printf("ioctl: %s\n", ioctl(fd, 0xc0104629u, &x) ? strerror(errno) : "done");
     char *mapped = mmap(0, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -101,7 +103,6 @@ static void file_system(void)
     else use("mapped", mapped);
     close(fd);
     umount2(folder, MNT_DETACH);
-    close(device);
     kill(server, SIGKILL);
     waitpid(server, 0, 0);
     rmdir(folder);

@@ -1,7 +1,8 @@
 //! Mangled names as people know them. A traced program chooses its names, so what a name becomes is bounded: a few
-//! bytes of substitutions can stand for megabytes. A name that exceeds the bound stays mangled. No other file calls
-//! a demangler.
+//! bytes of substitutions can stand for megabytes, or take years to parse (`patient.rs`). A name that exceeds a bound stays
+//! mangled. No other file calls a demangler.
 
+use crate::patient;
 use cpp_demangle::{DemangleNodeType, DemangleOptions, DemangleWrite, Symbol};
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -9,6 +10,8 @@ use std::sync::Arc;
 
 /// The longest mangled name that is demangled: the time of the demangler grows faster than the name.
 const LONGEST: usize = 16 * 1024;
+/// A shorter name has so few alternatives that the parser ends soon, whatever it is.
+const SHORT: usize = 40;
 /// A short name may become this long.
 const SHORTEST_BOUND: usize = 4 * 1024;
 /// How many times as long as the mangled name the result may be: `Ss` becomes 71 characters.
@@ -44,9 +47,17 @@ fn cpp(mangled: &str, options: DemangleOptions) -> Option<String> {
     if !mangled.starts_with("_Z") || mangled.len() > LONGEST {
         return None;
     }
+    if mangled.len() <= SHORT {
+        return demangled(mangled, &options);
+    }
+    let name = mangled.to_owned();
+    patient::within_limit(move || demangled(&name, &options))?
+}
+
+fn demangled(mangled: &str, options: &DemangleOptions) -> Option<String> {
     let symbol = Symbol::new(mangled).ok()?;
     let mut text = Steps(Bounded::of(mangled));
-    symbol.structured_demangle(&mut text, &options).ok()?;
+    symbol.structured_demangle(&mut text, options).ok()?;
     Some(text.0.text)
 }
 
@@ -144,6 +155,17 @@ mod tests {
             name.push_str(&format!("{}E", back.repeat(3)));
         }
         name + "E"
+    }
+
+    /// Each level has two alternatives that fail: the parser would try for years (cpp_demangle's issue 215).
+    #[test]
+    fn names_that_are_tried_again_and_again() {
+        for (start, level) in [("_Z1fIX", "nw"), ("_Z1fIX", "dl")] {
+            let name = format!("{start}{}", level.repeat(45));
+            assert_eq!(signature(&name), None);
+            assert_eq!(&*function(&name), &*name);
+        }
+        assert_eq!(signature("_ZN3foo3barEi").as_deref(), Some("foo::bar(int)"));
     }
 
     /// A name of a library for linear algebra: two kilobytes of templates, in which much is repeated.

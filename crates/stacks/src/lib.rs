@@ -11,6 +11,7 @@ mod file;
 mod files;
 mod map;
 mod memory;
+mod patient;
 mod perf_map;
 mod rows;
 mod stacks;

@@ -196,6 +196,14 @@ fn fibres() {
     case("fibres").counts();
 }
 
+#[test]
+fn fibres_whose_stacks_are_unmapped() {
+    let text = case("fibres_gone").text(&["--json", "--stack=driver"]);
+    // A call of a fibre that another one leaves has a line for that, too.
+    let returned = json_lines(&text).filter(|l: &serde_json::Value| l["type"] == "call" && l["state"] == "done");
+    assert_eq!(returned.count(), 6 * 100 * 4);
+}
+
 /// A call that ends in another thread than it began in has no end, is counted, and is not taken for a call of that
 /// thread.
 #[test]

@@ -167,6 +167,23 @@ fn an_answer_to_an_argument_that_cannot_be_written_to() {
     assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
 }
 
+/// Another library in LD_PRELOAD wraps ioctl, in front of cutap's or behind it.
+#[test]
+fn another_library_wraps_requests() {
+    let script = r#"set -e; eval "$("$0" env -e kernel -o "$1")"
+        export LD_PRELOAD="$2${2:+:}$LD_PRELOAD${3:+:}$3"; exec "$4""#;
+    let wraps = out().join("libinterposes.so");
+    for [front, behind] in [["", ""], [wraps.to_str().unwrap(), ""], ["", wraps.to_str().unwrap()]] {
+        let folder = scratch("interposed");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).arg(cutap()).arg(folder.join("run")).args([front, behind]);
+        let done = finish(shell.arg(out().join("interposed")).env("LD_LIBRARY_PATH", out()));
+        assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
+        let shown = finish(Command::new(cutap()).args(["show", "-v"]).arg(folder.join("run"))).stdout;
+        assert_eq!(shown.matches("null(3) request 0xc020462a").count(), 3, "{front}:{behind}: {shown}");
+    }
+}
+
 /// Each command prints what is left, then says what is missing, and fails.
 #[test]
 fn a_damaged_recording() {

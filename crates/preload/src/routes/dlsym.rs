@@ -7,6 +7,7 @@
 
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, notice, real};
+use crate::routes::libc;
 use crate::slots::{make, patched, table};
 use crate::start::{begin, names, page, switch};
 use crate::sys;
@@ -75,7 +76,7 @@ unsafe fn ask_as_caller(
     version: *const u8,
     caller: usize,
 ) -> Option<usize> {
-    if !real::is_loader_name(text) && !exported_by_watched(text) {
+    if !real::is_loader_name(text) && !is_request(text, caller) && !exported_by_watched(text) {
         return None;
     }
     let Some(gate) = live::at(caller, Object::ret).flatten().filter(|_| !shadow_stack()) else {
@@ -85,6 +86,11 @@ unsafe fn ask_as_caller(
     // SAFETY: the gate is a `ret` in the caller's object, which is running and so stays mapped.
     let found = unsafe { crate::slots::thunks_x86_64::call_through(real, handle, name, version, gate) };
     Some(hand_out(found, text, caller, route::DLSYM))
+}
+
+/// True when a library whose requests to the kernel are recorded looks up a function that makes them.
+fn is_request(name: &[u8], caller: usize) -> bool {
+    libc::is_on() && libc::is_name(name) && live::at(caller, libc::is_user) == Some(true)
 }
 
 /// True when a watched library that is loaded defines the name.
@@ -110,6 +116,9 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
     }
     if real::is_replaced(found) {
         return replaced_for(found, caller).unwrap_or(found);
+    }
+    if is_request(name, caller) {
+        return libc::slot_at(found, name, how).unwrap_or(found);
     }
     // The driver's own look-ups get the real pointers.
     let watched = live::at(found, |owner| {

@@ -1,10 +1,10 @@
 //! What is known of this thread's own stack: from the deepest place at which a call was met to its end, all is mapped
 //! for as long as the thread runs, so it may be read without asking the kernel.
 //!
-//! It must never take for a stack what another thread may unmap: an end is known for the first thread (ld.so's word)
-//! and for threads of libc (the thread's own block lies at the end of its stack), and each page up to it was found
-//! readable, which a fibre's stack below it, behind the guard page of this one, is not. What is not known to be the
-//! thread's own stack is nobody's.
+//! It must never take for a stack what another thread may unmap, such as a fibre's stack below this one. Both ends are
+//! known of threads of libc: the thread's block lies at the end of its stack, and says where that begins. The first
+//! thread's end is ld.so's word, and the kernel leaves a gap below its stack. Each page up to the end was found
+//! readable. All other memory is no stack.
 //!
 //! Limits: a program that takes away the right to read its stack (`mprotect`), after a traced call ran there, may
 //! die at a later call whose argument leads there. Guard pages are no such pages.
@@ -78,6 +78,7 @@ impl Stack {
         let Span { low, high } = self.span;
         let page = at & !(PAGE - 1);
         let end = if high == 0 { end_above(at) } else { high };
+        let end = if end == first_end() || bottom().is_some_and(|bottom| at >= bottom) { end } else { 0 };
         let below = if high == 0 { end } else { low };
         let mut probe = page;
         while probe < below && sys::readable(probe) {
@@ -91,12 +92,33 @@ impl Stack {
     }
 }
 
-/// Where the stack ends that `at` may lie on; 0: nobody knows.
+/// Where the stack ends that `at` may lie on; 0: that is not known.
 fn end_above(at: usize) -> usize {
-    // SAFETY: ld.so's variable.
-    let first = libc::stack_end().map_or(0, |end| unsafe { *end } as usize);
-    let ends = [first, sys::x86_64::thread_pointer()];
+    let ends = [first_end(), sys::x86_64::thread_pointer()];
     ends.into_iter().find(|end| *end > at && end - at < MOST).unwrap_or(0)
+}
+
+/// Where the first thread's stack ends; 0: that is not known.
+fn first_end() -> usize {
+    // SAFETY: ld.so's variable.
+    libc::stack_end().map_or(0, |end| unsafe { *end } as usize)
+}
+
+/// Where the stack of a thread of libc begins. The thread's block has that beside the stack's length, and the block is
+/// at the stack's end. `None`: this block is at no stack's end, as the first thread's.
+fn bottom() -> Option<usize> {
+    /// Words of the block in which the two are, in all versions of glibc.
+    const WORDS: usize = 0x780 / 8;
+    /// The most that is behind the beginning of the block.
+    const BEHIND: usize = 64 << 10;
+    let block = sys::x86_64::thread_pointer();
+    // SAFETY: libc's block of this thread, which is longer.
+    let words = unsafe { core::slice::from_raw_parts(block as *const usize, WORDS) };
+    words.array_windows().find_map(|&[from, len]| {
+        let whole = from != 0 && from.is_multiple_of(PAGE) && len != 0 && len.is_multiple_of(PAGE);
+        let behind = from.wrapping_add(len).wrapping_sub(block);
+        (whole && from < block && behind != 0 && behind < BEHIND).then_some(from)
+    })
 }
 
 #[cfg(test)]

@@ -114,7 +114,8 @@ fn bottom() -> Option<usize> {
     let block = sys::x86_64::thread_pointer();
     // SAFETY: libc's block of this thread, which is longer.
     let words = unsafe { core::slice::from_raw_parts(block as *const usize, WORDS) };
-    words.array_windows().find_map(|&[from, len]| {
+    words.windows(2).find_map(|pair| {
+        let &[from, len] = pair else { return None };
         let whole = from != 0 && from.is_multiple_of(PAGE) && len != 0 && len.is_multiple_of(PAGE);
         let behind = from.wrapping_add(len).wrapping_sub(block);
         (whole && from < block && behind != 0 && behind < BEHIND).then_some(from)

@@ -11,6 +11,7 @@
     wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (the 6 GB that crates/sim/cuda/tests/frameworks.py
                              fetches too, once; for --large)
     wheels.py perfetto 0.59  a folder with python3, which has Perfetto's message definitions (1 MB)
+    wheels.py ucx 1.22       a folder with lib/libucm.so.0 (43 MB; for --large)
     wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
     wheels.py debian 11.8    a folder with lib/libcudart_static.a of Debian's non-free
                              nvidia-cuda-dev (774 MB, of which 2 are kept; for --large)
@@ -46,6 +47,7 @@ WHEELS = {
     ("cupti", "13.0"): ["nvidia-cuda-cupti==13.0.85"],
     ("cublas", "13.0"): ["nvidia-cublas==13.0.2.14"],
     ("npp", "12.4"): ["nvidia-npp-cu12==12.4.1.87"],
+    ("ucx", "1.22"): ["libucx-cu12==1.22.0"],
     ("nvcc", "13.0"): ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
                        "nvidia-cuda-runtime==13.0.96"],
 }
@@ -156,8 +158,8 @@ def from_debian(suite: str, package: str, names: list, work: Path) -> None:
 
 
 def folder(unpacked: Path) -> Path:
-    """Inside a wheel: nvidia/<something>/ that holds lib/ (or bin/)."""
-    for lib in sorted(unpacked.glob("nvidia/*/lib")):
+    """Inside a wheel: nvidia/<something>/ that holds lib/ (or bin/), or libucx/."""
+    for lib in sorted([*unpacked.glob("nvidia/*/lib"), *unpacked.glob("libucx/lib")]):
         return lib.parent
     raise SystemExit(f"wheels.py: {unpacked} holds no nvidia/*/lib; delete it and try again")
 

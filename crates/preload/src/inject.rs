@@ -1,7 +1,9 @@
 //! What the shared library exports, its constructor, and what a panic would do. Six names, vfork
-//! (`thread/vfork_x86_64.rs`), and no more: no CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without
-//! us. They are unversioned, which satisfies references to every version of them.
+//! (`thread/vfork_x86_64.rs`) and those that start programs (`exec/entries_x86_64.rs`), and no more.
+//! No CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are unversioned,
+//! which satisfies references to every version of them.
 
+use crate::exec;
 use crate::loader::real::{self, EXPORTED, PRCTL, REPLACED, SYSCALL, ask_once, next_dlsym, next_dlvsym, place_of_next};
 use crate::routes::dlsym::{ask, describe};
 use crate::slots::extension;
@@ -230,6 +232,7 @@ type Variadic<R> = unsafe extern "C" fn(usize, ...) -> R;
 /// What is passed holds under glibc alone (`start/other_libc.rs`).
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
     real::set_exports(own_exports());
+    exec::find_next();
     extension::extend(&submit::LAYER);
     begin::begin(environment);
     if begin::running() {

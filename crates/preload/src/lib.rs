@@ -10,6 +10,7 @@
 //! * [`slots`]: slot table, thunks, the frame around a call, the chain of hooks.
 //! * [`hook`]: hook libraries and what they want.
 //! * [`capture`]: what is kept of a call beside its words.
+//! * [`exec`]: programs that the process starts.
 //! * [`thread`]: thread block, ring, clock, fork; knows nothing of CUDA.
 //! * [`submit`]: what a driver call adds to the rings of the GPU's channels.
 //! * [`start`]: the run directory, the process folder, names.
@@ -17,6 +18,7 @@
 #![allow(clippy::missing_safety_doc)] // internal functions: each file says under which contract it works
 
 pub mod capture;
+pub mod exec;
 pub mod hook;
 pub mod loader;
 pub mod routes;

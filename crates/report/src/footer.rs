@@ -4,7 +4,7 @@
 use crate::messages::{counted, filled};
 use crate::switched::switched_lines;
 use crate::undecoded::raw_lines;
-use crate::unseen::unseen_lines;
+use crate::unseen::{cleaned_line, unseen_lines};
 use cutap_trace::{Absent, End, Filtered, Lacking, Why, printable};
 use cutap_wire::diagnostic;
 use std::collections::BTreeMap;
@@ -116,6 +116,7 @@ fn missing(end: &End, lines: &mut Vec<String>) {
 /// What was not seen, for a reason that was counted or listed.
 fn gaps(end: &End, lines: &mut Vec<String>) {
     lines.extend(unseen_lines(end));
+    lines.extend(cleaned_line(end));
     lines.extend(switched_lines(end));
     let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
     for count in &end.counts {

@@ -99,7 +99,7 @@ fn ending(end: &End) -> Value {
         "raw": raw, "undescribed": undescribed,
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown,
         "chunks_lost": end.chunks_lost,
-        "entered": end.unseen.entered, "inner": end.unseen.inner,
+        "entered": end.unseen.entered, "inner": end.unseen.inner, "cleaned": end.unseen.cleaned,
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
         "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),

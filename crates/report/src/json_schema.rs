@@ -144,6 +144,7 @@ const END: &[FieldRow] = &[
     ("chunks_unknown", "integer", "parts that are missing for an unknown reason"),
     ("chunks_lost", "integer", "parts that are lost"),
     ("entered", "integer|null", "programs that cutap was in"),
+    ("cleaned", "integer", "programs that were started without cutap in their environment"),
     ("inner", "integer", "cutaps that were started inside this one"),
     ("without_calls", "array", "processes with the driver and no call"),
     ("overwritten", "integer", "calls older than what a flight recorder kept"),

@@ -29,6 +29,22 @@ pub fn unseen_lines(end: &End) -> Vec<String> {
     lines
 }
 
+/// The line about programs that were started with a cleaned environment. A run without a call has a line that names
+/// them too.
+pub fn cleaned_line(end: &End) -> Option<String> {
+    let programs = match end.unseen.cleaned {
+        0 => return None,
+        1 => "1 program was".to_owned(),
+        n => format!("{n} programs were"),
+    };
+    end.without_driver().is_none().then(|| {
+        format!(
+            "{programs} started with LD_PRELOAD or CUTAP_RUN taken out of the environment (env -i, sudo): calls in such \
+             programs were not seen"
+        )
+    })
+}
+
 /// The line of a run without a process that has loaded the driver.
 fn without_driver(entered: u32, children_left: bool) -> String {
     let reached = match entered {

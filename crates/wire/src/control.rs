@@ -157,8 +157,10 @@ pub struct Control {
     /// Runs of cutap that were started by a program of this run: the programs that they start use their pages. As
     /// `entered`.
     pub inner: AtomicU32,
+    /// Programs that a process of the run started without cutap in their environment.
+    pub cleaned: AtomicU32,
     /// 0.
-    pub unused: u64,
+    pub unused: u32,
     /// Files `control.<n>` so far (see `flags`).
     pub own_pages: AtomicU32,
     /// Not 0: somebody switched a process alone, so a new one has to look whether that is meant for it too.

@@ -102,6 +102,11 @@ fn children_that_exec() {
 }
 
 #[test]
+fn children_with_an_ld_preload_of_their_own() {
+    case("own_preload").counts();
+}
+
+#[test]
 fn signal_handler_calls_inside_a_call() {
     case("signal_storm").counts();
     case("signal_stack").counts();

@@ -68,8 +68,20 @@ fn a_cleaned_environment() {
 #[test]
 fn a_run_that_sees_calls_says_nothing_of_it() {
     for form in [&["trace", "-o", "/dev/null"][..], &["trace"], &["trace", "-C"], &["record", "-o", "/dev/null"]] {
-        let done = run(&[form, &["--", "sh", "-c", "./lazy; env -i true"]].concat());
+        let done = run(&[form, &["--", "sh", "-c", "./lazy; LD_PRELOAD=libdl.so.2 /bin/true"]].concat());
         assert!(done.status.success() && said(&done).is_empty(), "{form:?}: {done:?}");
+    }
+}
+
+/// Beside seen calls they are counted. A program that could not be started is none.
+#[test]
+fn programs_with_a_cleaned_environment_are_counted() {
+    let script =
+        "./lazy; env -i true; env -u CUTAP_RUN true; (unset LD_PRELOAD; true; /bin/true; /nonexistent; exec true)";
+    for form in [&["trace"][..], &["trace", "-C"], &["record", "-o", "/dev/null"]] {
+        let done = run(&[form, &["--", "sh", "-c", script]].concat());
+        let lines = said(&done);
+        assert!(lines.len() == 1 && lines[0].starts_with("cutap: 4 programs were started with"), "{form:?}: {done:?}");
     }
 }
 

@@ -8,7 +8,25 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 use std::path::Path;
 
-const EXPORTS: &[&str] = &["dladdr", "dladdr1", "dlsym", "dlvsym", "prctl", "syscall", "vfork"];
+const EXPORTS: &[&str] = &[
+    "dladdr",
+    "dladdr1",
+    "dlsym",
+    "dlvsym",
+    "prctl",
+    "syscall",
+    "vfork",
+    "execve",
+    "execv",
+    "execvpe",
+    "execvp",
+    "fexecve",
+    "posix_spawn",
+    "posix_spawnp",
+    "execl",
+    "execlp",
+    "execle",
+];
 
 const ALLOCATION: &[&str] =
     &["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "reallocarray"];

@@ -2,6 +2,7 @@
 //! nothing here changes.
 
 use super::{constructors, told};
+use crate::exec::list;
 use crate::loader::elf::Tables;
 use crate::loader::map;
 use crate::start::path::Path;
@@ -168,6 +169,7 @@ pub fn load(host: &'static contract::Host) {
     for (n, path) in paths(file, &head).enumerate() {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         let before = COUNT.load(Relaxed);
+        list::add(path);
         if ask(n as u8, path, page, host) {
             tell(before);
         } else {

@@ -329,6 +329,14 @@ impl Tables {
             last as usize + 1
         }
     }
+    /// True for the version of a symbol that a new reference gets.
+    ///
+    /// # Safety
+    /// The object is mapped, and the index is one of its symbols.
+    pub unsafe fn is_default(&self, i: usize) -> bool {
+        // SAFETY: the caller's promise.
+        self.versym.is_null() || unsafe { *self.versym.add(i) } & 0x8000 == 0
+    }
 
     /// True when the definition at symbol `i` has no version: a reference with any version takes it.
     ///

@@ -35,6 +35,21 @@ pub fn named(mut f: impl FnMut(usize, &Tables, &[u8])) {
     });
 }
 
+/// The file name of this library.
+pub const FILE: &[u8] = b"libcutap_preload.so";
+
+/// Calls `f` with the loader's name of this library.
+pub fn own_name(f: impl FnOnce(&[u8])) {
+    let mut own: &[u8] = &[];
+    links(|l, _, ours| {
+        if ours {
+            // SAFETY: the loader's string, which stays as long as the object.
+            own = unsafe { crate::sys::text(l.name, 4096) };
+        }
+    });
+    f(own);
+}
+
 /// Calls `f` with the loader's name of the first object behind this library that is wanted by its name.
 pub fn behind_us(wanted: impl Fn(&[u8]) -> bool, f: impl FnOnce(&[u8])) {
     let (mut seen, mut found) = (false, None);

@@ -4,6 +4,7 @@
 use super::state::{self, NOT_YET, RUNNING, STARTING};
 use super::{armed, environment, forks, other_libc, own, run, sanitizer, switch};
 use crate::capture::answers;
+use crate::exec;
 use crate::hook;
 use crate::loader::{map, notice, real};
 use crate::routes::{self, stubs};
@@ -36,6 +37,7 @@ pub fn begin(environment: *const *const u8) {
             forks::watch();
         }
         real::find_next();
+        exec::list::begin();
         hook::library::load(&hook::host::HOST);
         notice::notice();
     }

@@ -1,4 +1,4 @@
-//! A process whose C library is not glibc (musl): it is left alone. Nothing is diverted and nothing recorded, the five
+//! A process whose C library is not glibc (musl): it is left alone. Nothing is diverted and nothing recorded, the
 //! names that we export lead to the functions of the process's own C library, and the run's control page counts it.
 //!
 //! Must never use what a constructor is passed: musl passes nothing, so the registers hold anything. Must never call

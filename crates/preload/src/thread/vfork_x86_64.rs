@@ -11,6 +11,8 @@
 
 #[cfg(feature = "inject")]
 use super::{fork, vfork_word_x86_64::CHILD};
+#[cfg(feature = "inject")]
+use crate::exec::vfork_memory;
 use crate::loader::{elf::is_function, map};
 #[cfg(feature = "inject")]
 use crate::start::{forked, process};
@@ -53,6 +55,7 @@ extern "C" fn check() {
 #[cfg(feature = "inject")]
 unsafe extern "C" fn over(block: *mut super::block::ThreadState, child: u32) {
     process::given_up_by(child);
+    vfork_memory::over(child);
     // SAFETY: a block that the child made; no other thread knows of it.
     unsafe {
         if block as usize > 1 && !(*block).lent.is_null() {

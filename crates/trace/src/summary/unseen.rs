@@ -27,6 +27,8 @@ pub struct Unseen {
     pub entered: Option<u32>,
     /// Runs of cutap that programs of this run started.
     pub inner: u32,
+    /// Programs that were started without cutap in their environment.
+    pub cleaned: u32,
     /// The children of the program were left alone.
     pub children_left: bool,
     /// The run has recorded by a filter.
@@ -50,6 +52,7 @@ impl Unseen {
         Unseen {
             entered: all_are_here.then(|| u32_at(page, offset_of!(Control, entered))),
             inner: u32_at(page, offset_of!(Control, inner)),
+            cleaned: u32_at(page, offset_of!(Control, cleaned)),
             children_left: flags & control::NO_FOLLOW != 0,
             by_filter: u32_at(page, offset_of!(Control, rules_len)) > 0,
             is_off: !matches!(recording, control::RECORDING_ON | control::RECORDING_COUNT),

@@ -39,8 +39,8 @@ pub fn cleaned_line(end: &End) -> Option<String> {
     };
     end.without_driver().is_none().then(|| {
         format!(
-            "{programs} started with LD_PRELOAD or CUTAP_RUN taken out of the environment (env -i, sudo): calls in such \
-             programs were not seen"
+            "{programs} started with LD_PRELOAD or CUTAP_RUN taken out of the environment (env -i, sudo): \
+             calls in such programs were not seen"
         )
     })
 }

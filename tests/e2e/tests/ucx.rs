@@ -1,5 +1,5 @@
-//! libucm of UCX patches the entries of the driver's functions that it looks up. It must find entries that it can patch,
-//! and see each allocation, with cutap as without. Only with CUTAP_LARGE: the wheel has 43 MB.
+//! libucm of UCX patches the entries of the driver's functions that it looks up. It must find entries that it can
+//! patch, and see each allocation, with cutap as without. Only with CUTAP_LARGE: the wheel has 43 MB.
 
 use cutap_e2e::{cutap, finish, scratch, sources};
 use std::path::PathBuf;

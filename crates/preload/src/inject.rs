@@ -214,7 +214,7 @@ unsafe extern "C" fn prctl_forbids(option: usize, a: usize, b: usize, c: usize, 
     result
 }
 
-/// The same of syscall. None of the two that it is for takes more arguments.
+/// As `prctl_forbids`, for syscall. None of the two that it is for takes more arguments.
 unsafe extern "C" fn syscall_forbids(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize) -> isize {
     let real = next_syscall();
     if real == 0 {

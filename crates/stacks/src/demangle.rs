@@ -1,6 +1,6 @@
 //! Mangled names as people know them. A traced program chooses its names, so what a name becomes is bounded: a few
-//! bytes of substitutions can stand for megabytes, or take years to parse (`patient.rs`). A name that exceeds a bound stays
-//! mangled. No other file calls a demangler.
+//! bytes of substitutions can stand for megabytes, or take years to parse (`patient.rs`). A name that exceeds a bound
+//! stays mangled. No other file calls a demangler.
 
 use crate::patient;
 use cpp_demangle::{DemangleNodeType, DemangleOptions, DemangleWrite, Symbol};

@@ -1,5 +1,5 @@
-//! Work that may never end, such as the parse of a hostile name: another thread does it, and is left behind when it takes
-//! too long. After a few such losses nothing is tried any more, so that a process does not fill with busy threads.
+//! Work that may never end, such as the parse of a hostile name. Another thread does it, and is abandoned when it takes
+//! too long. After a few such losses nothing is tried any more: a process must not fill with busy threads.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};

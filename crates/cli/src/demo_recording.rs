@@ -3,7 +3,7 @@
 
 use crate::reading::read_events;
 use crate::stdout::written;
-use cutap_collect::{Result, cannot, filter};
+use cutap_collect::{Result, cannot, filter, random_name};
 use cutap_report::{Explain, Input, REPORTS, Report};
 use cutap_trace::Aggregator;
 use std::fs::{File, OpenOptions, remove_file};
@@ -44,7 +44,7 @@ struct Temporary(PathBuf);
 
 impl Temporary {
     fn new() -> Result<Temporary> {
-        let path = std::env::temp_dir().join(format!("cutap-demo-{}.cutap", std::process::id()));
+        let path = std::env::temp_dir().join(format!("cutap-demo-{}.cutap", random_name()));
         let fail = |e| cannot("write the recording to", &path, &e, "set TMPDIR to a folder that you may write to");
         let made = OpenOptions::new().write(true).create_new(true).open(&path);
         made.and_then(|mut file| file.write_all(RECORDING)).map_err(fail)?;

@@ -4,7 +4,7 @@
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, say};
 use cutap_report::important_notes;
-use cutap_trace::{Damage, End, Recording, Why, open_file, short_of};
+use cutap_trace::{Damage, End, Recording, RunPath, Why, open_file, short_of};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub fn readable(run: &Path) -> Result<()> {
     }
     let unusable =
         |e| Err(cannot("read the control page of the run directory", run, &e, "give the folder as cutap made it"));
-    match open_file(&run.join(cutap_wire::control::FILE), false) {
+    match RunPath::open(run).and_then(|run| run.join(cutap_wire::control::FILE).open_file(false)) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
         // A folder without one holds what its processes wrote; and a file has none.
         Err(e) if e.kind() != ErrorKind::NotFound && run.is_dir() => unusable(e),

@@ -119,7 +119,7 @@ os.wait()";
     let control = run.join("control");
     fs::remove_file(&control).unwrap();
     std::os::unix::fs::symlink("control", &control).unwrap();
-    is_read(125, "it is a link that leads to itself; give the folder as cutap made it");
+    is_read(125, "it is a link, and those are not followed; give the folder as cutap made it");
     fs::remove_file(&control).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(&control).unwrap();
     is_read(125, "it is a socket; give the folder as cutap made it");

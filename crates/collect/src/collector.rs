@@ -7,7 +7,9 @@
 use crate::collector_options::CollectorOptions;
 use crate::control::Page;
 use crate::drain::{Drain, Round};
-use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, reason};
+use crate::ended_folders::EndedFolders;
+use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, cannot, reason};
+use crate::folder;
 use crate::foreground_channel::Line;
 use crate::lingering::Outliving;
 use crate::live_trace::LiveTrace;
@@ -30,7 +32,9 @@ const PAUSE_MS: (i32, i32) = (1, 20);
 pub fn collect(options: &CollectorOptions) -> Result<()> {
     become_independent(options.spool);
     let mut line = Line::new();
-    let page = Page::open(&options.run)?;
+    let held = folder::ours(&options.run)?;
+    let page = Page::held(&held)
+        .map_err(|e| cannot("open the control page of", &options.run, &e, "start the program again"))?;
     if !page.lock() {
         let run = options.run.display();
         return Err(Error::own(format!("another collector drains {run}; cutap show {run} prints what is there")));
@@ -41,7 +45,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
             Box::new(recording(options)?)
         }
         false => {
-            let printing = LiveTrace::new(options, &page)?;
+            let printing = LiveTrace::new(options, &held, &page)?;
             begin(options, &mut line)?;
             Box::new(printing)
         }
@@ -52,8 +56,9 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let rate = Rate::begin();
     let mut measured = false;
     let mut pause = PAUSE_MS.0;
-    let mut trim = Trim::new(&options.run, &page, options.total);
+    let mut trim = Trim::new(&held, &page, options.total);
     let mut others = Outliving::new(&options.run);
+    let mut folders = EndedFolders::new(&held, options.temporary);
     let broken = loop {
         let last = line.program_is_over()
             && !(options.record && page.follows_children() && others.any(|names| stays::for_calls(&mut line, names)));
@@ -66,14 +71,20 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         }
         if page.is_flight_recorder() {
             match last {
-                true => trim.last(&options.run, &page),
-                false => trim.round(&options.run, &page),
+                true => trim.last(&held, &page),
+                false => trim.round(&held, &page),
             }
         }
         let round = work.round(last, &page)?;
         page.beat();
         if round.broken.is_some() || last {
             break round.broken.or_else(|| work.end(&page).err());
+        }
+        if !page.is_flight_recorder()
+            && folders.is_due()
+            && let Err(e) = work.retire(&mut folders, &page)
+        {
+            break Some(e);
         }
         pause = match (round.more, round.found) {
             (true, _) => 0,
@@ -91,7 +102,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let short = short_of(&options.run).filter(|_| broken.is_none());
     // Its descriptors of the output, at whose other end somebody may wait for the end of it.
     drop(work);
-    if !options.record && page.follows_children() && options.run.join(hooks::FILE).exists() {
+    if !options.record && page.follows_children() && held.join(hooks::FILE).is_file() {
         // What nobody prints any more would only fill the run directory.
         if !options.form.quiet {
             page.stop_recording();
@@ -186,6 +197,11 @@ impl Drain for Recorder {
             Ok(found) => Round { found, ..Round::default() },
             Err(e) => Round { broken: Some(e), ..Round::default() },
         })
+    }
+    fn retire(&mut self, folders: &mut EndedFolders, page: &Page) -> io::Result<()> {
+        let ended = Recorder::retire(self, &mut |name| folders.has_ended(name), &mut || page.beat())?;
+        folders.replace(&ended);
+        Ok(())
     }
     fn end(&mut self, _page: &Page) -> io::Result<()> {
         Recorder::end(self)

@@ -6,13 +6,12 @@
 use crate::error::{Result, cannot};
 use crate::overflow_policy::OverflowPolicy;
 use crate::stacks::StackCapture;
-use cutap_trace::{Filter, open_file};
+use cutap_trace::{Filter, RunPath};
 use cutap_wire::control::{self, Control};
-use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
+use std::fs::File;
 use std::mem::offset_of;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -119,56 +118,48 @@ pub fn fits(rules: &str) -> Result<()> {
     )))
 }
 
-pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
+pub fn write(run: &RunPath, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
     let len = u32::from_le_bytes(page[offset_of!(Control, rules_len)..][..4].try_into().unwrap_or_default()) as usize;
     let rules = &page[offset_of!(Control, rules)..][..len];
     for (name, bytes) in [(control::ARMED, rules), (control::ALIVE, &[0; cutap_wire::PAGE]), (control::FILE, page)] {
         if bytes.is_empty() {
             continue;
         }
-        let path = run.join(name);
-        let file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
-        file.and_then(|f| f.write_all_at(bytes, 0))
-            .map_err(|e| cannot("write", &path, &e, "choose another run directory with --run-dir or -o"))?;
+        write_new(&run.join(name), bytes)?;
     }
     Ok(())
 }
 
 /// Writes what a run with hooks says of them.
-pub fn write_hooks(run: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_hooks(run: &RunPath, bytes: &[u8]) -> Result<()> {
     write_new(&run.join(cutap_wire::hooks::FILE), bytes)
 }
 
 /// Writes which ioctls are answered.
-pub fn write_kernel_answers(run: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_kernel_answers(run: &RunPath, bytes: &[u8]) -> Result<()> {
     write_new(&run.join(control::KERNEL_ANSWERS), bytes)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path);
-    file.and_then(|f| f.write_all_at(bytes, 0))
-        .map_err(|e| cannot("write", path, &e, "choose another run directory with --run-dir or -o"))
-}
-
-/// Opens a page that is there; never what is no file, for a pipe would be waited for.
-fn existing(path: &Path) -> std::io::Result<File> {
-    match std::fs::symlink_metadata(path)?.is_file() {
-        true => open_file(path, true),
-        false => Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no file")),
-    }
+fn write_new(path: &RunPath, bytes: &[u8]) -> Result<()> {
+    path.create_new()
+        .and_then(|f| f.write_all_at(bytes, 0))
+        .map_err(|e| cannot("write", &path.path(), &e, "choose another run directory with --run-dir or -o"))
 }
 
 /// The words of the page that a collector changes, or those of one process's own (`wire::flags`).
 #[derive(Debug)]
-pub struct Page(File, PathBuf);
+pub struct Page(File, RunPath);
 
 impl Page {
     pub fn open(run: &Path) -> Result<Page> {
-        let path = run.join(control::FILE);
-        existing(&path)
-            .map(|f| Page(f, run.to_owned()))
-            .map_err(|e| cannot("open", &path, &e, "it is not the folder of a run"))
+        let held = RunPath::open(run);
+        held.and_then(|held| Page::held(&held))
+            .map_err(|e| cannot("open", &run.join(control::FILE), &e, "it is not the folder of a run"))
+    }
+
+    /// The page of a run directory that is held open.
+    pub fn held(run: &RunPath) -> std::io::Result<Page> {
+        Ok(Page(run.join(control::FILE).open_file(true)?, run.clone()))
     }
     /// Those of the run's processes that have one, as far as they are made and readable.
     pub fn own_pages(&self) -> Vec<Page> {
@@ -176,9 +167,9 @@ impl Page {
         (0..n).filter_map(|n| Page::own(&self.1, n)).collect()
     }
     /// Page `n` of a process.
-    pub fn own(run: &Path, n: u32) -> Option<Page> {
+    fn own(run: &RunPath, n: u32) -> Option<Page> {
         let path = run.join(format!("{}{n}", cutap_wire::flags::FILE));
-        Some(Page(existing(&path).ok()?, path)).filter(Page::is_a_run)
+        Some(Page(path.open_file(true).ok()?, path)).filter(Page::is_a_run)
     }
     /// Makes one for a process that has none yet, and finds it when it wants one.
     pub fn own_for(&self, pid: u32, (namespace, began): (u32, u32)) -> Option<Page> {
@@ -191,9 +182,7 @@ impl Page {
         page[offset_of!(Control, began)..][..4].copy_from_slice(&began.to_le_bytes());
         let epoch = self.word(offset_of!(Control, rules_epoch)) as u32 & !1;
         page[offset_of!(Control, rules_epoch)..][..4].copy_from_slice(&epoch.to_le_bytes());
-        let mut how = OpenOptions::new();
-        let file = how.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
-        let own = Page(file.ok()?, path);
+        let own = Page(path.create_new().ok()?, path);
         own.0.write_all_at(&page, 0).ok()?;
         Some(own)
     }
@@ -209,8 +198,8 @@ impl Page {
         &self.0
     }
     /// Its path; of the run's page, the run's.
-    pub fn path(&self) -> &Path {
-        &self.1
+    pub fn path(&self) -> PathBuf {
+        self.1.path()
     }
     /// Adds one to a word that processes of the run add to as well; what it was.
     fn raised(&self, at: usize) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! What a collector does with what the rings hold: prints it, or puts it into a recording.
 
 use crate::control::Page;
+use crate::ended_folders::EndedFolders;
 use crate::error::Result;
 use cutap_trace::Damage;
 use std::io;
@@ -9,6 +10,8 @@ use std::io;
 pub trait Drain {
     /// Does it with what is there; with `last`, with all of it.
     fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
+    /// Forgets processes that have ended, and lets their folders go.
+    fn retire(&mut self, folders: &mut EndedFolders, page: &Page) -> io::Result<()>;
     /// What comes at the end.
     fn end(&mut self, page: &Page) -> io::Result<()>;
     /// What is damaged in the rings; known at the end.

@@ -58,9 +58,10 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         off: false,
     };
     let page = control::page(wanted)?;
-    control::write(&folder::named(&run, "-o")?, &page)?;
+    let held = folder::named(&run, "-o")?;
+    control::write(&held, &page)?;
     if !hooks.0.is_empty() {
-        control::write_hooks(&run, &hooks::file(&hooks))?;
+        control::write_hooks(&held, &hooks::file(&hooks))?;
     }
     if let Some(outer) = Outer::here().filter(Outer::is_followed) {
         outer.say("what is started with these variables", !options.only_hooks);

@@ -68,7 +68,7 @@ impl From<cutap_trace::Error> for Error {
 /// A run directory that its owner alone may read.
 pub fn not_ours(run: &Path, error: &std::io::Error) -> Error {
     let advice = match std::fs::metadata(run).map(|data| data.uid()) {
-        Ok(uid) if uid != crate::folder::own_uid() => {
+        Ok(uid) if uid != crate::user::own_uid() => {
             format!("run cutap show as user {uid}, who recorded it, or as root")
         }
         Ok(_) => "give yourself the right to read it (chmod -R u+rwX)".to_owned(),

@@ -1,8 +1,12 @@
 //! Makes the run directory: a new, private folder for each run. Refused are folders with contents, folders that another
-//! user owns or may write to, and disks without room for the beginning of a trace.
+//! user owns, may write to or can exchange (`trusted`), and disks without room for the beginning of a trace.
 
 use crate::error::{Error, Result, cannot};
 use crate::quota;
+use crate::trusted::{self, Use};
+use crate::user::own_uid;
+use cutap_trace::RunPath;
+use cutap_wire::control::ENV_RUN;
 use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -19,8 +23,9 @@ const ROOM: u64 = 2 << 20;
 /// Where run directories are made, behind $XDG_RUNTIME_DIR.
 const PLACES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// A new folder with a unique name, to be removed at the end.
-pub fn fresh() -> Result<PathBuf> {
+/// A new folder with a random name, to be removed at the end. A place from the environment that others
+/// can exchange is passed over: `su` keeps the XDG_RUNTIME_DIR of the user before.
+pub fn fresh() -> Result<RunPath> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|p| p.is_absolute());
     let mut last = None;
     for parent in runtime.into_iter().chain(PLACES.map(PathBuf::from)) {
@@ -29,19 +34,19 @@ pub fn fresh() -> Result<PathBuf> {
             last = Some(Error::own(text + " with --run-dir DIR"));
             continue;
         }
-        for n in 0..100 {
-            let path = parent.join(format!("cutap-run-{}-{n}", std::process::id()));
-            if path.as_os_str().len() > LONGEST {
-                break;
-            }
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(path),
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => {
-                    last = Some(cannot("make the run directory", &path, &e, "name another place with --run-dir DIR"));
-                    break;
-                }
-            }
+        let name = format!("cutap-run-{}-{}", std::process::id(), trusted::random_name());
+        let path = parent.join(&name);
+        if path.as_os_str().len() > LONGEST {
+            continue;
+        }
+        if let Err(why) = trusted::check(&parent, Use::Parent) {
+            let text = format!("cannot make the run directory in {}: {why}; name another place", parent.display());
+            last = Some(Error::own(text + " with --run-dir DIR"));
+            continue;
+        }
+        match make(&path) {
+            Ok(made) => return Ok(made),
+            Err(e) => last = Some(cannot("make the run directory", &path, &e, "name another place with --run-dir DIR")),
         }
     }
     Err(last
@@ -49,7 +54,7 @@ pub fn fresh() -> Result<PathBuf> {
 }
 
 /// The folder that a person named: made, or taken if it is empty and ours.
-pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
+pub fn named(path: &Path, flag: &str) -> Result<RunPath> {
     let advice = format!("give another folder with {flag} DIR");
     let path = std::path::absolute(path).map_err(|e| cannot("use the run directory", path, &e, &advice))?;
     let refuse =
@@ -63,11 +68,17 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
     }
     match std::fs::symlink_metadata(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            if let Some(why) = path.parent().and_then(too_full) {
+            let Some(parent) = path.parent() else { return refuse("it has no name") };
+            if let Some(why) = too_full(parent) {
                 return refuse(&why);
             }
-            let made = DirBuilder::new().mode(0o700).create(&path);
-            made.map_err(|e| cannot("make the run directory", &path, &e, &advice))?;
+            let missing = |e| cannot("make the run directory", &path, &e, &advice);
+            std::fs::metadata(parent).map_err(missing)?;
+            if let Err(why) = trusted::check(parent, Use::Parent) {
+                return refuse(&why);
+            }
+            let made = make(&path);
+            return made.map_err(missing);
         }
         Err(e) => return Err(cannot("use the run directory", &path, &e, &advice)),
         Ok(data) if !data.is_dir() => return refuse("it exists and is not a folder"),
@@ -77,14 +88,38 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
             if let Some(why) = too_full(&path) {
                 return refuse(&why);
             }
-            let mut entries =
-                std::fs::read_dir(&path).map_err(|e| cannot("use the run directory", &path, &e, &advice))?;
-            if entries.next().is_some() {
-                return refuse("it is not empty (each run needs a folder of its own)");
-            }
         }
     }
-    Ok(path)
+    if let Err(why) = trusted::check(&path, Use::Own) {
+        return refuse(&why);
+    }
+    let unusable = |e| cannot("use the run directory", &path, &e, &advice);
+    let held = RunPath::open(&path).map_err(unusable)?;
+    match held.list().map_err(unusable)?.is_empty() {
+        true => Ok(held),
+        false => refuse("it is not empty (each run needs a folder of its own)"),
+    }
+}
+
+/// Makes a folder and opens it. None is left behind that cannot be opened.
+fn make(path: &Path) -> std::io::Result<RunPath> {
+    DirBuilder::new().mode(0o700).create(path)?;
+    RunPath::open(path).inspect_err(|_| {
+        let _ = std::fs::remove_dir(path);
+    })
+}
+
+/// The run directory that another process of cutap has made for this one. It is refused if others can exchange it.
+pub fn ours(path: &Path) -> Result<RunPath> {
+    let refuse = |why| Error::own(format!("cannot use the run directory: {why}; start the program again"));
+    trusted::check(path, Use::Own).map_err(refuse)?;
+    RunPath::open(path).map_err(|e| cannot("open the run directory", path, &e, "start the program again"))
+}
+
+/// The run directory that the environment names: that of a cutap around this one. None if others can exchange it.
+pub fn outer() -> Option<RunPath> {
+    let run = PathBuf::from(std::env::var_os(ENV_RUN)?);
+    run.is_absolute().then(|| ours(&run).ok()).flatten()
 }
 
 /// Why a trace cannot even begin there. A file system that does not know its size is taken as large.
@@ -112,10 +147,4 @@ fn too_full(folder: &Path) -> Option<String> {
 /// Nobody else may write to it.
 pub(crate) fn private(data: &Metadata) -> bool {
     data.mode() & 0o022 == 0
-}
-
-/// The user whose files are ours.
-pub fn own_uid() -> u32 {
-    // SAFETY: has no arguments and cannot fail.
-    unsafe { libc::geteuid() }
 }

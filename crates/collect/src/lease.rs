@@ -4,18 +4,22 @@
 //! This works for processes that /proc does not show. On file systems without leases (NFS, overlayfs) the answer is
 //! unknown. It never waits, and keeps no lease.
 
-use cutap_trace::open_file;
+use cutap_trace::RunPath;
 use cutap_wire::control::ALIVE;
+use std::fs::File;
 use std::io::Error;
 use std::os::fd::AsRawFd;
-use std::path::Path;
 
 /// By which signal a descriptor's owner is told; libc's crate has no name for it.
 const F_SETSIG: i32 = 10;
 
-/// True when some process has it; false where that cannot be told.
-pub fn is_mapped(run: &Path) -> bool {
-    let Ok(file) = open_file(&run.join(ALIVE), false) else { return false };
+/// True when some process has the page that each process of the run maps; false where that is unknown.
+pub fn is_mapped(run: &RunPath) -> bool {
+    run.join(ALIVE).open_file(false).is_ok_and(|file| is_held(&file) == Some(true))
+}
+
+/// Whether some process has this file open for writing, or mapped. None where that is unknown.
+pub fn is_held(file: &File) -> Option<bool> {
     // Who opens it for writing while we have the lease, for a moment, makes the kernel tell us: by a signal that is
     // ignored. SAFETY: our own descriptor, and no memory.
     let (leased, error) = unsafe {
@@ -25,7 +29,11 @@ pub fn is_mapped(run: &Path) -> bool {
         libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK);
         (leased, error)
     };
-    !leased && error == Some(libc::EAGAIN)
+    match (leased, error) {
+        (true, _) => Some(false),
+        (false, Some(libc::EAGAIN)) => Some(true),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -37,6 +45,6 @@ mod tests {
     fn a_pipe_is_not_waited_for() {
         let run = tempfile::tempdir().unwrap();
         assert!(std::process::Command::new("mkfifo").arg(run.path().join(ALIVE)).status().unwrap().success());
-        assert!(!is_mapped(run.path()));
+        assert!(!is_mapped(&RunPath::open(run.path()).unwrap()));
     }
 }

@@ -1,11 +1,13 @@
 //! Processes of a run that outlive its program: daemons and workers. They are found by the run directory in their
-//! environment or their memory.
+//! environment or their memory. Anybody can have both by chance or on purpose, so the process must have written to the
+//! run, or be able to (`member`).
 //!
 //! If neither can be read, a mapped page shows that there is such a process (`lease`). Nothing here waits for them or
 //! sends them anything.
 
 use crate::lease;
-use cutap_trace::{living, text_of_proc};
+use crate::member::Members;
+use cutap_trace::{RunPath, living, text_of_proc};
 use cutap_wire::control::ENV_RUN;
 use std::collections::HashSet;
 use std::fs;
@@ -78,8 +80,14 @@ impl Outliving {
     /// the run's: threads of the kernel, and processes that started before us with another environment.
     fn find(&self, strangers: &mut HashSet<u32>) -> (Vec<String>, bool) {
         let line = [ENV_RUN.as_bytes(), b"=", self.run.as_os_str().as_bytes()].concat();
-        let recorded: Vec<u32> =
-            names(&self.run).filter_map(|n| n.strip_prefix('p')?.split('-').next()?.parse().ok()).collect();
+        let Ok(held) = RunPath::open(&self.run) else { return (Vec::new(), false) };
+        let members = Members::of(&held);
+        let recorded: Vec<u32> = held
+            .list()
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|n| n.strip_prefix('p')?.split('-').next()?.parse().ok())
+            .collect();
         let (mut unclear, own) = (false, started(std::process::id()));
         let mut of_run = |pid: u32, strangers: &mut HashSet<u32>| {
             let Some(stat) = Stat::of(pid) else { return false };
@@ -103,7 +111,7 @@ impl Outliving {
                 folder = living;
             }
             let environment = environment.unwrap_or_default();
-            if environment.split(|b| *b == 0).any(|l| l == line) {
+            if environment.split(|b| *b == 0).any(|l| l == line) && members.is_or_may_be(pid, &folder) {
                 return true;
             }
             if !recorded.contains(&pid) && stat.started < own {
@@ -113,7 +121,8 @@ impl Outliving {
                 return false;
             }
             // One that wrote over its environment (a title for ps) still has the run's pages.
-            fs::read(folder.join("maps")).is_ok_and(|maps| contains(&maps, self.run.as_os_str().as_bytes()))
+            let path = self.run.as_os_str().as_bytes();
+            fs::read(folder.join("maps")).is_ok_and(|maps| contains(&maps, path)) && members.is_or_may_be(pid, &folder)
         };
         let all = names(Path::new("/proc")).filter_map(|n| n.parse().ok());
         let named = |pid: u32| {
@@ -124,7 +133,7 @@ impl Outliving {
         let mut of_run = |pid: u32| of_run(pid, strangers);
         let mut found: Vec<String> =
             others.into_iter().filter(|pid| of_run(*pid) && living(*pid).is_some()).map(named).collect();
-        if found.is_empty() && lease::is_mapped(&self.run) {
+        if found.is_empty() && lease::is_mapped(&held) {
             found.push("a process that may not be looked into".to_owned());
         }
         (found, unclear)

@@ -4,13 +4,14 @@
 use crate::collector_options::CollectorOptions;
 use crate::control::{Page, Printed, monotonic_ns};
 use crate::drain::{Drain, Round};
+use crate::ended_folders::EndedFolders;
 use crate::error::{Error, Result, reason};
 use crate::filter::filter;
 use crate::output::{output_to, scan_executables};
 use crate::replayable_pipe::{Lines, Spool};
 use crate::summary_checkpoint::CallStats;
 use cutap_report::{KernelLines, Output};
-use cutap_trace::{Delivery, Event, EventReader, ReaderOptions};
+use cutap_trace::{Delivery, Event, EventReader, ReaderOptions, RunPath};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -45,7 +46,7 @@ pub struct LiveTrace {
 }
 
 impl LiveTrace {
-    pub fn new(options: &CollectorOptions, page: &Page) -> Result<LiveTrace> {
+    pub fn new(options: &CollectorOptions, run: &RunPath, page: &Page) -> Result<LiveTrace> {
         let filter = filter(options.filter.as_deref())?;
         let file = io::stdout().as_fd().try_clone_to_owned().map(File::from).ok();
         let file = file.filter(|f| f.metadata().is_ok_and(|m| m.is_file()));
@@ -79,7 +80,7 @@ impl LiveTrace {
             Some(style) => Box::new(KernelLines::new(BufWriter::with_capacity(1 << 16, to), style.clone())),
             None => output_to(options.form, options.again, to),
         };
-        let sums = options.form.summary.then(|| CallStats::new(&options.run));
+        let sums = options.form.summary.then(|| CallStats::new(run));
         let kept = sums.as_ref().filter(|_| options.again).and_then(CallStats::read);
         if let Some((ticks, _)) = kept.filter(|(_, kept)| output.take_over(kept)) {
             (follow.printed, go_on) = (ticks, true);
@@ -164,6 +165,11 @@ impl Drain for LiveTrace {
             self.keep(false);
         }
         Ok(round)
+    }
+    fn retire(&mut self, folders: &mut EndedFolders, _page: &Page) -> io::Result<()> {
+        let ended = self.follow.retire(&mut |name| folders.has_ended(name));
+        folders.replace(&ended);
+        Ok(())
     }
     fn end(&mut self, page: &Page) -> io::Result<()> {
         if self.over {

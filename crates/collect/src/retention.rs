@@ -7,14 +7,13 @@
 
 use crate::control::{Page, monotonic_ns};
 use crate::record::MOST_RINGS;
-use cutap_trace::{ChunkPage, RingFile, RingPage, living, open_file};
+use cutap_trace::{ChunkPage, RingFile, RingPage, RunPath, living};
 use cutap_wire::diagnostic::{CALL_DROPPED, CALL_DROPPED_LOSSY};
 use cutap_wire::process::{self, Process};
 use cutap_wire::ring::{CHUNK_HEADER, FREE, chunk_offset};
 use std::fs;
 use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Between two looks.
@@ -33,7 +32,8 @@ pub struct Trim {
 
 /// The folder of a process of which no thread lives.
 struct EndedProcess {
-    path: PathBuf,
+    folder: RunPath,
+    name: String,
     /// When it started.
     began: u64,
     /// When it began its last chunk.
@@ -44,19 +44,18 @@ struct EndedProcess {
 
 impl Trim {
     /// `total` bytes; 0: no bound.
-    pub fn new(run: &Path, page: &Page, total: u64) -> Trim {
+    pub fn new(run: &RunPath, page: &Page, total: u64) -> Trim {
         // What a collector before this one did not bring to its end.
-        let entries = fs::read_dir(run).into_iter().flatten().flatten();
-        for (name, path) in entries.filter_map(|e| Some((e.file_name().into_string().ok()?, e.path()))) {
+        for name in run.list().unwrap_or_default() {
             if let Some(calls) = name.strip_prefix(GONE).and_then(|rest| rest.split('-').next()?.parse().ok()) {
-                remove(page, &path, calls);
+                remove(page, &run.join(&name), calls);
             }
         }
         Trim { total, looked: None }
     }
 
     /// Looks, if it is time.
-    pub fn round(&mut self, run: &Path, page: &Page) {
+    pub fn round(&mut self, run: &RunPath, page: &Page) {
         if self.total == 0 || self.looked.is_some_and(|at| at.elapsed() < PAUSE) {
             return;
         }
@@ -66,16 +65,15 @@ impl Trim {
 
     /// When all have ended: once more, for those since. The first process, which is the program itself, stays, as it
     /// did while it ran.
-    pub fn last(&self, run: &Path, page: &Page) {
+    pub fn last(&self, run: &RunPath, page: &Page) {
         if self.total > 0 {
             self.look(run, page, true);
         }
     }
 
-    fn look(&self, run: &Path, page: &Page, last: bool) {
-        let entries = fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path());
-        let is_process = |p: &PathBuf| p.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"p"));
-        let mut ended: Vec<EndedProcess> = entries.filter(is_process).filter_map(EndedProcess::look).collect();
+    fn look(&self, run: &RunPath, page: &Page, last: bool) {
+        let names = run.list().unwrap_or_default().into_iter().filter(|name| name.starts_with('p'));
+        let mut ended: Vec<EndedProcess> = names.filter_map(|name| EndedProcess::look(run, name)).collect();
         let mut bytes: u64 = ended.iter().map(|e| e.bytes).sum();
         if bytes <= self.total {
             return;
@@ -91,13 +89,12 @@ impl Trim {
             if bytes <= self.total || copied {
                 return;
             }
-            if living.iter().all(|process| process.is_done_with(&one.path)) {
+            if living.iter().all(|process| process.is_done_with(&one.name)) {
                 bytes -= one.bytes;
                 let calls = page.forgotten().saturating_add(one.calls);
-                let name = one.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let gone = run.join(format!("{GONE}{calls}-{name}"));
-                if fs::rename(&one.path, &gone).is_ok() {
-                    remove(page, &gone, calls);
+                let gone = format!("{GONE}{calls}-{}", one.name);
+                if one.folder.rename(&gone).is_ok() {
+                    remove(page, &run.join(gone), calls);
                 }
             }
         }
@@ -105,24 +102,27 @@ impl Trim {
 }
 
 /// Removes a folder whose name says how many calls are forgotten with it.
-fn remove(page: &Page, path: &Path, calls: u64) {
+fn remove(page: &Page, folder: &RunPath, calls: u64) {
     page.put_forgotten(page.forgotten().max(calls));
-    let _ = fs::remove_dir_all(path);
+    let _ = folder.remove_folder();
 }
 
 impl EndedProcess {
     /// None: a thread of it may live, or it cannot be read.
-    fn look(path: PathBuf) -> Option<EndedProcess> {
+    fn look(run: &RunPath, name: String) -> Option<EndedProcess> {
         let (mut last, mut bytes, mut calls) = (0, 0, 0u64);
-        for file in fs::read_dir(&path).ok()?.flatten() {
-            bytes += file.metadata().ok()?.blocks() * 512;
+        let folder = run.join(&name);
+        for file in folder.list().ok()? {
+            // A link to other names takes no room.
+            bytes +=
+                folder.join(file).open_file(false).and_then(|file| file.metadata()).map_or(0, |m| m.blocks() * 512);
         }
-        let proc = open_file(&path.join(process::FILE), false).ok()?;
+        let proc = folder.join(process::FILE).open_file(false).ok()?;
         let mut rings = [0; 4];
         proc.read_exact_at(&mut rings, offset_of!(Process, rings) as u64).ok()?;
         let counted = u32::from_le_bytes(rings);
         for number in 0..MOST_RINGS {
-            match RingFile::open(&path, number, false) {
+            match RingFile::open(&folder, number, false) {
                 Ok(file) => {
                     let (began, made) = ring(&file)?;
                     (last, calls) = (last.max(began), calls.saturating_add(made));
@@ -141,7 +141,7 @@ impl EndedProcess {
         for counter in [CALL_DROPPED, CALL_DROPPED_LOSSY] {
             calls = calls.saturating_add(word(offset_of!(Process, counters) + counter * 8)?);
         }
-        Some(EndedProcess { path, began: word(offset_of!(Process, start_monotonic))?, last, bytes, calls })
+        Some(EndedProcess { folder, name, began: word(offset_of!(Process, start_monotonic))?, last, bytes, calls })
     }
 }
 
@@ -163,13 +163,14 @@ fn ring(file: &RingFile) -> Option<(u64, u64)> {
 }
 
 /// A process of this machine, and what it has mapped, if we may know.
-struct Living {
+#[derive(Debug)]
+pub(crate) struct Living {
     pid: String,
     maps: Option<Vec<u8>>,
 }
 
 /// All of them.
-fn maps() -> Vec<Living> {
+pub(crate) fn maps() -> Vec<Living> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.parse::<u32>().is_ok());
     let maps = |pid: &str| match living(pid.parse().unwrap_or(0)) {
@@ -181,8 +182,8 @@ fn maps() -> Vec<Living> {
 
 impl Living {
     /// It is not the process of this folder, between two threads that call.
-    fn is_done_with(&self, folder: &Path) -> bool {
-        let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
+    pub(crate) fn is_done_with(&self, name: &str) -> bool {
+        let name = name.as_bytes();
         match &self.maps {
             Some(maps) => {
                 let part = [b"/", name, b"/"].concat();

@@ -4,8 +4,8 @@
 //! Limits: if a collector of `trace -c` is killed, an open call may be missing. Its thread must have made so many
 //! others inside it that half of the ring was full (2 MiB). `record` and then `report` loses nothing.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use cutap_trace::RunPath;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// Name of the file in the run directory.
@@ -20,23 +20,23 @@ const MOST: usize = 8;
 /// The file.
 #[derive(Debug)]
 pub struct CallStats {
-    path: PathBuf,
+    run: RunPath,
     written: Instant,
 }
 
 impl CallStats {
-    pub fn new(run: &Path) -> CallStats {
-        CallStats { path: run.join(FILE), written: Instant::now() }
+    pub fn new(run: &RunPath) -> CallStats {
+        CallStats { run: run.clone(), written: Instant::now() }
     }
 
     /// True where there is one: what a collector that was killed added up is not lost.
-    pub fn are_kept(run: &Path) -> bool {
-        run.join(FILE).exists()
+    pub fn are_kept(run: &RunPath) -> bool {
+        run.join(FILE).is_file()
     }
 
     /// Up to when (ticks), and the sums.
     pub fn read(&self) -> Option<(u64, Vec<u8>)> {
-        let bytes = cutap_trace::read_file(&self.path, LONGEST).ok()?;
+        let bytes = self.run.join(FILE).read(LONGEST).ok()?;
         let (ticks, sums) = bytes.split_first_chunk()?;
         Some((u64::from_le_bytes(*ticks), sums.to_vec()))
     }
@@ -49,11 +49,14 @@ impl CallStats {
     /// Writes it. Where it cannot be written there is none: an old one would have less than is already gone.
     pub fn write(&mut self, ticks: u64, sums: &[u8]) {
         self.written = Instant::now();
-        let new = self.path.with_extension("new");
+        let new = self.run.join("sums.new");
         let bytes = [&ticks.to_le_bytes()[..], sums].concat();
-        if fs::write(&new, bytes).and_then(|()| fs::rename(&new, &self.path)).is_err() {
-            let _ = fs::remove_file(&new);
-            let _ = fs::remove_file(&self.path);
+        // One that was killed may have left it.
+        let _ = new.remove_file();
+        let written = new.create_new().and_then(|mut file| file.write_all(&bytes));
+        if written.and_then(|()| new.rename(FILE)).is_err() {
+            let _ = new.remove_file();
+            let _ = self.run.join(FILE).remove_file();
         }
     }
 }

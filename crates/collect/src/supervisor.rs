@@ -7,6 +7,7 @@ use crate::error::{Error, OWN_FAILURE, Result, UNREAD, UNWRITTEN, advice, reason
 use crate::output_file;
 use crate::replayable_pipe::Spool;
 use crate::summary_checkpoint::CallStats;
+use cutap_trace::RunPath;
 use cutap_wire::control::COLLECTOR_GONE;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -165,7 +166,7 @@ impl CollectorSupervisor {
             return None;
         }
         self.options.again = true;
-        let kept = CallStats::are_kept(&self.options.run);
+        let kept = RunPath::open(&self.options.run).is_ok_and(|run| CallStats::are_kept(&run));
         self.deaths += 1;
         let mut next = None;
         while next.is_none() && self.deaths <= MOST {

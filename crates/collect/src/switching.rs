@@ -52,7 +52,7 @@ pub fn switch_flags(own: &Page, on: bool, again: bool) -> Result<()> {
         }
         let flag = |armed: &u8| u32::from(*armed == ALWAYS || *armed == FOLLOWS && on).to_le_bytes();
         let words: Vec<u8> = armed.iter().flat_map(flag).collect();
-        file.write_all_at(&words, at).map_err(|e| cannot("switch runtimes in", own.path(), &e, "try again"))?;
+        file.write_all_at(&words, at).map_err(|e| cannot("switch runtimes in", &own.path(), &e, "try again"))?;
     }
     Ok(())
 }

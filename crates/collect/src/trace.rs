@@ -22,12 +22,13 @@ use crate::stacks::{StackCapture, Stacks};
 use crate::startup_state::Inherited;
 use crate::supervisor::{CollectorSupervisor, ready};
 use crate::text_options::TextOptions;
+use crate::trusted::random_name;
 use crate::unpack::{Embedded, unpack};
 use crate::unseen::{Outer, has_calls, unseen};
 use crate::window::{Schedule, Window};
-use crate::{driver, folder, launch, program, signals, simulated};
+use crate::{driver, ended_folders, folder, launch, program, signals, simulated};
 use cutap_report::KernelStyle;
-use cutap_trace::{Filter, Layer};
+use cutap_trace::{Filter, Layer, RunPath};
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
@@ -173,7 +174,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     say_vain(if unmatched_hooks { hooks::unmatched_hooks(&run.path) } else { hooks::not_called(&run.path) });
     // Of one that could not be written somebody has said so: what was not recorded is counted until it is recovered.
     if options.record && !supervisor.unwritten {
-        let gone = named.filter(|_| !stays && !run.path.join(cutap_wire::control::FILE).exists());
+        let gone = named.filter(|_| !stays && !run.held.join(cutap_wire::control::FILE).is_file());
         if let Some(file) = gone {
             let (run, file) = (run.path.display(), file.display());
             say(&format!(
@@ -181,7 +182,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
             ));
         }
         let is_over = !stays && missing.is_none() && gone.is_none();
-        not_recorded(gone.unwrap_or(&run.path), is_over && driver).iter().for_each(|line| note(line));
+        // Of processes that ended long ago the run directory has no names any more.
+        let whole = gone.or(named.filter(|_| !stays && ended_folders::some_are_replaced(&run.held)));
+        not_recorded(whole.unwrap_or(&run.path), is_over && driver).iter().for_each(|line| note(line));
     }
     // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how the
     // program ended.
@@ -219,6 +222,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
 /// The run directory of this trace; removed at the end unless a person named it, or it holds the rest.
 struct Run {
     path: PathBuf,
+    held: RunPath,
     temporary: bool,
     keep: Cell<bool>,
 }
@@ -240,22 +244,25 @@ impl Run {
         };
         let page = control::page(wanted)?;
         let run = match &options.run {
-            Some(path) => Run { path: folder::named(path, "--run-dir")?, temporary: false, keep: true.into() },
-            None => Run { path: folder::fresh()?, temporary: true, keep: false.into() },
+            Some(path) => Run::held(folder::named(path, "--run-dir")?, false),
+            None => Run::held(folder::fresh()?, true),
         };
-        control::write(&run.path, &page)?;
+        control::write(&run.held, &page)?;
         if !hooks.0.is_empty() {
-            control::write_hooks(&run.path, &hooks::file(hooks))?;
+            control::write_hooks(&run.held, &hooks::file(hooks))?;
         }
         if !options.kernel_answers.is_empty() {
-            control::write_kernel_answers(&run.path, &options.kernel_answers)?;
+            control::write_kernel_answers(&run.held, &options.kernel_answers)?;
         }
         if let Some(target) = modules {
-            std::os::unix::fs::symlink(target, run.path.join("modules")).map_err(|e| {
+            run.held.join("modules").make_link(&target).map_err(|e| {
                 cannot("link the modules into", &run.path, &e, "choose another folder with --run-dir DIR")
             })?;
         }
         Ok(run)
+    }
+    fn held(held: RunPath, temporary: bool) -> Run {
+        Run { path: held.path(), held, temporary, keep: Cell::new(!temporary) }
     }
     fn keep(&self) {
         self.keep.set(true);
@@ -265,6 +272,7 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if !self.keep.get() {
+            self.held.let_go();
             // An empty one needs no descriptor.
             let _ = std::fs::remove_dir_all(&self.path).or_else(|_| std::fs::remove_dir(&self.path));
         }
@@ -305,8 +313,8 @@ fn module_folder(path: &Path) -> Result<PathBuf> {
     }
     DirBuilder::new().recursive(true).mode(0o755).create(path).map_err(fail)?;
     let path = std::fs::canonicalize(path).map_err(fail)?;
-    let probe = path.join(format!(".cutap-{}", std::process::id()));
-    File::create(&probe).and_then(|_| std::fs::remove_file(&probe)).map_err(fail)?;
+    let probe = path.join(format!(".cutap-{}", random_name()));
+    File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe)).map_err(fail)?;
     Ok(path)
 }
 

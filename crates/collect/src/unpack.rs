@@ -1,12 +1,15 @@
 //! Puts the libraries inside `cutap` where the dynamic loader finds them: a folder named after their content, which
 //! only its owner may write to. Other users may read the folder of root, because a program may change its user.
 //!
-//! Each start compares every byte and replaces what differs. Folders of another user, and folders that LD_PRELOAD
-//! cannot name, are not used. Files appear by rename, so starts may overlap.
+//! Each start compares every byte and replaces what differs. Folders that another user owns or can
+//! exchange (`trusted`), and folders that LD_PRELOAD cannot name, are not used. Files appear by
+//! rename, so starts may overlap.
 
 use crate::environment::{PRELOAD, can_be_preloaded};
 use crate::error::{Error, Result, reason};
-use crate::folder::{own_uid, private};
+use crate::folder::private;
+use crate::trusted::{self, Use};
+use crate::user::own_uid;
 use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions, set_permissions};
 use std::io::{Read, Write};
@@ -100,6 +103,8 @@ fn into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::res
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
     }
     let others = open && own_uid() == 0;
+    let mut above = base.ancestors().skip(1);
+    trusted::check(above.find(|f| f.is_dir()).unwrap_or(Path::new("/")), Use::Parent)?;
     // One level at most: a home that does not exist is nothing to be made by us.
     if let Some(above) = base.parent().filter(|p| !p.is_dir()) {
         own_folder(above, others)?;

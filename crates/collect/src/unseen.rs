@@ -5,7 +5,7 @@ use crate::control::Page;
 use crate::error::say;
 use cutap_report::unseen_lines;
 use cutap_trace::{overview, printable};
-use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_NEVER, ENV_RUN};
+use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_NEVER};
 use std::path::{Path, PathBuf};
 
 /// The lines of a run that saw no call, by its folder; none if that is gone.
@@ -29,10 +29,10 @@ impl Outer {
     /// By the environment. None where no run is named, where it has ended, or where its folder cannot be read: in
     /// another mount namespace it has a path that leads nowhere.
     pub fn here() -> Option<Outer> {
-        let run = PathBuf::from(std::env::var_os(ENV_RUN).filter(|run| !run.is_empty())?);
-        let page = Page::open(&run).ok().filter(Page::is_a_run)?;
+        let held = crate::folder::outer()?;
+        let page = Page::held(&held).ok().filter(Page::is_a_run)?;
         let goes_on = matches!(page.collector_state(), COLLECTOR_NEVER | COLLECTOR_ATTACHED);
-        goes_on.then_some(Outer { run, page })
+        goes_on.then(|| Outer { run: held.path(), page })
     }
 
     /// A collector follows it; else somebody may have set the variables of a second run.

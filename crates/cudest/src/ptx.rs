@@ -3,11 +3,11 @@
 use crate::error::{Error, Result};
 use std::ffi::OsStr;
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where `ptxas` is, if it is not in `PATH`.
 const VARIABLE: &str = "CUTAP_PTXAS";
@@ -51,17 +51,21 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        for _ in 0..100 {
-            let name = format!("cudest-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-            let path = std::env::temp_dir().join(name);
-            match fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(why) => return Err(Error::system(format!("making the folder {}", path.display()), why)),
+        // A random name, which others cannot make before: the keys of a hasher are random.
+        let name = format!("cudest-{:016x}", RandomState::new().hash_one(0));
+        for parent in [std::env::temp_dir(), "/tmp".into()] {
+            let folder = Self(parent.join(&name));
+            let made = fs::DirBuilder::new().mode(0o700).create(&folder.0);
+            made.map_err(|why| Error::system(format!("making the folder {}", folder.0.display()), why))?;
+            // Another user could put other code into a folder of theirs: `su` keeps the TMPDIR of the user before.
+            let is_safe = |above: fs::Metadata, made: fs::Metadata| {
+                [0, made.uid()].contains(&above.uid()) && (above.mode() & 0o022 == 0 || above.mode() & 0o1000 != 0)
+            };
+            if fs::metadata(&parent).is_ok_and(|above| folder.0.metadata().is_ok_and(|made| is_safe(above, made))) {
+                return Ok(folder);
             }
         }
-        Err(Error::system("making a folder for PTX", std::io::ErrorKind::AlreadyExists.into()))
+        Err(Error::system("making a folder in TMPDIR or /tmp", std::io::ErrorKind::PermissionDenied.into()))
     }
 }
 

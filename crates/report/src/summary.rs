@@ -17,6 +17,9 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+/// Rows of functions before those of the same name are added up. Few programs call so many.
+const MOST_ROWS: usize = 2048;
+
 /// Counts and times of each function.
 #[derive(Debug)]
 pub struct Summary<W> {
@@ -26,8 +29,10 @@ pub struct Summary<W> {
     /// Notes at the end; none: all.
     notes: Option<usize>,
     /// By the function's key.
-    functions: Vec<Option<Row>>,
-    /// Sums that another collector saved.
+    functions: Vec<Option<Box<Row>>>,
+    /// How many of them have sums.
+    rows: usize,
+    /// Sums that another collector saved, and those of many short processes.
     before: Vec<SavedRow>,
     /// For the time that calls take without those inside them.
     open: OpenCalls,
@@ -74,6 +79,7 @@ impl<W: io::Write> Summary<W> {
             styles: Styles::new(colour),
             notes: None,
             functions: Vec::new(),
+            rows: 0,
             before: Vec::new(),
             open: OpenCalls::default(),
         }
@@ -86,6 +92,7 @@ impl<W: io::Write> Summary<W> {
             styles: Styles::new(false),
             notes: None,
             functions: Vec::new(),
+            rows: 0,
             before: Vec::new(),
             open: OpenCalls::default(),
         }
@@ -101,11 +108,26 @@ impl<W: io::Write> Summary<W> {
         if key >= self.functions.len() {
             self.functions.resize_with(key + 1, || None);
         }
-        self.functions[key].get_or_insert_with(|| Row {
-            function: function.clone(),
-            runtime: None,
-            sums: CallStats::default(),
+        let rows = &mut self.rows;
+        self.functions[key].get_or_insert_with(|| {
+            *rows += 1;
+            Box::new(Row { function: function.clone(), runtime: None, sums: CallStats::default() })
         })
+    }
+
+    /// Adds up functions of the same name. Each process has its own, and a run may have any number of processes.
+    fn merge_many(&mut self) {
+        if self.rows <= MOST_ROWS {
+            return;
+        }
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let merged = self.merged().into_iter();
+        let row = |((layer, library, runtime, name), sums): ((Layer, &str, _, &str), _)| -> SavedRow {
+            (layer, library.to_owned(), owned(runtime), name.to_owned(), sums)
+        };
+        self.before = merged.map(row).collect();
+        self.functions.iter_mut().for_each(|row| *row = None);
+        self.rows = 0;
     }
 
     fn sums(&mut self, call: &Call) -> &mut CallStats {
@@ -215,6 +237,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
     }
 
     fn tick(&mut self, _now: u64) -> io::Result<()> {
+        self.merge_many();
         Ok(())
     }
 

@@ -1,15 +1,17 @@
 //! One file that a process had loaded: its unwind tables, its functions, and where they stand in the source, if it says
 //! so. Read in pieces with plain reads, for a file that is mapped and cut short meanwhile is a crash.
 
+use crate::bounded::Bounded;
 use crate::demangle;
 use crate::map::Loaded;
+use crate::regular::open;
 use crate::rows::{Row, Tables};
 use crate::symbols::Symbols;
 use addr2line::Context;
 use cutap_wire::names::identity;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian};
 use object::read::elf::ElfFile64;
-use object::{Object, ObjectSection, ReadCache};
+use object::{Object, ObjectSection};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,9 +19,11 @@ use std::sync::Arc;
 
 /// Debug information of more than this, unpacked, is not read: its frames have functions and no lines.
 const MOST_DEBUG: u64 = 1 << 30;
+/// Bytes of unwind tables and symbols that are read of a file.
+const MOST_TABLES: u64 = 512 << 20;
 
 type Reader = EndianArcSlice<LittleEndian>;
-type Elf<'data> = ElfFile64<'data, object::Endianness, &'data ReadCache<std::fs::File>>;
+type Elf<'data> = ElfFile64<'data, object::Endianness, &'data Bounded>;
 
 /// Why a file is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +58,7 @@ pub struct SourcePlace {
 
 impl File {
     pub fn open(path: &Path, load: &Loaded) -> Result<File, Why> {
-        let cache = ReadCache::new(open(path).ok_or(Why::Missing)?);
+        let cache = Bounded::new(open(path).ok_or(Why::Missing)?, MOST_TABLES);
         let elf = Elf::parse(&cache).map_err(|_| Why::Changed)?;
         let tables = Tables { frames: section(&elf, ".eh_frame"), header: section(&elf, ".eh_frame_hdr"), text: 0 };
         let build_id = elf.build_id().ok().flatten();
@@ -69,7 +73,7 @@ impl File {
         let text = elf.section_by_name(".text").map_or(0, |s| s.address());
         // What a distribution took out of its files may lie beside them, by their build ids.
         let beside = build_id.and_then(beside).filter(|p| p.is_file());
-        let more = beside.as_deref().and_then(open).map(ReadCache::new);
+        let more = beside.as_deref().and_then(open).map(|file| Bounded::new(file, MOST_TABLES));
         let more = more.as_ref().and_then(|cache| Elf::parse(cache).ok());
         let more = more.filter(|m| m.build_id().ok().flatten() == build_id);
         let symbols = match &more {
@@ -105,13 +109,6 @@ impl File {
     }
 }
 
-/// Opens a file. A recording may name anything, a pipe without a writer among it, and anybody may put one into
-/// /tmp.
-pub fn open(path: &Path) -> Option<std::fs::File> {
-    let file = std::fs::metadata(path).is_ok_and(|m| m.is_file());
-    file.then(|| std::fs::File::open(path).ok()).flatten()
-}
-
 /// Address and bytes of a section.
 fn section(elf: &Elf<'_>, name: &str) -> (u64, Vec<u8>) {
     let Some(section) = elf.section_by_name(name) else { return (0, Vec::new()) };
@@ -126,7 +123,7 @@ fn beside(id: &[u8]) -> Option<PathBuf> {
 }
 
 fn lines(path: &Path) -> Option<Context<Reader>> {
-    let cache = ReadCache::new(open(path)?);
+    let cache = Bounded::new(open(path)?, MOST_TABLES + MOST_DEBUG);
     let elf = Elf::parse(&cache).ok()?;
     let debug = elf.sections().filter(|s| s.name().is_ok_and(|n| n.starts_with(".debug_")));
     let size =

@@ -6,6 +6,7 @@
 //! nothing panics on bytes, no file is mapped, every loop has an end. A file that is missing, or another one by now, is
 //! named once, and its frames stay addresses. Knows no call and prints nothing.
 
+mod bounded;
 pub mod demangle;
 mod file;
 mod files;
@@ -13,6 +14,7 @@ mod map;
 mod memory;
 mod patient;
 mod perf_map;
+mod regular;
 mod rows;
 mod stacks;
 mod symbols;
@@ -21,6 +23,7 @@ mod unwind;
 pub use files::{Absent, Files};
 pub use map::{Loaded, Map, Object};
 pub use memory::Raw;
+pub use regular::open as open_regular;
 pub use stacks::{End, Frame, Of, Stack, Stacks};
 
 /// Registers as they stand in a copied stack: rip, rsp, rbp, rbx, r12, r13, r14, r15.

@@ -1,11 +1,13 @@
 //! `/tmp/perf-PID.map`: what compilers that make code at run time say of it, for whoever asks: a line for each
 //! function, its address and length in hexadecimal, and its name. The file may be another process's of the same number,
-//! so one that is much older than what is known of the process does not count.
+//! so one that is much older than what is known of the process does not count. Anybody may make one, so it must belong
+//! to root or to us.
 
 use crate::demangle;
-use crate::file::open;
+use crate::regular::open_unlinked;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -24,8 +26,9 @@ impl PerfMap {
     pub fn read(pid: u32, began: u64) -> PerfMap {
         let path = format!("/tmp/perf-{pid}.map");
         let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began).saturating_sub(BEFORE);
-        let Some(file) = open(Path::new(&path)) else { return PerfMap::default() };
-        let ours = file.metadata().is_ok_and(|m| m.modified().is_ok_and(|at| at >= began));
+        let Some(file) = open_unlinked(Path::new(&path)) else { return PerfMap::default() };
+        let is_of = |uid: u32| uid == 0 || uid == rustix::process::geteuid().as_raw();
+        let ours = file.metadata().is_ok_and(|m| is_of(m.uid()) && m.modified().is_ok_and(|at| at >= began));
         if ours { PerfMap::parse(BufReader::new(file.take(MOST))) } else { PerfMap::default() }
     }
 
@@ -76,5 +79,28 @@ mod tests {
         let map = PerfMap::read(pid, 0);
         std::fs::remove_file(&path).unwrap();
         assert!(map.at(1).is_none());
+    }
+
+    /// Only what root or we wrote counts, and no link to it.
+    #[test]
+    fn a_file_of_another_user_names_nothing() {
+        let pid = u32::MAX - 1 - std::process::id();
+        let (path, other) = (format!("/tmp/perf-{pid}.map"), format!("/tmp/perf-{}.map", pid - (1 << 28)));
+        let names = |pid| PerfMap::read(pid, 0).at(0x1001).is_some();
+        std::fs::write(&path, "1000 20 f\n").unwrap();
+        std::os::unix::fs::symlink(&path, &other).unwrap();
+        let mut found = vec![names(pid), names(pid - (1 << 28))];
+        let given = std::os::unix::fs::chown(&path, Some(65_534), None);
+        found.push(names(pid));
+        for file in [&path, &other] {
+            std::fs::remove_file(file).unwrap();
+        }
+        match given {
+            Ok(()) => assert_eq!(found, [true, false, false]),
+            Err(e) => {
+                eprintln!("skipped: the file cannot be given to another user ({e})");
+                assert_eq!(found[..2], [true, false]);
+            }
+        }
     }
 }

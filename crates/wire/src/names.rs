@@ -57,6 +57,8 @@ pub mod kind {
     /// a = thread id; s = what the thread is called (PR_GET_NAME) when its first call is recorded, if not as
     /// the program is.
     pub const THREAD: u8 = 13;
+    /// a = device, b = number there; s = path as the program gave it. A regular file that the driver is about to load.
+    pub const LOADED_FILE: u8 = 14;
     /// a = number from 0; s = file name. A hook library.
     pub const HOOK: u8 = 16;
 }

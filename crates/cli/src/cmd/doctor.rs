@@ -159,6 +159,7 @@ fn cache() -> Finding {
 fn run_directory() -> Finding {
     match cutap_collect::fresh_run_directory() {
         Ok(run) => {
+            let run = run.path();
             let found = run.parent().unwrap_or(&run).display().to_string();
             let _ = std::fs::remove_dir_all(&run);
             finding("run directory", true, found, "")

@@ -1,25 +1,23 @@
 //! Whether the program of a run with hooks made any call. The loader may miss something that a hook library needs, or a
 //! hook library may end the program before its first call.
 
-use super::Hooks;
+use super::{Hooks, file_in, file_of};
 use crate::foreground::ExitKind;
-use cutap_trace::read_file;
-use cutap_wire::control::ENV_RUN;
 use cutap_wire::hooks::{self, ASKING, BEGUN, Head, HookPlace, text};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// False if no process of a run with hooks got so far that its libraries were asked what they want.
 pub fn began(run: &Path) -> bool {
-    let Some(file) = file(run) else { return true };
+    let Some(file) = file_of(run) else { return true };
     file.get(BEGUN..).and_then(<[u8]>::first_chunk).is_none_or(|word| u32::from_le_bytes(*word) != 0)
 }
 
 /// Whether the program came to an end in what its libraries do before it begins itself: then nothing of theirs was
 /// called.
 pub fn ended_at_start(run: &Path, main: i32) -> bool {
-    let word = file(run).and_then(|file| Some(u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?)));
+    let word = file_of(run).and_then(|file| Some(u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?)));
     word.and_then(hooks::asked).is_some_and(|(pid, _, place)| pid as i32 == main && place != HookPlace::Destructor)
 }
 
@@ -43,8 +41,7 @@ pub fn not_started(run: &Path, hooks: &Hooks, program: &Path, ended: ExitKind) -
 
 /// A sentence if a run around this one has hooks, which the program will not have: it is of one run only.
 pub fn around(hooks: &Hooks) -> Option<String> {
-    let run = PathBuf::from(std::env::var_os(ENV_RUN)?);
-    let file = file(&run)?;
+    let file = file_in(&crate::folder::outer()?)?;
     let head = Head::read(&file)?;
     let (mut at, mut left) = (head.paths as usize, Vec::new());
     for _ in 0..head.libraries.min(hooks::LIBRARIES as u32) {
@@ -62,8 +59,4 @@ pub fn around(hooks: &Hooks) -> Option<String> {
             left.join(", ")
         )
     })
-}
-
-fn file(run: &Path) -> Option<Vec<u8>> {
-    read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok()
 }

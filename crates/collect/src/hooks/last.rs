@@ -2,35 +2,36 @@
 //! have ended the program, so every thread that was in a hook is listed.
 
 use crate::foreground::ExitKind;
-use cutap_trace::read_file;
+use cutap_trace::{Bytes, CachedFile, RunPath, walk_cells};
 use cutap_wire::hooks::{self, ASKING, HOOK_ACTIVE_FILE, Head, HookPlace, Phase, outside};
-use cutap_wire::names::{self, Cell, cell, kind};
+use cutap_wire::names::{self, Cell, kind};
 use std::path::Path;
 
 /// A sentence for each place in a hook that threads of a dead process were in. `program` is the program's own process,
 /// and how it ended, where that is known.
 pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> {
     let mut all = Vec::new();
-    for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {
-        let Ok(words) = read_file(&folder.join(HOOK_ACTIVE_FILE), hooks::INSIDE_BYTES) else { continue };
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let Ok(held) = RunPath::open(run) else { return all };
+    for name in held.list().unwrap_or_default() {
+        let folder = held.join(&name);
+        let Ok(words) = folder.join(HOOK_ACTIVE_FILE).read(hooks::INSIDE_BYTES) else { continue };
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
         // A program that ends well while a thread is in a hook is none that died in it.
         if matches!(program, Some((main, ExitKind::Code(0))) if main == pid) {
             continue;
         }
         let Some(how) = how(pid, program) else { continue };
-        let names = read_file(&folder.join(names::FILE), names::MAX_BYTES).unwrap_or_default();
+        let names = CachedFile::open(&folder.join(names::FILE), false).ok();
         let mut here = Vec::new();
         for word in words.chunks_exact(16).filter_map(|e| e.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w)) {
             let Some((hook, phase, slot)) = outside(word) else { continue };
-            let function = function(&names, slot);
+            let function = function(names.as_ref(), slot);
             let place = match phase {
                 Phase::Before => format!("before({function})"),
                 Phase::After => format!("after({function})"),
                 Phase::Met => format!("met({function})"),
             };
-            here.push(format!("{} was in {place}", library(&names, hook)));
+            here.push(format!("{} was in {place}", library(names.as_ref(), hook)));
         }
         all.extend(each_once(here).map(|place| format!("{place} when {how}")));
     }
@@ -63,7 +64,7 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
 
 /// The library in whose entry point, constructors or destructors the program died.
 fn asking(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
-    let file = read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok()?;
+    let file = super::file_of(run)?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
     let (pid, n, place) = hooks::asked(word).map(|(pid, n, place)| (pid as i32, n, place))?;
     let how = how(pid, program)?;
@@ -76,25 +77,28 @@ fn asking(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
     Some(format!("{library} was in {place} when {how}"))
 }
 
-fn library(names: &[u8], hook: u8) -> String {
+fn library(names: Option<&CachedFile>, hook: u8) -> String {
     find(names, |n| n.kind == kind::HOOK && n.a == u64::from(hook)).unwrap_or_else(|| format!("hook {hook}"))
 }
 
-fn function(names: &[u8], slot: u32) -> String {
+fn function(names: Option<&CachedFile>, slot: u32) -> String {
     let named = |k| matches!(k, kind::SLOT | kind::RUNTIME_SLOT);
     find(names, |n| named(n.kind) && n.a == u64::from(slot)).unwrap_or_else(|| "a function without a name".into())
 }
 
-fn find(file: &[u8], wanted: impl Fn(&names::Name<'_>) -> bool) -> Option<String> {
-    let mut at = 0;
-    loop {
-        at += match cell(file, at) {
-            Cell::Name(name, _) if wanted(&name) => return Some(String::from_utf8_lossy(name.s).into_owned()),
-            Cell::Name(_, bytes) => bytes,
-            Cell::Pending(_) | Cell::Empty => names::CELL,
-            Cell::End => return None,
-        };
-    }
+fn find(file: Option<&CachedFile>, wanted: impl Fn(&names::Name<'_>) -> bool) -> Option<String> {
+    let (file, mut found) = (file?, None);
+    let length = file.length().ok()?.min(names::MAX_BYTES as u64);
+    let _ = walk_cells(file, length, &mut |cell, _| match cell {
+        Cell::Name(name, _) if wanted(&name) => {
+            found = Some(String::from_utf8_lossy(name.s).into_owned());
+            None
+        }
+        Cell::Name(_, bytes) => Some(bytes),
+        Cell::Pending(_) | Cell::Empty => Some(names::CELL),
+        Cell::End => None,
+    });
+    found
 }
 
 fn signal_name(signal: i32) -> String {

@@ -13,8 +13,19 @@ pub use known::file;
 pub use last::crash_notes;
 pub use wants::{not_called, unmatched_hooks};
 
+use cutap_trace::RunPath;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+/// What the run directory says of hooks, if it has any.
+fn file_of(run: &Path) -> Option<Vec<u8>> {
+    file_in(&RunPath::open(run).ok()?)
+}
+
+/// The same of one that is held open.
+fn file_in(run: &RunPath) -> Option<Vec<u8>> {
+    run.join(cutap_wire::hooks::FILE).read(cutap_wire::hooks::MAX_BYTES).ok()
+}
 
 /// The libraries of a run in their order, as absolute paths.
 #[derive(Debug, Default, Clone)]

@@ -5,18 +5,18 @@ use super::Hooks;
 use cutap_calls::Layer;
 use cutap_calls::WATCHED;
 use cutap_hook::contract::ALL;
-use cutap_trace::{Wanted, read_file, wanted};
+use cutap_trace::{Wanted, wanted};
 use cutap_wire::hooks::{self, Head, Want, text, wants};
 use std::path::{Path, PathBuf};
 
 /// A sentence for each want of a function that cannot be.
 pub fn unmatched_hooks(run: &Path) -> Vec<String> {
-    read_file(&run.join(hooks::FILE), hooks::MAX_BYTES).ok().and_then(|file| all(&file)).unwrap_or_default()
+    super::file_of(run).and_then(|file| all(&file)).unwrap_or_default()
 }
 
 /// The same, and one for each library of whose wants, which can be, none was called.
 pub fn not_called(run: &Path) -> Vec<String> {
-    let Ok(file) = read_file(&run.join(hooks::FILE), hooks::MAX_BYTES) else { return Vec::new() };
+    let Some(file) = super::file_of(run) else { return Vec::new() };
     let mut said = all(&file).unwrap_or_default();
     let Some(head) = Head::read(&file) else { return said };
     for n in 0..head.libraries {

@@ -2,12 +2,11 @@
 //! process are never reported: the process may be making them now.
 
 use super::process::{MOST_RINGS, finished, read_page, rings};
-use cutap_trace::{CachedFile, RawRing, RingFile, is_whole, list, living, open_file, read_file};
+use cutap_trace::{Bytes, CachedFile, RawRing, RingFile, RunPath, is_whole, living, walk_cells};
 use cutap_wire::diagnostic::{NAME_DROPPED, NO_RING};
-use cutap_wire::names::{CELL, Cell, GROW, cell};
+use cutap_wire::names::{CELL, Cell, GROW};
 use cutap_wire::{PAGE, control, names, process};
 use std::collections::BTreeMap;
-use std::fs;
 use std::mem::offset_of;
 use std::path::Path;
 
@@ -27,12 +26,13 @@ impl Look {
     /// Looks at all of it.
     pub fn at(run: &Path) -> Look {
         let mut look = Look::default();
-        let mut names = list(run).unwrap_or_default();
+        let Ok(run) = RunPath::open(run) else { return look };
+        let mut names = run.list().unwrap_or_default();
         names.sort();
         for name in names.iter().filter(|n| n.starts_with('p')) {
-            look.process(run, name);
+            look.process(&run, name);
         }
-        if !trims(run) {
+        if !trims(&run) {
             look.parents(&names);
         }
         look
@@ -55,7 +55,7 @@ impl Look {
         (!first.is_empty()).then(|| first.join(", ") + &more)
     }
 
-    fn process(&mut self, run: &Path, name: &str) {
+    fn process(&mut self, run: &RunPath, name: &str) {
         let folder = run.join(name);
         let pid = name[1..].split('-').next().and_then(|pid| pid.parse().ok());
         let lives = pid.is_some_and(|pid| living(pid).is_some());
@@ -70,8 +70,7 @@ impl Look {
         };
         let Some(page) = page else {
             // One that was killed while it began has no ring yet, and nothing is missing.
-            let files = fs::read_dir(&folder).into_iter().flatten().flatten();
-            if files.map(|f| f.path()).any(|path| path.extension().is_some_and(|e| e == "ring")) {
+            if folder.list().unwrap_or_default().iter().any(|name| name.ends_with(".ring")) {
                 bad(process::FILE, "it is damaged or not there, so nothing of this process can be read");
             }
             return;
@@ -119,56 +118,57 @@ impl Look {
 }
 
 /// A ring with records that the page does not count. One without may have been made just before its thread was killed.
-fn beyond(folder: &Path, count: u32) -> Option<String> {
-    let names = list(folder).unwrap_or_default();
+fn beyond(folder: &RunPath, count: u32) -> Option<String> {
+    let names = folder.list().unwrap_or_default();
     let mut rings: Vec<u32> = names.iter().filter_map(|name| RingFile::number(name)).filter(|n| *n >= count).collect();
     rings.sort_unstable();
     rings.into_iter().find(|ring| has_records(folder, *ring)).map(|ring| format!("t{ring}.ring"))
 }
 
 /// A chunk of this ring has some that no collector has copied.
-fn has_records(folder: &Path, ring: u32) -> bool {
+fn has_records(folder: &RunPath, ring: u32) -> bool {
     RawRing::open(folder, ring, false).is_ok_and(|mut ring| ring.holds_records())
 }
 
 /// Of a flight recorder the folders of processes that have ended are removed, as many as are too many.
-fn trims(run: &Path) -> bool {
-    let page = read_file(&run.join(control::FILE), PAGE).unwrap_or_default();
+fn trims(run: &RunPath) -> bool {
+    let page = run.join(control::FILE).read(PAGE).unwrap_or_default();
     let flags = page.get(offset_of!(control::Control, flags)..).and_then(|b| b.first_chunk());
     flags.is_some_and(|flags| u64::from_le_bytes(*flags) & control::FLIGHT != 0)
 }
 
 /// Why names cannot be read, or not all of them, if so. There is one at least, as no record refers to a name that is
 /// not there yet.
-fn names_state(path: &Path, forked: bool) -> Option<&'static str> {
+fn names_state(path: &RunPath, forked: bool) -> Option<&'static str> {
     let unreadable = Some("it is not there or cannot be opened, so functions have no names");
-    let Ok(length) = open_file(path, false).and_then(|file| file.metadata()).map(|data| data.len()) else {
+    let Ok((file, length)) = CachedFile::open(path, false).and_then(|file| file.length().map(|length| (file, length)))
+    else {
         return unreadable;
     };
     if length > names::MAX_BYTES as u64 {
         return Some("it is longer than cutap makes it");
     }
-    let Ok(file) = read_file(path, names::MAX_BYTES) else { return unreadable };
-    let (mut at, mut found, mut strange) = (0, false, false);
-    while at + CELL <= file.len() {
-        at += match cell(&file, at) {
-            Cell::Name(name, bytes) => {
-                found = true;
-                strange |= !is_whole(&file[at..], &name, bytes);
-                bytes
-            }
-            Cell::Pending(bytes) => bytes,
-            Cell::Empty | Cell::End => {
-                strange |= file[at..at + CELL].iter().any(|b| *b != 0);
-                CELL
-            }
-        };
+    let (mut found, mut strange) = (false, false);
+    let walked = walk_cells(&file, length, &mut |cell, rest| match cell {
+        Cell::Name(name, bytes) => {
+            found = true;
+            strange |= !is_whole(rest, &name, bytes);
+            Some(bytes)
+        }
+        Cell::Pending(bytes) => Some(bytes),
+        Cell::Empty | Cell::End => {
+            strange |= rest.iter().take(CELL).any(|b| *b != 0);
+            Some(CELL)
+        }
+    });
+    if walked.is_err() {
+        return unreadable;
     }
     // A child may have copied a name of its parent that was half written.
     if !found || strange && !forked {
         return Some("it is damaged, so functions may have no names");
     }
-    (file.len() % GROW != 0).then_some("it is cut off, so functions may have no names")
+    (!length.is_multiple_of(GROW as u64)).then_some("it is cut off, so functions may have no names")
 }
 
 enum RingState {
@@ -180,7 +180,7 @@ enum RingState {
     Absent,
 }
 
-fn state(folder: &Path, ring: u32) -> RingState {
+fn state(folder: &RunPath, ring: u32) -> RingState {
     let Ok(mut ring) = RawRing::open(folder, ring, false) else { return RingState::Absent };
     match ring.length() {
         Some((length, least)) if length < least => RingState::Bad(format!("it is cut off at byte {length}")),

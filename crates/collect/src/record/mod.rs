@@ -11,6 +11,8 @@ mod missing_parts;
 mod names;
 mod process;
 mod recorder;
+mod retire;
+mod retired;
 mod ring;
 #[cfg(test)]
 mod tests;

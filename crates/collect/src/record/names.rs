@@ -1,11 +1,12 @@
 //! The names of one process on their way into a recording: whatever changed in the file since the last look, and the
 //! slots that have names.
 
-use cutap_trace::{CachedFile, NamesFile, NamesFound};
+use cutap_trace::{CachedFile, NamesFile, NamesFound, RunPath};
+use cutap_wire::PAGE;
 use cutap_wire::names::{CELL, kind};
 use cutap_wire::record::META_MAX;
+use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 /// Writes bytes of names at an offset into the recording.
 pub type Write<'a> = dyn FnMut(u64, &[u8]) -> io::Result<()> + 'a;
@@ -14,16 +15,16 @@ pub type Write<'a> = dyn FnMut(u64, &[u8]) -> io::Result<()> + 'a;
 #[derive(Debug)]
 pub struct Names {
     file: NamesFile,
-    /// What the recording holds.
-    written: Vec<u8>,
+    /// What the recording holds, by pages. Those that hold zeros are left out: the file may be a large hole.
+    written: BTreeMap<usize, Box<Bytes>>,
     /// Slots that have a name.
     slots: Vec<bool>,
 }
 
 impl Names {
-    pub fn open(path: &Path) -> io::Result<Names> {
+    pub fn open(path: &RunPath) -> io::Result<Names> {
         let file = NamesFile::new(Box::new(CachedFile::open(path, false)?));
-        Ok(Names { file, written: Vec::new(), slots: Vec::new() })
+        Ok(Names { file, written: BTreeMap::new(), slots: Vec::new() })
     }
 
     /// Closes its file until it is read again.
@@ -44,7 +45,7 @@ impl Names {
                 NamesFound::Name(name) if matches!(name.kind, kind::SLOT | kind::RUNTIME_SLOT) => named(slots, name.a),
                 NamesFound::Name(_) => {}
                 NamesFound::Bytes(at, bytes) => {
-                    written = difference(&mut self.written, at as usize, bytes, write);
+                    written = differences(&mut self.written, at as usize, bytes, write);
                     return written.as_ref().map(|_| ()).map_err(|_| io::ErrorKind::Other.into());
                 }
             }
@@ -64,24 +65,61 @@ fn named(slots: &mut Vec<bool>, slot: u64) {
     }
 }
 
-const ZEROS: [u8; 4096] = [0; 4096];
+type Bytes = [u8; PAGE];
+const ZEROS: Bytes = [0; PAGE];
 
-/// Writes the run of cells that differs from what the recording holds.
-fn difference(written: &mut Vec<u8>, at: usize, now: &[u8], write: &mut Write<'_>) -> io::Result<()> {
-    // Where the recording ends there are zeros. Nearly always nothing differs, and comparing slices is quick.
-    let held = written.get(at..).unwrap_or_default();
-    let (inside, beyond) = now.split_at(held.len().min(now.len()));
-    if held.starts_with(inside) && beyond.chunks(ZEROS.len()).all(|c| ZEROS.starts_with(c)) {
-        return Ok(());
+/// Writes the cells that differ from what the recording holds.
+fn differences(
+    written: &mut BTreeMap<usize, Box<Bytes>>,
+    at: usize,
+    now: &[u8],
+    write: &mut Write<'_>,
+) -> io::Result<()> {
+    let mut changed: Option<std::ops::Range<usize>> = None;
+    let mut from = at;
+    while from < at + now.len() {
+        let inside = from % PAGE;
+        let end = (from - inside + PAGE).min(at + now.len());
+        let piece = &now[from - at..end - at];
+        let held = written.get(&(from / PAGE)).map_or(&ZEROS, |page| page);
+        let held = &held[inside..inside + piece.len()];
+        // Nearly always nothing differs, and comparing slices is quick.
+        if held != piece {
+            let differs = |n: &usize| held[*n] != piece[*n];
+            let first = (0..piece.len()).find(differs).unwrap_or(0);
+            let last = (0..piece.len()).rev().find(differs).unwrap_or(0);
+            let range = (from + first) / CELL * CELL..(from + last + 1).next_multiple_of(CELL).min(end);
+            // One block for pages that follow each other: a name may be on both.
+            changed = match changed.take() {
+                Some(before) if range.start <= before.end.next_multiple_of(PAGE) => Some(before.start..range.end),
+                before => {
+                    before.map_or(Ok(()), |before| keep(written, at, now, before, write))?;
+                    Some(range)
+                }
+            };
+        }
+        from = end;
     }
-    let is = |n: usize| written.get(at + n).copied().unwrap_or(0);
-    let Some(first) = (0..now.len()).find(|n| now[*n] != is(*n)) else { return Ok(()) };
-    let last = (0..now.len()).rev().find(|n| now[*n] != is(*n)).unwrap_or(first);
-    let (first, last) = (first / CELL * CELL, (last + 1).next_multiple_of(CELL).min(now.len()));
-    let changed = &now[first..last];
-    write((at + first) as u64, changed)?;
-    written.resize(written.len().max(at + last), 0);
-    written[at + first..at + last].copy_from_slice(changed);
+    changed.map_or(Ok(()), |changed| keep(written, at, now, changed, write))
+}
+
+/// Writes a part of what is there now, and keeps it in mind.
+fn keep(
+    written: &mut BTreeMap<usize, Box<Bytes>>,
+    at: usize,
+    now: &[u8],
+    part: std::ops::Range<usize>,
+    write: &mut Write<'_>,
+) -> io::Result<()> {
+    write(part.start as u64, &now[part.start - at..part.end - at])?;
+    let mut from = part.start;
+    while from < part.end {
+        let inside = from % PAGE;
+        let end = (from - inside + PAGE).min(part.end);
+        let page = written.entry(from / PAGE).or_insert_with(|| Box::new(ZEROS));
+        page[inside..inside + end - from].copy_from_slice(&now[from - at..end - at]);
+        from = end;
+    }
     Ok(())
 }
 
@@ -105,7 +143,7 @@ mod tests {
         let path = folder.path().join("names");
         let file = std::fs::File::create(&path).unwrap();
         file.set_len(256 * 1024).unwrap();
-        let mut names = Names::open(&path).unwrap();
+        let mut names = Names::open(&RunPath::open(folder.path()).unwrap().join("names")).unwrap();
         let mut copy = vec![0; 256 * 1024];
         let mut blocks = 0;
         let (slow, next) = (bytes_of(3, &"slow".repeat(40)), bytes_of(7, "next"));

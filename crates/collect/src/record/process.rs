@@ -6,7 +6,7 @@ use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
-use cutap_trace::{CachedFile, RawChunk, RawRing, has_all_names, is_gone, living};
+use cutap_trace::{CachedFile, RawChunk, RawRing, RunPath, has_all_names, is_gone, living};
 use cutap_wire::diagnostic::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
@@ -14,7 +14,6 @@ use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::io;
 use std::mem::offset_of;
-use std::path::Path;
 
 /// A ring file number beyond this is damage, not a process with so many threads.
 pub(crate) const MOST_RINGS: u32 = 1 << 20;
@@ -52,7 +51,7 @@ pub(super) struct Process {
 
 impl Process {
     /// Opens one, of which the file has so much of its rings; none while its page is not finished.
-    pub fn open(run: &Path, name: &str, number: u32, before: BTreeMap<u32, Last>) -> Option<Process> {
+    pub fn open(run: &RunPath, name: &str, number: u32, before: BTreeMap<u32, Last>) -> Option<Process> {
         let page_file = CachedFile::open(&run.join(name).join(process::FILE), false).ok()?;
         // Finished is what a read before this one says.
         let page = read_page(&page_file).and_then(|_| read_page(&page_file))?;
@@ -74,7 +73,7 @@ impl Process {
     /// Appends what is new.
     pub fn round(
         &mut self,
-        run: &Path,
+        run: &RunPath,
         writer: &mut Writer<File>,
         Round { last, consume, parts }: Round,
         batch: &mut Batch,
@@ -138,7 +137,7 @@ impl Process {
     /// Appends the new chunks of a ring. True when there were some.
     fn copy_ring(
         &mut self,
-        run: &Path,
+        run: &RunPath,
         writer: &mut Writer<File>,
         (k, ring, written): (u32, &mut Ring, &mut Vec<u8>),
         (last, consume): (bool, bool),
@@ -208,7 +207,7 @@ impl Process {
 
     /// Whether this slot has a name, or may have had one. Names are written before any record refers to them.
     #[inline]
-    fn may_be_called(&mut self, run: &Path, slot: u32, writer: &mut Writer<File>) -> io::Result<bool> {
+    fn may_be_called(&mut self, run: &RunPath, slot: u32, writer: &mut Writer<File>) -> io::Result<bool> {
         let has = |names: &Option<Names>| names.as_ref().is_some_and(|names| names.has(slot));
         if has(&self.names) || self.lacks_names {
             return Ok(true);
@@ -218,6 +217,11 @@ impl Process {
             self.lacks_names = !has_all_names(run, &self.name);
         }
         Ok(has(&self.names) || self.lacks_names)
+    }
+
+    /// No thread has a ring of it, as far as was read.
+    pub fn is_left(&self) -> bool {
+        self.begun && self.rings.values().all(|ring| ring.0.raw.abandoned())
     }
 
     /// Nothing is expected of it: its files are closed until they are read again.

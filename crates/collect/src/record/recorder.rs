@@ -3,17 +3,18 @@
 
 use super::batch::Batch;
 use super::process::{Process, Round, trimmed};
+use super::retired::Retired;
 use super::ring::Ring;
 use crate::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Damage, Listing, Rate, damaged, forget_short, list, monotonic, read_file, short_of};
+use cutap_trace::{ChunkPage, Damage, Listing, Rate, RunPath, damaged, forget_short, monotonic, short_of};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::mem::offset_of;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What of a process page never changes and tells one process from another.
 const WHO: std::ops::Range<usize> =
@@ -39,11 +40,13 @@ const PARTS_EVERY_NS: u64 = 1_000_000_000;
 /// Puts a run into a file.
 #[derive(Debug)]
 pub struct Recorder {
-    run: PathBuf,
-    writer: Writer<File>,
-    consume: bool,
+    pub(super) run: RunPath,
+    pub(super) writer: Writer<File>,
+    pub(super) consume: bool,
     control: Vec<u8>,
-    processes: Vec<Process>,
+    pub(super) processes: Vec<Process>,
+    /// What is kept of those that have ended.
+    pub(super) retired: Retired,
     seen: BTreeSet<String>,
     listing: Listing,
     /// The one of those that have ended that is looked at again.
@@ -52,7 +55,7 @@ pub struct Recorder {
     /// The control page of a file that is added to.
     before: Vec<u8>,
     next: u32,
-    batch: Batch,
+    pub(super) batch: Batch,
     rate: Rate,
     /// When the chunks that are not full were looked at last.
     parts_at_ns: u64,
@@ -85,12 +88,14 @@ impl Recorder {
     /// Begins a file. With `consume`, chunks are given back to their writers.
     pub fn begin(run: &Path, out: File, consume: bool) -> io::Result<Recorder> {
         let writer = Writer::begin(out, VERSION)?;
-        Ok(Recorder { begun: true, ..Recorder::new(run, writer, consume) })
+        Ok(Recorder { begun: true, ..Recorder::new(RunPath::open(run)?, writer, consume) })
     }
 
     /// Adds to a recording of the same run, behind its last whole block. `consume` as in `begin`.
     pub fn go_on(run: &Path, mut file: File, path: &Path, consume: bool) -> Result<Recorder> {
         let advice = "give another file with -o";
+        let held =
+            RunPath::open(run).map_err(|e| cannot("read the run directory", run, &e, "give the folder of a run"))?;
         let refuse = |why: &str| Error::own(format!("cannot add to {}: {why}; {advice}", path.display()));
         let mut found: BTreeMap<u32, RecordedProcess> = BTreeMap::new();
         let mut control = None;
@@ -156,16 +161,17 @@ impl Recorder {
         let moved = file.set_len(cut.at).and_then(|()| file.seek(SeekFrom::Start(cut.at)));
         moved.map_err(|e| cannot("add to", path, &e, advice))?;
         let cut_at = (cut.why == Why::CutOff).then_some(cut.at);
-        Ok(Recorder { known, before, next, cut_at, ..Recorder::new(run, Writer::go_on(file, cut.at), consume) })
+        Ok(Recorder { known, before, next, cut_at, ..Recorder::new(held, Writer::go_on(file, cut.at), consume) })
     }
 
-    fn new(run: &Path, writer: Writer<File>, consume: bool) -> Recorder {
+    fn new(run: RunPath, writer: Writer<File>, consume: bool) -> Recorder {
         Recorder {
-            run: run.to_owned(),
+            run,
             writer,
             consume,
             control: Vec::new(),
             processes: Vec::new(),
+            retired: Retired::default(),
             seen: BTreeSet::new(),
             listing: Listing::default(),
             again: 0,
@@ -220,7 +226,8 @@ impl Recorder {
     /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them
     /// again.
     pub fn copied(&mut self) -> (u64, u64) {
-        self.rings().fold((0, 0), |all, ring| (all.0 + ring.added, all.1 + ring.missing()))
+        let before = (self.retired.added, self.retired.missing);
+        self.rings().fold(before, |all, ring| (all.0 + ring.added, all.1 + ring.missing()))
     }
 
     /// What is damaged in the folder. The first answer is kept.
@@ -229,7 +236,8 @@ impl Recorder {
             return damage;
         }
         let flight = self.is_flight_recorder();
-        let met = self.rings().fold(Damage::default(), |all, ring| {
+        let before = self.retired.damage;
+        let met = self.rings().fold(before, |all, ring| {
             let (parts, lost) = ring.damaged(flight);
             Damage { parts: all.parts + parts, lost: all.lost.plus(lost) }
         });
@@ -238,7 +246,7 @@ impl Recorder {
 
     /// Reads all of the folder for damage, as those do who show it.
     pub fn look_for_damage(&mut self) {
-        self.damage = damaged(&self.run).ok();
+        self.damage = damaged(self.run.run()).ok();
     }
 
     /// Chunks of which this new file has nothing, for a collector had read them for its own output. What a flight
@@ -249,13 +257,14 @@ impl Recorder {
         if !self.begun || self.consume || !collector || self.is_flight_recorder() {
             return 0;
         }
-        self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false).0)).sum()
+        let before = self.retired.before;
+        before + self.rings().map(|ring| ring.missing().saturating_sub(ring.damaged(false).0)).sum::<u64>()
     }
 
     /// Processes and rings that could be read.
     pub fn read(&self) -> (usize, usize) {
         let rings = self.processes.iter().flat_map(|p| p.rings.values()).filter(|(_, page)| !page.is_empty());
-        (self.processes.len(), rings.count())
+        (self.retired.processes + self.processes.len(), self.retired.rings + rings.count())
     }
 
     fn rings(&mut self) -> impl Iterator<Item = &mut Ring> {
@@ -286,7 +295,7 @@ impl Recorder {
         if let Some(unread) = &self.unread {
             self.writer.write(Block::new(kind::LACKS, 0, 0, kind::UNREAD), &[], unread.as_bytes())?;
         }
-        if short_of(&self.run).is_some() {
+        if short_of(self.run.run()).is_some() {
             return Ok(());
         }
         self.writer.write(Block::new(kind::END, 0, 0, 0), &[], &[])
@@ -306,7 +315,7 @@ impl Recorder {
 
     /// The control page as it is now. Where somebody has put something else in its place, the last that was this run's.
     fn control_page(&self) -> Vec<u8> {
-        let page = read_file(&self.run.join(control::FILE), PAGE).unwrap_or_default();
+        let page = self.run.join(control::FILE).read(PAGE).unwrap_or_default();
         let head = [&MAGIC.to_le_bytes()[..], &VERSION.to_le_bytes()].concat();
         let ours = self.control.is_empty() || page.get(RUN) == Some(&padded(&self.control)[RUN]);
         if page.starts_with(&head) && ours { page } else { self.control.clone() }
@@ -328,13 +337,19 @@ impl Recorder {
 
     /// Finds processes that are new. A page that is not finished is looked at again the next time.
     pub fn discover(&mut self) {
-        let names = self.listing.time(monotonic(), || list(&self.run)).unwrap_or_default();
+        let names = self.listing.time(monotonic(), || self.run.list()).unwrap_or_default();
         let mut new: Vec<String> = names.into_iter().filter(|n| n.starts_with('p') && !self.seen.contains(n)).collect();
         new.sort();
         for name in new {
             let known = self.known.get(&name);
             let (number, before) = known.map_or((self.next, BTreeMap::new()), |k| (k.number, k.rings.clone()));
-            let Some(process) = Process::open(&self.run, &name, number, before) else { continue };
+            let Some(process) = Process::open(&self.run, &name, number, before) else {
+                // Its page alone: a collector before this one has all of it.
+                if self.run.join(&name).is_file() {
+                    self.seen.insert(name);
+                }
+                continue;
+            };
             self.next = self.next.max(number.saturating_add(1));
             self.seen.insert(name);
             self.processes.push(process);

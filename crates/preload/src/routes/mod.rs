@@ -15,6 +15,7 @@ pub mod hidden;
 pub mod instances;
 mod kernel_name_x86_64;
 pub mod libc;
+pub mod loaded_file;
 pub mod own_calls;
 pub mod proc_address;
 mod ptx;

@@ -76,7 +76,7 @@ unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
 }
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 14] = [
+static HOOKS: [Hook; 16] = [
     Hook { before: recording::before, after: recording::after },
     Hook { before: extended, after: extended_after },
     Hook { before: pass, after: proc_address::after },
@@ -90,6 +90,8 @@ static HOOKS: [Hook; 14] = [
     Hook { before: pass, after: range_off },
     Hook { before: call_stack::before, after: nothing },
     Hook { before: ioctl::before, after: ioctl::after },
+    Hook { before: made_here, after: nothing },
+    Hook { before: made_here, after: nothing },
     Hook { before: made_here, after: nothing },
 ];
 

@@ -3,10 +3,10 @@
 //! result. Recording is the first: it sees what the program asked and what it got.
 
 use super::extension::extension;
-use crate::routes::{handles, hidden};
+use crate::routes::{handles, hidden, loaded_file};
 use crate::start::run;
 use cutap_calls::hidden::SlotName;
-use cutap_calls::{Layer, Role, has_role};
+use cutap_calls::{Layer, Role, argument, has_role};
 use cutap_wire::control;
 use cutap_wire::names::route;
 
@@ -35,6 +35,10 @@ pub const STACK: u32 = 1 << 11;
 pub const KERNEL: u32 = 1 << 12;
 /// The image that is linked is kept.
 const LINKED: u32 = 1 << 13;
+/// The file that is loaded is recorded: the second argument is its name, or the third.
+const FILE: u32 = 1 << 14;
+/// See `FILE`.
+const FILE_THIRD: u32 = 1 << 15;
 
 /// What those of `set` do that keep what a function is given: it is called with these arguments.
 pub fn made(set: u32, args: &[u64; 6]) {
@@ -46,6 +50,13 @@ pub fn made(set: u32, args: &[u64; 6]) {
     }
     if set & IMAGE_FIRST != 0 {
         handles::image_first(args);
+    }
+    let [_, second, third, ..] = *args;
+    if set & FILE != 0 {
+        loaded_file::named(second);
+    }
+    if set & FILE_THIRD != 0 {
+        loaded_file::named(third);
     }
 }
 /// The same, of what it gave back.
@@ -105,6 +116,11 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
         (Role::LoadsImage, IMAGE, true),
         (Role::LinksImage, LINKED, true),
     ];
-    let own = if extension(|of| (of.is_on)() && (of.submits)(name)) == Some(true) { SUBMIT } else { 0 };
+    let file = match core::str::from_utf8(name).ok().and_then(|name| argument(name, Role::LoadsFile)) {
+        Some(1) => FILE,
+        Some(2) => FILE_THIRD,
+        _ => 0,
+    };
+    let own = if extension(|of| (of.is_on)() && (of.submits)(name)) == Some(true) { SUBMIT | file } else { file };
     roles.into_iter().filter(|(role, _, now)| *now && has_role(name, *role)).fold(own, |all, (_, bit, _)| all | bit)
 }

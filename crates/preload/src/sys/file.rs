@@ -28,6 +28,8 @@ const O_CREAT: usize = 0o100;
 const O_EXCL: usize = 0o200;
 const O_APPEND: usize = 0o2000;
 const O_NONBLOCK: usize = 0o4000;
+/// Who may write to the run directory must not choose which other file is written.
+const O_NOFOLLOW: usize = 0o400000;
 const O_CLOEXEC: usize = 0o2000000;
 const AT_FDCWD: usize = -100isize as usize;
 const AT_EMPTY_PATH: usize = 0x1000;
@@ -90,6 +92,20 @@ pub fn is_same_file(path: &[u8], other: &[u8]) -> bool {
     of(path).is_some_and(|file| of(other) == Some(file))
 }
 
+/// Device and number there of the regular file that a path of the program's leads to; the kernel reads the path.
+pub fn regular_file(path: usize) -> Option<[u64; 2]> {
+    const KIND: u32 = 0o170000;
+    const REGULAR: u32 = 0o100000;
+    if !allowed::may_open_files() {
+        return None;
+    }
+    let mut stat = [0u64; 18];
+    // SAFETY: the kernel checks the path's memory and answers EFAULT; it writes 144 bytes.
+    let done = unsafe { syscall4(nr::NEWFSTATAT, AT_FDCWD, path, stat.as_mut_ptr() as usize, 0) };
+    let [device, number, _, mode, ..] = stat;
+    (done == 0 && mode as u32 & KIND == REGULAR).then_some([device, number])
+}
+
 /// Gives what was just made its mode, if the program's umask has taken rights of its owner's: the collector, which is
 /// the same user, and we open it again by its path.
 fn allow_owner(path: &[u8], found: &[u64; 18], mode: u32) {
@@ -142,8 +158,8 @@ fn open(path: &[u8], how: Open) -> Option<File> {
         | match how {
             Open::Read => 0,
             // Only mappings write. What the program writes to the number meanwhile goes behind all that is there.
-            Open::ReadWrite => O_RDWR | O_APPEND,
-            Open::AtOnce => O_RDWR | O_APPEND | O_NONBLOCK,
+            Open::ReadWrite => O_RDWR | O_APPEND | O_NOFOLLOW,
+            Open::AtOnce => O_RDWR | O_APPEND | O_NONBLOCK | O_NOFOLLOW,
             Open::New => O_RDWR | O_CREAT | O_EXCL,
         };
     // SAFETY: the path ends in a zero byte.

@@ -12,7 +12,7 @@ mod table;
 pub mod used;
 pub mod x86_64;
 
-pub use file::{File, MADE, Open, device_node, is_same_file, make_folder, remove, with};
+pub use file::{File, MADE, Open, device_node, is_same_file, make_folder, regular_file, remove, with};
 pub use memory::{read_process, readable, resident, write_process};
 pub use table::{Opened, Table};
 

@@ -12,9 +12,9 @@ use crate::pair::sink::Context;
 use crate::ring::reader::Ring;
 use crate::run::error::Error;
 use crate::run::run_reader::RunReader;
-use crate::summary::counted::counted;
+use crate::summary::counted::CountSums;
 use crate::summary::end::End;
-use crate::summary::filtered::Filtered;
+use crate::summary::filtered::{Filtered, MetFunctions};
 use crate::symbols::functions::Resolver;
 use crate::symbols::process::ProcessSymbols;
 use std::path::Path;
@@ -90,8 +90,13 @@ impl Aggregator {
         end.recorded(&self.opened);
         end.settle(&self.opened);
         end.open = open;
-        end.counted = counted(&mut folders, &mut shared.resolver);
-        end.filtered = Filtered::new(&shared.resolver.filter, (self.shown, self.filtered_out), &folders, &self.opened);
+        let (mut counted, mut met) = (CountSums::default(), MetFunctions::default());
+        for folder in &mut folders {
+            counted.add(folder, &mut shared.resolver);
+            met.add(folder, &shared.resolver.filter);
+        }
+        end.counted = counted.sorted();
+        end.filtered = Filtered::new(&shared.resolver.filter, (self.shown, self.filtered_out), &met, &self.opened);
         if let Some(filtered) = &mut end.filtered {
             filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
         }

@@ -62,15 +62,6 @@ fn note(path: &Path, error: &io::Error) {
     short.insert(path.to_owned(), error.raw_os_error().unwrap_or(0));
 }
 
-/// The folders of a run's processes, and what else it holds, by name.
-pub fn list(run: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in open(run, || std::fs::read_dir(run))? {
-        names.extend(entry?.file_name().into_string());
-    }
-    Ok(names)
-}
-
 /// Forgets what was short up to now: all of it is read once more.
 pub fn forget_short() {
     SHORT.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -1,9 +1,9 @@
-//! Opens and reads the files of a run directory. A pipe or device in place of a file must never be waited for.
+//! The bytes of one file, wherever they are. A pipe or device in place of a file must never be waited for.
 
 use super::exhausted;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -40,8 +40,8 @@ impl Bytes for File {
     }
 }
 
-/// Opens a file of a run directory. What lies there under its name and is no file is refused: a pipe would be waited
-/// for, perhaps for ever.
+/// Opens a file that was named. What lies there under its name and is no file is refused: a pipe would be waited for,
+/// perhaps for ever.
 pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let no_file = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
@@ -58,11 +58,4 @@ pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
         true => Ok(file),
         false => no_file("it is a pipe, a folder or a device, and no file"),
     }
-}
-
-/// All that such a file holds, up to `most` bytes: a hole may have any length.
-pub fn read_file(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    let (file, mut bytes) = (open_file(path, false)?, Vec::new());
-    file.take(most as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

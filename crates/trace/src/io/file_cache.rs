@@ -1,13 +1,12 @@
 //! Files of a run directory that are read again and again. A run may have more of them than there are descriptors, so a
 //! limited number stays open. The others share one descriptor: it belongs to the file that was read last.
 
-use super::exhausted;
-use super::file::{Bytes, open_file};
+use super::file::Bytes;
+use super::run_path::RunPath;
 use super::spare;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,17 +20,17 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 /// A file of a run directory.
 #[derive(Debug)]
 pub struct CachedFile {
-    path: PathBuf,
+    path: RunPath,
     write: bool,
     number: u64,
     own: Mutex<Option<File>>,
 }
 
 impl CachedFile {
-    /// Opens it, as `open_file` does.
-    pub fn open(path: &Path, write: bool) -> io::Result<CachedFile> {
+    /// Opens it, as `RunPath::open_file` does.
+    pub fn open(path: &RunPath, write: bool) -> io::Result<CachedFile> {
         let number = NUMBERS.fetch_add(1, Relaxed);
-        let held = CachedFile { path: path.to_owned(), write, number, own: Mutex::new(None) };
+        let held = CachedFile { path: path.clone(), write, number, own: Mutex::new(None) };
         held.ready()?;
         Ok(held)
     }
@@ -69,7 +68,7 @@ impl CachedFile {
         }
         // Its descriptor is the one that this needs.
         *last = None;
-        let file = exhausted::open(&self.path, || open_file(&self.path, self.write))?;
+        let file = self.path.open_file(self.write)?;
         if HELD.fetch_add(1, Relaxed) < most() {
             return act(own.insert(file));
         }

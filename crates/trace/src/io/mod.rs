@@ -7,5 +7,7 @@ pub mod file;
 pub mod file_cache;
 pub mod pages;
 pub mod read_so_far;
+pub mod run_path;
+pub mod run_root;
 pub mod spare;
 pub mod store;

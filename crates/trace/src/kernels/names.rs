@@ -2,6 +2,7 @@
 //! another kernel.
 
 use super::ptx::Entry;
+use super::ptx_files::LoadedFiles;
 use crate::io::bytes::clean;
 use cutap_stacks::demangle::signature;
 use std::collections::HashMap;
@@ -25,6 +26,8 @@ pub struct Kernels {
     parameters: HashMap<u64, Vec<(u64, Parameters)>>,
     /// What PTX says of the kernels of a name, the newest last.
     entries: HashMap<Arc<str>, Vec<Arc<Entry>>>,
+    /// Files that were loaded, by their names as the program gave them.
+    pub files: LoadedFiles,
 }
 
 impl Kernels {

@@ -1,27 +1,93 @@
 //! Parameter lists in PTX files that the driver loads for a program. The file is read here while the program is
-//! followed live, never in the program. A file that changed after the call, or whose process is unknown, is ignored: a
-//! wrong name is worse than none.
+//! followed live, never in the program. A file is ignored that changed after the call, that is not the one of the call,
+//! or whose process is unknown: a wrong name is worse than none.
+//!
+//! The name comes from the program. So only a regular file is opened, no device and no pipe, and no more is read than
+//! it says to hold.
 
 use super::names::Kernels;
 use crate::event::value::Value;
 use crate::event::{Event, Exit, Process};
 use cutap_calls::{Role, argument};
+use cutap_stacks::open_regular;
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::mpsc::channel;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bytes of a file that is read at most.
+/// Bytes of files that are read of a process at most.
 const LONGEST: u64 = 64 << 20;
+/// Files of a process that are kept in mind.
+const MOST: usize = 4096;
+/// How long the reading of a file may take.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 const ENTRY: &[u8] = b".entry";
+
+/// Files that a process has loaded: what each was at the call, and how much is still read of them.
+#[derive(Debug)]
+pub struct LoadedFiles {
+    /// Device and number there, by the name that the program gave.
+    known: HashMap<Box<[u8]>, (u64, u64)>,
+    /// Those that were read, with the time of their last change.
+    seen: HashSet<(u64, u64, SystemTime)>,
+    /// Bytes that are still read.
+    left: u64,
+    /// One was not read in time, so its file system may never answer: none is read any more.
+    late: bool,
+}
+
+impl Default for LoadedFiles {
+    fn default() -> LoadedFiles {
+        LoadedFiles { known: HashMap::new(), seen: HashSet::new(), left: LONGEST, late: false }
+    }
+}
+
+impl LoadedFiles {
+    /// A file of this name is being loaded, and is this one.
+    pub fn loaded(&mut self, name: &[u8], which: (u64, u64)) {
+        if self.known.len() < MOST || self.known.contains_key(name) {
+            self.known.insert(name.into(), which);
+        }
+    }
+
+    /// The bytes of the file of this name, found at `path`, if it is the one that was loaded and unchanged since.
+    fn read(&mut self, name: &Path, path: PathBuf, ended_ns: u64) -> Option<Vec<u8>> {
+        let which = *self.known.get(name.as_os_str().as_bytes())?;
+        if self.late || self.left == 0 {
+            return None;
+        }
+        let (seen, most) = (self.seen.clone(), self.left);
+        let (send, found) = channel();
+        // A file system may be the program itself, which may wait for us.
+        std::thread::spawn(move || {
+            let _ = send.send(read(&path, which, ended_ns, |key| !seen.contains(&key), most));
+        });
+        let found = found.recv_timeout(PATIENCE);
+        self.late = found.is_err();
+        let (key, bytes) = found.ok()??;
+        self.seen.insert(key);
+        self.left = self.left.saturating_sub(bytes.len() as u64);
+        Some(bytes)
+    }
+}
+
+/// Whether a call that has ended loaded something from a file.
+pub fn loads(event: &Event) -> bool {
+    matches!(event, Event::Exit(exit) if argument(&exit.call.function.name, Role::LoadsFile).is_some())
+}
 
 /// Reads what a call that has just ended loaded from a file.
 pub fn look(event: &Event, kernels: &mut Kernels) {
     let Event::Exit(exit) = event else { return };
-    let Some(text) = file_of(exit).and_then(|path| {
+    let Some(text) = file_of(exit).and_then(|name| {
         let call = &exit.call;
         let process = &call.thread.process;
         let ended = process.start_realtime_ns + exit.end_ns.saturating_sub(process.start_ns);
-        read(&seen_from_here(process, &path)?, ended)
+        kernels.files.read(&name, seen_from_here(process, &name)?, ended)
     }) else {
         return;
     };
@@ -52,14 +118,25 @@ fn seen_from_here(process: &Process, path: &Path) -> Option<PathBuf> {
     path.is_absolute().then(|| path.to_owned())
 }
 
-/// The file, if it is as it was at this time.
-fn read(path: &Path, ended_ns: u64) -> Option<Vec<u8>> {
-    let what = std::fs::metadata(path).ok().filter(|what| what.is_file() && what.len() <= LONGEST)?;
-    let changed = what.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    if changed > Duration::from_nanos(ended_ns) {
+/// The file, if it is the one that was loaded, is as it was at this time, and is `wanted`. Its size is what it says
+/// before it is read: files of /proc say 0, and some have no end.
+fn read(
+    path: &Path,
+    which: (u64, u64),
+    ended_ns: u64,
+    wanted: impl Fn((u64, u64, SystemTime)) -> bool,
+    most: u64,
+) -> Option<((u64, u64, SystemTime), Vec<u8>)> {
+    let file = open_regular(path)?;
+    let what = file.metadata().ok().filter(|what| (what.dev(), what.ino()) == which && what.len() <= most)?;
+    let changed = what.modified().ok()?;
+    let key = (which.0, which.1, changed);
+    if changed.duration_since(UNIX_EPOCH).ok()? > Duration::from_nanos(ended_ns) || !wanted(key) {
         return None;
     }
-    std::fs::read(path).ok()
+    let mut bytes = Vec::new();
+    file.take(what.len()).read_to_end(&mut bytes).ok()?;
+    Some((key, bytes))
 }
 
 /// Each `.entry name(...)` of a text, up to the closing parenthesis.
@@ -91,14 +168,60 @@ mod tests {
         lists(b".entry", |_| panic!("no list"));
     }
 
+    /// A file, and what the program's process would note of it.
+    fn noted(path: &Path) -> (LoadedFiles, u64) {
+        let what = std::fs::metadata(path).unwrap();
+        let mut files = LoadedFiles::default();
+        files.loaded(path.as_os_str().as_bytes(), (what.dev(), what.ino()));
+        (files, what.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64)
+    }
+
+    fn is_read(files: &mut LoadedFiles, path: &Path, ended: u64) -> bool {
+        files.read(path, path.to_owned(), ended).is_some()
+    }
+
     #[test]
     fn a_file_that_was_changed_since_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k.ptx");
         std::fs::write(&path, "text").unwrap();
-        let changed = std::fs::metadata(&path).unwrap().modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
-        let ns = changed.as_nanos() as u64;
-        assert_eq!(read(&path, ns).as_deref(), Some(&b"text"[..]));
-        assert_eq!((read(&path, ns - 1), read(folder.path(), u64::MAX)), (None, None));
+        let (mut files, ns) = noted(&path);
+        assert!(!is_read(&mut files, &path, ns - 1), "changed since");
+        assert_eq!(files.read(&path, path.clone(), ns).as_deref(), Some(&b"text"[..]));
+        assert!(!is_read(&mut files, &path, ns), "it tells nothing new");
+        assert!(!is_read(&mut LoadedFiles::default(), &path, u64::MAX), "nobody noted it");
+        let (mut files, _) = noted(&path);
+        std::fs::rename(&path, folder.path().join("old")).unwrap();
+        std::fs::write(&path, "text").unwrap();
+        assert!(!is_read(&mut files, &path, u64::MAX), "another file");
+    }
+
+    #[test]
+    fn what_is_no_file_or_has_no_end_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [&pipe, Path::new("/dev/zero"), Path::new("/dev/tty"), folder.path()] {
+            let (mut files, _) = noted(path);
+            assert!(!is_read(&mut files, path, u64::MAX), "{}", path.display());
+        }
+        // Files that say to be empty and are not: nothing of them is read.
+        for path in ["/proc/self/pagemap", "/proc/self/environ"].map(Path::new) {
+            let (mut files, _) = noted(path);
+            assert_eq!(files.read(path, path.to_owned(), u64::MAX).unwrap_or_default(), b"", "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn files_of_a_process_are_bounded_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        for path in [&one, &two] {
+            std::fs::File::create(path).unwrap().set_len(LONGEST / 2 + 1).unwrap();
+        }
+        let (mut files, _) = noted(&one);
+        let what = std::fs::metadata(&two).unwrap();
+        files.loaded(two.as_os_str().as_bytes(), (what.dev(), what.ino()));
+        assert_eq!([&one, &two].map(|path| is_read(&mut files, path, u64::MAX)), [true, false]);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::active_sources::ActiveSources;
 use super::reader_options::{ReaderOptions, recorded_calls};
+use super::retired::Retired;
 use crate::decode::interpreter::Interpreter;
 use crate::decode::state::ends::{Ends, all_allocations};
 use crate::decode::state::handle_coverage::HandleCoverage;
@@ -13,13 +14,10 @@ use crate::io::exhausted::forget_short;
 use crate::kernels::ptx_files;
 use crate::pair::event_queue::Waiting;
 use crate::pair::shared::Shared;
-use crate::pair::sink::{Context, Sink};
+use crate::pair::sink::Context;
 use crate::pair::source::Source;
 use crate::run::error::Error;
 use crate::run::run_reader::RunReader;
-use crate::summary::counted::counted;
-use crate::summary::end::End;
-use crate::summary::filtered::Filtered;
 use crate::symbols::functions::Resolver;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::diagnostic;
@@ -53,18 +51,18 @@ const MISSING: [usize; 7] = [
 /// A run that is being read.
 #[derive(Debug)]
 pub struct EventReader {
-    opened: RunReader,
+    pub(super) opened: RunReader,
     options: ReaderOptions,
-    shared: Shared,
+    pub(super) shared: Shared,
     found: BTreeSet<String>,
-    folders: Vec<ProcessSymbols>,
-    sources: Vec<Source>,
+    pub(super) folders: Vec<ProcessSymbols>,
+    pub(super) sources: Vec<Source>,
     /// Those that are looked at: a process that has ended, and was read to its end, costs nothing more.
-    going: ActiveSources,
+    pub(super) going: ActiveSources,
     /// What the arguments of each process's calls mean.
-    interpreters: Vec<Interpreter>,
+    pub(super) interpreters: Vec<Interpreter>,
     /// Events of each process that come from its names.
-    notices: Vec<VecDeque<Waiting>>,
+    pub(super) notices: Vec<VecDeque<Waiting>>,
     horizon: u64,
     /// Ticks of the last event.
     handed_out: u64,
@@ -74,6 +72,10 @@ pub struct EventReader {
     ends: Ends,
     /// Kinds of handles of which all calls are recorded.
     seen: Arc<HandleCoverage>,
+    /// What is kept of processes that have ended.
+    pub(super) retired: Retired,
+    /// Number of the next process.
+    next_process: u32,
 }
 
 /// Whether an event was delivered before.
@@ -121,6 +123,8 @@ impl EventReader {
             horizon: 0,
             handed_out: options.printed,
             options,
+            retired: Retired::default(),
+            next_process: 0,
         })
     }
 
@@ -216,39 +220,6 @@ impl EventReader {
         &self.opened
     }
 
-    /// What is known at the end. To be called after the last `poll`.
-    pub fn end(&mut self) -> End {
-        let mut end = End::of(&self.opened);
-        let now = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
-        for folder in &mut self.folders {
-            end.folder(folder);
-        }
-        for source in &mut self.sources {
-            let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
-            let mut unfinished = source.end(now, &mut context);
-            unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].left_open(exit));
-            end.unfinished.extend(unfinished);
-            end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.opened);
-        }
-        end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
-        end.absent = self.shared.files.absent();
-        end.recorded(&self.opened);
-        end.settle(&self.opened);
-        end.filtered = self.filtered();
-        end.launches_of_shown();
-        end.counted = counted(&mut self.folders, &mut self.shared.resolver);
-        if let Some(filtered) = &mut end.filtered {
-            filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
-        }
-        end
-    }
-
-    fn filtered(&self) -> Option<Filtered> {
-        let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
-        let (shown, filtered_out) = (sum(|s| s.calls.shown + s.calls.sink.lookups), sum(|s| s.calls.filtered_out));
-        Filtered::new(&self.shared.resolver.filter, (shown, filtered_out), &self.folders, &self.opened)
-    }
-
     /// Finds processes that are new; those found together count in the order of their start.
     fn discover(&mut self, now: u64, last: bool) {
         if !last && !self.going.listing.is_due(now) {
@@ -261,7 +232,8 @@ impl EventReader {
         let mut opened: Vec<_> = opened.collect();
         opened.sort_by_key(|folder| folder.dir.process.start_ns);
         for mut folder in opened {
-            folder.dir.number(self.folders.len() as u32);
+            folder.dir.number(self.next_process);
+            self.next_process += 1;
             let (process, ticks) = (folder.dir.process.clone(), folder.dir.page.start_ticks);
             self.found.insert(process.folder.to_string());
             self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true, ticks)]));
@@ -399,8 +371,9 @@ impl EventReader {
             self.interpreters[folder].event(&mut event, shown, &names.kernels, runtime, names.toolkit);
             learned = std::mem::take(&mut self.interpreters[folder].learned);
             // Files of a program that ended long ago may be others by now.
-            if self.options.consume {
-                ptx_files::look(&event, &mut names.kernels);
+            if self.options.consume && ptx_files::loads(&event) {
+                self.folders[folder].read_names(true);
+                ptx_files::look(&event, &mut self.folders[folder].names.kernels);
             }
         }
         Some((event, shown, learned, delivery))

@@ -4,18 +4,19 @@
 use crate::io::bytes::{u32_at, u64_at};
 use crate::io::file::Bytes;
 use crate::io::file_cache::CachedFile;
+use crate::io::run_path::RunPath;
 use cutap_wire::ring::{RingHeader, SharedHead, chunk_offset, shared_head};
 use cutap_wire::{MAGIC, PAGE};
 use std::collections::BTreeMap;
 use std::io;
 use std::mem::offset_of;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A ring of a run directory.
 #[derive(Debug)]
 pub struct RingFile {
-    path: PathBuf,
+    path: RunPath,
     write: bool,
     /// Opened when it is read first: a ring that shares its head may have no file of its own.
     own: OnceLock<CachedFile>,
@@ -32,7 +33,7 @@ struct Shared {
 
 impl RingFile {
     /// Opens ring number `ring` of a process. With `write`, chunks can be given back to the writer.
-    pub fn open(folder: &Path, ring: u32, write: bool) -> io::Result<RingFile> {
+    pub fn open(folder: &RunPath, ring: u32, write: bool) -> io::Result<RingFile> {
         let path = folder.join(format!("t{ring}.ring"));
         let mut file = RingFile { path, write, own: OnceLock::new(), shared: None };
         // A ring that shares its head makes its own file after the head. A look at the head first could miss both.
@@ -76,7 +77,7 @@ impl RingFile {
 
 impl Shared {
     /// `None`: the heads file holds no head of this ring.
-    fn find(folder: &Path, head: SharedHead, write: bool) -> io::Result<Option<Shared>> {
+    fn find(folder: &RunPath, head: SharedHead, write: bool) -> io::Result<Option<Shared>> {
         let file = match heads_file(&folder.join(format!("h{}.heads", head.file)), write) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
@@ -151,10 +152,10 @@ impl Bytes for RingFile {
 }
 
 /// A heads file, opened once for all rings in it.
-fn heads_file(path: &Path, write: bool) -> io::Result<Arc<CachedFile>> {
+fn heads_file(path: &RunPath, write: bool) -> io::Result<Arc<CachedFile>> {
     static OPEN: Mutex<BTreeMap<(PathBuf, bool), Weak<CachedFile>>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (path.to_owned(), write);
+    let key = (path.path(), write);
     if let Some(file) = open.get(&key).and_then(Weak::upgrade) {
         return Ok(file);
     }
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_ring_whose_head_is_being_made() {
         let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let (folder, run) = (folder.path(), RunPath::open(folder.path()).unwrap());
         let rings = OWN_FILES..OWN_FILES + 300;
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -192,8 +193,7 @@ mod tests {
             for _ in 0..16 {
                 scope.spawn(|| {
                     for ring in rings.clone() {
-                        let opened =
-                            std::iter::repeat_with(|| RingFile::open(folder, ring, false)).find_map(Result::ok);
+                        let opened = std::iter::repeat_with(|| RingFile::open(&run, ring, false)).find_map(Result::ok);
                         assert!(opened.unwrap().shared.is_some(), "ring {ring}");
                     }
                 });

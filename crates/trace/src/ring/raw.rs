@@ -7,12 +7,12 @@ use super::damage::{Heads, Reuse};
 use super::file::RingFile;
 use crate::io::bytes::read_at;
 use crate::io::pages::{ChunkPage, RingPage};
+use crate::io::run_path::RunPath;
 use cutap_wire::PAGE;
 use cutap_wire::record::{Cursor, Record, Step};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OPEN, RingHeader, chunk_offset};
 use std::io;
 use std::mem::offset_of;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A record that stays unfinished for so long in a full chunk is not waited for.
@@ -92,7 +92,7 @@ impl RawChunk {
 
 impl RawRing {
     /// Opens ring number `ring` of a process. With `write`, chunks can be given back.
-    pub fn open(folder: &Path, ring: u32, write: bool) -> io::Result<RawRing> {
+    pub fn open(folder: &RunPath, ring: u32, write: bool) -> io::Result<RawRing> {
         let chunks = ChunkFile::new(Box::new(RingFile::open(folder, ring, write)?));
         Ok(RawRing { chunks, stuck: None, patience: PATIENCE })
     }

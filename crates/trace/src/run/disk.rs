@@ -1,25 +1,24 @@
 //! The files of a run directory on disk.
 
-use crate::io::exhausted;
-use crate::io::file::{Bytes, read_file};
+use crate::io::file::Bytes;
 use crate::io::file_cache::CachedFile;
+use crate::io::run_path::RunPath;
 use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use std::io;
-use std::path::PathBuf;
 
 /// A run directory.
 #[derive(Debug)]
-pub struct Disk(pub PathBuf);
+pub struct Disk(pub RunPath);
 
 impl Store for Disk {
     fn control(&self) -> io::Result<Vec<u8>> {
-        read_file(&self.0.join(cutap_wire::control::FILE), cutap_wire::PAGE)
+        self.0.join(cutap_wire::control::FILE).read(cutap_wire::PAGE)
     }
 
     fn processes(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for name in exhausted::list(&self.0)? {
+        for name in self.0.list()? {
             let digits = name.strip_prefix('p').and_then(|n| n.split_once('-'));
             let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
             if digits.is_some_and(|(pid, n)| number(pid) && number(n)) {
@@ -32,6 +31,12 @@ impl Store for Disk {
 
     fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>> {
         let folder = self.0.join(process);
+        // Of a process that has ended and was read whole there may be its page alone, in place of its folder.
+        if file == cutap_wire::process::FILE
+            && let Ok(page) = CachedFile::open(&folder, write)
+        {
+            return Ok(Box::new(page));
+        }
         Ok(match RingFile::number(file) {
             Some(ring) => Box::new(RingFile::open(&folder, ring, write)?),
             None => Box::new(CachedFile::open(&folder.join(file), write)?),

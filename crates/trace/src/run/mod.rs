@@ -4,6 +4,7 @@
 //! MiB for 100 million calls). A file that was made to harm takes at most 16 MiB for each ring, 64 MiB ahead, and 1
 //! GiB in all.
 
+pub mod cells;
 pub mod chunk_index;
 pub mod disk;
 pub mod error;

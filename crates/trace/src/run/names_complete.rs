@@ -1,18 +1,19 @@
 //! Whether the names of a process are complete, so that a slot without a name can only be damage. In case of doubt they
 //! are not: calls whose names are lost must still be shown.
 
+use super::cells::walk_cells;
 use super::disk::Disk;
 use crate::io::bytes::{read_at, u64_at};
 use crate::io::pages::ProcPage;
+use crate::io::run_path::RunPath;
 use crate::io::store::Store;
 use cutap_wire::diagnostic::NAME_DROPPED;
-use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, Name, cell, kind};
+use cutap_wire::names::{self, CELL, Cell, GROW, MAX_BYTES, Name, kind};
 use cutap_wire::{PAGE, process as process_page};
-use std::path::Path;
 
 /// Whether the names of a process of this run directory are all there.
-pub fn has_all_names(run: &Path, process: &str) -> bool {
-    let (store, mut page) = (Disk(run.to_owned()), Vec::new());
+pub fn has_all_names(run: &RunPath, process: &str) -> bool {
+    let (store, mut page) = (Disk(run.clone()), Vec::new());
     let Ok(file) = store.open(process, process_page::FILE, false) else { return false };
     let parsed = read_at(&*file, 0, PAGE, &mut page).ok().and_then(|()| ProcPage::parse(&page));
     parsed.is_some_and(|page| all_named(&store, process, &page))
@@ -29,26 +30,20 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
     if length > MAX_BYTES as u64 || !file.still() && !length.is_multiple_of(GROW as u64) {
         return false;
     }
-    let mut bytes = Vec::new();
-    if read_at(&*file, 0, length as usize, &mut bytes).is_err() || bytes.len() as u64 != length {
-        return false;
-    }
-    let (mut at, mut found) = (0, false);
-    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= CELL) {
-        at += match cell(&bytes, at) {
-            // What stood behind one that is cut off is gone too.
-            Cell::Name(name, length) if !is_whole(rest, &name, length) => return false,
-            Cell::Name(_, length) => {
-                found = true;
-                length
-            }
-            // One that was not finished was never called, but nothing is sure behind it.
-            Cell::Pending(_) => return false,
-            Cell::Empty | Cell::End if rest.iter().take(CELL).any(|b| *b != 0) => return false,
-            Cell::Empty | Cell::End => CELL,
-        };
-    }
-    found
+    let mut found = false;
+    let walked = walk_cells(&*file, length, &mut |cell, rest| match cell {
+        // What stood behind one that is cut off is gone too.
+        Cell::Name(name, length) if !is_whole(rest, &name, length) => None,
+        Cell::Name(_, length) => {
+            found = true;
+            Some(length)
+        }
+        // One that was not finished was never called, but nothing is sure behind it.
+        Cell::Pending(_) => None,
+        Cell::Empty | Cell::End if rest.iter().take(CELL).any(|b| *b != 0) => None,
+        Cell::Empty | Cell::End => Some(CELL),
+    });
+    walked.unwrap_or(false) && found
 }
 
 /// Whether all of a name is there: it begins at the beginning of these bytes and takes so many. Where the rest of a

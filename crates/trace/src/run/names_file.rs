@@ -6,16 +6,14 @@
 //! (seen on an AMD EPYC). Each piece is therefore read twice, and only a name that is finished in the first copy is
 //! taken from the second.
 
+use super::cells::{LONGEST, PIECE};
 use crate::io::bytes::read_at;
 use crate::io::file::Bytes;
-use cutap_wire::names::{CELL, Cell, FIXED, MAX_BYTES, Name, cell};
+use cutap_wire::names::{CELL, Cell, MAX_BYTES, Name, cell};
+use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 
-/// Most bytes of one name: both strings at their longest.
-const LONGEST: usize = FIXED + 2 * 0xffff + CELL;
-/// Bytes read at a time.
-const PIECE: usize = 1 << 20;
 /// Bytes looked at when nobody misses a name.
 const GLANCE: usize = 4096;
 /// Holes kept in mind; killed threads leave few.
@@ -37,14 +35,23 @@ pub struct NamesFile {
     /// Everything from here on has not been looked at.
     tail: u64,
     holes: Vec<Range<u64>>,
+}
+
+/// The bytes that were read last, and the copy that was made before. All files of a thread share them: a run may have
+/// thousands of processes.
+#[derive(Debug, Default)]
+struct Scratch {
     buffer: Vec<u8>,
-    /// The copy made before.
     before: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 impl NamesFile {
     pub fn new(file: Box<dyn Bytes>) -> NamesFile {
-        NamesFile { file, tail: 0, holes: Vec::new(), buffer: Vec::new(), before: Vec::new() }
+        NamesFile { file, tail: 0, holes: Vec::new() }
     }
 
     /// Nothing is expected of it: it is closed until it is read again.
@@ -65,27 +72,41 @@ impl NamesFile {
 
     /// Like `read`, with the bytes too: of all that was not finished the last time. An error of the sink ends it.
     pub fn read_all(&mut self, thorough: bool, sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>) -> io::Result<()> {
+        // Taken out, for a sink may read other names.
+        let mut scratch = SCRATCH.take();
+        let read = self.read_with(&mut scratch, thorough, sink);
+        SCRATCH.set(scratch);
+        read
+    }
+
+    fn read_with(
+        &mut self,
+        scratch: &mut Scratch,
+        thorough: bool,
+        sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
         if !thorough {
-            read_at(&*self.file, self.tail, GLANCE, &mut self.buffer)?;
-            if self.buffer.iter().all(|b| *b == 0) {
+            read_at(&*self.file, self.tail, GLANCE, &mut scratch.buffer)?;
+            if scratch.buffer.iter().all(|b| *b == 0) {
                 return Ok(());
             }
         }
         let mut holes = std::mem::take(&mut self.holes).into_iter();
         while let Some(hole) = holes.next() {
-            if let Err(e) = self.scan(hole.start, Some(hole.end), sink) {
+            if let Err(e) = self.scan(scratch, hole.start, Some(hole.end), sink) {
                 // For want of a descriptor, say.
                 self.holes.push(hole);
                 self.holes.extend(holes);
                 return Err(e);
             }
         }
-        self.scan(self.tail, None, sink)
+        self.scan(scratch, self.tail, None, sink)
     }
 
     /// Steps over the cells from `at`; `end` is the hole's, or none for the tail.
     fn scan(
         &mut self,
+        scratch: &mut Scratch,
         mut at: u64,
         end: Option<u64>,
         sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
@@ -95,13 +116,13 @@ impl NamesFile {
             // A file is never longer; one that was made so may be a hole of any length.
             let end = end.unwrap_or(MAX_BYTES as u64);
             let want = (end.saturating_sub(at) as usize).min(PIECE);
-            read_at(&*self.file, at, want, &mut self.before)?;
-            read_at(&*self.file, at, self.before.len(), &mut self.buffer)?;
-            let whole = self.buffer.len() < want || want < PIECE;
+            read_at(&*self.file, at, want, &mut scratch.before)?;
+            read_at(&*self.file, at, scratch.before.len(), &mut scratch.buffer)?;
+            let whole = scratch.buffer.len() < want || want < PIECE;
             let mut offset = 0;
-            while whole || self.buffer.len().saturating_sub(offset) > LONGEST {
-                let found = match cell(&self.before, offset) {
-                    Cell::Name(..) => cell(&self.buffer, offset),
+            while whole || scratch.buffer.len().saturating_sub(offset) > LONGEST {
+                let found = match cell(&scratch.before, offset) {
+                    Cell::Name(..) => cell(&scratch.buffer, offset),
                     other => other,
                 };
                 let (step, empty) = match found {
@@ -113,13 +134,13 @@ impl NamesFile {
                     Cell::Pending(_) | Cell::Empty => (CELL, true),
                     // A name that is cut off stays a hole until the file has grown.
                     // One that says to be longer than the file leads behind its end.
-                    Cell::End if self.buffer.len().saturating_sub(offset) >= CELL => (CELL, true),
+                    Cell::End if scratch.buffer.len().saturating_sub(offset) >= CELL => (CELL, true),
                     Cell::End => break,
                 };
                 let place = at + offset as u64;
                 if empty {
                     hole.get_or_insert(place);
-                    self.take_back(offset, step);
+                    scratch.take_back(offset, step);
                 } else {
                     self.close(hole.take(), place);
                     self.tail = self.tail.max(place + step as u64);
@@ -127,11 +148,11 @@ impl NamesFile {
                 offset += step;
             }
             if whole {
-                self.take_back(offset, usize::MAX);
-                sink(Found::Bytes(at, &self.buffer))?;
+                scratch.take_back(offset, usize::MAX);
+                sink(Found::Bytes(at, &scratch.buffer))?;
                 break;
             }
-            sink(Found::Bytes(at, self.buffer.get(..offset).unwrap_or(&[])))?;
+            sink(Found::Bytes(at, scratch.buffer.get(..offset).unwrap_or(&[])))?;
             at += offset as u64;
             if offset == 0 {
                 break;
@@ -144,17 +165,19 @@ impl NamesFile {
         Ok(())
     }
 
+    fn close(&mut self, hole: Option<u64>, end: u64) {
+        if let Some(start) = hole.filter(|start| *start < end && self.holes.len() < MOST_HOLES) {
+            self.holes.push(start..end);
+        }
+    }
+}
+
+impl Scratch {
     /// What is not finished is as it was in the first copy.
     fn take_back(&mut self, from: usize, bytes: usize) {
         let end = from.saturating_add(bytes).min(self.before.len()).min(self.buffer.len());
         if let (Some(before), Some(now)) = (self.before.get(from..end), self.buffer.get_mut(from..end)) {
             now.copy_from_slice(before);
-        }
-    }
-
-    fn close(&mut self, hole: Option<u64>, end: u64) {
-        if let Some(start) = hole.filter(|start| *start < end && self.holes.len() < MOST_HOLES) {
-            self.holes.push(start..end);
         }
     }
 }
@@ -228,12 +251,14 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_opened_for_a_while_is_read_afterwards() {
         let folder = tempfile::tempdir().unwrap();
+        let run = crate::io::run_path::RunPath::open(folder.path()).unwrap();
         let [path, away] = ["names", "away"].map(|name| folder.path().join(name));
         let (first, second) = (bytes_of("first"), bytes_of("second"));
         let mut bytes = vec![0; first.len()];
         bytes.extend(second);
         std::fs::write(&path, bytes).unwrap();
-        let mut names = NamesFile::new(Box::new(crate::io::file_cache::CachedFile::open(&path, false).unwrap()));
+        let mut names =
+            NamesFile::new(Box::new(crate::io::file_cache::CachedFile::open(&run.join("names"), false).unwrap()));
         assert_eq!(texts(&mut names, true), ["second"]);
         names.let_go();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&first, 0).unwrap();

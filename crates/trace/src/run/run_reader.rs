@@ -7,6 +7,7 @@ use super::prefetch::Damaged;
 use super::recording::Recorded;
 use crate::io::bytes::{u32_at, u64_at};
 use crate::io::exhausted::is_short;
+use crate::io::run_path::RunPath;
 use crate::io::store::Store;
 use crate::ring::damage::Reuse;
 use cutap_printable::printable;
@@ -33,11 +34,11 @@ impl RunReader {
                 Recording { cut: r.cut, damaged: 0, completed, holes, read_before, unread: r.unread.clone() };
             (recording, r.damaged.clone())
         });
+        let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
         let store: Arc<dyn Store> = match recorded {
             Some(recorded) => Arc::new(recorded),
-            None => Arc::new(Disk(run.to_owned())),
+            None => Arc::new(Disk(RunPath::open(run).map_err(unreadable)?)),
         };
-        let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
         let names: Vec<String> = store.processes().map_err(unreadable)?;
         match store.control() {
             Ok(page) => {

@@ -25,20 +25,27 @@ type Label = (Layer, Box<str>, Option<Box<str>>, Box<str>);
 /// A function, and the runtime that it belongs to.
 type FunctionOf = (Arc<Function>, Option<Arc<Instance>>);
 
-/// All that was counted and that the filter shows, over all processes, the most often called first.
-pub(crate) fn counted(folders: &mut [ProcessSymbols], resolver: &mut Resolver) -> Vec<Counted> {
-    let mut all: BTreeMap<Label, Counted> = BTreeMap::new();
-    for folder in folders {
+/// Sums over processes.
+#[derive(Debug, Default)]
+pub struct CountSums(BTreeMap<Label, Counted>);
+
+impl CountSums {
+    /// Adds what a process counted and the filter shows.
+    pub fn add(&mut self, folder: &mut ProcessSymbols, resolver: &mut Resolver) {
         folder.read_names(true);
         for one in of_process(folder, resolver) {
             let f = &one.function;
             let key = (f.layer, f.library.as_ref().into(), one.runtime.clone(), f.shown().into());
-            all.entry(key).and_modify(|sum| sum.calls += one.calls).or_insert(one);
+            self.0.entry(key).and_modify(|sum| sum.calls += one.calls).or_insert(one);
         }
     }
-    let mut all: Vec<Counted> = all.into_values().collect();
-    all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.function.name.cmp(&b.function.name)));
-    all
+
+    /// All, the most often called first.
+    pub fn sorted(self) -> Vec<Counted> {
+        let mut all: Vec<Counted> = self.0.into_values().collect();
+        all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.function.name.cmp(&b.function.name)));
+        all
+    }
 }
 
 fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<Counted> {

@@ -175,6 +175,41 @@ impl End {
         self.nameless += folder.names.nameless;
     }
 
+    /// Takes over what is known of processes that have ended.
+    pub(crate) fn plus(&mut self, ended: &End) {
+        ended.counts.iter().for_each(|count| self.count(count.reason, count.count));
+        self.unfinished.extend_from_slice(&ended.unfinished);
+        self.gaps.extend_from_slice(&ended.gaps);
+        self.processes.extend_from_slice(&ended.processes);
+        self.instances.extend_from_slice(&ended.instances);
+        self.silent.extend_from_slice(&ended.silent);
+        ended.raw.iter().for_each(|raw| self.raw(raw));
+        self.nameless += ended.nameless;
+        self.chunks_taken += ended.chunks_taken;
+        self.overwritten += ended.overwritten;
+        self.chunks_lost += ended.chunks_lost;
+        self.damaged += ended.damaged;
+        self.lost = self.lost.plus(ended.lost);
+        self.records_cut += ended.records_cut;
+        self.rings += ended.rings;
+        self.unseen.plus(&ended.unseen);
+    }
+
+    /// Adds what was shown raw of a function, which other processes may have called too.
+    pub(crate) fn raw(&mut self, raw: &RawFunction) {
+        let is_same = |other: &&mut RawFunction| {
+            let (one, two) = (&other.function, &raw.function);
+            Arc::ptr_eq(one, two) || (one.layer, &one.name, &one.library) == (two.layer, &two.name, &two.library)
+        };
+        match self.raw.iter_mut().find(is_same) {
+            Some(known) => {
+                known.calls += raw.calls;
+                known.params.iter_mut().zip(&raw.params).for_each(|(sum, more)| *sum += more);
+            }
+            None => self.raw.push(raw.clone()),
+        }
+    }
+
     fn count(&mut self, reason: usize, count: u64) {
         match self.counts.binary_search_by_key(&reason, |c| c.reason) {
             Ok(at) => self.counts[at].count = self.counts[at].count.saturating_add(count),

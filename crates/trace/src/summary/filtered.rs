@@ -44,12 +44,36 @@ impl Lacking {
     }
 }
 
+/// Functions of the processes of a run, as far as a filter that found nothing has to know them.
+#[derive(Debug, Default)]
+pub struct MetFunctions {
+    names: BTreeSet<Box<str>>,
+    layers: BTreeSet<char>,
+    lacking: BTreeSet<Lacking>,
+}
+
+impl MetFunctions {
+    /// Adds those of a process. Without a filter nobody asks for them.
+    pub(crate) fn add(&mut self, folder: &ProcessSymbols, filter: &Filter) {
+        if filter.text().is_empty() {
+            return;
+        }
+        for name in folder.names.functions() {
+            if !self.names.contains(name) {
+                self.names.insert(name.into());
+            }
+        }
+        self.lacking.extend(folder.names.all_made().filter_map(Lacking::of));
+        self.layers.extend(folder.names.all_made().map(|known| known.function.layer.letter()));
+    }
+}
+
 impl Filtered {
     /// What this filter did: how many it let through, and how many not. None when there was no filter.
     pub(crate) fn new(
         filter: &Filter,
         (shown, filtered_out): (u64, u64),
-        folders: &[ProcessSymbols],
+        met: &MetFunctions,
         opened: &RunReader,
     ) -> Option<Filtered> {
         if filter.text().is_empty() {
@@ -57,17 +81,15 @@ impl Filtered {
         }
         let (mut near, mut lacking) = (Vec::new(), BTreeSet::new());
         if shown == 0 {
-            lacking = folders.iter().flat_map(|f| f.names.all_made()).filter_map(Lacking::of).collect();
-            let seen: BTreeSet<&str> = folders.iter().flat_map(|f| f.names.functions()).collect();
-            let seen: Vec<&str> = seen.into_iter().collect();
+            lacking = met.lacking.clone();
+            let seen: Vec<&str> = met.names.iter().map(|name| &**name).collect();
             let owned = |near: Vec<&str>| near.into_iter().map(str::to_owned).collect();
             near = filter.near(&seen).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
         }
         let rules = opened.rules().unwrap_or_default();
         let added = |rule: &str, letter| rule.strip_prefix('+')?.split(' ').next().map(|all| all.contains(letter));
         let of_rules = |letter: char| rules.lines().any(|rule| added(rule, letter) == Some(true));
-        let seen =
-            |layer: Layer| folders.iter().flat_map(|f| f.names.all_made()).any(|known| known.function.layer == layer);
+        let seen = |layer: Layer| met.layers.contains(&layer.letter());
         // A changed filter does not tell what was recorded before.
         let asked = Layer::all().filter(|layer| layer.is_asked() && !opened.filter_changed());
         let unrecorded = asked.filter(|l| filter.adds(*l) && !of_rules(l.letter()) && !seen(*l)).collect();

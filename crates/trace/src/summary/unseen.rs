@@ -66,6 +66,12 @@ impl Unseen {
         self.parents.insert((pid, folder.to_owned()));
     }
 
+    /// Takes over what is known of processes that have ended.
+    pub(crate) fn plus(&mut self, ended: &Unseen) {
+        self.drivers += ended.drivers;
+        self.parents.extend(ended.parents.iter().cloned());
+    }
+
     /// A child of this process, which runs the same program, has made calls that were seen.
     pub(crate) fn has_child_with_calls(&self, pid: u32, folder: &str) -> bool {
         self.parents.iter().any(|(of, name)| if name.is_empty() { *of == pid } else { name == folder })

@@ -89,6 +89,7 @@ impl Names {
             kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.ticks, name.s),
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
+            kind::LOADED_FILE => self.kernels.files.loaded(name.s, (name.a, name.b)),
             kind::DRIVER => self.driver = Some(text()),
             kind::THREAD => {
                 self.threads.insert(name.a, text().into());

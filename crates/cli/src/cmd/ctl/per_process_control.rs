@@ -46,7 +46,8 @@ fn maps(pid: u32) -> String {
 /// between namespaces.
 fn mapped(page: &Page, maps: &str) -> bool {
     let Ok(data) = page.file().metadata() else { return false };
-    let (inode, name) = (data.ino().to_string(), page.path().file_name().and_then(|n| n.to_str()));
+    let (inode, path) = (data.ino().to_string(), page.path());
+    let name = path.file_name().and_then(|n| n.to_str());
     maps.lines().any(|line| {
         let mut words = line.split_ascii_whitespace().skip(4);
         words.next() == Some(&inode) && words.next().and_then(|path| path.rsplit('/').next()) == name

@@ -6,15 +6,13 @@
 use super::per_process_control;
 use super::target::Target;
 use cutap_collect::{Error, Outliving, Page, Result, ahead, each_page, filter, fits, put_state, switch_flags};
-use cutap_trace::{Filter, Layer, read_file};
+use cutap_trace::{Filter, Layer, RunPath};
 use cutap_wire::control::{
-    ARMED, COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_CHANGED,
+    ARMED, COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_BYTES,
+    RULES_CHANGED,
 };
 
 use std::path::Path;
-
-/// Longer rules are cut: the file has some lines for each layer.
-const LONGEST_RULES: usize = 1 << 20;
 
 /// The new state.
 pub enum Switch {
@@ -97,7 +95,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
 /// they are handed out, and never later.
 fn not_armed(text: &str, of: &Filter, run: &Path) -> Result<()> {
     // Without a filter there is no such file.
-    let armed = read_file(&run.join(ARMED), LONGEST_RULES).unwrap_or_default();
+    let armed = RunPath::open(run).and_then(|run| run.join(ARMED).read(RULES_BYTES)).unwrap_or_default();
     let armed = String::from_utf8_lossy(&armed);
     let has = |rules: &str, layer: Layer| rules.lines().any(|rule| rule.starts_with(&format!("+{} ", layer.letter())));
     let missing = Layer::all().filter(|layer| layer.is_asked()).find(|l| has(of.rules(), *l) && !has(&armed, *l));

@@ -1,8 +1,8 @@
 //! Finds the run directory of a running program: by its environment, or by what it has mapped. Nothing is sent to the
 //! program, and nothing here waits for it.
 
-use cutap_collect::{Error, Page, Result, cannot, own_uid};
-use cutap_trace::{living, text_of_proc};
+use cutap_collect::{Error, Members, Page, Result, cannot, own_uid};
+use cutap_trace::{RunPath, living, text_of_proc};
 use cutap_wire::control::{ALIVE, ENV_RUN, FILE};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -66,7 +66,7 @@ pub fn run_of(who: &str) -> Result<PathBuf> {
         }
         _ => cannot("look at process", Path::new(who), &e, "give the number of the program"),
     })?;
-    run_in(&environment, &folder).ok_or_else(|| {
+    run_in(&environment, pid, &folder).ok_or_else(|| {
         Error::own(format!(
             "process {pid} was not started by cutap trace, record or env; give the number of the program, not that of cutap"
         ))
@@ -75,10 +75,13 @@ pub fn run_of(who: &str) -> Result<PathBuf> {
 
 /// The run directory that an environment names. A process that wrote over its environment (a title for ps) still has
 /// pages of the run.
-fn run_in(environment: &[u8], process: &Path) -> Option<PathBuf> {
+fn run_in(environment: &[u8], pid: u32, process: &Path) -> Option<PathBuf> {
     let prefix = [ENV_RUN.as_bytes(), b"="].concat();
     let run = environment.split(|b| *b == 0).find_map(|line| line.strip_prefix(&prefix[..]));
-    run.map(|run| PathBuf::from(OsStr::from_bytes(run))).or_else(|| mapped(process))
+    let named = run.map(|run| PathBuf::from(OsStr::from_bytes(run)));
+    // Another user's process may name any run.
+    let is_of = |run: &PathBuf| RunPath::open(run).map_or(true, |run| Members::of(&run).is_or_may_be(pid, process));
+    named.filter(is_of).or_else(|| mapped(process))
 }
 
 /// The processes of this user that have pages of a run mapped, each with its run directory.

@@ -1,0 +1,52 @@
+//! The end of a run that was followed: what is known of its processes, of those too that have ended long ago.
+
+use super::event_reader::EventReader;
+use super::retired::Retired;
+use crate::pair::sink::{Context, Sink};
+use crate::pair::source::Source;
+use crate::summary::end::End;
+use crate::summary::filtered::{Filtered, MetFunctions};
+
+impl EventReader {
+    /// What is known at the end. To be called after the last `poll`.
+    pub fn end(&mut self) -> End {
+        let mut end = End::of(&self.opened);
+        let retired = std::mem::take(&mut self.retired);
+        end.plus(&retired.end);
+        let now = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
+        for folder in &mut self.folders {
+            end.folder(folder);
+        }
+        for source in &mut self.sources {
+            let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
+            let mut unfinished = source.end(now, &mut context);
+            unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].left_open(exit));
+            end.unfinished.extend(unfinished);
+            end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.opened);
+        }
+        self.interpreters.iter().flat_map(|i| i.raws.all()).for_each(|raw| end.raw(raw));
+        end.absent = self.shared.files.absent();
+        end.recorded(&self.opened);
+        end.settle(&self.opened);
+        let Retired { mut met, mut counted, shown, filtered_out, .. } = retired;
+        for folder in &mut self.folders {
+            counted.add(folder, &mut self.shared.resolver);
+            met.add(folder, &self.shared.resolver.filter);
+        }
+        end.filtered = self.filtered(&met, (shown, filtered_out));
+        end.launches_of_shown();
+        end.counted = counted.sorted();
+        if let Some(filtered) = &mut end.filtered {
+            filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
+        }
+        end
+    }
+
+    /// `before` are the calls of processes that have ended: shown, and not.
+    fn filtered(&self, met: &MetFunctions, before: (u64, u64)) -> Option<Filtered> {
+        let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
+        let (shown, filtered_out) = (sum(|s| s.calls.shown + s.calls.sink.lookups), sum(|s| s.calls.filtered_out));
+        let all = (before.0 + shown, before.1 + filtered_out);
+        Filtered::new(&self.shared.resolver.filter, all, met, &self.opened)
+    }
+}

@@ -11,7 +11,7 @@ use support::{Folder, cutap, err, out, refused};
 fn run(folder: &Path, words: &[&str]) -> Output {
     let mut command = cutap(words);
     command.args(["--", "echo", "ran"]).current_dir(folder);
-    command.env("RANK", "3").env_remove("NOT_SET").output().unwrap()
+    command.env("MPI_RANK", "3").env_remove("NOT_SET").output().unwrap()
 }
 
 fn ran(folder: &Path, words: &[&str]) {
@@ -135,9 +135,9 @@ fn a_default_file_that_is_a_link_stays_one() {
 #[test]
 fn patterns_in_the_name() {
     let folder = Folder::new("patterns");
-    ran(&folder.0, &["record", "-o", "rank%q{RANK}.cutap"]);
+    ran(&folder.0, &["record", "-o", "rank%q{MPI_RANK}.cutap"]);
     ran(&folder.0, &["record", "-o", "100%%.cutap"]);
-    ran(&folder.0, &["trace", "-o", "trace%q{RANK}.txt"]);
+    ran(&folder.0, &["trace", "-o", "trace%q{MPI_RANK}.txt"]);
     assert_eq!(names(&folder.0), ["100%.cutap", "rank3.cutap", "trace3.txt"]);
     let host =
         out(&Command::new("hostname").output().unwrap_or_else(|_| Command::new("uname").arg("-n").output().unwrap()));
@@ -148,7 +148,7 @@ fn patterns_in_the_name() {
         (["trace", "-o", "a%q{NOT_SET}"], "the environment variable NOT_SET is not set"),
         (["record", "-o", "a%x"], "cannot use -o a%x: %x is not known"),
         (["trace", "-o", "a%"], "cannot use -o a%: % is not known"),
-        (["record", "-o", "a%q{RANK"], "%q lacks the name of an environment variable"),
+        (["record", "-o", "a%q{MPI_RANK"], "%q lacks the name of an environment variable"),
     ] {
         refused(&run(&folder.0, &words), 125, &[why]);
     }

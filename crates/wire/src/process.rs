@@ -38,8 +38,6 @@ pub struct Process {
     pub forked: u32,
     /// Counters of [`crate::diagnostic`].
     pub counters: [AtomicU64; COUNTERS],
-    /// Folder name of the process that forked this one, empty if none.
-    pub parent: [u8; 64],
     /// Path of the program.
     pub exe: [u8; 512],
     /// Command line, arguments separated by zero bytes, two zeros at the end.
@@ -48,6 +46,8 @@ pub struct Process {
     pub finished: AtomicU32,
     /// 1 when the driver (libcuda) was loaded by this process. A forked child whose parent had it loaded says 0.
     pub driver: AtomicU32,
+    /// Folder name of the process that forked this one, empty if none.
+    pub parent: [u8; 64],
 }
 
 const _: () = assert!(size_of::<Process>() <= crate::PAGE);

@@ -97,7 +97,7 @@ fn rows_of_a_report() {
     let slip = cutap(&["report", "--callers", "cuMemAloc"]).arg(&file).output().unwrap();
     refused(&slip, 125, &["did you mean cuMemAlloc?"]);
     let flags = cutap(&["report", "--errors", "--top", "3"]).arg(&file).output().unwrap();
-    refused(&flags, 125, &["--sort and --top are for --by", "--errors"]);
+    refused(&flags, 125, &["--top for these, --slowest", "--errors"]);
     usage_error(&cutap(&["report", "--sort", "colour"]).arg(&file).output().unwrap(), &["'colour'", "p99"]);
 }
 
@@ -314,6 +314,32 @@ fn notes_of_an_answer() {
     }
     assert!(notes(&show(&["-v", "-e", "cudaMalloc"])) > 10);
     assert!(notes(&show(&[])) > 10, "a whole trace ends with them");
+}
+
+/// A program that a signal ends in a wait: the wait lasts until then, in each report.
+#[test]
+fn a_call_that_never_ended_has_the_time_until_the_end() {
+    let folder = Folder::new("hangs");
+    let Some(program) = problems(&folder) else { return };
+    let file = folder.join("hangs.cutap");
+    let done = cutap(&["record", "--sim", "-o"]).arg(&file).arg(&program).arg("unfinished_calls").output().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&done.status), Some(14), "{done:?}");
+    let slowest = text(&["report", "--slowest", "--top", "1"], &file);
+    let row = slowest.lines().nth(1).unwrap();
+    assert!(row.contains("cuStreamSynchronize(") && row.ends_with(" did not return"), "{slowest}");
+    assert_eq!(slowest.lines().filter(|line| line.contains('(')).count(), 1, "{slowest}");
+    for report in [&["--by", "function"][..], &["--by", "process"], &["--by", "stream"], &["--tree"], &["--blocking"]] {
+        let json = text(&[&["report", "--json"], report].concat(), &file);
+        let first = serde_json::from_str::<serde_json::Value>(json.lines().next().unwrap()).unwrap();
+        let (ns, share) = (first["total_ns"].as_u64().unwrap(), first["share"].as_f64().unwrap());
+        assert!(first["unfinished"] == 1 && ns > 900_000_000 && share > 0.9, "{report:?}: {first}");
+        let words = text(&[&["report"], report].concat(), &file);
+        assert!(words.contains("        1 of them did not return: "), "{words}");
+    }
+    let calls = text(&["show", "--json"], &file);
+    let call = calls.lines().find(|line| line.contains("\"state\":\"unfinished\"")).unwrap();
+    let call = serde_json::from_str::<serde_json::Value>(call).unwrap();
+    assert!(call["open_ns"].as_u64().unwrap() > 900_000_000 && call["duration_ns"].is_null(), "{call}");
 }
 
 /// On a terminal no line of `report --slowest` is longer than the terminal is wide.

@@ -75,6 +75,10 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
                 false => trim.round(&held, &page),
             }
         }
+        if last {
+            // Readers take it for the end of the run.
+            page.beat();
+        }
         let round = work.round(last, &page)?;
         page.beat();
         if round.broken.is_some() || last {

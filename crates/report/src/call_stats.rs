@@ -3,6 +3,8 @@
 
 use crate::histogram::Histogram;
 use crate::table::{Cell, Heading, share};
+use crate::units::time;
+use cutap_trace::{Exit, FinishedCall, KernelLaunch, State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -11,8 +13,11 @@ use serde_json::{Map, Value};
 pub struct CallStats {
     pub calls: u64,
     pub errors: u64,
-    /// Calls that did not return (unfinished or unwound). They have no duration.
+    /// Calls that did not return (unfinished or unwound). The time of an unfinished one lasts until the end of the run.
     pub open: u64,
+    /// The time of those of them that are unfinished.
+    #[serde(default)]
+    pub open_ns: u64,
     pub total_ns: u64,
     /// `total_ns` without the nested calls that are shown too.
     pub self_ns: u64,
@@ -125,7 +130,7 @@ impl CallStats {
 
     /// The numbers below these headers. `all_ns` is the time of which a share is a part.
     pub fn cells(&self, view: View, all_ns: u64) -> Vec<Cell> {
-        // Without a call that returned there is no time.
+        // Without a call whose end is known there is no time.
         let timed = self.times.count() > 0;
         let cell = |column: &Column| match (column.unit, (column.value)(self)) {
             (Unit::Calls, count) => Cell::Count(count),
@@ -148,23 +153,72 @@ impl CallStats {
 
     /// The line below a row, if some calls did not return.
     pub fn unfinished(&self) -> Option<String> {
-        (self.open > 0).then(|| format!("{:>9} of them did not return", self.open))
+        let until = match self.open_ns {
+            0 => String::new(),
+            ns => format!(": {} until the end of the run", time(ns)),
+        };
+        (self.open > 0).then(|| format!("{:>9} of them did not return{until}", self.open))
+    }
+}
+
+/// The end of a call, for sums.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CallEnd {
+    /// How long it took, or was open until the end of the run.
+    pub took_ns: Option<u64>,
+    /// The part of it that nested calls took.
+    pub inside_ns: u64,
+    /// It never ended.
+    pub unfinished: bool,
+    pub error: bool,
+    /// It was counted before as one that did not return.
+    pub late: bool,
+}
+
+impl CallEnd {
+    /// The end of a call with calls inside of so many nanoseconds.
+    pub fn of(exit: &Exit, inside_ns: u64) -> CallEnd {
+        let unfinished = exit.state == State::Unfinished;
+        CallEnd { took_ns: exit.took_ns(), inside_ns, unfinished, error: exit.is_error(), late: exit.late }
+    }
+
+    /// The time without nested calls.
+    pub fn self_ns(&self) -> u64 {
+        self.took_ns.map_or(0, |took| took.saturating_sub(self.inside_ns))
+    }
+}
+
+impl From<&FinishedCall<'_>> for CallEnd {
+    fn from(done: &FinishedCall<'_>) -> CallEnd {
+        let FinishedCall { took_ns, inside_ns, late, .. } = *done;
+        let unfinished = done.state == State::Unfinished;
+        CallEnd { took_ns, inside_ns, unfinished, error: done.failure().is_some(), late }
+    }
+}
+
+impl From<&KernelLaunch> for CallEnd {
+    fn from(launch: &KernelLaunch) -> CallEnd {
+        let KernelLaunch { took_ns, inside_ns, unfinished, error, late, .. } = *launch;
+        CallEnd { took_ns, inside_ns, unfinished, error, late }
     }
 }
 
 impl CallStats {
-    /// Adds a finished call: its duration if it returned, and the part of it that nested calls took. A `late` call
-    /// was counted before as one that did not return.
-    pub fn add(&mut self, took_ns: Option<u64>, inside_ns: u64, error: bool, late: bool) {
-        self.calls += u64::from(!late);
-        self.errors += u64::from(error);
-        match took_ns {
-            Some(took) => {
-                self.total_ns = self.total_ns.saturating_add(took);
-                self.self_ns = self.self_ns.saturating_add(took.saturating_sub(inside_ns));
-                self.times.add(took);
-                self.open = self.open.saturating_sub(u64::from(late));
+    /// Adds a call that has ended, or never will.
+    pub fn add(&mut self, end: CallEnd) {
+        self.calls += u64::from(!end.late);
+        self.errors += u64::from(end.error);
+        if let Some(took) = end.took_ns {
+            self.total_ns = self.total_ns.saturating_add(took);
+            self.self_ns = self.self_ns.saturating_add(end.self_ns());
+            self.times.add(took);
+        }
+        match end.took_ns {
+            Some(took) if end.unfinished => {
+                self.open += 1;
+                self.open_ns = self.open_ns.saturating_add(took);
             }
+            Some(_) => self.open = self.open.saturating_sub(u64::from(end.late)),
             None => self.open += 1,
         }
     }
@@ -174,12 +228,13 @@ impl CallStats {
         self.calls += other.calls;
         self.errors += other.errors;
         self.open += other.open;
+        self.open_ns = self.open_ns.saturating_add(other.open_ns);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
         self.self_ns = self.self_ns.saturating_add(other.self_ns);
         self.times.merge(&other.times);
     }
 
-    /// The mean duration of the calls that returned.
+    /// The mean duration of the calls that have one.
     pub fn mean_ns(&self) -> u64 {
         self.total_ns / self.times.count().max(1)
     }

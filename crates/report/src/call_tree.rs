@@ -1,7 +1,7 @@
 //! Calls by path: one node for each chain of functions, with its counts and times. `--tree`, `--callers`, `--errors`
 //! and `--blocking` read these nodes, so their numbers agree. Memory grows with the number of different paths.
 
-use crate::call_stats::CallStats;
+use crate::call_stats::{CallEnd, CallStats};
 use crate::failures::{Failed, Failures};
 use crate::label::Label;
 use cutap_trace::{CallSink, FinishedCall, Function, Instance};
@@ -232,8 +232,13 @@ impl CallSink for CallTree {
             return;
         }
         let status = done.failure();
-        node.sums.add(done.took_ns, done.inside_ns, status.is_some(), done.late);
+        node.sums.add(CallEnd::from(done));
         self.failures.ended(node.depth, done.place, status, done.late);
+    }
+
+    /// Failures inside a call that never ended are no failures of the next ring's calls.
+    fn ring_ends(&mut self) {
+        self.failures.ended(1, 0, None, false);
     }
 
     fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {

@@ -1,7 +1,7 @@
 //! Calls by path and by the object that makes the outermost call, from events with stacks. A run without stacks has a
 //! [`CallTree`](crate::call_tree::CallTree), which knows the return address alone.
 
-use crate::call_stats::CallStats;
+use crate::call_stats::{CallEnd, CallStats};
 use crate::call_tree::{CallPaths, Chain};
 use crate::label::Label;
 use crate::open_calls::OpenCalls;
@@ -84,9 +84,8 @@ impl CalledPaths {
 
     fn exit(&mut self, exit: &Exit) {
         let inside = self.open.exit(exit);
-        let (took, error, late) = (exit.duration_ns, exit.is_error(), exit.late);
         if let Some(sums) = self.sums(&exit.call) {
-            sums.add(took, inside, error, late);
+            sums.add(CallEnd::of(exit, inside));
         }
     }
 }

@@ -89,6 +89,10 @@ const FIELDS: &[Field] = &[
     Field::new("error", |c| F::Bool(c.exit.is_some_and(Exit::is_error))),
     Field::new("start_ns", |c| F::Number(c.call.start_ns)),
     Field::new("duration_ns", |c| c.exit.and_then(|exit| exit.duration_ns).map_or(F::Null, F::Number)),
+    Field::new("open_ns", |c| {
+        let open = c.exit.filter(|exit| exit.duration_ns.is_none()).and_then(Exit::took_ns);
+        open.map_or(F::Absent, F::Number)
+    }),
     Field::new("request", |c| c.exit.and_then(request_json).map_or(F::Absent, F::Json))
         .in_exports(|c, to| to.push_str(&c.exit.and_then(request_line).unwrap_or_default())),
     Field::new("submission", |c| c.exit.and_then(submission_json).map_or(F::Absent, F::Json))

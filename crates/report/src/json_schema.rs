@@ -32,6 +32,7 @@ const CALL: &[FieldRow] = &[
     ("error", "boolean", "whether the call failed"),
     ("start_ns", "integer", "beginning, CLOCK_MONOTONIC"),
     ("duration_ns", "integer|null", "null if it did not return"),
+    ("open_ns?", "integer", "of an unfinished call: from its beginning to the end of the run"),
     ("request?", "object", "of ioctls of the layer `kernel`: `name`, `control` or `class`, `fields`, `statuses`, ..."),
     (
         "submission?",

@@ -76,7 +76,7 @@ pub use rows::Rows;
 pub use streams::Streams;
 pub use submission::submitted;
 pub use summary::Summary;
-pub use tables::{By, Tables};
+pub use tables::{By, Row, Tables};
 pub use text::Text;
 pub use text_format::{TextFormat, TimeColumn};
 pub use undecoded::undecoded_report;

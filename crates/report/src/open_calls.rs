@@ -30,7 +30,7 @@ impl OpenCalls {
         let inside = open[place].1;
         open.truncate(place);
         if let Some((_, around)) = open.last_mut() {
-            *around += exit.duration_ns.unwrap_or(0);
+            *around += exit.took_ns().unwrap_or(0);
         }
         inside
     }

@@ -79,7 +79,8 @@ impl PathTree {
         let mut table = Table::new(CallStats::headings(View::Tree), Styles::new(false), out);
         table.head(last)?;
         self.lines(&self.root, 0, &mut |depth, label, branch| {
-            table.row(&branch.sums.cells(View::Tree, self.all_ns), depth * 2, self.text(label), "")
+            table.row(&branch.sums.cells(View::Tree, self.all_ns), depth * 2, self.text(label), "")?;
+            branch.sums.unfinished().map_or(Ok(()), |line| table.line(&line))
         })
     }
 

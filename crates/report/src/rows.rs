@@ -36,7 +36,7 @@ impl Rows {
     /// Sorts rows by the column, and leaves out those beyond the first ones.
     pub fn apply<T>(&self, rows: &mut Vec<T>, sums: impl Fn(&T) -> &CallStats) {
         if let Some(column) = self.sort {
-            // Without a call that returned there is no time.
+            // Without a call whose end is known there is no time.
             let key = |row: &T| match column.unit {
                 Unit::Time | Unit::Share if sums(row).times.count() == 0 => 0,
                 _ => (column.value)(sums(row)),
@@ -50,10 +50,11 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_stats::CallEnd;
 
     fn sums(calls: u64, took: u64) -> CallStats {
         let mut sums = CallStats::default();
-        (0..calls).for_each(|_| sums.add(Some(took), 0, false, false));
+        (0..calls).for_each(|_| sums.add(CallEnd { took_ns: Some(took), ..CallEnd::default() }));
         sums
     }
 

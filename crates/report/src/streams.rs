@@ -1,5 +1,6 @@
 //! The table of `report --by stream`. It needs decoded arguments, to know which of them is the stream.
 
+use crate::call_stats::CallEnd;
 use crate::open_calls::OpenCalls;
 use crate::resource_names::handles;
 use crate::tables::{By, Tables};
@@ -29,7 +30,7 @@ impl Streams {
                 // A nested call of another layer has the same stream. Only the outermost one counts.
                 let counted = self.nest.around(exit.call.thread.key).any(|call| stream(call).is_some());
                 if let Some(name) = name(exit).filter(|_| !counted) {
-                    self.tables.named(&name, exit.duration_ns, inside, exit.is_error(), exit.late);
+                    self.tables.named(&name, CallEnd::of(exit, inside));
                 }
             }
             _ => {}

@@ -2,7 +2,7 @@
 //! functions, not with the number of calls.
 
 use crate::Output;
-use crate::call_stats::{CallStats, View};
+use crate::call_stats::{CallEnd, CallStats, View};
 use crate::json::end_line;
 use crate::json_writer;
 use crate::label::tag;
@@ -10,7 +10,7 @@ use crate::notes::notes;
 use crate::open_calls::OpenCalls;
 use crate::style::Styles;
 use crate::table::Table;
-use cutap_trace::{Call, CallSink, End, Event, Exit, FinishedCall, Function, Instance, Layer, State};
+use cutap_trace::{Call, CallSink, End, Event, Exit, FinishedCall, Function, Instance, Layer};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -139,10 +139,8 @@ impl<W: io::Write> Summary<W> {
     }
 
     fn exit(&mut self, exit: &Exit) {
-        let error = exit.is_error();
-        let took = exit.duration_ns.filter(|_| exit.state == State::Returned);
         let inside = self.open.exit(exit);
-        self.sums(&exit.call).add(took, inside, error, exit.late);
+        self.sums(&exit.call).add(CallEnd::of(exit, inside));
     }
 
     /// Sums by name. A function of several processes, or of a library that was loaded twice, has one entry.
@@ -207,7 +205,7 @@ impl<W: io::Write> CallSink for Summary<W> {
         if done.function.entry_only {
             sums.calls += 1;
         } else {
-            sums.add(done.took_ns, done.inside_ns, done.failure().is_some(), done.late);
+            sums.add(CallEnd::from(done));
         }
     }
 

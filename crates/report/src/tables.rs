@@ -1,7 +1,7 @@
 //! Counts and times by function, layer, library and so on: one row for each. Memory grows with the number of
 //! functions, kernels and threads, not with the number of calls.
 
-use crate::call_stats::CallStats;
+use crate::call_stats::{CallEnd, CallStats};
 use crate::label::Label;
 use crate::rows::Rows;
 use cutap_trace::{CallSink, Counted, FinishedCall, Function, Instance, KernelLaunch, Layer, Thread, printable};
@@ -112,13 +112,13 @@ impl Tables {
     }
 
     /// Adds a call to the row of this name.
-    pub fn named(&mut self, name: &str, took_ns: Option<u64>, inside_ns: u64, error: bool, late: bool) {
-        self.all_self_ns += took_ns.map_or(0, |took| took.saturating_sub(inside_ns));
+    pub fn named(&mut self, name: &str, end: CallEnd) {
+        self.all_self_ns += end.self_ns();
         if !self.named.contains_key(name) {
             self.named.insert(name.to_owned(), CallStats::default());
         }
         if let Some(sums) = self.named.get_mut(name) {
-            sums.add(took_ns, inside_ns, error, late);
+            sums.add(end);
         }
     }
 
@@ -239,7 +239,6 @@ impl CallSink for Tables {
     }
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
-        let error = done.failure().is_some();
         let sums = match self.by {
             By::Kernel => return,
             By::Thread | By::Process => {
@@ -261,8 +260,9 @@ impl CallSink for Tables {
             sums.calls += 1;
             return;
         }
-        self.all_self_ns += done.took_ns.map_or(0, |took| took.saturating_sub(done.inside_ns));
-        sums.add(done.took_ns, done.inside_ns, error, done.late);
+        let end = CallEnd::from(done);
+        self.all_self_ns += end.self_ns();
+        sums.add(end);
     }
 
     fn wants_launches(&self) -> bool {
@@ -270,12 +270,12 @@ impl CallSink for Tables {
     }
 
     fn launched(&mut self, launch: &KernelLaunch) {
-        let KernelLaunch { took_ns, inside_ns, error, late, .. } = *launch;
-        let Some(name) = &launch.kernel else { return self.named(NOT_KNOWN, took_ns, inside_ns, error, late) };
+        let end = CallEnd::from(launch);
+        let Some(name) = &launch.kernel else { return self.named(NOT_KNOWN, end) };
         let at = Arc::as_ptr(name).cast::<u8>() as usize;
         let sums = &mut self.kernels.entry(at).or_insert_with(|| (name.clone(), CallStats::default())).1;
-        sums.add(took_ns, inside_ns, error, late);
-        self.all_self_ns += took_ns.map_or(0, |took| took.saturating_sub(inside_ns));
+        sums.add(end);
+        self.all_self_ns += end.self_ns();
     }
 
     fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {

@@ -45,10 +45,12 @@ impl CallSink for UnderCalls<'_> {
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
         if done.place & INSIDE != 0 {
-            let FinishedCall { place, function, thread, took_ns, inside_ns, result, state, late } = *done;
-            let place = place & !INSIDE;
-            self.sink.exit(&FinishedCall { place, function, thread, took_ns, inside_ns, result, state, late });
+            self.sink.exit(&FinishedCall { place: done.place & !INSIDE, ..*done });
         }
+    }
+
+    fn ring_ends(&mut self) {
+        self.sink.ring_ends();
     }
 
     fn wants_callers(&self) -> bool {

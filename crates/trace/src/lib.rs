@@ -42,6 +42,7 @@ pub use io::run_path::RunPath;
 pub use ioctl::pieces::{Piece, Pieces, Submitted};
 pub use merge::event_reader::{Delivery, EventReader};
 pub use merge::reader_options::ReaderOptions;
+pub use pair::selected_calls::SelectedCalls;
 pub use ring::call_count::CallCount;
 pub use ring::chunk_file::in_order;
 pub use ring::file::RingFile;

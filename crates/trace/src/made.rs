@@ -194,6 +194,11 @@ impl Process {
         self.put(offset_of!(Page, counters) + reason * 8, &n.to_le_bytes());
     }
 
+    /// Notes when a collector found that it had ended.
+    pub fn ended(&mut self, ns: u64) {
+        self.put(offset_of!(Page, ended), &ns.to_le_bytes());
+    }
+
     /// Starts a thread with a separate ring that has room for this many chunks.
     pub fn thread(&mut self, tid: u32, chunks: u32) -> Thread {
         let path = self.path.join(format!("t{}.ring", self.rings));

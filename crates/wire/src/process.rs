@@ -48,6 +48,8 @@ pub struct Process {
     pub driver: AtomicU32,
     /// Folder name of the process that forked this one, empty if none.
     pub parent: [u8; 64],
+    /// CLOCK_MONOTONIC nanoseconds at which the collector found that it had ended. Only in a recording; 0: not known.
+    pub ended: u64,
 }
 
 const _: () = assert!(size_of::<Process>() <= crate::PAGE);

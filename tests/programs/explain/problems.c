@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *library;
 
@@ -77,6 +78,11 @@ int main(int argc, char **argv) {
         uintptr_t none = 0, text = 0;
         int failed = call("cuMemAlloc_v2", (uintptr_t)&none, (uintptr_t)1 << 50, 0, 0);
         if (is("ignored_error_ok")) call("cuGetErrorString", failed, (uintptr_t)&text, 0, 0);
+    }
+    // The signal ends the program inside the wait.
+    if (is("unfinished_calls")) {
+        alarm(1);
+        call("cuLaunchHostFunc", stream, (uintptr_t)sleep, 100, 0);
     }
     call("cuStreamSynchronize", stream, 0, 0, 0);
     call("cuMemFree_v2", memory, 0, 0, 0);

@@ -116,7 +116,10 @@ impl Report {
             let flag = question.report.flag;
             let sentence = match depth {
                 Some(_) => format!("--depth is for --tree and --callers; leave it out with --{flag}"),
-                None => format!("--sort and --top are for --by, --tree and --callers; leave them out with --{flag}"),
+                None => format!(
+                    "--sort is for --by, --tree and --callers, --top for these, --slowest, --leaks and --allocations; \
+                     leave them out with --{flag}"
+                ),
             };
             return Err(Error::own(sentence));
         }
@@ -124,9 +127,7 @@ impl Report {
             let flag = question.report.flag;
             return Err(Error::own(format!("--all is for --slowest; leave it out with --{flag}")));
         }
-        let progress = Progress::reading(&run);
         let mut end = read(&mut *report, &run, filter, under.as_deref())?;
-        drop(progress);
         // A pager takes the terminal's place on standard output.
         report.lines(TextOptions::default().format());
         let _pager = (!json && !csv).then(Pager::start);
@@ -155,8 +156,8 @@ fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under
     let refused = |report: &dyn cutap_report::Report| {
         report.refusal(&run.display().to_string()).map_or(Ok(()), |why| Err(Error::own(why)))
     };
+    let progress = Progress::reading(run);
     let needs_stacks = report.needs_stacks();
-    let stacks_filter = filter.clone();
     let end = match report.input() {
         Input::Calls(sink) => match under {
             Some(function) => Aggregator::open(run, &filter)?.run(&mut UnderCalls { sink, function }),
@@ -171,7 +172,8 @@ fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under
                 }
                 None => sink,
             };
-            let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
+            let mut reader =
+                EventReader::open(run, ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() })?;
             // Reading a long run only to refuse it takes a while.
             if needs_stacks && reader.opened().keeps_no_stacks() {
                 refused(report)?;
@@ -183,10 +185,23 @@ fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under
             end
         }
     };
-    read_stacks(report, run, stacks_filter, under)?;
+    drop(progress);
+    read_selected(report, run, &filter)?;
+    read_stacks(report, run, filter, under)?;
     end.counted.iter().for_each(|counted| report.counted(counted));
     refused(report)?;
     Ok(end)
+}
+
+/// Reads the run once more for the arguments of the calls that the report has selected.
+fn read_selected(report: &mut dyn cutap_report::Report, run: &Path, filter: &Filter) -> Result<()> {
+    let Some((only, sink)) = report.selected() else { return Ok(()) };
+    let _progress = Progress::new(format!("reading {} again, for the arguments of these calls", run.display()));
+    let options = ReaderOptions { filter: filter.clone(), only: Some(only), ..ReaderOptions::default() };
+    let mut reader = EventReader::open(run, options)?;
+    reader.poll(true, &mut |event| sink.event(event))?;
+    reader.end().unfinished.into_iter().for_each(|exit| sink.event(&Event::Exit(Box::new(exit))));
+    Ok(())
 }
 
 /// Reads the run once more for its stacks, if it keeps any and the report has a place for them.
@@ -200,6 +215,7 @@ fn read_stacks(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter
         }
         None => sink,
     };
+    let _progress = Progress::new(format!("reading the stacks of {}", run.display()));
     let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
     if !reader.opened().keeps_no_stacks() {
         reader.poll(true, &mut |event| sink.event(event))?;

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::recorder::Last;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
-use cutap_trace::{CachedFile, RawChunk, RawRing, RunPath, has_all_names, is_gone, living};
+use cutap_trace::{CachedFile, RawChunk, RawRing, RunPath, has_all_names, is_gone, living, monotonic};
 use cutap_wire::diagnostic::CALL_WAITED;
 use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
 use std::collections::BTreeMap;
@@ -41,6 +41,8 @@ pub(super) struct Process {
     begun: bool,
     /// It has ended, and was read to its end: looked at again in the last round.
     pub ended: bool,
+    /// When that was found, CLOCK_MONOTONIC.
+    ended_ns: u64,
     names: Option<Names>,
     /// Names may be missing: a record without one is a call.
     lacks_names: bool,
@@ -63,6 +65,7 @@ impl Process {
             page,
             begun: false,
             ended: false,
+            ended_ns: 0,
             names,
             lacks_names: false,
             rings,
@@ -89,6 +92,10 @@ impl Process {
         }
         if first || last {
             let mut page = page.clone();
+            if last && is_gone(pid(&page)) {
+                let ended_ns = if self.ended { self.ended_ns } else { monotonic() };
+                page[offset_of!(process::Process, ended)..][..8].copy_from_slice(&ended_ns.to_le_bytes());
+            }
             // Who waits and has not ended continues: perhaps for us, while a flight recorder is copied.
             if living(pid(&page)).is_some() {
                 page[offset_of!(process::Process, counters) + CALL_WAITED * 8..][..8].fill(0);
@@ -128,6 +135,11 @@ impl Process {
         }
         self.ended = !found && !self.rings.is_empty() && self.rings.values().all(|ring| ring.0.raw.abandoned());
         self.ended &= is_gone(pid(&self.page));
+        self.ended_ns = match (self.ended, self.ended_ns) {
+            (true, 0) => monotonic(),
+            (true, since) => since,
+            (false, _) => 0,
+        };
         if self.ended {
             self.let_go();
         }

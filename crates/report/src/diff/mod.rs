@@ -56,7 +56,7 @@ impl Profile {
         sums.calls += u64::from(!exit.late);
         sums.errors += u64::from(exit.is_error());
         sums.open += u64::from(exit.duration_ns.is_none());
-        sums.ns += exit.duration_ns.unwrap_or(0);
+        sums.ns += exit.took_ns().unwrap_or(0);
         let arguments = arguments(exit);
         let known = sums.arguments.len() < KEPT || sums.arguments.contains_key(&arguments);
         match known {

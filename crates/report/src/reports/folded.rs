@@ -22,7 +22,7 @@ const MORE: &str = "[more stacks]";
 struct Folded {
     /// The text has nanoseconds instead of calls.
     time: bool,
-    /// Calls, and nanoseconds of those that returned.
+    /// Calls, and nanoseconds.
     stacks: BTreeMap<Vec<String>, (u64, u64)>,
 }
 
@@ -35,7 +35,7 @@ impl EventSink for Folded {
             let known = self.stacks.len() < MOST || self.stacks.contains_key(&way);
             let sums = self.stacks.entry(if known { way } else { vec![MORE.into()] }).or_default();
             sums.0 += 1;
-            sums.1 = sums.1.saturating_add(exit.duration_ns.unwrap_or(0));
+            sums.1 = sums.1.saturating_add(exit.took_ns().unwrap_or(0));
         }
     }
 }

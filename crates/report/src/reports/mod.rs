@@ -3,7 +3,7 @@
 
 use crate::rows::Rows;
 use crate::text_format::TextFormat;
-use cutap_trace::{CallSink, Counted, End, Event};
+use cutap_trace::{CallSink, Counted, End, Event, SelectedCalls};
 use std::io;
 
 /// Declares the modules, and lists their `KIND`s in this order.
@@ -59,6 +59,10 @@ pub trait Report {
     fn input(&mut self) -> Input<'_>;
     /// Reads the run a second time for the stacks that it keeps. None: the report has no place for them.
     fn stacks(&mut self) -> Option<&mut dyn EventSink> {
+        None
+    }
+    /// Reads the run a second time for calls that the first time has selected. None: it needs no second time.
+    fn selected(&mut self) -> Option<(SelectedCalls, &mut dyn EventSink)> {
         None
     }
     /// Takes the rows that are wanted. False: the report has no such rows.

@@ -1,6 +1,7 @@
 //! `report --slowest`: the calls that took longest, each with its arguments, the longest first. A call inside another
 //! one of the list stands below it. Start-up is left out: calls that start the driver or make a context, and calls that
-//! spend a quarter of their time in those.
+//! spend a quarter of their time in those. The run is read twice: the first time adds nothing up but selects the calls,
+//! the second one decodes these.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::arguments::{inputs, words};
@@ -8,6 +9,7 @@ use crate::fields::{CallView, Part};
 use crate::json_writer::write_json;
 use crate::label::{library_of, tag};
 use crate::open_calls::OpenCalls;
+use crate::rows::Rows;
 use crate::shape::shorten;
 use crate::style::Styles;
 use crate::table::{Cell, Heading, Table};
@@ -15,13 +17,15 @@ use crate::tables::NO_CALL;
 use crate::text_format::TextFormat;
 use crate::units::time;
 use cutap_calls::{Role, has_role};
-use cutap_trace::{Call, End, Event, Exit, Function};
-use std::collections::{BTreeSet, HashMap};
+use cutap_trace::{Call, CallSink, End, Event, Exit, FinishedCall, Function, Instance, SelectedCalls, State, Thread};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io;
+use std::sync::Arc;
 
 pub(super) const KIND: Kind = Kind {
     flag: "slowest",
-    help: "The 20 calls that took longest, with their arguments",
+    help: "The 20 calls that took longest, with their arguments; --top N for another number",
     value: Takes::Nothing,
     new: |_| Box::new(Slowest::default()),
 };
@@ -39,22 +43,69 @@ const START_UP: [Role; 6] = [
     Role::RetainsPrimaryContext,
 ];
 
-#[derive(Default)]
 struct Slowest {
-    /// The longest calls so far; of equal ones the first.
-    calls: Vec<Slow>,
-    open: OpenCalls,
-    /// Of each thread, by depth: the nanoseconds of start-up calls inside the open call.
-    starting: HashMap<u32, Vec<u64>>,
+    /// Calls that are listed at most.
+    listed: usize,
+    selection: Selection,
+    decoded: Decoded,
+    /// How the lines of calls are written.
+    format: TextFormat,
+}
+
+impl Default for Slowest {
+    fn default() -> Slowest {
+        let (selection, decoded, format) = Default::default();
+        Slowest { listed: LISTED, selection, decoded, format }
+    }
+}
+
+/// Selects the longest calls.
+#[derive(Default)]
+struct Selection {
+    /// The number of calls to select.
+    listed: usize,
+    /// The longest calls so far, of equal ones the first.
+    longest: BinaryHeap<Reverse<Candidate>>,
+    calls: u64,
+    /// Open calls of the ring that is read, by depth.
+    open: Vec<OpenStart>,
+    /// Whether a function starts something, by its key.
+    starts: Vec<Option<bool>>,
     /// Lists start-up calls too.
     all: bool,
     /// Start-up calls, and the nanoseconds of those that start something themselves, each moment once.
     left_out: (u64, u64),
-    /// How the lines of calls are written.
-    format: TextFormat,
-    /// Processes and threads that made calls.
-    processes: BTreeSet<u32>,
-    threads: BTreeSet<u32>,
+    /// Threads that made calls. The last one has made most of the next calls, too.
+    threads: HashMap<u32, Arc<Thread>>,
+    last_thread: Option<u32>,
+}
+
+/// An open call.
+#[derive(Clone, Copy)]
+struct OpenStart {
+    /// It starts something itself.
+    starts: bool,
+    /// Nanoseconds of start-up calls inside it.
+    inside_ns: u64,
+}
+
+/// A call that may be one of the longest.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    ns: u64,
+    /// Of equal ones the first is listed.
+    nth: Reverse<u64>,
+    thread: u32,
+    number: u32,
+}
+
+/// The selected calls with their arguments.
+#[derive(Default)]
+struct Decoded {
+    /// Folder of the process, thread and number of each.
+    wanted: HashSet<(Box<str>, u32, u32)>,
+    nest: OpenCalls,
+    calls: Vec<Slow>,
 }
 
 /// A call of the list.
@@ -65,84 +116,157 @@ struct Slow {
     around: Vec<Call>,
 }
 
-fn starts(function: &Function) -> bool {
-    START_UP.into_iter().any(|role| has_role(function.name.as_bytes(), role))
-}
-
-impl Slowest {
-    fn exit(&mut self, exit: &Exit) {
-        self.open.exit(exit);
-        let call = &exit.call;
-        self.threads.insert(call.thread.key);
-        self.processes.insert(call.thread.process.key);
-        let Some(ns) = exit.duration_ns else { return };
-        let depth = self.open.around(call.thread.key).count();
-        if self.is_start_up(exit, ns, depth) {
-            self.left_out.0 += 1;
-            let mut around = self.open.around(call.thread.key);
-            let counts = starts(&call.function) && !around.any(|call| starts(&call.function));
-            self.left_out.1 += if counts { ns } else { 0 };
-            if !self.all {
-                return;
-            }
+impl Selection {
+    fn starts(&mut self, function: &Function) -> bool {
+        let key = function.key as usize;
+        if key >= self.starts.len() {
+            self.starts.resize(key + 1, None);
         }
-        let place = self.calls.partition_point(|slow| slow.ns >= ns);
-        if place < LISTED {
-            let around = self.open.around(call.thread.key).cloned().collect();
-            self.calls.insert(place, Slow { ns, exit: exit.clone(), around });
-            self.calls.truncate(LISTED);
+        let is_start_up = || START_UP.into_iter().any(|role| has_role(function.name.as_bytes(), role));
+        self.starts.get_mut(key).is_some_and(|known| *known.get_or_insert_with(is_start_up))
+    }
+
+    fn thread(&mut self, thread: &Arc<Thread>) {
+        if self.last_thread != Some(thread.key) {
+            self.last_thread = Some(thread.key);
+            self.threads.entry(thread.key).or_insert_with(|| thread.clone());
         }
     }
 
-    /// Whether a call belongs to start-up, by itself or by the calls inside it. `depth` is the number of calls around.
-    fn is_start_up(&mut self, exit: &Exit, ns: u64, depth: usize) -> bool {
-        let starting = self.starting.entry(exit.call.thread.key).or_default();
-        let inside = starting.get(depth).copied().unwrap_or(0);
-        starting.resize(depth, 0);
-        let itself = starts(&exit.call.function);
-        if let Some(around) = starting.last_mut() {
-            *around += if itself { ns } else { inside };
+    /// Whether a call that returned belongs to start-up, by itself or by the calls inside it. Its place is its depth,
+    /// from 1 on.
+    fn is_start_up(&mut self, ns: u64, place: u32) -> bool {
+        let depth = (place as usize).saturating_sub(1);
+        let Some(OpenStart { starts, inside_ns }) = self.open.get(depth).copied() else { return false };
+        self.open.truncate(depth);
+        if let Some(around) = self.open.last_mut() {
+            around.inside_ns += if starts { ns } else { inside_ns };
         }
-        itself || inside > ns / 4
+        let is_start_up = starts || inside_ns > ns / 4;
+        if is_start_up {
+            let counts = starts && !self.open.iter().any(|around| around.starts);
+            self.left_out = (self.left_out.0 + 1, self.left_out.1 + if counts { ns } else { 0 });
+        }
+        is_start_up
     }
 
-    /// The calls in the order of the text, with the number of listed calls around each.
-    fn nested(&self) -> Vec<(usize, &Slow)> {
-        let mut lines: Vec<(usize, &Slow)> = Vec::new();
-        let is_listed = |call: &&Call| self.calls.iter().any(|slow| slow.exit.call.is(call));
-        // A call around another one took longer, so it is in the list already.
-        for slow in &self.calls {
-            let around: Vec<_> = slow.around.iter().filter(is_listed).collect();
-            let at = around.last().and_then(|call| lines.iter().position(|(_, of)| of.exit.call.is(call)));
-            let Some(at) = at else {
-                lines.push((0, slow));
-                continue;
-            };
-            let level = lines.get(at).map_or(0, |(level, _)| level + 1);
-            let behind = lines.iter().skip(at + 1).take_while(|(of, _)| *of >= level).count();
-            lines.insert(at + 1 + behind, (level, slow));
+    fn add(&mut self, ns: u64, done: &FinishedCall<'_>) {
+        let is_full = self.longest.len() >= self.listed;
+        if is_full && self.longest.peek().is_none_or(|Reverse(least)| ns <= least.ns) {
+            return;
         }
-        lines
+        let (nth, thread, number) = (Reverse(self.calls), done.thread.key, done.number);
+        self.longest.push(Reverse(Candidate { ns, nth, thread, number }));
+        if is_full {
+            self.longest.pop();
+        }
+    }
+
+    /// The folder, thread and number of each selected call.
+    fn selected(&self) -> HashSet<(Box<str>, u32, u32)> {
+        let of = |Reverse(candidate): &Reverse<Candidate>| {
+            let thread = self.threads.get(&candidate.thread)?;
+            Some((thread.process.folder.clone(), thread.tid, candidate.number))
+        };
+        self.longest.iter().filter_map(of).collect()
     }
 }
 
-impl EventSink for Slowest {
+impl CallSink for Selection {
+    fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
+        let starts = self.starts(function);
+        self.open.truncate(place as usize);
+        self.open.push(OpenStart { starts, inside_ns: 0 });
+        self.open.len() as u32
+    }
+
+    fn exit(&mut self, done: &FinishedCall<'_>) {
+        self.calls += u64::from(!done.late);
+        self.thread(done.thread);
+        let Some(ns) = done.took_ns else { return };
+        // A call that hangs is of interest in start-up too.
+        let is_start_up = done.state == State::Returned && self.is_start_up(ns, done.place);
+        if self.all || !is_start_up {
+            self.add(ns, done);
+        }
+    }
+
+    fn ring_ends(&mut self) {
+        self.open.clear();
+    }
+
+    fn belongs(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
+}
+
+impl EventSink for Decoded {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Enter(call) => self.open.enter(call),
-            Event::Exit(exit) => self.exit(exit),
+            Event::Enter(call) => self.nest.enter(call),
+            Event::Exit(exit) => {
+                self.nest.exit(exit);
+                let thread = &exit.call.thread;
+                let place = (thread.process.folder.clone(), thread.tid, exit.call.number());
+                if let Some(ns) = exit.took_ns().filter(|_| self.wanted.contains(&place)) {
+                    let around = self.nest.around(thread.key).cloned().collect();
+                    self.calls.push(Slow { ns, exit: (**exit).clone(), around });
+                }
+            }
             _ => {}
         }
     }
 }
 
+impl Slowest {
+    /// The listed calls, the longest first.
+    fn listed(&self) -> Vec<&Slow> {
+        let mut calls: Vec<&Slow> = self.decoded.calls.iter().collect();
+        calls.sort_by_key(|slow| (Reverse(slow.ns), slow.exit.call.start_ns));
+        calls.truncate(self.listed);
+        calls
+    }
+
+    /// The calls in the order of the text, with the number of listed calls around each.
+    fn nested(&self) -> Vec<(usize, &Slow)> {
+        let calls = self.listed();
+        let key = |call: &Call| (call.thread.key, call.number());
+        let places: HashMap<_, usize> = calls.iter().enumerate().map(|(n, slow)| (key(&slow.exit.call), n)).collect();
+        let (mut roots, mut inside) = (Vec::new(), vec![Vec::new(); calls.len()]);
+        for (n, slow) in calls.iter().enumerate() {
+            let around = slow.around.iter().rev().find_map(|call| places.get(&key(call)));
+            match around.and_then(|around| inside.get_mut(*around)) {
+                Some(inside) => inside.push(n),
+                None => roots.push(n),
+            }
+        }
+        let (mut lines, mut rest) = (Vec::new(), roots.into_iter().rev().map(|n| (0, n)).collect::<Vec<_>>());
+        while let Some((level, n)) = rest.pop() {
+            lines.extend(calls.get(n).map(|slow| (level, *slow)));
+            rest.extend(inside.get(n).into_iter().flatten().rev().map(|inner| (level + 1, *inner)));
+        }
+        lines
+    }
+}
+
 impl Report for Slowest {
     fn input(&mut self) -> Input<'_> {
-        Input::Events(self)
+        self.selection.listed = self.listed;
+        Input::Calls(&mut self.selection)
+    }
+
+    fn selected(&mut self) -> Option<(SelectedCalls, &mut dyn EventSink)> {
+        self.decoded.wanted = self.selection.selected();
+        let mut selected = SelectedCalls::default();
+        self.decoded.wanted.iter().for_each(|(folder, _, number)| selected.add(folder, *number));
+        (!self.decoded.wanted.is_empty()).then_some((selected, &mut self.decoded))
+    }
+
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.listed = rows.top.unwrap_or(LISTED);
+        rows.sort.is_none() && rows.depth.is_none()
     }
 
     fn all(&mut self) -> bool {
-        self.all = true;
+        self.selection.all = true;
         true
     }
 
@@ -151,14 +275,16 @@ impl Report for Slowest {
     }
 
     fn nothing(&self) -> Option<&'static str> {
-        (self.calls.is_empty() && self.left_out.0 == 0).then_some(NO_CALL)
+        (self.selection.calls == 0).then_some(NO_CALL)
     }
 
     /// The start is the time since the first process began.
     fn write_text(&self, end: &End, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let first = end.processes.iter().map(|process| process.start_ns).min().unwrap_or(0);
         let styles = Styles::new(colour);
-        let (processes, threads) = (self.processes.len() > 1, self.threads.len() > 1);
+        let threads = &self.selection.threads;
+        let processes: HashSet<u32> = threads.values().map(|thread| thread.process.key).collect();
+        let (processes, threads) = (processes.len() > 1, threads.len() > 1);
         let who = [("process", processes), ("thread", threads)];
         let who = who.into_iter().filter_map(|(title, is_shown)| is_shown.then_some(title));
         let headings = ["time", "start"].into_iter().chain(who).map(|title| Heading { title, width: 9 });
@@ -181,8 +307,8 @@ impl Report for Slowest {
             let format = TextFormat { width, ..self.format };
             table.row(&cells, 2 * level, &text(exit, &styles, &format), &tag)?;
         }
-        match self.left_out {
-            _ if self.all => Ok(()),
+        match self.selection.left_out {
+            _ if self.selection.all => Ok(()),
             (0, _) => Ok(()),
             (1, ns) => table.line(&format!("1 start-up call, {}, is left out: --all shows it", time(ns))),
             (n, ns) => table.line(&format!("{n} start-up calls, {} in all, are left out: --all shows them", time(ns))),
@@ -191,7 +317,7 @@ impl Report for Slowest {
 
     /// The lines that `show --json` has.
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for Slow { exit, .. } in &self.calls {
+        for Slow { exit, .. } in self.listed() {
             write_json(out, &CallView::exit(exit))?;
             out.write_all(b"\n")?;
         }
@@ -210,6 +336,9 @@ fn text(exit: &Exit, styles: &Styles, format: &TextFormat) -> String {
     text.push(')');
     view.write_part(Part::Head, styles, &mut text);
     let status_at = text.len();
+    if exit.state == State::Unfinished {
+        text.push_str(" did not return");
+    }
     if let Some(status) = exit.status_name().filter(|_| exit.is_error()) {
         text.push_str(" = ");
         text.push_str(status);
@@ -222,7 +351,7 @@ fn text(exit: &Exit, styles: &Styles, format: &TextFormat) -> String {
 mod tests {
     use super::*;
     use cutap_trace::made::{Run, tables};
-    use cutap_trace::{EventReader, ReaderOptions};
+    use cutap_trace::{Aggregator, EventReader, Filter, ReaderOptions};
 
     /// More calls than are listed: the longest ones, in the order of their time.
     #[test]
@@ -237,10 +366,18 @@ mod tests {
         }
         thread.enter(0, &[99]);
         let options = ReaderOptions { tables: &tables::NOTHING, ..ReaderOptions::default() };
-        let mut reader = EventReader::open(folder.path(), options).unwrap();
         let mut slowest = Slowest::default();
-        reader.poll(true, &mut |event| slowest.event(event)).unwrap();
-        let micros: Vec<u64> = slowest.calls.iter().map(|slow| slow.ns / 1_000).collect();
+        let Input::Calls(sink) = slowest.input() else { panic!() };
+        Aggregator::open(folder.path(), &Filter::default()).unwrap().run(sink);
+        let (only, sink) = slowest.selected().unwrap();
+        let mut reader = EventReader::open(folder.path(), ReaderOptions { only: Some(only), ..options }).unwrap();
+        let mut events = 0;
+        reader.poll(true, &mut |event| {
+            events += usize::from(matches!(event, Event::Exit(_)));
+            sink.event(event);
+        }).unwrap();
+        assert_eq!(events, 20, "calls that are not listed are not decoded");
+        let micros: Vec<u64> = slowest.listed().iter().map(|slow| slow.ns / 1_000).collect();
         assert_eq!(micros, (31..=50).rev().collect::<Vec<_>>());
         let (mut text, mut json) = (Vec::new(), Vec::new());
         let end = reader.end();

@@ -25,4 +25,5 @@ mod reused;
 mod speed;
 mod support;
 mod undecoded;
+mod unfinished;
 mod values;

@@ -13,7 +13,7 @@ use crate::ring::reader::Ring;
 use crate::run::error::Error;
 use crate::run::run_reader::RunReader;
 use crate::summary::counted::CountSums;
-use crate::summary::end::End;
+use crate::summary::end::{End, run_end};
 use crate::summary::filtered::{Filtered, MetFunctions};
 use crate::symbols::functions::Resolver;
 use crate::symbols::process::ProcessSymbols;
@@ -65,16 +65,29 @@ impl Aggregator {
                 rings.push((n, ring));
             }
         }
+        let (mut left_open, mut last_ns) = (Vec::new(), 0);
         for (n, ring) in &mut rings {
             let folder = &mut folders[*n];
             let mut pairer = Pairer::new(CallSums::new(calls));
             let mut context = Context { process: folder, shared };
             while ring.read(monotonic(), 1 << 20, &mut |item| pairer.item(item, &mut context)) {}
-            pairer.end(0, &mut context);
+            let last = context.process.dir.ns(&context.shared.clock, pairer.sink.last_ticks);
+            last_ns = last_ns.max(last);
+            self.shown += pairer.shown;
+            self.filtered_out += pairer.filtered_out;
+            left_open.extend(pairer.left_open().map(|left| (*n, last, left)));
+            calls.ring_ends();
+            end.ring(ring, &folder.dir.process, &self.opened);
+        }
+        // How long they were open is known when the last record of the run is.
+        let run_ns = last_ns.max(if left_open.is_empty() { 0 } else { run_end(&self.opened, &folders) });
+        for (n, last, left) in left_open {
+            let mut pairer = Pairer::new(CallSums::new(calls));
+            let ended = folders[n].dir.end_ns(run_ns).max(last);
+            pairer.end_left(left, ended, &mut Context { process: &mut folders[n], shared });
             open += pairer.sink.unfinished;
             self.shown += pairer.shown;
             self.filtered_out += pairer.filtered_out;
-            end.ring(ring, &folder.dir.process, &self.opened);
         }
         for folder in &mut folders {
             for known in folder.names.all_made() {

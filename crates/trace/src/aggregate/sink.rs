@@ -9,6 +9,8 @@ pub trait CallSink {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
     /// A call that is shown is over.
     fn exit(&mut self, done: &FinishedCall<'_>);
+    /// All calls of a thread's ring were handed out but those that never ended. These come after all rings.
+    fn ring_ends(&mut self) {}
     /// Whether it wants to know which object makes each outermost call.
     fn wants_callers(&self) -> bool {
         false
@@ -32,11 +34,13 @@ pub trait CallSink {
 pub struct FinishedCall<'a> {
     /// What [`CallSink::enter`] returned for it.
     pub place: u32,
+    /// Its number in the thread's ring.
+    pub number: u32,
     /// What was called.
     pub function: &'a Arc<Function>,
     /// Who called.
     pub thread: &'a Arc<Thread>,
-    /// How long it took; `None` when it did not return.
+    /// How long it took; of an unfinished one until the end of the run. `None` when nothing is known of its end.
     pub took_ns: Option<u64>,
     /// How much of this the calls inside it took that are shown.
     pub inside_ns: u64,
@@ -51,7 +55,7 @@ pub struct FinishedCall<'a> {
 impl FinishedCall<'_> {
     /// The status that it returned, if that is what it returns.
     pub fn status(&self) -> Option<i32> {
-        self.function.status(self.result).filter(|_| self.took_ns.is_some())
+        self.function.status(self.result).filter(|_| self.state == State::Returned && self.took_ns.is_some())
     }
 
     /// The status with which it failed.
@@ -65,10 +69,12 @@ impl FinishedCall<'_> {
 pub struct KernelLaunch {
     /// What one of its calls says, shown or not.
     pub kernel: Option<Arc<str>>,
-    /// How long it took; `None` when it did not return.
+    /// How long it took; of an unfinished one until the end of the run. `None` when nothing is known of its end.
     pub took_ns: Option<u64>,
     /// How much of this the calls inside it took that are shown.
     pub inside_ns: u64,
+    /// It never ended.
+    pub unfinished: bool,
     /// It failed.
     pub error: bool,
     /// It was told as one that did not return before.
@@ -78,6 +84,14 @@ pub struct KernelLaunch {
 impl KernelLaunch {
     pub(super) fn of(done: &FinishedCall<'_>) -> KernelLaunch {
         let error = done.failure().is_some();
-        KernelLaunch { kernel: None, took_ns: done.took_ns, inside_ns: done.inside_ns, error, late: done.late }
+        let unfinished = done.state == State::Unfinished;
+        KernelLaunch {
+            kernel: None,
+            took_ns: done.took_ns,
+            inside_ns: done.inside_ns,
+            unfinished,
+            error,
+            late: done.late,
+        }
     }
 }

@@ -17,12 +17,14 @@ pub struct CallSums<'a> {
     wants_callers: bool,
     /// Calls that are shown and never ended.
     pub unfinished: u64,
+    /// Ticks of the last record.
+    pub last_ticks: u64,
 }
 
 impl<'a> CallSums<'a> {
     pub fn new(calls: &'a mut dyn CallSink) -> CallSums<'a> {
         let (wants_launches, wants_callers) = (calls.wants_launches(), calls.wants_callers());
-        CallSums { calls, wants_launches, wants_callers, unfinished: 0 }
+        CallSums { calls, wants_launches, wants_callers, unfinished: 0, last_ticks: 0 }
     }
 }
 
@@ -30,12 +32,24 @@ impl Sink for CallSums<'_> {
     type Data = OpenSum;
     const WANTS_EXITS: bool = false;
 
-    fn needs_arguments(&self, _known: &KnownFunction) -> bool {
+    fn needs_arguments(&self, _known: &KnownFunction, _number: u32, _stack: &CallStack<OpenSum>) -> bool {
         false
     }
 
     fn wants_callers(&self) -> bool {
         self.wants_callers
+    }
+
+    #[inline(always)]
+    fn enter_time(&mut self, _stack: &CallStack<OpenSum>, ticks: u64, _context: &Context<'_>) -> u64 {
+        self.last_ticks = self.last_ticks.max(ticks);
+        0
+    }
+
+    #[inline(always)]
+    fn exit_time(&mut self, _: &mut CallStack<OpenSum>, _: u32, ticks: u64, _: &mut Context<'_>) -> u64 {
+        self.last_ticks = self.last_ticks.max(ticks);
+        0
     }
 
     #[inline(always)]
@@ -56,6 +70,7 @@ impl Sink for CallSums<'_> {
         }
         self.calls.exit(&FinishedCall {
             place: data.place,
+            number: new.number,
             function: &new.known.function,
             thread: new.thread,
             took_ns: None,
@@ -69,14 +84,19 @@ impl Sink for CallSums<'_> {
     #[inline(always)]
     fn exit(&mut self, ring: &mut Ended<'_, OpenSum>, ended: EndedCall<'_, OpenSum>, context: &mut Context<'_>) {
         let EndedCall { open, how, shown, late, .. } = ended;
+        let unfinished = how.state == State::Unfinished;
+        let open_ns =
+            unfinished.then(|| how.ns.saturating_sub(context.process.dir.ns(&context.shared.clock, open.ticks)));
         let Some(known) = context.known(open.slot) else { return };
-        let took_ns = ended.took_ns.filter(|_| how.state == State::Returned);
-        if let Some(around) = ring.stack.last_mut().filter(|_| how.state == State::Returned && !how.late) {
+        let took_ns = ended.took_ns.filter(|_| how.state == State::Returned).or(open_ns);
+        let around = if unfinished { ring.around.first_mut() } else { ring.stack.last_mut() };
+        if let Some(around) = around.filter(|_| took_ns.is_some() && !how.late) {
             let inside = if shown { took_ns.unwrap_or(0) } else { open.data.inside };
             around.data.inside = around.data.inside.saturating_add(inside);
         }
         let done = FinishedCall {
             place: open.data.place,
+            number: open.number,
             function: &known.function,
             thread: ring.thread,
             took_ns,
@@ -86,7 +106,7 @@ impl Sink for CallSums<'_> {
             late,
         };
         if shown {
-            self.unfinished += u64::from(how.state == State::Unfinished);
+            self.unfinished += u64::from(unfinished);
             self.calls.exit(&done);
         }
         let Some(launch) = open.data.launch.take() else { return };

@@ -129,6 +129,10 @@ impl Call {
     pub(crate) fn rare_mut(&mut self) -> &mut RareFacts {
         Arc::make_mut(self.rare.get_or_insert_default())
     }
+    /// Its number in the ring of its thread.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
     /// Tells it from all other calls of its process.
     pub(crate) fn key(&self) -> (u32, u32) {
         (self.thread.key, self.number)
@@ -329,6 +333,13 @@ impl Exit {
     pub(crate) fn without_return(call: Call, state: State, end_ns: u64) -> Exit {
         let (memory, outputs, logs) = (Box::default(), Box::default(), Box::default());
         Exit { call, state, end_ns, duration_ns: None, result: 0, late: false, memory, outputs, value: None, logs }
+    }
+
+    /// How long it took; of a call that never ended, how long it was open until the end of the run. None if it was left
+    /// by an exception or the end of its thread.
+    pub fn took_ns(&self) -> Option<u64> {
+        let open = || (self.state == State::Unfinished).then(|| self.end_ns.saturating_sub(self.call.start_ns));
+        self.duration_ns.or_else(open)
     }
 
     /// The argument of this number as it was after the call, if the call wrote it.

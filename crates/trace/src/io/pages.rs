@@ -20,6 +20,8 @@ pub struct ProcPage {
     pub rings: u32,
     pub forked: bool,
     pub driver: bool,
+    /// When it was found to have ended; 0: not known.
+    pub ended_monotonic: u64,
     pub counters: [u64; COUNTERS],
     pub parent: String,
     pub exe: String,
@@ -54,6 +56,7 @@ impl ProcPage {
             rings: u32_at(page, offset_of!(Process, rings)),
             forked: u32_at(page, offset_of!(Process, forked)) == 1,
             driver: u32_at(page, offset_of!(Process, driver)) == 1,
+            ended_monotonic: u64_at(page, offset_of!(Process, ended)),
             counters,
             parent: clean(text_at(page, offset_of!(Process, parent), 64)),
             exe: own(text_at(page, offset_of!(Process, exe), 512)),

@@ -4,7 +4,7 @@ use super::event_reader::EventReader;
 use super::retired::Retired;
 use crate::pair::sink::{Context, Sink};
 use crate::pair::source::Source;
-use crate::summary::end::End;
+use crate::summary::end::{End, run_end};
 use crate::summary::filtered::{Filtered, MetFunctions};
 
 impl EventReader {
@@ -13,13 +13,15 @@ impl EventReader {
         let mut end = End::of(&self.opened);
         let retired = std::mem::take(&mut self.retired);
         end.plus(&retired.end);
-        let now = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
+        let last = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
+        let now = last.max(run_end(&self.opened, &self.folders));
         for folder in &mut self.folders {
             end.folder(folder);
         }
         for source in &mut self.sources {
             let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
-            let mut unfinished = source.end(now, &mut context);
+            let ended = context.process.dir.end_ns(now);
+            let mut unfinished = source.end(ended.max(source.calls.sink.last_time()), &mut context);
             unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].left_open(exit));
             end.unfinished.extend(unfinished);
             end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.opened);

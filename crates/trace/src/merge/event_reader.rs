@@ -252,7 +252,8 @@ impl EventReader {
         for n in &self.going.folders {
             for ring in self.folders[*n].dir.new_rings(self.options.consume, &mut self.shared.clock) {
                 self.going.sources.push(self.sources.len());
-                self.sources.push(Source::new(*n, ring, self.options.decode));
+                let only = self.options.only.as_ref().map(|only| only.of(&self.folders[*n].dir.process.folder));
+                self.sources.push(Source::new(*n, ring, self.options.decode, only));
             }
         }
         if last {

@@ -2,6 +2,7 @@
 
 use crate::decode::state::recorded_calls::RecordedCalls;
 use crate::filter::Filter;
+use crate::pair::selected_calls::SelectedCalls;
 use cutap_calls::known::Tables;
 
 /// How a run is to be followed.
@@ -17,6 +18,8 @@ pub struct ReaderOptions {
     pub hold_back_ns: u64,
     /// Arguments are to be understood. Without, only names, times and results are.
     pub decode: bool,
+    /// Calls to be read; others are, as far as these depend on them. None: all.
+    pub only: Option<SelectedCalls>,
     /// What is known of functions.
     pub tables: &'static Tables,
 }
@@ -29,6 +32,7 @@ impl Default for ReaderOptions {
             filter: Filter::default(),
             hold_back_ns: 10_000_000,
             decode: true,
+            only: None,
             tables: &cutap_calls::generated::known::TABLES,
         }
     }

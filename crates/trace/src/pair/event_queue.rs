@@ -3,6 +3,7 @@
 use super::call_stack::CallStack;
 use super::host_stacks::{self, Waits};
 use super::open_call::{OpenCall, Shown};
+use super::selected_calls::{CallNumbers, is_read};
 use super::sink::{Context, Ended, EndedCall, NewCall, Sink};
 use crate::event::{Answer, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::io::bytes::clean;
@@ -25,6 +26,8 @@ pub struct EventQueue {
     pub lookups: u64,
     /// Arguments are to be understood: calls that are not shown are of interest too.
     decode: bool,
+    /// Calls that are to be read; none: all.
+    only: Option<Arc<CallNumbers>>,
     /// Events that were ever put into the queue.
     pushed: u64,
     /// Time of the last record; those of a signal handler may come a little out of order.
@@ -38,8 +41,8 @@ pub struct EventQueue {
 pub type Waiting = (u64, Event, bool, u64);
 
 impl EventQueue {
-    pub fn new(decode: bool) -> EventQueue {
-        EventQueue { decode, ..EventQueue::default() }
+    pub fn new(decode: bool, only: Option<Arc<CallNumbers>>) -> EventQueue {
+        EventQueue { decode, only, ..EventQueue::default() }
     }
 
     /// How many events there ever were.
@@ -83,8 +86,10 @@ impl Sink for EventQueue {
     type Data = Waits;
     const WANTS_EXITS: bool = true;
 
-    fn needs_arguments(&self, known: &KnownFunction) -> bool {
-        known.shown || self.decode && known.function.described.is_some()
+    fn needs_arguments(&self, known: &KnownFunction, number: u32, stack: &CallStack<Waits>) -> bool {
+        let is_inside = || stack.last().is_some_and(|around| around.call.is_some());
+        let is_read = |only: &Arc<CallNumbers>| is_read(known, number, is_inside(), only);
+        (known.shown || self.decode && known.function.described.is_some()) && self.only.as_ref().is_none_or(is_read)
     }
 
     /// Later than the beginning of the call around it, so that whoever sorts by time puts it inside.

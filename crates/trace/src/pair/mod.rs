@@ -7,6 +7,7 @@ pub mod filter_eval;
 pub mod host_stacks;
 pub mod open_call;
 pub mod pairer;
+pub mod selected_calls;
 pub mod shared;
 pub mod sink;
 pub mod source;

@@ -37,9 +37,28 @@ pub struct Pairer<S: Sink> {
     pub filtered_out: u64,
 }
 
+/// A thread, and the calls that are open where its ring ends.
+#[derive(Debug)]
+pub struct LeftOpen<D> {
+    thread: Arc<Thread>,
+    stack: CallStack<D>,
+}
+
 impl<S: Sink> Pairer<S> {
     pub fn new(sink: S) -> Pairer<S> {
         Pairer { sink, stack: CallStack::default(), thread: None, shown: 0, filtered_out: 0 }
+    }
+
+    /// Its thread and the calls that are open, if there are any.
+    pub fn left_open(self) -> Option<LeftOpen<S::Data>> {
+        let thread = self.thread.filter(|_| self.stack.len() > 0)?;
+        Some(LeftOpen { thread, stack: self.stack })
+    }
+
+    /// Ends calls that another pairer left open.
+    pub fn end_left(&mut self, left: LeftOpen<S::Data>, now: u64, context: &mut Context<'_>) {
+        (self.thread, self.stack) = (Some(left.thread), left.stack);
+        self.end(now, context);
     }
 
     /// Open calls, the innermost first.
@@ -145,7 +164,8 @@ impl<S: Sink> Pairer<S> {
     ) -> bool {
         let asks = context.shared.resolver.filter.asks_arguments();
         let Some(known) = context.known(slot) else { return false };
-        let needed = self.sink.needs_arguments(known) || asks && (known.tests.is_some() || known.parent);
+        let needed =
+            self.sink.needs_arguments(known, number, &self.stack) || asks && (known.tests.is_some() || known.parent);
         let (launch, (words, memory)) = (known.launch, words.split(known.words));
         let ns = self.sink.enter_time(&self.stack, ticks, context);
         let staying = self.stack.staying(number, parent);
@@ -177,7 +197,7 @@ impl<S: Sink> Pairer<S> {
         let shown = decide(known, call.as_ref(), asked.as_deref(), needs_end);
         self.shown += u64::from(shown == Shown::Yes);
         self.filtered_out += u64::from(shown == Shown::No && !known.hidden);
-        let new = NewCall { known, thread, call: call.as_ref(), shown, from };
+        let new = NewCall { number, known, thread, call: call.as_ref(), shown, from };
         let data = self.sink.enter(&self.stack, &new);
         if known.function.entry_only {
             self.sink.entry_only(&new, data);

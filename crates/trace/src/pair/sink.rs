@@ -39,8 +39,8 @@ pub trait Sink: Sized {
         false
     }
 
-    /// It needs the calls of this function with their arguments, also where the filter does not ask for them.
-    fn needs_arguments(&self, known: &KnownFunction) -> bool;
+    /// It needs this call of this function with its arguments, also where the filter does not ask for them.
+    fn needs_arguments(&self, known: &KnownFunction, number: u32, stack: &CallStack<Self::Data>) -> bool;
 
     /// An enter record comes next: its time.
     fn enter_time(&mut self, _stack: &CallStack<Self::Data>, _ticks: u64, _context: &Context<'_>) -> u64 {
@@ -89,6 +89,8 @@ pub trait Sink: Sized {
 /// A call that begins.
 #[derive(Debug)]
 pub struct NewCall<'a> {
+    /// Its number in the ring.
+    pub number: u32,
     pub known: &'a KnownFunction,
     pub thread: &'a Arc<Thread>,
     /// With its arguments, where somebody needs them.

@@ -2,10 +2,12 @@
 
 use super::event_queue::EventQueue;
 use super::pairer::Pairer;
+use super::selected_calls::CallNumbers;
 use super::sink::Context;
 use crate::event::Exit;
 use crate::ring::reader::Ring;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Chunks that are kept for a call that has not ended: half of a ring.
 const MOST_HELD: usize = 16;
@@ -25,9 +27,9 @@ pub struct Source {
 }
 
 impl Source {
-    /// A ring of this process. With `decode` its arguments are to be understood.
-    pub fn new(process: usize, ring: Ring, decode: bool) -> Source {
-        let calls = Pairer::new(EventQueue::new(decode));
+    /// A ring of this process. With `decode` its arguments are to be understood. With `only`, these calls are read.
+    pub fn new(process: usize, ring: Ring, decode: bool, only: Option<Arc<CallNumbers>>) -> Source {
+        let calls = Pairer::new(EventQueue::new(decode, only));
         Source { process, ring, abandoned_since: None, read_out: false, calls, read: VecDeque::new() }
     }
 

@@ -152,6 +152,21 @@ impl ProcessDir {
         !self.page_file.still() && living(self.page.pid).is_some()
     }
 
+    /// CLOCK_MONOTONIC at the end of the process, in a run that ended at `run_end`: what is open then never ended.
+    pub fn end_ns(&self, run_end: u64) -> u64 {
+        match self.page.ended_monotonic {
+            0 => run_end,
+            ended => ended,
+        }
+    }
+
+    /// The process runs now, on this machine.
+    pub fn is_running(&self) -> bool {
+        let exe = std::fs::read_link(format!("/proc/{}/exe", self.page.pid)).unwrap_or_default();
+        // The page has as much of the path as has room.
+        !self.page.exe.is_empty() && exe.to_string_lossy().starts_with(&self.page.exe) && self.may_go_on()
+    }
+
     /// What files `t<k>.<kind>` hold, for each of the process's threads that has one.
     pub fn files(&self, kind: &str) -> impl Iterator<Item = Vec<u8>> {
         let open = move |k| self.store.open(&self.process.folder, &format!("t{k}.{kind}"), false).ok();

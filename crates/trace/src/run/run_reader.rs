@@ -6,15 +6,18 @@ use super::facts::{Recording, Switched, SwitchedTo};
 use super::prefetch::Damaged;
 use super::recording::Recorded;
 use crate::io::bytes::{u32_at, u64_at};
+use crate::io::clock::monotonic;
 use crate::io::exhausted::is_short;
 use crate::io::run_path::RunPath;
 use crate::io::store::Store;
 use crate::ring::damage::Reuse;
+use cutap_file::Why;
 use cutap_printable::printable;
 use cutap_wire::{MAGIC, VERSION, control};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::mem::offset_of;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A run directory or a recording.
@@ -22,6 +25,7 @@ use std::sync::Arc;
 pub struct RunReader {
     pub(crate) store: Arc<dyn Store>,
     recorded: Option<(Recording, Damaged)>,
+    path: PathBuf,
 }
 
 impl RunReader {
@@ -57,13 +61,28 @@ impl RunReader {
             Err(_) if names.is_empty() && read.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
             Err(_) => {}
         }
-        Ok(RunReader { store, recorded: read })
+        Ok(RunReader { store, recorded: read, path: run.to_owned() })
     }
 
     /// How far a recording could be read up to now; none for a run directory.
     pub fn recording(&self) -> Option<Recording> {
         let (recording, damaged) = self.recorded.as_ref()?;
         Some(Recording { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..recording.clone() })
+    }
+
+    /// CLOCK_MONOTONIC until which a collector has watched the run; 0 without one.
+    pub(crate) fn watched_until(&self) -> u64 {
+        let is_open = self.recorded.as_ref().is_some_and(|(recording, _)| recording.cut.why == Why::Open);
+        if is_open && is_being_written(&self.path) {
+            return monotonic();
+        }
+        let page = self.store.control().unwrap_or_default();
+        u64_at(&page, offset_of!(control::Control, heartbeat))
+    }
+
+    /// It is a recording: what it says of processes is of the time when it was made.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.recorded.is_some()
     }
 
     /// Ticks a second as the collector measured it, 0 if it did not.
@@ -174,4 +193,10 @@ impl RunReader {
         let flags = u64_at(&page, offset_of!(control::Control, flags));
         (flags & control::FLIGHT != 0).then(|| u64_at(&page, offset_of!(control::Control, forgotten)))
     }
+}
+
+/// Whether the collector that writes a recording still has it.
+fn is_being_written(path: &Path) -> bool {
+    let lock = |file: File| rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockShared);
+    File::open(path).is_ok_and(|file| lock(file) == Err(rustix::io::Errno::WOULDBLOCK))
 }

@@ -5,6 +5,7 @@ use super::filtered::Filtered;
 use super::unseen::{NOT_RECORDED, Unseen};
 use crate::decode::undecoded::RawFunction;
 use crate::event::{Exit, Instance, Process};
+use crate::io::clock::monotonic;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
 use crate::ring::reader::Ring;
@@ -99,6 +100,13 @@ pub struct Damage {
     pub parts: u64,
     /// Calls that are missing with them.
     pub lost: LostCalls,
+}
+
+/// CLOCK_MONOTONIC until which calls of the run may be open: the collector's last sign of life, or now while a process
+/// of a run directory runs. The last record may be later.
+pub(crate) fn run_end(opened: &RunReader, folders: &[ProcessSymbols]) -> u64 {
+    let runs = || !opened.is_recording() && folders.iter().any(|folder| folder.dir.is_running());
+    opened.watched_until().max(if runs() { monotonic() } else { 0 })
 }
 
 impl End {

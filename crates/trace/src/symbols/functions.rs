@@ -3,12 +3,12 @@
 use crate::decode::effects::apply::by_name;
 use crate::event::described::{Described, Recorded, find};
 use crate::event::result::{returns, returns_type};
-use crate::event::{Function, Instance, Layer};
+use crate::event::{ByName, Function, Instance, Layer};
 use crate::filter::{Filter, Tests};
 use crate::io::bytes::clean;
 use cutap_calls::hidden::slot_named;
-use cutap_calls::known::{Shape, Tables};
-use cutap_calls::{Role, roles};
+use cutap_calls::known::{Dir, Param, Shape, Tables, Type, TypeId};
+use cutap_calls::{Role, has_role, roles};
 use cutap_stacks::demangle::signature;
 use std::sync::Arc;
 
@@ -52,6 +52,8 @@ pub struct KnownFunction {
     pub words: usize,
     /// A kernel's parameters may be among its arguments, so that the call around it is of interest.
     pub parent: bool,
+    /// Its calls make or end what arguments of other calls lead to.
+    pub changes_state: bool,
     /// What the filter asks of its arguments.
     pub tests: Option<Arc<Tests>>,
 }
@@ -122,4 +124,19 @@ pub fn launch_of(function: &Function) -> Launch {
         _ => None,
     };
     roles(&function.name).find_map(step).unwrap_or(Launch::No)
+}
+
+/// Whether calls of a function make or end what arguments of other calls lead to: memory, handles, the device, the
+/// driver's version.
+pub fn changes_state(function: &Function) -> bool {
+    let Some(described) = function.described else { return false };
+    let ty = |id: TypeId| described.tables.types.get(usize::from(id)).copied();
+    let writes_handle = |param: &Param| {
+        let Some(Type::Pointer(to, _)) = ty(param.ty).filter(|_| param.dir != Dir::In) else { return false };
+        matches!(ty(to), Some(Type::Handle(_)))
+    };
+    !described.function.effects.is_empty()
+        || function.by_name != ByName::default()
+        || described.function.params.iter().any(writes_handle)
+        || has_role(function.name.as_bytes(), Role::DriverVersion)
 }

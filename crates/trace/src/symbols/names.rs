@@ -1,7 +1,9 @@
 //! Names of the slots, objects, instances and kernels of one process. A function is made when a record first refers to
 //! it: before that its object or instance may still be missing.
 
-use super::functions::{KnownFunction, Launch, Resolver, UNKNOWN, described, function, launch_of, shape, words_of};
+use super::functions::{
+    KnownFunction, Launch, Resolver, UNKNOWN, changes_state, described, function, launch_of, shape, words_of,
+};
 use super::slot_table::SlotTable;
 use crate::event::described::Recorded;
 use crate::event::layer::of_number;
@@ -193,6 +195,7 @@ impl Names {
             object: 0,
             words: words_of(UNKNOWN),
             parent: false,
+            changes_state: false,
             tests: None,
         };
         self.known.set(slot, Some(known));
@@ -220,7 +223,8 @@ impl Names {
         let launch = launch_of(&function);
         let parent = function.described.is_some_and(|d| d.tells_its_caller());
         let tests = resolver.filter.tests(function.layer, &function.library, &function.name);
-        Some(KnownFunction { function, shown, hidden, launch, object, words, parent, tests: tests.map(Arc::new) })
+        let (changes_state, tests) = (changes_state(&function), tests.map(Arc::new));
+        Some(KnownFunction { function, shown, hidden, launch, object, words, parent, changes_state, tests })
     }
 
     /// What a thread is called, if its name has been read.

@@ -39,6 +39,15 @@ pub struct Leaks {
     lines: Lines,
     /// Resources that were made while [`MOST`] were alive.
     beyond: u64,
+    /// What the last event made and ended, for a report that asks for it.
+    changes: Option<Vec<Change>>,
+}
+
+/// A resource that was made, with its size if it is known, or ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change {
+    Made(Thing, Option<u64>),
+    Ended(Thing),
 }
 
 /// A path of calls, and the frames of its recorded stack.
@@ -53,7 +62,7 @@ struct Behaviour {
 }
 
 /// A process, a kind, and the handle or address.
-type Thing = (u32, &'static str, u64);
+pub(crate) type Thing = (u32, &'static str, u64);
 
 #[derive(Debug, Clone, Copy)]
 struct Made {
@@ -104,11 +113,31 @@ impl Default for Leaks {
             numbers: HashMap::default(),
             lines: Lines::default(),
             beyond: 0,
+            changes: None,
         }
     }
 }
 
 impl Leaks {
+    /// One that also says what each event changes.
+    pub(crate) fn with_changes() -> Leaks {
+        Leaks { changes: Some(Vec::new()), ..Leaks::default() }
+    }
+
+    /// What the events since the last question made and ended.
+    pub(crate) fn changes(&mut self) -> Vec<Change> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn changed(&mut self, change: Change) {
+        self.changes.iter_mut().for_each(|changes| changes.push(change));
+    }
+
+    /// The calls that are open.
+    pub(crate) fn open_calls(&self) -> &OpenCalls {
+        &self.nest
+    }
+
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
         match event {
@@ -213,13 +242,19 @@ impl Leaks {
         let primary = || devices.primary(device.or_else(|| devices.current(thread))?);
         let ends = context.or_else(primary);
         let all = context.is_none();
+        let changes = &mut self.changes;
         self.alive.retain(|(of, kind, value), made| {
             let here = match (made.context, ends) {
                 (Some(made), Some(ends)) => made == ends,
                 (None, _) | (_, None) => all,
             };
             let is_it = *kind == "context" && Some(*value) == context;
-            *of != process || made.since > call.start_ns || !(is_it || here && !OF_NO_CONTEXT.contains(kind))
+            let stays =
+                *of != process || made.since > call.start_ns || !(is_it || here && !OF_NO_CONTEXT.contains(kind));
+            if !stays {
+                changes.iter_mut().for_each(|changes| changes.push(Change::Ended((*of, *kind, *value))));
+            }
+            stays
         });
     }
 
@@ -252,6 +287,7 @@ impl Leaks {
         made.references -= 1;
         if made.references == 0 {
             self.alive.remove(&thing);
+            self.changed(Change::Ended(thing));
         }
     }
 
@@ -290,7 +326,11 @@ impl Leaks {
             }
         };
         let context = self.devices.get(&thing.0).and_then(|d| d.context(thread));
-        self.alive.insert(thing, Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 });
+        let made = Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 };
+        if self.alive.insert(thing, made).is_some() {
+            self.changed(Change::Ended(thing));
+        }
+        self.changed(Change::Made(thing, bytes));
     }
 
     /// The live resources by path: by size, then by number.

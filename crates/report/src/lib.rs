@@ -25,6 +25,7 @@ mod kernel;
 mod label;
 mod leaks;
 mod length;
+mod live_bytes;
 pub mod messages;
 mod messages_page;
 mod notes;

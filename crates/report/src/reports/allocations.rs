@@ -1,33 +1,60 @@
-//! `report --allocations`: who allocates how much. Calls that allocate inside another one that does (a driver's call
-//! inside a runtime's) are part of that one. Calls of one path and one recorded stack are one row.
+//! `report --allocations`: who allocates how much, who has it when most is allocated, and what is allocated at the end.
+//! Calls that allocate inside another one that does (a driver's call inside a runtime's) are part of that one. Calls of
+//! one path and one recorded stack are one row.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::json_writer::write_json;
+use crate::leaks::{Change, Leaks, Thing};
 use crate::length::length;
-use crate::open_calls::OpenCalls;
+use crate::live_bytes::{Holding, LiveBytes};
 use crate::path_stacks::{path_of, stack_of, write_frames};
 use crate::resource_names::word;
+use crate::rows::Rows;
 use crate::stacks::Lines;
-use crate::units::bytes;
-use cutap_calls::known::{Effect, Memory};
-use cutap_trace::{End, Event, Exit, Function};
+use crate::table::share;
+use crate::units::{bytes, time};
+use cutap_calls::hands_out;
+use cutap_calls::known::{Count, Effect, Memory};
+use cutap_trace::{End, Event, Exit, Function, Process};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
 pub(super) const KIND: Kind = Kind {
     flag: "allocations",
-    help: "Who allocates how much memory, with the calls around it",
+    help: "Who allocates memory, how much at the peak and at the end",
     value: Takes::Nothing,
     new: |_| Box::new(Allocations::default()),
 };
 
-#[derive(Default)]
+/// Lines on kinds of memory, when there are many processes.
+const POOLS: usize = 8;
+
 struct Allocations {
-    open: OpenCalls,
+    left: Leaks,
     lines: Lines,
-    groups: BTreeMap<AllocationSite, Sums>,
+    /// The number of each site.
+    sites: BTreeMap<AllocationSite, (u32, Sums)>,
+    /// Memory that calls made that have not ended, by thread.
+    pending: HashMap<u32, Vec<(Thing, u64)>>,
+    /// The site and the size of what is allocated.
+    alive: HashMap<Thing, (u32, u64)>,
+    /// By process and kind of memory.
+    pools: BTreeMap<(u32, &'static str), LiveBytes>,
+    processes: HashMap<u32, Arc<Process>>,
+    /// By the function's key.
+    kinds: Vec<Option<Option<&'static str>>>,
+    rows: Rows,
+}
+
+impl Default for Allocations {
+    fn default() -> Allocations {
+        let (lines, sites, pending, alive) = Default::default();
+        let (pools, processes, kinds, rows) = Default::default();
+        Allocations { left: Leaks::with_changes(), lines, sites, pending, alive, pools, processes, kinds, rows }
+    }
 }
 
 /// The path from the outermost call, the frames of the recorded stack, and the kind of memory.
@@ -43,50 +70,147 @@ struct Sums {
     most: u64,
 }
 
-/// The kind of memory that a function allocates.
+/// A row of the report.
+struct Row<'a> {
+    site: &'a AllocationSite,
+    sums: Sums,
+    holding: Holding,
+    /// The part of the peak of its kind of memory.
+    share: f64,
+}
+
+/// The kind of memory that a function allocates. One that hands out the address of memory that exists, or that is
+/// another process's, allocates nothing.
 fn allocates(function: &Function) -> Option<&'static str> {
-    let effects = function.described?.function.effects;
+    let effects = function.described.filter(|_| !hands_out(&function.name))?.function.effects;
     effects.iter().find_map(|effect| match effect {
-        Effect::Allocates { memory: Memory::Mapped, .. } => None,
+        Effect::Allocates { memory: Memory::Mapped, .. } | Effect::Allocates { bytes: Count::Unknown, .. } => None,
         Effect::Allocates { memory, .. } => Some(word(*memory)),
         _ => None,
     })
 }
 
 impl Allocations {
-    fn exit(&mut self, exit: &Exit) {
-        self.open.exit(exit);
-        let call = &exit.call;
-        let Some(kind) = allocates(&call.function).filter(|_| exit.duration_ns.is_some() && !exit.is_error()) else {
-            return;
-        };
-        if self.open.around(call.thread.key).any(|call| allocates(&call.function).is_some()) {
-            return;
+    fn kind(&mut self, function: &Function) -> Option<&'static str> {
+        let key = function.key as usize;
+        if key >= self.kinds.len() {
+            self.kinds.resize(key + 1, None);
         }
-        let stack = stack_of(&self.open, call).map(|stack| self.lines.of(stack)).unwrap_or_default();
-        let size = length(exit);
-        let sums = self.groups.entry((path_of(&self.open, call), stack, kind)).or_default();
-        sums.count += 1;
-        sums.without_size += u64::from(size.is_none());
-        let size = size.unwrap_or(0);
-        sums.bytes = sums.bytes.saturating_add(size);
-        sums.most = sums.most.max(size);
+        *self.kinds.get_mut(key)?.get_or_insert_with(|| allocates(function))
     }
 
-    /// The groups, those with the most bytes first.
-    fn sorted(&self) -> Vec<(&AllocationSite, Sums)> {
-        let mut groups: Vec<_> = self.groups.iter().map(|(place, sums)| (place, *sums)).collect();
-        groups.sort_by_key(|(_, sums)| std::cmp::Reverse((sums.bytes, sums.count)));
-        groups
+    fn changed(&mut self, change: Change, thread: u32) {
+        match change {
+            Change::Made(thing, Some(bytes)) => self.pending.entry(thread).or_default().push((thing, bytes)),
+            Change::Made(_, None) => {}
+            Change::Ended(thing) => {
+                let pending = self.pending.values_mut().find_map(|pending| {
+                    let place = pending.iter().position(|(of, _)| *of == thing)?;
+                    Some(pending.remove(place))
+                });
+                if let (None, Some((site, bytes))) = (pending, self.alive.remove(&thing))
+                    && let Some(pool) = self.pools.get_mut(&(thing.0, thing.1))
+                {
+                    pool.freed(site, bytes);
+                }
+            }
+        }
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        let call = &exit.call;
+        for change in self.left.changes() {
+            self.changed(change, call.thread.key);
+        }
+        let Some(kind) = self.kind(&call.function) else { return };
+        let open = self.left.open_calls();
+        if open.around(call.thread.key).any(|call| allocates(&call.function).is_some()) {
+            return;
+        }
+        let made = self.pending.remove(&call.thread.key).unwrap_or_default();
+        let has_failed = exit.duration_ns.is_none() || exit.is_error();
+        if has_failed && made.is_empty() {
+            return;
+        }
+        let stack = stack_of(open, call).map(|stack| self.lines.of(stack)).unwrap_or_default();
+        let next = self.sites.len() as u32;
+        let (site, sums) = self.sites.entry((path_of(open, call), stack, kind)).or_insert((next, Sums::default()));
+        if !has_failed {
+            let size = length(exit);
+            sums.count += 1;
+            sums.without_size += u64::from(size.is_none());
+            let size = size.unwrap_or(0);
+            sums.bytes = sums.bytes.saturating_add(size);
+            sums.most = sums.most.max(size);
+        }
+        for (thing, bytes) in made {
+            self.alive.insert(thing, (*site, bytes));
+            self.pools.entry((thing.0, thing.1)).or_default().allocated(*site, bytes, exit.end_ns);
+            self.processes.entry(thing.0).or_insert_with(|| call.thread.process.clone());
+        }
+    }
+
+    /// The peaks of all processes with this kind of memory.
+    fn peak_of(&self, kind: &str) -> u64 {
+        self.pools.iter().filter(|((_, of), _)| *of == kind).map(|(_, pool)| pool.peak().0).sum()
+    }
+
+    /// The sites by kind of memory, those of each that have most at the peak first.
+    fn sorted(&self) -> Vec<Row<'_>> {
+        let row = |(site, (number, sums)): (&'_ AllocationSite, &(u32, Sums))| {
+            let of_kind = self.pools.iter().filter(|((_, kind), _)| *kind == site.2);
+            let holding = of_kind.map(|(_, pool)| pool.holding(*number)).fold(Holding::default(), |all, of| Holding {
+                at_peak: all.at_peak + of.at_peak,
+                at_end: all.at_end + of.at_end,
+            });
+            (*sums, holding)
+        };
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for entry in &self.sites {
+            let (sums, holding) = row(entry);
+            let share = share(holding.at_peak, self.peak_of(entry.0.2));
+            rows.push(Row { site: entry.0, sums, holding, share });
+        }
+        rows.sort_by_key(|row| {
+            let kind = (Reverse(self.peak_of(row.site.2)), row.site.2);
+            (kind, Reverse((row.holding.at_peak, row.holding.at_end, row.sums.bytes, row.sums.count)), row.site)
+        });
+        rows.truncate(self.rows.top.unwrap_or(usize::MAX));
+        rows
+    }
+
+    /// Processes and kinds of memory, those with the highest peak first.
+    fn pools(&self) -> Vec<(&Process, &'static str, &LiveBytes)> {
+        let mut pools = Vec::new();
+        for ((process, kind), pool) in &self.pools {
+            pools.extend(self.processes.get(process).map(|process| (&**process, *kind, pool)));
+        }
+        pools.sort_by_key(|(process, kind, pool)| (Reverse(pool.peak().0), process.key, *kind));
+        pools
+    }
+
+    /// `device memory: 2 GiB at the peak, after 1.2s; 1 GiB at the end`.
+    fn write_pools(&self, end: &End, out: &mut dyn io::Write) -> io::Result<()> {
+        let first = end.processes.iter().map(|process| process.start_ns).min().unwrap_or(0);
+        let pools = self.pools();
+        for (process, kind, pool) in pools.iter().take(POOLS) {
+            let who = if self.processes.len() > 1 { format!("process {}: ", process.pid) } else { String::new() };
+            let ((peak, ns), left) = (pool.peak(), bytes(pool.live()));
+            let after = time(ns.saturating_sub(first));
+            writeln!(out, "{who}{kind}: {} at the peak, after {after}; {left} at the end", bytes(peak))?;
+        }
+        match pools.len().saturating_sub(POOLS) {
+            0 => Ok(()),
+            n => writeln!(out, "and {n} lower peaks of other processes, which --json lists"),
+        }
     }
 }
 
 impl EventSink for Allocations {
     fn event(&mut self, event: &Event) {
-        match event {
-            Event::Enter(call) => self.open.enter(call),
-            Event::Exit(exit) => self.exit(exit),
-            _ => {}
+        self.left.event(event);
+        if let Event::Exit(exit) = event {
+            self.exit(exit);
         }
     }
 }
@@ -96,33 +220,54 @@ impl Report for Allocations {
         Input::Events(self)
     }
 
-    fn nothing(&self) -> Option<&'static str> {
-        self.groups.is_empty().then_some("no call allocated memory")
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.rows = rows;
+        rows.sort.is_none() && rows.depth.is_none()
     }
 
-    fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let has_stacks = self.groups.keys().any(|(_, stack, _)| !stack.is_empty());
+    fn nothing(&self) -> Option<&'static str> {
+        self.sites.is_empty().then_some("no call allocated memory")
+    }
+
+    fn write_text(&self, end: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        self.write_pools(end, out)?;
+        let has_stacks = self.sites.keys().any(|(_, stack, _)| !stack.is_empty());
         let stacks = if has_stacks { ", and its stack" } else { "" };
-        writeln!(out, "    count       bytes     largest  what, the call that allocates, the calls around it{stacks}")?;
-        for ((path, stack, kind), sums) in self.sorted() {
+        let [count, all, most] = ["count", "bytes", "largest"];
+        let [peak, share, left] = ["at peak", "share", "at end"];
+        write!(out, "{count:>9} {all:>10} {most:>10} {peak:>10} {share:>6} {left:>10}  ")?;
+        writeln!(out, "what, the call that allocates, the calls around it{stacks}")?;
+        for Row { site: (path, stack, kind), sums, holding, share } in self.sorted() {
             let Some((last, around)) = path.split_last() else { continue };
             let size = |n: u64| if sums.without_size == sums.count { "?".to_owned() } else { bytes(n) };
-            writeln!(out, "{:>9} {:>11} {:>11}  {kind}: {last}", sums.count, size(sums.bytes), size(sums.most))?;
-            around.iter().rev().try_for_each(|call| writeln!(out, "{:37}in {call}", ""))?;
-            write_frames(stack, 37, out)?;
+            let [all, most, peak, left] = [sums.bytes, sums.most, holding.at_peak, holding.at_end].map(size);
+            let share = format!("{:.1}%", 100.0 * share);
+            writeln!(out, "{:>9} {all:>10} {most:>10} {peak:>10} {share:>6} {left:>10}  {kind}: {last}", sums.count)?;
+            around.iter().rev().try_for_each(|call| writeln!(out, "{:64}in {call}", ""))?;
+            write_frames(stack, 64, out)?;
         }
         Ok(())
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.sorted().into_iter().try_for_each(|((path, stack, kind), sums)| {
+        for Row { site: (path, stack, kind), sums, holding, share } in self.sorted() {
             let mut line = json!({
                 "type": "allocations", "kind": kind, "count": sums.count, "bytes": sums.bytes,
-                "largest_bytes": sums.most, "path": path,
+                "largest_bytes": sums.most, "peak_bytes": holding.at_peak, "peak_share": share,
+                "end_bytes": holding.at_end, "path": path,
             });
             if let (false, Value::Object(line)) = (stack.is_empty(), &mut line) {
                 line.insert("stack".to_owned(), json!(**stack));
             }
+            write_json(out, &line)?;
+            out.write_all(b"\n")?;
+        }
+        self.pools().into_iter().try_for_each(|(process, kind, pool)| {
+            let ((peak, ns), left) = (pool.peak(), pool.live());
+            let line = json!({
+                "type": "allocated", "kind": kind, "pid": process.pid, "folder": &*process.folder,
+                "peak_bytes": peak, "peak_ns": ns, "end_bytes": left,
+            });
             write_json(out, &line)?;
             out.write_all(b"\n")
         })

@@ -5,6 +5,7 @@ use crate::json_writer::write_json;
 use crate::leaks::{Leaks, MOST};
 use crate::path_stacks::write_frames;
 use crate::resource_names::plural;
+use crate::rows::Rows;
 use crate::units::bytes;
 use cutap_trace::{End, Event};
 use serde_json::{Value, json};
@@ -14,38 +15,58 @@ pub(super) const KIND: Kind = Kind {
     flag: "leaks",
     help: "What was made and never freed, with the calls that made it",
     value: Takes::Nothing,
-    new: |_| Box::new(Leaks::default()),
+    new: |_| Box::new(LeakList::default()),
 };
 
-impl EventSink for Leaks {
+#[derive(Default)]
+struct LeakList {
+    left: Leaks,
+    rows: Rows,
+}
+
+impl EventSink for LeakList {
     fn event(&mut self, event: &Event) {
-        Leaks::event(self, event);
+        self.left.event(event);
     }
 }
 
-impl Report for Leaks {
+impl LeakList {
+    fn listed(&self) -> usize {
+        self.rows.top.unwrap_or(usize::MAX)
+    }
+}
+
+impl Report for LeakList {
     fn input(&mut self) -> Input<'_> {
         Input::Events(self)
     }
 
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.rows = rows;
+        rows.sort.is_none() && rows.depth.is_none()
+    }
+
     fn nothing(&self) -> Option<&'static str> {
         let made = "nothing was left: all that was made was freed";
-        let none = if self.has_made() { made } else { "nothing was left: no call made memory or a handle" };
-        (self.groups().is_empty() && self.beyond() == 0).then_some(none)
+        let none = if self.left.has_made() { made } else { "nothing was left: no call made memory or a handle" };
+        (self.left.groups().is_empty() && self.left.beyond() == 0).then_some(none)
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let groups = self.groups();
+        let groups = self.left.groups();
         writeln!(out, "    count  what was left, the call that made it, and the calls around it")?;
-        for group in &groups {
+        for group in groups.iter().take(self.listed()) {
             let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
             let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
             writeln!(out, "{:>9} {}{size}  made by {made}", group.count, plural(group.kind, group.count))?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:>12}in {call}", ""))?;
             write_frames(&group.stack, 12, out)?;
         }
-        if self.beyond() > 0 {
-            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.beyond())?;
+        let (count, size) = groups.iter().fold((0, 0), |(n, size), group| (n + group.count, size + group.bytes));
+        let memory = if size > 0 { format!(", {} of memory", bytes(size)) } else { String::new() };
+        writeln!(out, "{count:>9} in all{memory}")?;
+        if self.left.beyond() > 0 {
+            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.left.beyond())?;
         }
         match groups.iter().all(|group| group.stack.is_empty()) {
             true => writeln!(out, "record --stack also shows where the program makes these calls"),
@@ -55,7 +76,7 @@ impl Report for Leaks {
 
     /// One JSON object a group.
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for group in self.groups() {
+        for group in self.left.groups().into_iter().take(self.listed()) {
             let first: Vec<String> = group.first.iter().map(|a| format!("{a:#x}")).collect();
             let mut line = json!({
                 "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,

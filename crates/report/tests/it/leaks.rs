@@ -77,7 +77,7 @@ impl Calls {
     }
 
     /// A call of the runtime around one of the driver. Both write this memory.
-    fn around(&mut self, runtime: (&str, &[u64]), driver: (&str, &[u64]), wrote: [&[(u64, &[u8])]; 2]) {
+    pub fn around(&mut self, runtime: (&str, &[u64]), driver: (&str, &[u64]), wrote: [&[(u64, &[u8])]; 2]) {
         self.process.runtime_slot(self.slots.into(), 2, runtime.1.len() as u64, runtime.0);
         self.thread.enter_with(self.slots, runtime.1, &[]);
         self.slots += 1;

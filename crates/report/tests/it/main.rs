@@ -1,6 +1,7 @@
 //! Whole outputs of runs that were written by the writers of `cutap-wire`. There is a file for each family of functions
 //! (`memory`, `launches`, `cublas`). Others are for an output (`outputs`, `footer`, `chrome`).
 
+mod allocations;
 mod any;
 mod chrome;
 mod compilers;

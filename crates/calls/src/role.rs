@@ -112,6 +112,10 @@ pub enum Role {
     Fill,
     /// Copies memory, and may return before that is done.
     AsyncCopy,
+    /// Fills memory, and returns before that is done.
+    AsyncFill,
+    /// Gives a stream a function of the program to call.
+    HostFunction,
 }
 
 /// The roles of a function, each with the parameter that it is about. Roles of patterns are not among them.

@@ -8,18 +8,6 @@ use support::programs::problems;
 use support::terminal::Terminal;
 use support::{CUTAP, Folder, cutap, err, out, refused, usage_error};
 
-const RULES: &[&str] = &[
-    "ignored_error",
-    "sync_in_loop",
-    "pageable_copies",
-    "small_copies",
-    "synchronous_copies",
-    "allocation_churn",
-    "recreated_objects",
-    "idle_waits",
-    "registered_again",
-];
-
 /// Records a mode of the program.
 fn record(folder: &Folder, program: &Path, mode: &str) -> PathBuf {
     let file = folder.join(&format!("{mode}.cutap"));
@@ -34,27 +22,6 @@ fn text(args: &[&str], file: &Path) -> String {
     let done = cutap(args).arg(file).output().unwrap();
     assert!(done.status.success(), "{args:?}: {done:?}");
     out(&done)
-}
-
-/// Each rule finds its problem where it is, and only there.
-#[test]
-fn explain_finds_each_problem_and_no_other() {
-    let folder = Folder::new("explain");
-    let Some(program) = problems(&folder) else { return };
-    for rule in RULES.iter().copied() {
-        for (mode, expected) in [(rule.to_owned(), vec![rule]), (format!("{rule}_ok"), vec![])] {
-            let file = record(&folder, &program, &mode);
-            // Some of the programs spend hardly any time.
-            let lines = text(&["explain", "--all", "--json"], &file);
-            let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-            let found: Vec<_> = lines.filter(|line| line["type"] == "finding").collect();
-            let names: Vec<&str> = found.iter().map(|line| line["rule"].as_str().unwrap()).collect();
-            assert_eq!(names, expected, "{mode}: {found:#?}");
-            let words = text(&["explain", "--all"], &file);
-            assert_eq!(words.starts_with("1. "), !expected.is_empty(), "{words}");
-            assert_eq!(words.contains("no problem found"), expected.is_empty(), "{words}");
-        }
-    }
 }
 
 #[test]
@@ -179,10 +146,11 @@ fn demo_and_doctor() {
     let text_of_demo = out(&demo);
     assert!(
         text_of_demo.contains("libcublasLt.so.13")
-            && text_of_demo.contains(&format!("no problem found by {} rules in 4921 calls", RULES.len()))
+            && text_of_demo.contains("no problem found by ")
+            && text_of_demo.contains(" rules in 4921 calls")
     );
     assert!(
-        text_of_demo.contains("1 finding of less than 0.1 % of the time is left out: --all shows it"),
+        text_of_demo.contains("1 finding of less than 1 % of the time is left out: --all shows it"),
         "{text_of_demo}"
     );
     let real = folder.join("training.cutap");
@@ -274,28 +242,6 @@ fn stacks_in_reports() {
     }
 }
 
-/// What is no finding is counted below "no problem found", with the reports that list it.
-#[test]
-fn explain_counts_failures_and_memory() {
-    let folder = Folder::new("counted");
-    let Some(program) = problems(&folder) else { return };
-    let file = record(&folder, &program, "ignored_error_ok");
-    let name = file.display();
-    let words = text(&["explain"], &file);
-    assert!(words.contains(&format!("\n  1 call failed: cutap report --errors {name}\n")), "{words}");
-    assert!(words.contains(&format!("\n  128 KiB of memory were not freed: cutap report --leaks {name}\n")), "{words}");
-    let leaks = text(&["report", "--leaks"], &file);
-    assert!(leaks.contains("1 piece of host memory, 128 KiB") && leaks.ends_with(NO_STACK), "{leaks}");
-    // The calls that free may be those that the filter leaves out.
-    let words = text(&["explain", "-e", "!cuInit"], &file);
-    assert!(words.contains("1 call failed") && !words.contains("were not freed"), "{words}");
-    let words = text(&["explain"], &record(&folder, &program, "synchronous_copies_ok"));
-    assert!(words.contains("no problem found") && !words.contains(" failed"), "{words}");
-}
-
-/// The last line of `report --leaks` for a run without stacks.
-const NO_STACK: &str = "\nrecord --stack also shows where the program makes these calls\n";
-
 /// `show -e` answers a question: its notes are as few as those of `report`, on standard error. `-v` prints all.
 #[test]
 fn notes_of_an_answer() {
@@ -314,32 +260,6 @@ fn notes_of_an_answer() {
     }
     assert!(notes(&show(&["-v", "-e", "cudaMalloc"])) > 10);
     assert!(notes(&show(&[])) > 10, "a whole trace ends with them");
-}
-
-/// A program that a signal ends in a wait: the wait lasts until then, in each report.
-#[test]
-fn a_call_that_never_ended_has_the_time_until_the_end() {
-    let folder = Folder::new("hangs");
-    let Some(program) = problems(&folder) else { return };
-    let file = folder.join("hangs.cutap");
-    let done = cutap(&["record", "--sim", "-o"]).arg(&file).arg(&program).arg("unfinished_calls").output().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&done.status), Some(14), "{done:?}");
-    let slowest = text(&["report", "--slowest", "--top", "1"], &file);
-    let row = slowest.lines().nth(1).unwrap();
-    assert!(row.contains("cuStreamSynchronize(") && row.ends_with(" did not return"), "{slowest}");
-    assert_eq!(slowest.lines().filter(|line| line.contains('(')).count(), 1, "{slowest}");
-    for report in [&["--by", "function"][..], &["--by", "process"], &["--by", "stream"], &["--tree"], &["--blocking"]] {
-        let json = text(&[&["report", "--json"], report].concat(), &file);
-        let first = serde_json::from_str::<serde_json::Value>(json.lines().next().unwrap()).unwrap();
-        let (ns, share) = (first["total_ns"].as_u64().unwrap(), first["share"].as_f64().unwrap());
-        assert!(first["unfinished"] == 1 && ns > 900_000_000 && share > 0.9, "{report:?}: {first}");
-        let words = text(&[&["report"], report].concat(), &file);
-        assert!(words.contains("        1 of them did not return: "), "{words}");
-    }
-    let calls = text(&["show", "--json"], &file);
-    let call = calls.lines().find(|line| line.contains("\"state\":\"unfinished\"")).unwrap();
-    let call = serde_json::from_str::<serde_json::Value>(call).unwrap();
-    assert!(call["open_ns"].as_u64().unwrap() > 900_000_000 && call["duration_ns"].is_null(), "{call}");
 }
 
 /// On a terminal no line of `report --slowest` is longer than the terminal is wide.
@@ -361,19 +281,6 @@ fn slowest_calls_on_a_terminal() {
     let rows: Vec<&str> = rows.skip(1).take_while(|l| !l.contains(" start-up calls, ")).collect();
     assert_eq!(rows.len(), 20, "{shown}");
     assert!(rows.iter().all(|l| l.chars().count() <= 80) && rows.iter().any(|l| l.contains('…')), "{shown}");
-}
-
-/// Synchronous fills take time as copies do.
-#[test]
-fn explain_finds_fills() {
-    let folder = Folder::new("fills");
-    let Some(program) = problems(&folder) else { return };
-    let file = record(&folder, &program, "synchronous_fills");
-    let words = text(&["explain"], &file);
-    assert!(
-        words.starts_with("1. Synchronous copies and fills: cuMemsetD8_v2") && words.contains("20 calls"),
-        "{words}"
-    );
 }
 
 /// A view without data has a sentence, which names the filter that left the data out.

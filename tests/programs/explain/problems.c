@@ -35,7 +35,8 @@ int main(int argc, char **argv) {
     call("cuStreamCreate", (uintptr_t)&stream, 0, 0, 0);
     if (is("idle_waits")) call("cuMemsetD8Async", memory, 0, LARGE, stream);
     for (int n = 0; n < 50; n++) {
-        if (is("idle_waits_ok")) call("cuMemsetD8Async", memory, 0, LARGE, stream);
+        for (int m = 0; m < 6; m++)
+            if (is("idle_waits_ok")) call("cuMemsetD8Async", memory, 0, LARGE, stream);
         if (is("idle_waits") || is("idle_waits_ok")) call("cuStreamSynchronize", stream, 0, 0, 0);
         if (is("sync_in_loop") || is("sync_in_loop_ok")) call("cuMemcpyHtoDAsync_v2", memory, pinned, LARGE, stream);
         if (is("sync_in_loop")) call("cuStreamSynchronize", stream, 0, 0, 0);
@@ -79,6 +80,9 @@ int main(int argc, char **argv) {
         int failed = call("cuMemAlloc_v2", (uintptr_t)&none, (uintptr_t)1 << 50, 0, 0);
         if (is("ignored_error_ok")) call("cuGetErrorString", failed, (uintptr_t)&text, 0, 0);
     }
+    // A long wait for the stream, or a program that does something else meanwhile.
+    if (is("device_waits") || is("device_waits_ok")) call("cuLaunchHostFunc", stream, (uintptr_t)usleep, 60000, 0);
+    if (is("device_waits_ok")) usleep(200000);
     // The signal ends the program inside the wait.
     if (is("unfinished_calls")) {
         alarm(1);

@@ -14,7 +14,7 @@ use std::io::{self, BufWriter, Write};
 pub struct ExplainArgs {
     #[command(flatten)]
     filter: FilterArgs,
-    /// Also findings that take less than 0.1 % of the time, and more than ten
+    /// Also findings that take less than 1 % of the time, and more than ten
     #[arg(short, long)]
     all: bool,
     #[command(flatten)]

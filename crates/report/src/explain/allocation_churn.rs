@@ -3,10 +3,11 @@
 
 use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use crate::length::length;
 use crate::resource_names::{address, handles, written};
 use crate::units::bytes;
+use cutap_calls::hands_out;
 use cutap_calls::known::{Effect, Memory};
 use std::collections::HashMap;
 
@@ -75,7 +76,7 @@ impl Rule for AllocationChurn {
         for effect in described.function.effects {
             match *effect {
                 Effect::Allocates { at, memory: Memory::Device | Memory::Host | Memory::Managed, by_value, .. }
-                    if !by_value && !is_ordered() =>
+                    if !by_value && !is_ordered() && !hands_out(&call.function.name) =>
                 {
                     let address = exit.output(at.into()).and_then(written);
                     address.into_iter().for_each(|address| self.allocated(seen, address));
@@ -102,7 +103,7 @@ fn finding(size: u64, site: &Site, pieces: &Pieces) -> Finding {
     Finding {
         title: format!("Allocation and free in the steady state: {name}"),
         cost_ns: pieces.ns,
-        is_wrong: false,
+        rank: Rank::Slow,
         evidence: vec![format!(
             "{} allocations{of}, {} freed, at most {} at a time",
             pieces.made, pieces.freed, pieces.most

@@ -1,9 +1,10 @@
 //! Waits for a stream that was given nothing since the wait before. A wait is idle only if since then no call has named
 //! the stream, and none of a toolkit library has ended: those may give it work too.
 
-use super::seen::{Seen, waits};
+use super::activity::waits;
+use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use crate::streams::handle;
 use crate::units::time;
 use cutap_calls::{Role, has_role};
@@ -92,7 +93,7 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
     Finding {
         title: format!("Waits for an idle stream: {name}"),
         cost_ns: waits.ns,
-        is_wrong: false,
+        rank: Rank::Slow,
         evidence: vec![format!(
             "{} of {} calls, {each} each: nothing was given to the stream since the wait before",
             waits.idle, waits.calls

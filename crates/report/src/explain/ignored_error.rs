@@ -3,7 +3,7 @@
 
 use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use cutap_calls::{Role, has_role};
 use std::collections::HashMap;
 
@@ -30,9 +30,11 @@ struct Ignored {
     next: String,
 }
 
-/// What runtimes get when they clean up after the driver has ended.
-fn is_of_cleanup(status: &str) -> bool {
-    ["DEINITIALIZED", "CudartUnloading"].iter().any(|end| status.ends_with(end))
+/// What runtimes get when they clean up after the driver has ended, or after the program has ended its context.
+fn is_of_cleanup(function: &str, status: &str) -> bool {
+    let ends = |role| has_role(function.as_bytes(), role);
+    let ended = ["DEINITIALIZED", "CudartUnloading"].iter().any(|end| status.ends_with(end));
+    ended || ends(Role::EndsModules) || ends(Role::ReleasesPrimaryContext)
 }
 
 impl Rule for IgnoredError {
@@ -55,7 +57,7 @@ impl Rule for IgnoredError {
             self.places.entry(place).or_insert_with(next).1.calls += 1;
         }
         let status = seen.exit.status_name().unwrap_or("an error");
-        if seen.exit.is_error() && !is_of_cleanup(status) && !asks_error {
+        if seen.exit.is_error() && !is_of_cleanup(&seen.function().name, status) && !asks_error {
             let place = (key(seen), status.to_owned());
             self.failed.insert(thread, Failure { place, site: Site::of(seen) });
         }
@@ -72,7 +74,7 @@ fn finding(status: &str, site: &Site, ignored: &Ignored) -> Finding {
     Finding {
         title: format!("An ignored error: {name} = {status}"),
         cost_ns: 0,
-        is_wrong: true,
+        rank: Rank::Wrong,
         evidence: vec![format!("It failed {times}, and the thread went on with {}.", ignored.next)],
         site: site.clone(),
         advice: "Check the result of each call. Later results may be wrong, and later errors may come from this one.",

@@ -2,6 +2,8 @@
 //! and one line in `rules!` below. Rules see finished calls in the order of time; they know no file and no command
 //! line.
 
+mod activity;
+mod durations;
 mod seen;
 mod site;
 
@@ -9,6 +11,7 @@ use crate::failures::Failures;
 use crate::leaks::Leaks;
 use crate::open_calls::OpenCalls;
 use crate::units::{bytes, time};
+use activity::TimeSpent;
 use cutap_trace::{Event, Exit, Returned};
 use seen::Seen;
 use serde_json::json;
@@ -19,9 +22,9 @@ use std::io;
 
 /// Findings that are printed.
 const MOST: usize = 10;
-/// Part of the run's time below which a finding is left out.
-const LEAST: f64 = 0.001;
-/// Part of the run's time below which CUDA calls cannot be what makes it slow.
+/// Part of the time below which a finding is left out.
+const LEAST: f64 = 0.01;
+/// Part of the time below which CUDA calls cannot be what makes it slow.
 const FEW: f64 = 0.1;
 
 /// Declares the modules, and lists their rules.
@@ -35,7 +38,10 @@ macro_rules! rules {
 }
 
 rules! {
+    unfinished_calls,
     ignored_error,
+    device_waits,
+    module_loading,
     sync_in_loop,
     pageable_copies,
     small_copies,
@@ -52,8 +58,8 @@ trait Rule {
     fn name(&self) -> &'static str;
     /// Takes a finished call.
     fn call(&mut self, seen: &Seen<'_>);
-    /// What it has found in a run of so many nanoseconds.
-    fn findings(&self, wall_ns: u64) -> Vec<Finding>;
+    /// What it has found in a run whose threads took so many nanoseconds together.
+    fn findings(&self, whole_ns: u64) -> Vec<Finding>;
 }
 
 /// A likely problem.
@@ -62,8 +68,7 @@ struct Finding {
     title: String,
     /// Nanoseconds that it costs, by which findings are sorted.
     cost_ns: u64,
-    /// It may make results wrong: printed before all that only takes time.
-    is_wrong: bool,
+    rank: Rank,
     /// Numbers, a sentence each.
     evidence: Vec<String>,
     site: Site,
@@ -72,10 +77,22 @@ struct Finding {
     others: (u64, u64),
 }
 
+/// How bad a finding is. The worst comes first; within a rank that which takes most time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// The program hangs, or ended in a call.
+    NeverReturned,
+    /// It may make results wrong.
+    Wrong,
+    /// It takes time.
+    Slow,
+}
+
 /// What rules look for, in a few words.
-const LOOKED_FOR: [&str; 2] = [
-    "they look for ignored errors, waits in a loop or for an idle stream, synchronous, small and pageable copies,",
-    "allocation in the steady state, and objects and registered memory that are made again and again",
+const LOOKED_FOR: [&str; 3] = [
+    "they look for calls that never returned, ignored errors, long waits, waits in a loop or for an idle stream,",
+    "module loading, synchronous, small and pageable copies, allocation in the steady state,",
+    "and objects and registered memory that are made again and again",
 ];
 
 /// Findings of one rule that read the same are one: places without a stack that differs.
@@ -110,8 +127,7 @@ pub struct Explain {
     first_ns: u64,
     last_ns: u64,
     calls: u64,
-    /// Nanoseconds of the outermost calls.
-    outermost_ns: u64,
+    spent: TimeSpent,
     has_stacks: bool,
 }
 
@@ -125,7 +141,7 @@ impl Default for Explain {
             first_ns: u64::MAX,
             last_ns: 0,
             calls: 0,
-            outermost_ns: 0,
+            spent: TimeSpent::default(),
             has_stacks: false,
         }
     }
@@ -139,6 +155,7 @@ impl Explain {
             Event::Enter(call) => {
                 self.first_ns = self.first_ns.min(call.start_ns);
                 self.open.enter(call);
+                self.spent.enter(call);
             }
             Event::Exit(exit) => self.exit(exit),
             _ => {}
@@ -149,8 +166,8 @@ impl Explain {
         self.open.exit(exit);
         self.calls += 1;
         self.last_ns = self.last_ns.max(exit.end_ns);
+        let counted = self.spent.exit(exit);
         let around: Vec<_> = self.open.around(exit.call.thread.key).collect();
-        self.outermost_ns += exit.duration_ns.filter(|_| around.is_empty()).unwrap_or(0);
         self.has_stacks |= exit.call.stack().is_some();
         let status = match exit.returned() {
             Some(Returned::Status(status)) if exit.is_error() => Some(status),
@@ -158,7 +175,7 @@ impl Explain {
         };
         let failures = self.failures.entry(exit.call.thread.key).or_default();
         failures.ended(around.len() as u32 + 1, 0, status, exit.late);
-        let seen = Seen { exit, around: &around };
+        let seen = Seen { exit, counted, around: &around };
         self.rules.iter_mut().for_each(|rule| rule.call(&seen));
     }
 
@@ -173,33 +190,38 @@ impl Explain {
 
     /// The findings, the worst first, and the number of those that are left out. With `all` none is.
     fn findings(&self, all: bool) -> (Vec<(&'static str, Finding)>, usize) {
-        let wall = self.wall_ns();
-        let of = |rule: &dyn Rule| rule.findings(wall).into_iter().map(|f| (rule.name(), f)).collect::<Vec<_>>();
+        let whole = self.spent.whole_ns();
+        let of = |rule: &dyn Rule| rule.findings(whole).into_iter().map(|f| (rule.name(), f)).collect::<Vec<_>>();
         let mut found: Vec<_> = self.rules.iter().flat_map(|rule| of(&**rule)).collect();
-        let worst = |(_, finding): &(_, Finding)| (!finding.is_wrong, Reverse(finding.cost_ns));
+        let worst = |(_, finding): &(_, Finding)| (finding.rank, Reverse(finding.cost_ns));
         found.sort_by_key(worst);
         let mut found = merged(found);
         found.sort_by_key(worst);
-        let whole = found.len();
+        let number = found.len();
         if !all {
-            let least = (LEAST * wall as f64) as u64;
-            found.retain(|(_, finding)| finding.is_wrong || finding.cost_ns >= least);
+            let least = (LEAST * whole as f64) as u64;
+            found.retain(|(_, finding)| finding.rank < Rank::Slow || finding.cost_ns >= least);
             found.truncate(MOST);
         }
-        let left = whole - found.len();
+        let left = number - found.len();
         (found, left)
     }
 
     /// Writes the findings for people. `run` is the name of the run; a filter may have left out some of its calls.
     pub fn write_text(&self, run: &str, filtered: bool, all: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let ((findings, left), wall) = (self.findings(all), self.wall_ns());
+        let ((findings, left), whole) = (self.findings(all), self.spent.whole_ns());
+        if self.calls == 0 {
+            writeln!(out, "no problem found: no call was recorded")?;
+            return writeln!(out, "next: cutap report --notes {run}, for what the run lacks");
+        }
+        self.spent.write_text(self.wall_ns(), out)?;
         if findings.is_empty() {
             return self.write_nothing(run, filtered, left, out);
         }
         for (n, (_, finding)) in findings.iter().enumerate() {
-            let part = match (wall, finding.cost_ns) {
+            let part = match (whole, finding.cost_ns) {
                 (0, _) | (_, 0) => String::new(),
-                (wall, cost) => format!(", {} of {} ({})", time(cost), time(wall), percent(cost, wall)),
+                (whole, cost) => format!(", {} of {} ({})", time(cost), time(whole), percent(cost, whole)),
             };
             writeln!(out, "{}. {}{part}", n + 1, finding.title)?;
             finding.evidence.iter().try_for_each(|line| writeln!(out, "   {line}"))?;
@@ -216,40 +238,40 @@ impl Explain {
             1 => writeln!(out, "1 smaller finding is left out: --all shows it")?,
             n => writeln!(out, "{n} smaller findings are left out: --all shows them")?,
         }
+        self.write_counts(run, filtered, "", out)?;
         writeln!(out, "times are host times; a finding is a hint, no proof")
     }
 
-    /// What was looked at without a finding, and what to do next.
-    fn write_nothing(&self, run: &str, filtered: bool, left: usize, out: &mut dyn io::Write) -> io::Result<()> {
-        let wall = self.wall_ns();
-        if self.calls == 0 {
-            writeln!(out, "no problem found: no call was recorded")?;
-            return writeln!(out, "next: cutap report --notes {run}, for what the run lacks");
-        }
-        let calls = if self.calls == 1 { "1 call".to_owned() } else { format!("{} calls", self.calls) };
-        writeln!(out, "no problem found by {} rules in {calls} over {}", self.rules.len(), time(wall))?;
-        LOOKED_FOR.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-        match left {
-            0 => {}
-            1 => writeln!(out, "  1 finding of less than 0.1 % of the time is left out: --all shows it")?,
-            n => writeln!(out, "  {n} findings of less than 0.1 % of the time are left out: --all shows them")?,
-        }
+    /// Lines on what is no finding, and has a report that lists it.
+    fn write_counts(&self, run: &str, filtered: bool, indent: &str, out: &mut dyn io::Write) -> io::Result<()> {
         match self.failed() {
             0 => {}
-            1 => writeln!(out, "  1 call failed: cutap report --errors {run}")?,
-            n => writeln!(out, "  {n} calls failed: cutap report --errors {run}")?,
+            1 => writeln!(out, "{indent}1 call failed: cutap report --errors {run}")?,
+            n => writeln!(out, "{indent}{n} calls failed: cutap report --errors {run}")?,
         }
         // A filter may have left out the calls that free.
         let left: u64 = self.left.groups().iter().map(|group| group.bytes).sum();
         if left > 0 && !filtered {
-            writeln!(out, "  {} of memory were not freed: cutap report --leaks {run}", bytes(left))?;
+            writeln!(out, "{indent}{} of memory were not freed: cutap report --leaks {run}", bytes(left))?;
         }
         if filtered {
-            writeln!(out, "  a filter (-e) left out calls: without it the rules may find more")?;
+            writeln!(out, "{indent}a filter (-e) left out calls: without it the rules may find more")?;
         }
-        let inside = self.outermost_ns;
-        writeln!(out, "  the threads were in CUDA calls for {} ({} of the run)", time(inside), percent(inside, wall))?;
-        if (inside as f64) < FEW * wall as f64 {
+        Ok(())
+    }
+
+    /// What was looked at without a finding, and what to do next.
+    fn write_nothing(&self, run: &str, filtered: bool, left: usize, out: &mut dyn io::Write) -> io::Result<()> {
+        let calls = if self.calls == 1 { "1 call".to_owned() } else { format!("{} calls", self.calls) };
+        writeln!(out, "no problem found by {} rules in {calls}", self.rules.len())?;
+        LOOKED_FOR.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+        match left {
+            0 => {}
+            1 => writeln!(out, "  1 finding of less than 1 % of the time is left out: --all shows it")?,
+            n => writeln!(out, "  {n} findings of less than 1 % of the time are left out: --all shows them")?,
+        }
+        self.write_counts(run, filtered, "  ", out)?;
+        if (self.spent.inside_ns() as f64) < FEW * self.spent.whole_ns() as f64 {
             writeln!(out, "next: a profiler of the host (perf), since the host is rarely in CUDA calls")?;
         } else {
             writeln!(out, "next: cutap report {run}, for the functions with the most time")?;
@@ -260,8 +282,9 @@ impl Explain {
         writeln!(out, "      Nsight Systems, for the time of kernels on the GPU, which cutap does not see")
     }
 
-    /// One JSON object a finding.
+    /// One JSON object an activity, and one a finding.
     pub fn write_json(&self, all: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        self.spent.write_json(out)?;
         self.findings(all).0.iter().try_for_each(|(rule, finding)| {
             let line = json!({
                 "type": "finding", "rule": rule, "title": finding.title, "cost_ns": finding.cost_ns,

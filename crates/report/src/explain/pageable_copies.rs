@@ -1,9 +1,10 @@
 //! Asynchronous copies whose host memory is not page-locked: the driver copies through a staging buffer, and the call
 //! may wait for it.
 
+use super::durations::Durations;
 use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use crate::units::bytes;
 use cutap_calls::Role;
 use std::collections::HashMap;
@@ -22,9 +23,8 @@ struct PageableCopies {
 
 #[derive(Default)]
 struct Copies {
-    calls: u64,
+    durations: Durations,
     bytes: u64,
-    ns: u64,
 }
 
 impl Rule for PageableCopies {
@@ -37,24 +37,24 @@ impl Rule for PageableCopies {
             return;
         }
         let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Copies::default()));
-        sums.calls += 1;
         sums.bytes += seen.bytes().unwrap_or(0);
-        sums.ns += seen.took_ns();
+        sums.durations.add(seen.took_ns());
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let found = self.places.values().filter(|(_, copies)| copies.calls >= FEWEST);
+        let found = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
         found.map(|(site, copies)| finding(site, copies)).collect()
     }
 }
 
 fn finding(site: &Site, copies: &Copies) -> Finding {
     let name = site.path().last().cloned().unwrap_or_default();
+    let evidence = format!("{} copies of {} in all", copies.durations.calls(), bytes(copies.bytes));
     Finding {
         title: format!("Asynchronous copies of pageable memory: {name}"),
-        cost_ns: copies.ns,
-        is_wrong: false,
-        evidence: vec![format!("{} copies of {} in all", copies.calls, bytes(copies.bytes))],
+        cost_ns: copies.durations.ns(),
+        rank: Rank::Slow,
+        evidence: [evidence].into_iter().chain(copies.durations.left_out()).collect(),
         site: site.clone(),
         advice: "Allocate the host memory with cudaMallocHost, or register it with cudaHostRegister.",
         others: (0, 0),

@@ -2,7 +2,7 @@
 
 use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use crate::resource_names::{handles, plural};
 use cutap_calls::hands_out;
 use cutap_calls::known::{Dir, Effect};
@@ -98,7 +98,7 @@ fn finding(kind: &str, site: &Site, objects: &Objects) -> Finding {
     Finding {
         title: format!("{} made and destroyed repeatedly: {name}", plural(kind, 2)),
         cost_ns: objects.ns,
-        is_wrong: false,
+        rank: Rank::Slow,
         evidence: vec![format!(
             "{} made, {} destroyed, at most {} at a time",
             objects.made, objects.destroyed, objects.most

@@ -3,7 +3,7 @@
 
 use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use crate::length::length;
 use crate::resource_names::address;
 use crate::units::bytes;
@@ -118,7 +118,7 @@ fn finding(site: &Site, pointers: &HashMap<u64, Pointer>) -> Option<Finding> {
     Some(Finding {
         title: format!("The same host memory registered repeatedly: {name}"),
         cost_ns: sum(|p| p.ns),
-        is_wrong: false,
+        rank: Rank::Slow,
         evidence: vec![format!(
             "{} registrations and {} releases of {of}",
             sum(|p| p.registered),

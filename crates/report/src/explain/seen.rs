@@ -1,13 +1,15 @@
 //! A finished call as rules see it, with what its arguments say of memory.
 
+use super::activity::Counted;
 use cutap_calls::known::Memory;
-use cutap_calls::{Role, blocks, has_role};
+use cutap_calls::{Role, has_role};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Function};
 
 /// A finished call, and the calls around it.
 pub struct Seen<'a> {
     pub exit: &'a Exit,
+    pub counted: Counted,
     /// The outermost first.
     pub around: &'a [&'a Call],
 }
@@ -21,9 +23,9 @@ impl Seen<'_> {
         &self.exit.call.function
     }
 
-    /// How long it took; 0 if that is not known.
+    /// How long it took, without what happens once inside it: starting CUDA, loading modules. 0 if it did not return.
     pub fn took_ns(&self) -> u64 {
-        self.exit.duration_ns.unwrap_or(0)
+        self.exit.duration_ns.unwrap_or(0).saturating_sub(self.counted.once_ns)
     }
 
     /// It has one of these roles, and no call around it has: a runtime's call, and not the driver's inside it.
@@ -46,9 +48,4 @@ impl Seen<'_> {
         };
         self.call().effective_args().iter().any(pageable)
     }
-}
-
-/// It waits for the device, and does nothing else.
-pub fn waits(function: &Function) -> bool {
-    blocks(&function.name) == Some("waits for the device")
 }

@@ -1,8 +1,9 @@
 //! Many small copies from one place: each costs the same some microseconds, whatever it moves.
 
+use super::durations::Durations;
 use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use crate::units::bytes;
 use cutap_calls::Role;
 use std::collections::HashMap;
@@ -23,9 +24,8 @@ struct SmallCopies {
 
 #[derive(Default)]
 struct Copies {
-    calls: u64,
+    durations: Durations,
     bytes: u64,
-    ns: u64,
 }
 
 impl Rule for SmallCopies {
@@ -39,25 +39,26 @@ impl Rule for SmallCopies {
             return;
         }
         let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Copies::default()));
-        sums.calls += 1;
         sums.bytes += bytes;
-        sums.ns += seen.took_ns();
+        sums.durations.add(seen.took_ns());
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let found = self.places.values().filter(|(_, copies)| copies.calls >= FEWEST);
+        let found = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
         found.map(|(site, copies)| finding(site, copies)).collect()
     }
 }
 
 fn finding(site: &Site, copies: &Copies) -> Finding {
     let name = site.path().last().cloned().unwrap_or_default();
-    let mean = bytes(copies.bytes / copies.calls.max(1));
+    let calls = copies.durations.calls();
+    let mean = bytes(copies.bytes / calls.max(1));
+    let evidence = format!("{calls} copies of {mean} on average, {} in all", bytes(copies.bytes));
     Finding {
         title: format!("Many small copies: {name}"),
-        cost_ns: copies.ns,
-        is_wrong: false,
-        evidence: vec![format!("{} copies of {mean} on average, {} in all", copies.calls, bytes(copies.bytes))],
+        cost_ns: copies.durations.ns(),
+        rank: Rank::Slow,
+        evidence: [evidence].into_iter().chain(copies.durations.left_out()).collect(),
         site: site.clone(),
         advice: "Gather the data in one buffer and copy it at once, or use cudaMemcpy2D for rows.",
         others: (0, 0),

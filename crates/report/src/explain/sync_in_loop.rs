@@ -1,35 +1,48 @@
 //! The host waits for the device after every few launches or copies, again and again from one place.
 
-use super::seen::{Seen, waits};
+use super::durations::Durations;
+use super::activity::waits;
+use super::seen::Seen;
 use super::site::{Key, Site, key};
-use super::{Finding, Rule};
+use super::{Finding, Rank, Rule};
 use crate::units::time;
 use cutap_calls::Role;
 use std::collections::HashMap;
 
 /// Waits of one place from which on they are a loop.
 const FEWEST: u64 = 20;
-/// Launches and copies for each wait; with more of them the device has enough to do.
+/// Launches, copies and so on for each wait; with more of them the device has enough to do.
 const WORK: u64 = 4;
+/// A longer wait is for work that takes long, and costs little beside it.
+const SHORT_NS: u64 = 100_000;
+
+/// What gives the device, or a stream, something to do.
+const GIVES_WORK: [Role; 6] =
+    [Role::Launch, Role::AsyncCopy, Role::Copy, Role::Fill, Role::AsyncFill, Role::HostFunction];
 
 pub(super) fn rule() -> Box<dyn Rule> {
     Box::new(SyncInLoop::default())
 }
 
+/// Whether waits of a place are so short and so many that each one counts.
+pub(super) fn is_short(durations: &Durations) -> bool {
+    durations.calls() >= FEWEST && durations.median_ns() <= SHORT_NS
+}
+
 #[derive(Default)]
 struct SyncInLoop {
-    /// Launches and copies of each thread since its last wait.
+    /// Work that each process has given so far: another thread may wait for it.
     work: HashMap<u32, u64>,
+    /// Of that, what there was at the last wait of each thread.
+    waited: HashMap<u32, u64>,
     places: HashMap<Key, (Site, Waits)>,
 }
 
 #[derive(Default)]
 struct Waits {
-    calls: u64,
-    ns: u64,
-    work: u64,
     /// Waits with some work before them.
-    useful: u64,
+    durations: Durations,
+    work: u64,
 }
 
 impl Rule for SyncInLoop {
@@ -38,23 +51,25 @@ impl Rule for SyncInLoop {
     }
 
     fn call(&mut self, seen: &Seen<'_>) {
-        let thread = seen.call().thread.key;
-        if seen.is_outermost(&[Role::Launch, Role::AsyncCopy]) {
-            *self.work.entry(thread).or_default() += 1;
+        let (thread, process) = (seen.call().thread.key, seen.call().thread.process.key);
+        if seen.is_outermost(&GIVES_WORK) {
+            *self.work.entry(process).or_default() += 1;
         }
         if !waits(seen.function()) || seen.around.iter().any(|call| waits(&call.function)) {
             return;
         }
-        let work = self.work.insert(thread, 0).unwrap_or(0);
-        let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Waits::default()));
-        sums.calls += 1;
-        sums.ns += seen.took_ns();
-        sums.work += work;
-        sums.useful += u64::from(work > 0);
+        let given = self.work.get(&process).copied().unwrap_or(0);
+        let work = given - self.waited.insert(thread, given).unwrap_or(0).min(given);
+        // A wait for nothing costs next to nothing.
+        if work > 0 {
+            let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Waits::default()));
+            sums.durations.add(seen.took_ns());
+            sums.work += work;
+        }
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let is_loop = |w: &Waits| w.calls >= FEWEST && w.useful * 5 >= w.calls * 4 && w.work <= WORK * w.calls;
+        let is_loop = |w: &Waits| is_short(&w.durations) && w.work <= WORK * w.durations.calls();
         let found = self.places.values().filter(|(_, waits)| is_loop(waits));
         found.map(|(site, waits)| finding(site, waits)).collect()
     }
@@ -62,16 +77,17 @@ impl Rule for SyncInLoop {
 
 fn finding(site: &Site, waits: &Waits) -> Finding {
     let name = site.path().last().cloned().unwrap_or_default();
-    let (calls, each) = (waits.calls, time(waits.ns / waits.calls.max(1)));
+    let (calls, each) = (waits.durations.calls(), time(waits.durations.mean_ns()));
     let work = waits.work as f64 / calls.max(1) as f64;
+    let evidence = [
+        format!("{calls} calls from one place, {each} each"),
+        format!("one call for every {work:.1} launches, copies and fills"),
+    ];
     Finding {
         title: format!("Synchronisation in a loop: {name}"),
-        cost_ns: waits.ns,
-        is_wrong: false,
-        evidence: vec![
-            format!("{calls} calls from one place, {each} each"),
-            format!("one call for every {work:.1} launches and copies"),
-        ],
+        cost_ns: waits.durations.ns(),
+        rank: Rank::Slow,
+        evidence: evidence.into_iter().chain(waits.durations.left_out()).collect(),
         site: site.clone(),
         advice: "Wait once after the loop, or let streams and events order the work; check results in batches.",
         others: (0, 0),

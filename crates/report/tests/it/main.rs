@@ -10,6 +10,7 @@ mod cudnn;
 mod cufft;
 mod cusolver;
 mod cusparse;
+mod explain;
 mod filters;
 mod footer;
 mod fuzz;

@@ -1,0 +1,75 @@
+//! Calls that never ended: the program hangs in them, or ended there.
+
+use super::activity::waits;
+use super::seen::Seen;
+use super::site::Site;
+use super::{Finding, Rank, Rule};
+use crate::units::time;
+use cutap_trace::State;
+use std::collections::BTreeMap;
+
+/// A shorter one did not hang: the program ended in it.
+const HANGS_NS: u64 = 100_000_000;
+
+pub(super) fn rule() -> Box<dyn Rule> {
+    Box::new(UnfinishedCalls::default())
+}
+
+#[derive(Default)]
+struct UnfinishedCalls {
+    /// By the thread's key: the innermost call, which comes first.
+    threads: BTreeMap<u32, OpenCall>,
+}
+
+struct OpenCall {
+    site: Site,
+    waits: bool,
+    ns: u64,
+}
+
+impl Rule for UnfinishedCalls {
+    fn name(&self) -> &'static str {
+        "unfinished_calls"
+    }
+
+    fn call(&mut self, seen: &Seen<'_>) {
+        if seen.exit.state != State::Unfinished {
+            return;
+        }
+        let (thread, ns) = (seen.call().thread.key, seen.exit.took_ns().unwrap_or(0));
+        let open = OpenCall { site: Site::of(seen), waits: false, ns };
+        let open = self.threads.entry(thread).or_insert(open);
+        // The outermost one comes last, and has lasted longest.
+        open.waits |= waits(seen.function());
+        open.ns = open.ns.max(ns);
+    }
+
+    fn findings(&self, _: u64) -> Vec<Finding> {
+        self.threads.values().map(finding).collect()
+    }
+}
+
+fn finding(open: &OpenCall) -> Finding {
+    let name = open.site.path().first().cloned().unwrap_or_default();
+    let (lasted, hangs) = (time(open.ns), open.ns >= HANGS_NS);
+    let evidence = match hangs {
+        true => format!("its thread was in it for {lasted}, until the end of the run"),
+        false => format!("the program ended {lasted} after the call began"),
+    };
+    let advice = match (hangs, open.waits) {
+        (true, true) => {
+            "Look for a kernel or a host function that does not end: cutap show lists the calls before."
+        }
+        (true, false) => "Look where the process is in it: cutap show --stack, or gdb -p PID while it runs.",
+        (false, _) => "Look why the program ended there: a signal, or exit in another thread.",
+    };
+    Finding {
+        title: format!("A call that never returned: {name}"),
+        cost_ns: open.ns,
+        rank: Rank::NeverReturned,
+        evidence: vec![evidence],
+        site: open.site.clone(),
+        advice,
+        others: (0, 0),
+    }
+}

@@ -141,7 +141,8 @@ fn a_call_that_returned_after_all() {
     }
 }
 
-/// What blocked and did not return has no time, and that is said.
+/// What blocked and did not return has the time until the end of the run, and that is said. The program hangs for a
+/// second.
 #[test]
 fn a_wait_that_did_not_end() {
     let folder = scratch("hangs");
@@ -152,8 +153,9 @@ fn a_wait_that_did_not_end() {
     // A header before, the sentence about host times after.
     assert_eq!(said.len(), 4, "{text}");
     let said = &said[1..3];
-    assert_eq!(said[0][..5], ["1", "-", "0.0%", "-", "cuStreamSynchronize:"], "{text}");
-    assert_eq!(said[1], ["1", "of", "them", "did", "not", "return"], "{text}");
+    assert_eq!((said[0][0], said[0][4]), ("1", "cuStreamSynchronize:"), "{text}");
+    assert_eq!(said[1][..6], ["1", "of", "them", "did", "not", "return:"], "{text}");
     let json = lines(&asked(&["report", "--blocking", "--json"], &file));
-    assert_eq!((&json[0]["calls"], &json[0]["unfinished"], &json[0]["total_ns"]), (&1.into(), &1.into(), &0.into()));
+    assert_eq!((&json[0]["calls"], &json[0]["unfinished"]), (&1.into(), &1.into()));
+    assert!(json[0]["total_ns"].as_u64().unwrap() > 500_000_000, "{text}");
 }

@@ -353,6 +353,26 @@ mod tests {
     use cutap_trace::made::{Run, tables};
     use cutap_trace::{Aggregator, EventReader, Filter, ReaderOptions};
 
+    /// Calls of a ring that are listed, although no other one is decoded between them.
+    #[test]
+    fn few_of_many_calls() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(folder.path());
+        let mut process = run.process_with_chunks(100, "/bin/prog", 1 << 18);
+        process.driver(&["cuCtxSynchronize"]);
+        let mut thread = process.thread(100, 64);
+        let long = [3, 40_000, 79_999];
+        (0..80_000).for_each(|n| thread.call(0, &[n], if long.contains(&n) { 1_000_000 + n } else { 100 }, 0));
+        let mut slowest = Slowest { listed: 3, ..Slowest::default() };
+        let Input::Calls(sink) = slowest.input() else { panic!() };
+        Aggregator::open(folder.path(), &Filter::default()).unwrap().run(sink);
+        let (only, sink) = slowest.selected().unwrap();
+        let options = ReaderOptions { only: Some(only), ..ReaderOptions::default() };
+        EventReader::open(folder.path(), options).unwrap().poll(true, &mut |event| sink.event(event)).unwrap();
+        let found: Vec<u64> = slowest.listed().iter().map(|slow| slow.ns - 1_000_000).collect();
+        assert_eq!(found, [79_999, 40_000, 3]);
+    }
+
     /// More calls than are listed: the longest ones, in the order of their time.
     #[test]
     fn longest_calls() {

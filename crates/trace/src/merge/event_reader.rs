@@ -329,7 +329,10 @@ impl EventReader {
         let have = source.calls.sink.queue.len();
         source.read_out = false;
         if have < most {
-            source.fill(&mut Context { process: folder, shared: &mut self.shared }, now, most - have);
+            // Of many records none may be an event: a ring without one takes no further part in the merge.
+            while source.fill(&mut Context { process: folder, shared: &mut self.shared }, now, most - have)
+                && source.calls.sink.queue.is_empty()
+            {}
             let dropped = MISSING.iter().any(|n| folder.dir.page.counters.get(*n).is_some_and(|c| *c > 0));
             if dropped || source.ring.consumed + source.ring.missed + source.ring.count.losses().damaged > 0 {
                 self.interpreters[source.process].incomplete();

@@ -54,7 +54,7 @@ fn finding(open: &OpenCall) -> Finding {
     let (lasted, hangs) = (time(open.ns), open.ns >= HANGS_NS);
     let evidence = match hangs {
         true => format!("its thread was in it for {lasted}, until the end of the run"),
-        // The last record is that of the call, and nobody watched the program.
+        // The last record is that of the call, and no collector saw the end of the program.
         false if open.ns == 0 => "nothing was recorded after it, and when the program ended is not known".to_owned(),
         false => format!("the program ended {lasted} after the call began"),
     };

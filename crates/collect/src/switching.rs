@@ -4,7 +4,7 @@
 use crate::control::Page;
 use crate::error::{Result, cannot};
 use cutap_wire::control::{RECORDING_COUNT, RECORDING_OFF, RECORDING_ON};
-use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FIRST, FOLLOWS, INSTANCE_BYTES, NEVER};
+use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FIRST, FOLLOWS, INSTANCE_BYTES, INSTANCES, NEVER};
 use std::os::unix::fs::FileExt;
 
 /// The pages one after the other; of a whole run (`pid` is none) also those that are made while the first ones are
@@ -41,7 +41,7 @@ pub fn put_state(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own:
 pub fn switch_flags(own: &Page, on: bool, again: bool) -> Result<()> {
     let file = own.file();
     let mut armed = [0; CALLBACKS];
-    for at in (0..).map(|n: u64| FIRST as u64 + n * INSTANCE_BYTES as u64) {
+    for at in (0..INSTANCES).map(|n| (FIRST + n * INSTANCE_BYTES) as u64) {
         if file.read_exact_at(&mut armed, at + ARMED as u64).is_err() {
             break;
         }

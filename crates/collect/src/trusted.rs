@@ -6,7 +6,8 @@
 //! there must belong to root or to this user.
 //!
 //! Root's group counts as root. So does the group with the number of a user, which most
-//! distributions make for that user alone.
+//! distributions make for that user alone. A folder with an access control list that lets others
+//! write is theirs too.
 
 use crate::error::reason;
 use crate::user::own_uid;
@@ -20,6 +21,7 @@ use std::path::{Component, Path, PathBuf};
 /// Links on a way at most.
 const MOST_LINKS: u32 = 40;
 const STICKY: u32 = 0o1000;
+const GROUP_WRITE: u32 = 0o020;
 
 /// What a folder is to be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,7 @@ fn walk(path: &Path, to: Use, us: u32, is_unmapped: &dyn Fn(u32) -> bool) -> Res
     let (mut parts, mut at, mut links) = (parts(path), PathBuf::from("/"), 0);
     loop {
         let here = look(&at)?;
-        let (is_shared, is_sticky) = (is_shared(&here, us), here.mode() & STICKY != 0);
+        let (is_shared, is_sticky) = (is_shared(&at, &here, us), here.mode() & STICKY != 0);
         if ![0, us].contains(&here.uid()) && !is_unmapped(here.uid()) {
             return Err(format!("{} belongs to user {}, who can exchange what is in it", at.display(), here.uid()));
         }
@@ -89,14 +91,25 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 }
 
 /// Others than root and we may write to it.
-fn is_shared(data: &Metadata, us: u32) -> bool {
-    may_others_write((data.mode(), data.uid(), data.gid()), us)
+fn is_shared(path: &Path, data: &Metadata, us: u32) -> bool {
+    // With an access control list, the bit of the group is what any user in the list may have at most.
+    let listed = || data.mode() & GROUP_WRITE != 0 && has_access_list(path);
+    may_others_write((data.mode(), data.uid(), data.gid()), us) || listed()
+}
+
+/// Whether a folder has an access control list beside its mode.
+fn has_access_list(path: &Path) -> bool {
+    let mut list = [0_u8; 1024];
+    match rustix::fs::lgetxattr(path, c"system.posix_acl_access", &mut list) {
+        Ok(bytes) => bytes > 0,
+        Err(e) => e == rustix::io::Errno::RANGE,
+    }
 }
 
 /// The same by mode, owner and group.
 fn may_others_write((mode, owner, group): (u32, u32, u32), us: u32) -> bool {
     let of_one = group == 0 || us != 0 && owner == us && group == us;
-    mode & 0o002 != 0 || mode & 0o020 != 0 && !of_one
+    mode & 0o002 != 0 || mode & GROUP_WRITE != 0 && !of_one
 }
 
 /// In a user namespace that does not know all users, the owners of most folders, root among them, have this number.
@@ -199,6 +212,29 @@ mod tests {
         assert!(shared(0o777, 1000, 1000, 1000) && shared(0o775, 1000, 1000, 0));
         assert!(!shared(0o775, 0, 0, 1000) && !shared(0o755, 0, 5, 1000));
         assert!(maps("0 100000 65536", 65_534) && !maps("0 1000 1", 65_534) && maps("0 0 4294967295", 65_534));
+    }
+
+    /// `setfacl -m u:65534:rwx` on a folder of ours: its mode says that only our group may write.
+    #[test]
+    fn users_in_an_access_list_are_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(folder.path()).unwrap();
+        mode(&base, 0o775);
+        assert_eq!(why(&base, Use::Own), None);
+        let entry = |tag: u16, rights: u16, id: u32| {
+            [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+        };
+        let all = [(1, 7, u32::MAX), (2, 7, 65_534), (4, 5, u32::MAX), (0x10, 7, u32::MAX), (0x20, 5, u32::MAX)];
+        let list = [vec![2, 0, 0, 0], all.map(|(tag, rights, id)| entry(tag, rights, id)).concat()].concat();
+        let none = rustix::fs::XattrFlags::empty();
+        if let Err(e) = rustix::fs::setxattr(&base, c"system.posix_acl_access", &list, none) {
+            return eprintln!("skipped: no access control list can be set ({e})");
+        }
+        assert_eq!(why(&base, Use::Own), Some(format!("others may write to {}", base.display())));
+        assert!(why(&base, Use::Parent).is_some());
+        // The mask takes the right away.
+        mode(&base, 0o755);
+        assert_eq!(why(&base, Use::Own), None);
     }
 
     #[test]

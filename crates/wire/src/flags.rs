@@ -14,6 +14,8 @@ pub const CALLBACKS: usize = 2048;
 pub const FIRST: usize = crate::PAGE;
 /// Bytes of one instance in the file: a flag of four bytes for each function, then a byte.
 pub const INSTANCE_BYTES: usize = 3 * crate::PAGE;
+/// Instances of a process that have a place.
+pub const INSTANCES: usize = 128;
 /// Where the bytes begin.
 pub const ARMED: usize = CALLBACKS * 4;
 

@@ -3,7 +3,7 @@
 
 use cutap_e2e::{Finished, cutap, finish, out, scratch, wait_for};
 use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -116,6 +116,21 @@ fn links_in_a_run_directory_are_not_followed() {
         assert!(!lazy || name == "t0.ring", "{name}: what a link leads to is in the recording");
     }
     assert!(recovered().status.success(), "the run is whole");
+    // A hard link is a file of somebody else too.
+    let _ = fs::remove_file(&file);
+    let (names, secret) = (process.join("names"), folder.join("secret"));
+    fs::rename(&names, folder.join("away")).unwrap();
+    fs::write(&secret, "SECRET").unwrap();
+    fs::hard_link(&secret, &names).unwrap();
+    let done = recovered();
+    assert_eq!(done.status.code(), Some(125), "{done:?}");
+    assert!(!fs::read(&file).unwrap_or_default().windows(6).any(|bytes| bytes == b"SECRET"));
+    // A page with a hole of any length is not walked through.
+    let control = fs::OpenOptions::new().write(true).open(run.join("control")).unwrap();
+    control.set_len(40 << 30).unwrap();
+    finish(Command::new(cutap()).arg("ctl").arg(&run).arg("off"));
+    let blocks = fs::metadata(run.join("control")).unwrap().blocks();
+    assert!(blocks < 8 << 11, "{blocks} blocks of 512 bytes");
 }
 
 /// Anybody can have any environment.

@@ -11,9 +11,8 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::Layer;
 use cutap_wire::diagnostic;
-use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER, QUIET};
+use cutap_wire::flags::{ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, INSTANCES, NEVER, QUIET};
 
-const INSTANCES: usize = 128;
 const TABLE_WORDS: usize = 16;
 
 /// One copy of the runtime.

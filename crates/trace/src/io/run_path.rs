@@ -14,6 +14,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -106,9 +107,11 @@ impl RunPath {
             Err(e) if is(&e, Errno::LOOP) => return no_file("it is a link, and those are not followed"),
             opened => opened?,
         };
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => no_file("it is a pipe, a folder or a device, and no file"),
+        let data = file.metadata()?;
+        match (data.is_file(), data.nlink()) {
+            (true, 0 | 1) => Ok(file),
+            (true, _) => no_file("it has another name (a hard link), and may be a file of somebody else"),
+            (false, _) => no_file("it is a pipe, a folder or a device, and no file"),
         }
     }
 

@@ -116,7 +116,7 @@ fn links_in_a_run_directory_are_not_followed() {
         assert!(!lazy || name == "t0.ring", "{name}: what a link leads to is in the recording");
     }
     assert!(recovered().status.success(), "the run is whole");
-    // A hard link is a file of somebody else too.
+    // A hard link leads to a foreign file too.
     let _ = fs::remove_file(&file);
     let (names, secret) = (process.join("names"), folder.join("secret"));
     fs::rename(&names, folder.join("away")).unwrap();

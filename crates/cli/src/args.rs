@@ -10,11 +10,17 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Headings of flags that are not the usual ones, in the help of a command.
+pub mod heading {
+    pub const LINES: &str = "Form of lines";
+    pub const RECORDED: &str = "When and what to record";
+    pub const PROGRAM: &str = "The program";
+}
+
 /// Which calls are recorded, shown or added up.
 #[derive(Debug, Default, Args)]
 pub struct FilterArgs {
-    /// Only these calls: names with *, layers, libraries or conditions, ! for not. Repeated: all must hold. cutap help
-    /// filters explains all terms
+    /// Only these calls: names with *, layers, libraries, conditions (cutap help filters)
     #[arg(short = 'e', long, value_name = "FILTER")]
     filter: Vec<String>,
     /// Only calls that succeeded, as -e '!error'
@@ -46,7 +52,7 @@ pub struct JsonArgs {
 /// How calls are printed.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// Count calls, errors and times of each function instead of printing each call
+    /// A table of functions with calls, errors and times instead of each call
     #[arg(short = 'c', long)]
     summary: bool,
     /// Only count calls, at least cost: no times, no errors
@@ -84,8 +90,8 @@ pub struct SimArgs {
 /// Hook libraries.
 #[derive(Debug, Args)]
 pub struct HookArgs {
-    /// Load this hook library, which may change calls; several work in this order
-    #[arg(long = "hook", value_name = "FILE")]
+    /// Load this hook library, which may change calls; several in this order
+    #[arg(long = "hook", value_name = "FILE", help_heading = heading::PROGRAM)]
     pub hooks: Vec<PathBuf>,
 }
 
@@ -94,13 +100,13 @@ pub struct HookArgs {
 pub struct ProgramArgs {
     #[command(flatten)]
     sim: SimArgs,
+    #[command(flatten)]
+    strace: StraceArgs,
     /// Leave child processes alone
-    #[arg(long)]
+    #[arg(long, help_heading = heading::PROGRAM)]
     no_follow_children: bool,
     #[command(flatten)]
     hooks: HookArgs,
-    #[command(flatten)]
-    strace: StraceArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
@@ -135,7 +141,7 @@ impl ProgramArgs {
 #[derive(Debug, Args)]
 pub struct LossyArgs {
     /// Never wait: drop calls that do not fit, and count them
-    #[arg(long)]
+    #[arg(long, help_heading = heading::RECORDED)]
     lossy: bool,
 }
 
@@ -150,9 +156,8 @@ impl LossyArgs {
 pub struct OverflowArgs {
     #[command(flatten)]
     lossy: LossyArgs,
-    /// Keep only the newest calls: SIZE (such as 4M) for each thread, TOTAL (default 1G) for ended processes. cutap ctl
-    /// PID dump writes them earlier
-    #[arg(long, value_name = "SIZE[,TOTAL]", conflicts_with = "lossy")]
+    /// Keep the newest calls: SIZE (4M) a thread, TOTAL (1G) of ended ones
+    #[arg(long, value_name = "SIZE[,TOTAL]", conflicts_with = "lossy", help_heading = heading::RECORDED)]
     flight_recorder: Option<FlightRecorderSize>,
 }
 
@@ -168,15 +173,14 @@ const OUTERMOST: &str = "<outermost>";
 /// Of which calls the caller's stack is kept.
 #[derive(Debug, Args)]
 pub struct StackArgs {
-    /// Also keep the caller's stack of these calls (FILTER as in -e: names, layers, libraries). Without FILTER: of each
-    /// call that the program itself makes, in kernel trace of each request
+    /// Also keep the caller's stack: of the program's own calls, or of these
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = OUTERMOST)]
     stack: Option<String>,
     /// How much of each stack is copied, 512 to 64K
-    #[arg(long, value_name = "SIZE", requires = "stack", default_value = "8K")]
+    #[arg(long, value_name = "SIZE", requires = "stack", default_value = "8K", help_heading = heading::RECORDED)]
     stack_size: StackSize,
     /// The same as --stack, as in strace
-    #[arg(short = 'k', conflicts_with = "stack")]
+    #[arg(short = 'k', conflicts_with = "stack", help_heading = heading::RECORDED)]
     k: bool,
 }
 
@@ -192,20 +196,19 @@ impl StackArgs {
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
-    /// When to record: cudaProfilerApi, from cuProfilerStart to cuProfilerStop in each process (also those of the
-    /// runtime)
-    #[arg(long, value_name = "RANGE")]
+    /// cudaProfilerApi: from cuProfilerStart to cuProfilerStop only
+    #[arg(long, value_name = "RANGE", hide_possible_values = true, help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
-    /// Begin to record SECONDS after the start; calls before that pass at next to no cost
-    #[arg(long, short = 'y', value_name = "SECONDS", value_parser = seconds)]
+    /// Begin to record SECONDS after the start
+    #[arg(long, short = 'y', value_name = "SECONDS", value_parser = seconds, help_heading = heading::RECORDED)]
     delay: Option<Duration>,
     /// Stop recording after SECONDS; the program runs on
-    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = seconds, help_heading = heading::RECORDED)]
     duration: Option<Duration>,
     #[command(flatten)]
     stack: StackArgs,
-    /// Use this run directory and keep it (for cutap show)
-    #[arg(long, value_name = "DIR")]
+    /// Use this run directory and keep it, for cutap show
+    #[arg(long, value_name = "DIR", help_heading = heading::RECORDED)]
     run_dir: Option<PathBuf>,
 }
 

@@ -4,18 +4,23 @@
 mod args;
 mod cmd;
 mod command_line;
+mod completion;
 mod demo_recording;
 mod embedded;
+mod examples;
+mod first_screen;
 mod input;
 mod pager;
 mod progress;
 mod reader_thread;
 mod reading;
+mod reserved;
 mod shorthand;
 mod stdout;
 mod strace_args;
 mod text_args;
 mod topics;
+mod unknown_flag;
 mod version;
 
 /// Reading allocates and frees small objects for each call, on two threads. With the C library's allocator that is a
@@ -31,7 +36,12 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     cutap_collect::file_size_limit_is_an_error();
     cutap_collect::raise_file_limit();
+    completion::answer_shell();
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(sentence) = words.first().and_then(|word| word.to_str()).and_then(reserved::advice) {
+        say(&sentence);
+        return OWN_FAILURE.into();
+    }
     let done = match command_line::parse(&words) {
         Ok(command) => command.run(),
         Err(e) if e.use_stderr() => {

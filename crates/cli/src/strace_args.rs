@@ -1,5 +1,6 @@
 //! Flags that users of strace type by habit. Each works, or is answered with one sentence.
 
+use crate::args::heading;
 use clap::{ArgAction, Args};
 use cutap_collect::{Error, Result, say};
 use std::ffi::OsString;
@@ -15,7 +16,12 @@ pub struct StraceArgs {
     #[arg(short = 'q', long)]
     pub quiet: bool,
     /// Set a variable for the program; NAME without a value removes it
-    #[arg(short = 'E', value_name = "NAME[=VALUE]", value_parser = clap::builder::OsStringValueParser::new())]
+    #[arg(
+        short = 'E',
+        value_name = "NAME[=VALUE]",
+        value_parser = clap::builder::OsStringValueParser::new(),
+        help_heading = heading::PROGRAM
+    )]
     pub environment: Vec<OsString>,
     #[arg(short = 'f', hide = true, action = ArgAction::Count)]
     follow: u8,

@@ -1,5 +1,6 @@
 //! How lines of text are written: times, colours, width, and how much is left out on a terminal.
 
+use crate::args::heading;
 use clap::{ArgAction, Args, ValueEnum};
 use cutap_collect::{ColourChoice, TextOptions};
 use cutap_report::TimeColumn;
@@ -7,26 +8,26 @@ use cutap_report::TimeColumn;
 /// Flags of trace and show for lines of text.
 #[derive(Debug, Args)]
 pub struct TextArgs {
-    /// On a terminal, print every call: do not fold start-up and repeated cheap calls
+    /// All calls: on a terminal, fold no start-up and no repeated calls
     #[arg(short = 'a', long)]
     all: bool,
-    /// Print everything: all calls, whole structs and lines, all notes at the end
+    /// Everything: all calls, whole structs and lines, all notes at the end
     #[arg(short = 'v', long)]
     verbose: bool,
     /// Cut lines at N columns (0: never); default: the width of the terminal
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::LINES)]
     width: Option<u16>,
     /// Cut quoted texts at BYTES; cutap keeps at most 256 of each
-    #[arg(short = 's', value_name = "BYTES")]
+    #[arg(short = 's', value_name = "BYTES", help_heading = heading::LINES)]
     texts: Option<usize>,
-    /// Colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    /// Colours: auto, always, never
+    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, help_heading = heading::LINES)]
     color: When,
-    /// Begin each line with the time of day (-tt: with microseconds, -ttt: as seconds since 1970)
-    #[arg(short = 't', action = ArgAction::Count, conflicts_with = "relative")]
+    /// Begin each line with the time of day; -tt: microseconds, -ttt: since 1970
+    #[arg(short = 't', action = ArgAction::Count, conflicts_with = "relative", help_heading = heading::LINES)]
     time: u8,
     /// Begin each line with the time since the line before
-    #[arg(short = 'r')]
+    #[arg(short = 'r', help_heading = heading::LINES)]
     relative: bool,
 }
 

@@ -14,7 +14,7 @@ const TOPICS: [(&str, &str); 6] = [
     ("strace", include_str!("../help/strace.txt")),
 ];
 
-/// The ten lines about filters at the end of `cutap trace --help`.
+/// The lines about filters at the end of `cutap trace --help`.
 const FILTERS_SHORT: &str = include_str!("../help/filters_short.txt");
 
 /// Words of a filter that add something as a layer does.
@@ -28,7 +28,7 @@ pub fn topics() -> impl Iterator<Item = (&'static str, String)> {
     TOPICS.iter().map(|(name, text)| (*name, filled(text)))
 }
 
-/// The ten lines about filters.
+/// The short lines about filters.
 pub fn filters_short() -> String {
     filled(FILTERS_SHORT)
 }

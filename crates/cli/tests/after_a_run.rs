@@ -42,7 +42,7 @@ fn diff_of_equal_and_of_different_runs() {
     assert!(lines.contains("~ cuMemAlloc_v2: calls 51 -> 2 (-49), errors 0 -> 1 (+1)"), "{lines}");
     assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1 (-50)"), "{lines}");
     assert!(lines.starts_with(&format!("A is {}: ", a.display())), "{lines}");
-    refused(&diff(&a, &folder.join("nothing.cutap")), 2, &["nothing.cutap"]);
+    refused(&diff(&a, &folder.join("nothing.cutap")), 125, &["nothing.cutap"]);
 }
 
 #[test]
@@ -139,7 +139,9 @@ fn a_terminal_shows_errors() {
 #[test]
 fn demo_and_doctor() {
     let folder = Folder::new("demo");
-    let demo = cutap(&["demo"]).output().unwrap();
+    let demo = cutap(&["demo"]).current_dir(&folder.0).output().unwrap();
+    assert!(err(&demo).contains("the recording is in training.cutap"), "{demo:?}");
+    assert!(folder.join("training.cutap").is_file());
     assert!(demo.status.success() && out(&demo).starts_with("demo: allocated"), "{demo:?}");
     assert!(err(&demo).contains("CUDA_ERROR_OUT_OF_MEMORY !"), "{demo:?}");
     // A change of the format needs a new recording: tests/gpu/programs/demo_training.py.
@@ -153,7 +155,7 @@ fn demo_and_doctor() {
         text_of_demo.contains("1 finding of less than 1 % of the time is left out: --all shows it"),
         "{text_of_demo}"
     );
-    let real = folder.join("training.cutap");
+    let real = folder.join("real.cutap");
     let written = cutap(&["demo", "--recording"]).arg(&real).output().unwrap();
     assert!(written.status.success() && err(&written).contains("next: cutap report --slowest"), "{written:?}");
     assert!(text(&["report", "--allocations"], &real).contains("in cublasCreate_v2 [libcublas.so.13]"));

@@ -84,8 +84,12 @@ fn help_and_version() {
         assert!(text(&["help", topic]).starts_with(&topic.to_uppercase()), "{topic}");
     }
     let filters = text(&["trace", "--help"]);
-    let ten = filters.split("Filters (-e)").nth(1).unwrap();
-    assert!((10..12).contains(&ten.trim().lines().count()), "{ten}");
+    assert!(filters.contains("\nFilters, terms with commas"), "{filters}");
+    // Two screens of a terminal, in the widths that terminals have.
+    for columns in ["100", "160"] {
+        let done = cutap(&["trace", "--help"]).env("COLUMNS", columns).env("LINES", "30").output().unwrap();
+        assert!(out(&done).lines().count() <= 60, "{}", out(&done));
+    }
     let version = text(&["--version"]);
     assert!(version.contains("(commit ") && version.contains("CUDA 11.7 to 13."), "{version}");
 }
@@ -126,6 +130,52 @@ fn an_unknown_flag_names_the_commands_that_have_it() {
     usage_error(&run(&["report", "--error"]), &["a similar argument exists: '--errors'"]);
 }
 
+/// What the shell offers after these words.
+fn offered(words: &[&str]) -> Vec<String> {
+    let mut command = cutap(&["--", "cutap"]);
+    command.args(words).env("CUTAP_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    out(&command.env("_CLAP_IFS", "\n").output().unwrap()).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_offer_what_cutap_takes() {
+    assert_eq!(offered(&["help", "fil"]), ["filters", "files"]);
+    assert_eq!(offered(&["report", "--sl"]), ["--slowest"]);
+    for words in [&["trace", "--only"][..], &["record", "--rang"], &["report", "--sync"], &["report", "--raw"], &["__"]]
+    {
+        assert_eq!(offered(words), [""; 0], "{words:?}");
+    }
+    assert!(offered(&["trace", "-e", "cudaMallocA"]).contains(&"cudaMallocAsync".to_owned()));
+    assert!(offered(&["trace", "-e", "error,!cublasSgemmB"]).contains(&"error,!cublasSgemmBatched".to_owned()));
+    assert!(offered(&["trace", "--", "sh"]).contains(&"sh".to_owned()));
+    assert!(offered(&["ex"]) == ["explain", "export"]);
+}
+
+/// Words of coming commands, and those that users try, start no program.
+#[test]
+fn reserved_words() {
+    let folder = Folder::new("reserved");
+    folder.program("top", b"#!/bin/sh\necho ran\n");
+    let run = |args: &[&str]| cutap(args).env("PATH", &folder.0).output().unwrap();
+    for (word, advice) in [("top", "cutap report"), ("leaks", "cutap report --leaks"), ("merge", "several recordings")]
+    {
+        refused(&run(&[word]), 125, &[advice, &format!("cutap -- {word} runs a program")]);
+    }
+    assert_eq!(out(&run(&["-q", "--", "top"])), "ran\n");
+}
+
+/// A tip names a flag that is meant, or none.
+#[test]
+fn tips_do_not_mislead() {
+    let run = |args: &[&str]| cutap(args).output().unwrap();
+    usage_error(&run(&["report", "--alloc"]), &["'--allocations'"]);
+    usage_error(&run(&["report", "--s"]), &["cutap help report lists"]);
+    usage_error(&run(&["report", "--lea"]), &["'--leaks'"]);
+    usage_error(&run(&["trace", "--inject", "x", "true"]), &["a hook library changes calls"]);
+    usage_error(&run(&["trace", "--st", "true"]), &["'--stack', '--stack-size'"]);
+    assert!(!err(&run(&["trace", "--inject", "x", "true"])).contains("--quiet"));
+}
+
 /// With -q only the program's output and the table are printed.
 #[test]
 fn quiet_tables() {
@@ -158,9 +208,19 @@ fn man_pages_and_completions() {
     assert!(cutap(&["man"]).arg(&folder.0).status().unwrap().success());
     let page = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert!(page("cutap-record.1").contains("cutap\\-record") && page("cutap.1").contains("which calls are recorded"));
+    // Each page that is referred to exists.
+    for entry in std::fs::read_dir(&folder.0).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(text.contains(".SH \"EXIT STATUS\""), "{text}");
+        for line in text.lines().filter(|line| line.ends_with("(1)") && !line.starts_with('.')) {
+            let name = line.trim_end_matches("(1)").replace("\\-", "-");
+            assert!(folder.join(&format!("{name}.1")).is_file(), "{line}");
+        }
+    }
+    assert!(page("cutap-record.1").contains("EXAMPLES") && page("cutap-kernel-trace.1").contains("no such program"));
     for shell in ["bash", "zsh", "fish"] {
         let done = cutap(&["completions", shell]).output().unwrap();
-        assert!(done.status.success() && out(&done).contains("hook-header"), "{shell}");
+        assert!(done.status.success() && out(&done).contains("CUTAP_COMPLETE"), "{shell}: {done:?}");
     }
     usage_error(&cutap(&["completions", "csh2"]).output().unwrap(), &["'csh2'", "bash"]);
 }

@@ -81,10 +81,11 @@ impl FromStr for FlightRecorderSize {
 /// A number of bytes; `None`: it is no number, or too large for one.
 pub fn bytes(text: &str) -> Result<Option<u64>> {
     let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let unit = match unit.to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+    let unit = match unit.trim().to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
         "K" => 10,
         "M" => 20,
         "G" => 30,
+        "T" => 40,
         "" => 0,
         _ => return Err(Error::own("give a size as 512K, 4M or 64M")),
     };

@@ -2,12 +2,13 @@
 //! The driver alone, without cutap, reports it and continues.
 
 use crate::error::{Error, Result};
+use crate::overflow_policy::bytes;
 
 /// Names, the least and the most that they may be, and what they are.
 const NUMBERS: [(&str, u64, u64, &str); 3] = [
     ("CUTAP_SIM_DEVICES", 1, 8, "the number of simulated devices"),
     ("CUTAP_SIM_DRIVER", 2000, 99_999, "a version of CUDA, such as 13050"),
-    ("CUTAP_SIM_MEMORY", 1, u64::MAX, "the bytes of memory of a simulated device"),
+    ("CUTAP_SIM_MEMORY", 1, u64::MAX, "the memory of a simulated device, in bytes or as 80GiB"),
 ];
 
 /// Refuses what the simulated driver would not understand.
@@ -24,8 +25,9 @@ pub fn check() -> Result<()> {
 }
 
 fn wrong(value: &str, least: u64, most: u64) -> Option<&'static str> {
-    match value.trim().parse::<u64>() {
-        Ok(n) if (least..=most).contains(&n) => None,
+    match bytes(value.trim()) {
+        Ok(Some(n)) if (least..=most).contains(&n) => None,
+        Ok(None) if !value.trim().starts_with(|c: char| c.is_ascii_digit()) => Some("is no number"),
         Ok(_) => Some("is out of range"),
         Err(_) => Some("is no number"),
     }
@@ -40,6 +42,7 @@ mod tests {
         for (value, why) in [
             ("1", None),
             (" 8 ", None),
+            ("99999999999G", Some("is out of range")),
             ("0", Some("is out of range")),
             ("9", Some("is out of range")),
             ("abc", Some("is no number")),

@@ -1,23 +1,21 @@
-//! `cutap completions`: prints the completions of a shell.
+//! `cutap completions`: prints the script by which a shell asks cutap for completions.
 
-use crate::command_line;
+use crate::completion;
 use crate::stdout::written;
-use clap_complete::Shell;
+use clap::builder::PossibleValuesParser;
 use cutap_collect::Result;
 use std::io::Write;
 
 #[derive(Debug, clap::Args)]
 pub struct Completions {
     /// The shell
-    #[arg(value_name = "SHELL")]
-    shell: Shell,
+    #[arg(value_name = "SHELL", value_parser = PossibleValuesParser::new(completion::shells()))]
+    shell: String,
 }
 
 impl Completions {
     pub fn run(self) -> Result<()> {
-        let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut command_line::command(), "cutap", &mut text);
         let mut out = std::io::stdout();
-        written(out.write_all(&text).and_then(|()| out.flush()))
+        written(completion::write_script(&self.shell, &mut out).and_then(|()| out.flush()))
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::demo_recording;
 use crate::embedded::LIBRARIES;
-use cutap_collect::{Error, OWN_FAILURE, Result, TraceOptions, cannot, say};
+use cutap_collect::{Error, OWN_FAILURE, Result, TextOptions, TraceOptions, cannot, say};
 use std::ffi::{CString, c_int, c_void};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ pub struct Demo {
     /// Record the program into FILE instead, for show, report, explain and export
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "demo.cutap")]
     record: Option<PathBuf>,
-    /// Write the recording of the real run into FILE instead
+    /// Only write the recording of the real run into FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "training.cutap", conflicts_with = "record")]
     recording: Option<PathBuf>,
 }
@@ -35,6 +35,8 @@ impl Demo {
             false => "this is cutap trace --sim -- PROG, with a small program that cutap brings along",
         });
         // A trace gives standard output to its program.
+        let lines = TextOptions::default();
+        let form = (lines.format(), lines.is_coloured());
         let output = std::io::stdout().as_fd().try_clone_to_owned();
         let program = std::env::current_exe()
             .map_err(|e| cannot("find the program", &PathBuf::from("cutap"), &e, "start cutap by its path"))?;
@@ -51,9 +53,11 @@ impl Demo {
             say("now a recording of a real run: six training steps of PyTorch on an H200");
             let mut output =
                 output.map(File::from).map_err(|e| Error::own(format!("cannot write to standard output: {e}")))?;
-            demo_recording::show(&mut output)?;
-            say("next: cutap ./your-program; cutap help lists all commands");
-            say("cutap demo --recording writes the real run to training.cutap, for show, report and export");
+            let path = demo_recording::leave()?;
+            demo_recording::show(&path, form, &mut output)?;
+            let path = path.display();
+            say(&format!("the recording is in {path}; next: cutap report --slowest {path}, or cutap show {path}"));
+            say("your program: cutap ./app; cutap help lists all commands");
         }
         ended.exit_like()
     }

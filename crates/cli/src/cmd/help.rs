@@ -18,14 +18,14 @@ impl Help {
     pub fn run(self) -> Result<()> {
         let mut command = command_line::command();
         command.build();
-        let Some(word) = self.word else { return long_help(&mut command) };
+        let Some(word) = self.word else { return print_help(&mut command) };
         if let Some((_, text)) = topics().find(|(topic, _)| *topic == word) {
             return print(&text);
         }
         let layer = filter_word(&word);
         match (command.find_subcommand_mut(&word), layer) {
             (Some(of), layer) => {
-                long_help(of)?;
+                print_help(of)?;
                 layer.map_or(Ok(()), |text| print(&format!("\nIn filters:\n\n{text}")))
             }
             (None, Some(text)) => print(&text),
@@ -34,8 +34,8 @@ impl Help {
     }
 }
 
-fn long_help(of: &mut clap::Command) -> Result<()> {
-    written(of.print_long_help().and_then(|()| std::io::stdout().flush()))
+fn print_help(of: &mut clap::Command) -> Result<()> {
+    written(of.print_help().and_then(|()| std::io::stdout().flush()))
 }
 
 /// Names the nearest command or topic.

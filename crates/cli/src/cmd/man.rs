@@ -1,8 +1,10 @@
 //! `cutap man`: writes a man page of each command.
 
 use crate::command_line;
+use crate::examples::{self, exit_status};
 use crate::topics::topics;
 use cutap_collect::{Result, cannot, say};
+use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -18,29 +20,53 @@ impl Man {
         std::fs::create_dir_all(&self.folder).map_err(fail)?;
         let mut command = command_line::command();
         command.build();
-        let mut pages = page(&self.folder, &command, "cutap").map_err(fail)?;
-        for of in command.get_subcommands().filter(|c| !c.is_hide_set()) {
-            pages += page(&self.folder, of, &format!("cutap-{}", of.get_name())).map_err(fail)?;
-        }
+        let pages = page_and_below(&self.folder, &command, "cutap").map_err(fail)?;
         say(&format!("{pages} man pages are in {}", self.folder.display()));
         Ok(())
     }
 }
 
-/// Writes one page; the topics are at the end of the main one.
-fn page(folder: &Path, of: &clap::Command, name: &str) -> std::io::Result<usize> {
-    let mut bytes = Vec::new();
-    clap_mangen::Man::new(of.clone()).title(name).render(&mut bytes)?;
-    if name == "cutap" {
-        bytes.extend(topics().flat_map(|(_, text)| topic(&text).into_bytes()));
-    }
-    std::fs::write(folder.join(format!("{name}.1")), bytes)?;
-    Ok(1)
+/// Writes the page of a command and those of its subcommands, which it refers to. Returns their number.
+fn page_and_below(folder: &Path, of: &clap::Command, name: &str) -> io::Result<usize> {
+    page(folder, of, name)?;
+    let shown = of.get_subcommands().filter(|c| !c.is_hide_set() && (c.get_name() != "help" || name == "cutap"));
+    shown
+        .map(|below| page_and_below(folder, below, &format!("{name}-{}", below.get_name())))
+        .try_fold(1, |n, more| Ok(n + more?))
 }
 
-/// A topic as a section of roff, in its own lines.
-fn topic(text: &str) -> String {
-    let (title, body) = text.split_once('\n').unwrap_or((text, ""));
+/// Writes one page; the topics are at the end of the main one.
+fn page(folder: &Path, of: &clap::Command, name: &str) -> io::Result<()> {
+    let mut out = Vec::new();
+    // Examples have a section of their own.
+    let man = clap_mangen::Man::new(of.clone().after_help(None::<&str>).display_name(name)).title(name);
+    man.render_title(&mut out)?;
+    man.render_name_section(&mut out)?;
+    man.render_synopsis_section(&mut out)?;
+    man.render_description_section(&mut out)?;
+    man.render_options_section(&mut out)?;
+    if of.get_subcommands().any(|c| !c.is_hide_set()) {
+        man.render_subcommands_section(&mut out)?;
+    }
+    let command = name.strip_prefix("cutap-").unwrap_or_default();
+    out.extend(section("EXIT STATUS", exit_status(command)).bytes());
+    if !examples::examples(command).is_empty() {
+        out.extend(section("EXAMPLES", &examples::text(command)).bytes());
+    }
+    if name == "cutap" {
+        for (_, text) in topics() {
+            let (title, body) = text.split_once('\n').unwrap_or((&text, ""));
+            out.extend(section(title, body).bytes());
+        }
+        man.render_version_section(&mut out)?;
+    } else {
+        out.extend(section("SEE ALSO", "cutap(1)").bytes());
+    }
+    std::fs::write(folder.join(format!("{name}.1")), out)
+}
+
+/// A section of roff, in the lines of the text.
+fn section(title: &str, body: &str) -> String {
     let escaped = |line: &str| line.replace('\\', "\\e").replace('-', "\\-");
     let lines = body.lines().map(|line| match line.starts_with(['.', '\'']) {
         true => format!("\\&{}\n", escaped(line)),

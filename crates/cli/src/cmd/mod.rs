@@ -33,48 +33,48 @@ use cutap_collect::Result;
 pub enum Command {
     /// Run a program and print its calls while it runs
     Trace(trace::Trace),
-    /// Run a program and write its calls to a file, at least cost; cutap show FILE prints them
+    /// Run a program and write its calls to a file, at least cost
     Record(record::Record),
-    /// Run a program under hook libraries that change its calls, and record nothing
+    /// Run a program under hook libraries that change its calls
     Run(run::Run),
-    /// Print the environment in which any program is traced: eval "$(cutap env -o DIR)"
+    /// Print the environment in which any program is traced
     Env(env::Env),
-    /// Print the calls of a recording or a run directory, while the program runs or later
+    /// Print the calls of a recording, or of a run that goes on
     Show(show::Show),
-    /// Add up the calls of a recording or a run directory: tables, the call tree, errors, leaks, waits
+    /// Add calls up: tables, call tree, errors, leaks, slowest, waits
     Report(report::Report),
-    /// Look for likely problems in a recording or a run directory: the worst first, with evidence and advice
+    /// Find likely problems, the worst first, with evidence and advice
     Explain(explain::ExplainArgs),
-    /// Compare the calls of two recordings or run directories
+    /// Compare the calls of two recordings
     Diff(diff::DiffArgs),
-    /// Write a recording or a run directory in the format of Perfetto, Chrome or other programs
+    /// Write a recording for Perfetto, Chrome or other programs
     Export(export::Export),
-    /// Add what a run directory still holds to a recording, when a collector was killed
+    /// Save the calls of a run whose collector was killed
     Recover(recover::Recover),
-    /// Switch what a program that runs under cutap records, or ask about it, without stopping it
+    /// Switch what a running program records, or ask what it does
     Ctl(ctl::Ctl),
-    /// Pack a recording more tightly, as record does at its end; for one that was recovered
+    /// Pack a recovered recording as tightly as record does
     Pack(pack::Pack),
-    /// Say how a program or library reaches CUDA, and which of its calls a trace will see
+    /// Say how a program reaches CUDA, and which calls a trace sees
     Inspect(inspect::Inspect),
     /// Say what is known of a function, or which functions a library has
     Api(api::Api),
-    /// Say what the kernel driver knows of the GPUs, without libcuda, and what is missing
+    /// List the GPUs as the kernel driver knows them
     Devices(devices::Devices),
-    /// Trace, decode and compare what a program sends to the kernel driver
+    /// Trace, decode and compare requests to the kernel driver
     #[command(subcommand)]
     Kernel(kernel::Kernel),
-    /// Print cutap_hook.h, with which a hook library is written in C
+    /// Print cutap_hook.h, for a hook library in C
     HookHeader,
-    /// Trace a small program that cutap brings along; no GPU is needed
+    /// Show a trace, and a recording of PyTorch; no GPU is needed
     Demo(demo::Demo),
-    /// Say what works on this machine, what does not, and what to do
+    /// Check this machine, and say what to do
     Doctor(doctor::Doctor),
-    /// Explain a command or a topic: filters, output, files, hooks, environment, strace
+    /// Explain a command, a layer or a topic
     Help(help::Help),
     /// Write man pages into a directory
     Man(man::Man),
-    /// Print shell completions: source <(cutap completions bash)
+    /// Print shell completions
     Completions(completions::Completions),
     #[command(name = "__reference", hide = true)]
     Reference(reference::Reference),

@@ -9,8 +9,7 @@ use std::path::PathBuf;
 pub struct Record {
     #[command(flatten)]
     filter: FilterArgs,
-    /// The file to write; by default run.cutap, for a rank of a job run.RANK.cutap; an older one becomes run.cutap.old.
-    /// %p, %h, %q{NAME}, %%: process, host, environment, percent sign
+    /// The file to write, by default run.cutap, of a rank run.RANK.cutap; %p, %h, %q{NAME}: process, host, environment
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
     /// Write over a FILE that is no recording

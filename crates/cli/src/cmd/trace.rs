@@ -1,6 +1,6 @@
 //! `cutap trace`: runs a program and prints its calls while it runs.
 
-use crate::args::{CaptureArgs, FilterArgs, LossyArgs, OutputArgs, ProgramArgs};
+use crate::args::{CaptureArgs, FilterArgs, LossyArgs, OutputArgs, ProgramArgs, heading};
 use crate::embedded::LIBRARIES;
 use crate::topics::filters_short;
 use cutap_collect::{Result, TraceOptions};
@@ -8,19 +8,19 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = filters_short(), after_help = "Filters: cutap trace --help, or cutap help filters")]
+#[command(after_help = filters_short())]
 pub struct Trace {
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
     output: OutputArgs,
-    /// Write to FILE, not to standard error; %p, %h, %q{NAME} in its name as in record
+    /// Write to FILE, not to standard error; %p, %h, %q{NAME} as in record
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
     capture: CaptureArgs,
-    /// Keep each cubin, PTX and fatbin that the program loads in DIR
-    #[arg(long, value_name = "DIR")]
+    /// Keep each cubin, PTX and fat binary that the program loads in DIR
+    #[arg(long, value_name = "DIR", help_heading = heading::RECORDED)]
     dump_modules: Option<PathBuf>,
     #[command(flatten)]
     lossy: LossyArgs,

@@ -115,7 +115,8 @@ fn undeclared(name: &str) -> Option<&'static str> {
     if FUNCTIONS.contains(&name) { Some(family_by_name(name)) } else { of_library() }
 }
 
-fn all_names() -> impl Iterator<Item = &'static str> + Clone {
+/// The names of all functions of all libraries; some occur several times.
+pub fn all_names() -> impl Iterator<Item = &'static str> + Clone {
     let functions = TABLES.families.iter().flat_map(|f| f.functions.iter().map(|f| f.name));
     let undeclared = TABLES.families.iter().flat_map(|f| f.undeclared.iter().copied());
     functions.chain(undeclared).chain(FUNCTIONS.iter().copied())

@@ -8,6 +8,8 @@ mod status;
 mod switch;
 mod target;
 
+pub use target::running;
+
 use crate::stdout::print;
 use clap::Subcommand;
 use cutap_collect::{Error, Result};

@@ -19,7 +19,7 @@ This page is for a user who looks up a command or a flag. `cutap help COMMAND` p
 | 126 | the program cannot be run |
 | 127 | there is no such program |
 
-Other commands return 0, or 125 with one sentence. `diff` returns 0, 1 or 2.
+Other commands return 0, or 125 with one sentence. `diff` returns 1 for differences.
 
 ";
 

@@ -1,0 +1,39 @@
+//! Words that are no commands, and that no program is started for: those of coming commands, and those that users try
+//! first. Each answers with what does the job today. `cutap -- top` runs a program of that name.
+
+/// A word, and what to type.
+const RESERVED: [(&str, &str); 11] = [
+    ("top", "cutap report lists the functions with the most time, also of a run that goes on"),
+    ("view", "cutap export --perfetto FILE writes a timeline for ui.perfetto.dev"),
+    ("query", "cutap export --json FILE writes each call as a line of JSON, and cutap report --csv the tables"),
+    ("check", "cutap explain, report --leaks and report --errors take --exit-code, for CI"),
+    ("chaos", "cutap run --hook FILE makes calls fail; cutap help hooks explains it"),
+    ("where", "cutap ctl PID status says in which call each thread is"),
+    (
+        "attach",
+        "cutap cannot attach to a running program; start it under cutap record and switch it with cutap ctl PID off and on",
+    ),
+    ("replay", "cutap show prints the calls of a recording again; nothing makes them again"),
+    ("leaks", "cutap report --leaks lists what was never freed"),
+    ("merge", "cutap show, report, explain and export read several recordings together"),
+    ("errors", "cutap report --errors lists the calls that failed"),
+];
+
+/// What to type in place of this word.
+pub fn advice(word: &str) -> Option<String> {
+    let (word, advice) = RESERVED.iter().find(|(reserved, _)| *reserved == word)?;
+    Some(format!("{word} is no command of cutap; {advice}. cutap -- {word} runs a program of that name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_command_is_reserved() {
+        let command = crate::command_line::command();
+        for (word, _) in RESERVED {
+            assert!(command.find_subcommand(word).is_none(), "{word}");
+        }
+    }
+}

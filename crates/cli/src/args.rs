@@ -1,5 +1,6 @@
 //! Flags that several subcommands share. Each flag is declared once and flattened into the subcommands that have it.
 
+use crate::heading;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
@@ -9,13 +10,6 @@ use cutap_collect::{
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// Headings of flags that are not the usual ones, in the help of a command.
-pub mod heading {
-    pub const LINES: &str = "Form of lines";
-    pub const RECORDED: &str = "When and what to record";
-    pub const PROGRAM: &str = "The program";
-}
 
 /// Which calls are recorded, shown or added up.
 #[derive(Debug, Default, Args)]

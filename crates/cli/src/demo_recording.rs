@@ -40,7 +40,8 @@ pub fn leave() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes a call of cuBLAS with all below it, in this format and with or without colours, and what two commands say of the recording.
+/// Writes a call of cuBLAS with all below it, in this format and with or without colours. What two
+/// commands print of the recording follows.
 pub fn show(path: &Path, form: (TextFormat, bool), out: &mut dyn Write) -> Result<()> {
     let shown = path.display();
     let mut text = Vec::new();

@@ -9,6 +9,7 @@ mod demo_recording;
 mod embedded;
 mod examples;
 mod first_screen;
+mod heading;
 mod input;
 mod pager;
 mod progress;

@@ -3,7 +3,7 @@
 
 /// A word, and what to type.
 const RESERVED: [(&str, &str); 11] = [
-    ("top", "cutap report lists the functions with the most time, also of a run that goes on"),
+    ("top", "cutap report lists the functions with the most time, also while the program runs"),
     ("view", "cutap export --perfetto FILE writes a timeline for ui.perfetto.dev"),
     ("query", "cutap export --json FILE writes each call as a line of JSON, and cutap report --csv the tables"),
     ("check", "cutap explain, report --leaks and report --errors take --exit-code, for CI"),
@@ -11,7 +11,7 @@ const RESERVED: [(&str, &str); 11] = [
     ("where", "cutap ctl PID status says in which call each thread is"),
     (
         "attach",
-        "cutap cannot attach to a running program; start it under cutap record and switch it with cutap ctl PID off and on",
+        "cutap cannot attach to a running program; start it under cutap record, and switch it with cutap ctl PID",
     ),
     ("replay", "cutap show prints the calls of a recording again; nothing makes them again"),
     ("leaks", "cutap report --leaks lists what was never freed"),

@@ -1,6 +1,6 @@
 //! Flags that users of strace type by habit. Each works, or is answered with one sentence.
 
-use crate::args::heading;
+use crate::heading;
 use clap::{ArgAction, Args};
 use cutap_collect::{Error, Result, say};
 use std::ffi::OsString;

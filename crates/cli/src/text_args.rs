@@ -1,6 +1,6 @@
 //! How lines of text are written: times, colours, width, and how much is left out on a terminal.
 
-use crate::args::heading;
+use crate::heading;
 use clap::{ArgAction, Args, ValueEnum};
 use cutap_collect::{ColourChoice, TextOptions};
 use cutap_report::TimeColumn;
@@ -21,7 +21,13 @@ pub struct TextArgs {
     #[arg(short = 's', value_name = "BYTES", help_heading = heading::LINES)]
     texts: Option<usize>,
     /// Colours: auto, always, never
-    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, help_heading = heading::LINES)]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = heading::LINES
+    )]
     color: When,
     /// Begin each line with the time of day; -tt: microseconds, -ttt: since 1970
     #[arg(short = 't', action = ArgAction::Count, conflicts_with = "relative", help_heading = heading::LINES)]

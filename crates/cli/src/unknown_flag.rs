@@ -28,8 +28,8 @@ const EXPECTED: [(&str, &str); 5] = [
 const NO_SIM: &str = "the simulated driver makes no calls to the kernel driver, so cutap kernel has no --sim; cutap \
     kernel decode reads a log that was made on a machine with a GPU";
 
-/// The error with a tip that fits. Of an unknown flag clap says how to pass it to the program, which is seldom meant, or
-/// names a flag that only looks a little like it.
+/// The error with a tip that fits. Of an unknown flag clap says how to pass it to the program, which is
+/// seldom meant, or names a flag that only looks a little like it.
 pub fn with_tip(mut error: clap::Error, words: &[OsString], command: &Command) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
     let name = words.iter().find_map(|word| command.find_subcommand(word)).map_or("trace", Command::get_name);

@@ -38,7 +38,7 @@ fn page_and_below(folder: &Path, of: &clap::Command, name: &str) -> io::Result<u
 /// Writes one page; the topics are at the end of the main one.
 fn page(folder: &Path, of: &clap::Command, name: &str) -> io::Result<()> {
     let mut out = Vec::new();
-    // Examples have a section of their own.
+    // Examples have a separate section.
     let man = clap_mangen::Man::new(of.clone().after_help(None::<&str>).display_name(name)).title(name);
     man.render_title(&mut out)?;
     man.render_name_section(&mut out)?;

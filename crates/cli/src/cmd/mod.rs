@@ -39,7 +39,7 @@ pub enum Command {
     Run(run::Run),
     /// Print the environment in which any program is traced
     Env(env::Env),
-    /// Print the calls of a recording, or of a run that goes on
+    /// Print the calls of a recording, or of a program that runs
     Show(show::Show),
     /// Add calls up: tables, call tree, errors, leaks, slowest, waits
     Report(report::Report),

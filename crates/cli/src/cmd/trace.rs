@@ -1,7 +1,8 @@
 //! `cutap trace`: runs a program and prints its calls while it runs.
 
-use crate::args::{CaptureArgs, FilterArgs, LossyArgs, OutputArgs, ProgramArgs, heading};
+use crate::args::{CaptureArgs, FilterArgs, LossyArgs, OutputArgs, ProgramArgs};
 use crate::embedded::LIBRARIES;
+use crate::heading;
 use crate::topics::filters_short;
 use cutap_collect::{Result, TraceOptions};
 use std::ffi::OsStr;

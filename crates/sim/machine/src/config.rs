@@ -1,8 +1,9 @@
 //! The settings of the simulated machine, read once from the environment.
 //!
 //! CUTAP_SIM_DEVICES is the number of devices, 1 to 8. CUTAP_SIM_DRIVER is the version to report (13050).
-//! CUTAP_SIM_MEMORY is the memory of a device, in bytes or with a unit (80GiB, 512M). `cutap --sim` rejects a wrong value. The driver may be loaded
-//! without cutap, so here a wrong value is ignored, with a message on standard error.
+//! CUTAP_SIM_MEMORY is the memory of a device, in bytes or with a unit (80GiB, 512M).
+//! `cutap --sim` rejects a wrong value. The driver may be loaded without cutap, so here a wrong value
+//! is ignored, with a message on standard error.
 
 use crate::TOTAL_MEMORY;
 use crate::environment::{say, variable};

@@ -1,6 +1,7 @@
 //! `tidy`: the rules that the compiler does not know. Each rule collects its complaints, so that one run shows all.
 
 mod cycles;
+mod everyday_words;
 mod folders;
 mod function_names;
 mod imports;
@@ -9,6 +10,7 @@ mod links;
 mod phrases;
 mod preload;
 mod prose;
+mod ratchet;
 mod reference;
 mod sources;
 mod text;
@@ -18,7 +20,8 @@ use std::path::Path;
 
 /// Lowers the numbers of allowed findings to the present ones.
 pub(crate) fn shrink(root: &Path) -> Result<()> {
-    prose::shrink(root)
+    prose::shrink(root)?;
+    everyday_words::shrink(root)
 }
 
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -29,6 +32,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     folders::check(root, &mut wrong)?;
     function_names::check(root, &mut wrong)?;
     prose::check(root, &mut wrong)?;
+    everyday_words::check(root, &mut wrong)?;
     links::check(root, &mut wrong)?;
     reference::check(root, &mut wrong)?;
     match crate::build::preload(root) {

@@ -132,7 +132,8 @@ pub(super) fn paths(source: &Source) -> Vec<Vec<String>> {
     paths.found
 }
 
-fn is_test(item: &syn::ItemMod) -> bool {
+/// Whether a module is compiled for unit tests alone.
+pub(super) fn is_test(item: &syn::ItemMod) -> bool {
     item.attrs.iter().any(|a| {
         a.path().is_ident("cfg") && a.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
     })

@@ -1,11 +1,10 @@
 //! Plain prose: short sentences, lines that fit a screen, no words of the list in `phrases.rs`. The tree does not hold
-//! these rules everywhere yet. So `prose.toml` has the number of findings of each rule in each crate or folder, and
-//! that number may only shrink: `cargo xtask tidy --shrink` lowers it, and nothing raises it.
+//! these rules everywhere yet. So `prose.toml` has the number of findings of each rule in each crate or folder.
 
 use super::phrases::avoided;
+use super::ratchet::{self, Counts, add, number};
 use super::text::Text;
 use anyhow::{Context, Result};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -20,9 +19,6 @@ const SENTENCES: &str = "sentences";
 const COLUMNS: &str = "columns";
 const PHRASES: &str = "phrases";
 
-/// Findings by rule and by crate or folder.
-type Counts = BTreeMap<String, BTreeMap<String, usize>>;
-
 struct Finding {
     rule: &'static str,
     /// The crate or folder.
@@ -33,50 +29,18 @@ struct Finding {
 
 pub(super) fn check(root: &Path, wrong: &mut Vec<String>) -> Result<()> {
     let found = findings(root)?;
-    let allowed: Counts = toml::from_str(&read(&root.join(LIMITS))?).with_context(|| LIMITS.to_owned())?;
-    wrong.extend(complaints(found, &allowed));
+    wrong.extend(complaints(found, &ratchet::read(root, LIMITS)?));
     Ok(())
 }
 
-/// Lowers the allowed numbers to the present ones. Numbers that would rise stay.
+/// Lowers the allowed numbers to the present ones.
 pub(super) fn shrink(root: &Path) -> Result<()> {
-    let path = root.join(LIMITS);
-    let allowed: Counts = toml::from_str(&read(&path)?).with_context(|| LIMITS.to_owned())?;
-    std::fs::write(&path, written(&lowered(&allowed, &counts(&findings(root)?)))).with_context(|| LIMITS.to_owned())
-}
-
-fn lowered(allowed: &Counts, present: &Counts) -> Counts {
-    let mut lowered = allowed.clone();
-    for (rule, places) in &mut lowered {
-        for (place, count) in places.iter_mut() {
-            *count = (*count).min(number(present, rule, place));
-        }
-        places.retain(|_, count| *count > 0);
-    }
-    lowered
-}
-
-fn written(counts: &Counts) -> String {
-    let mut out =
-        "# Findings of tidy's prose rules that are still allowed, by crate or folder. Numbers may only shrink:\n\
-                   # `cargo xtask tidy --shrink` writes this file.\n"
-            .to_owned();
-    for (rule, places) in counts {
-        out.push_str(&format!("\n[{rule}]\n"));
-        out.extend(places.iter().map(|(place, count)| format!("{place:?} = {count}\n")));
-    }
-    out
-}
-
-fn number(counts: &Counts, rule: &str, place: &str) -> usize {
-    counts.get(rule).and_then(|places| places.get(place)).copied().unwrap_or(0)
+    ratchet::shrink(root, LIMITS, "Findings of tidy's prose rules", &counts(&findings(root)?))
 }
 
 fn counts(findings: &[Finding]) -> Counts {
     let mut counts = Counts::new();
-    for finding in findings {
-        *counts.entry(finding.rule.to_owned()).or_default().entry(finding.place.clone()).or_default() += 1;
-    }
+    findings.iter().for_each(|finding| add(&mut counts, finding.rule, &finding.place));
     counts
 }
 
@@ -195,14 +159,6 @@ mod tests {
         assert!(more.len() == 1 && more[0].contains("2 findings") && more[0].contains("docs: text"), "{more:?}");
         assert_eq!(complaints(two(), &limits("columns.docs = 2")).len(), 1);
         assert_eq!(complaints(two(), &limits("phrases.docs = 3")), Vec::<String>::new());
-    }
-
-    #[test]
-    fn shrinking_never_raises() {
-        let present = limits("phrases = { docs = 2, tests = 9 }");
-        let lower = lowered(&limits("phrases = { docs = 5, tests = 1, gone = 3 }"), &present);
-        assert_eq!(lower, limits("phrases = { docs = 2, tests = 1 }"));
-        assert_eq!(limits(&written(&lower)), lower);
     }
 
     #[test]

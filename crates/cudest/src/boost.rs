@@ -2,6 +2,7 @@
 //! made with the first work that lasts: many operations, a large copy, a long wait. Short programs end before.
 
 use crate::context::Shared;
+use crate::controls;
 use crate::fence::Timeline;
 use crate::lane::Operation;
 use std::sync::atomic::Ordering;
@@ -32,7 +33,7 @@ impl Shared {
             // To the highest clocks as long as the client lives; without it only slower.
             const MAXIMUM: u64 = 0x12;
             let fields = [("flags", MAXIMUM), ("duration", u64::from(u32::MAX))];
-            let _ = self.link.query(0x2080_200a, &fields);
+            let _ = self.link.query(controls::BOOST, &fields);
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::allocation::Allocation;
 use crate::chip::Classes;
 use crate::client::Handle;
+use crate::controls;
 use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::link::Link;
@@ -149,9 +150,9 @@ impl Channel {
             compute = Some(client.create(handle, classes.compute, Some(&mut params), "a compute object")?);
         }
         space.register_channel(handle, copy_engine)?;
-        let token = client.query(handle, 0xc36f_0108, &[])?;
+        let token = client.query(handle, controls::SUBMIT_TOKEN, &[])?;
         let token = client.field(&token, "workSubmitToken")? as u32;
-        client.query(handle, 0xa06f_0103, &[("bEnable", 1)])?;
+        client.query(handle, controls::SCHEDULE, &[("bEnable", 1)])?;
         Ok(Self { handle, compute, token, put: 0, memory: host })
     }
 
@@ -180,6 +181,6 @@ impl Channel {
 
     /// Takes the channel off the runlist.
     pub fn stop(&self, link: &Link) {
-        let _ = link.client.query(self.handle, 0xa06f_0103, &[]);
+        let _ = link.client.query(self.handle, controls::SCHEDULE, &[]);
     }
 }

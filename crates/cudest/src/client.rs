@@ -1,6 +1,7 @@
 //! An RM client: objects, controls and mappings of the kernel driver, each one ioctl. Structs are
 //! filled by the names of their fields, in the layout of the running driver.
 
+use crate::controls::Control;
 use crate::error::{Error, Result};
 use crate::kernel::{Descriptor, Kernel, Node};
 use cutap_rm::{Fit, Params, Tables, escape_request};
@@ -180,12 +181,6 @@ impl Client {
         self.escape(self.control.fd, FREE, &mut call, Some("status"), "freeing an object")
     }
 
-    /// One control with a struct of the tables.
-    pub fn control(&self, object: Handle, command: u32, params: &mut Params) -> Result<()> {
-        let name = self.tables.control(command).map_or("a control", |c| c.name());
-        self.control_bytes(object, command, params.bytes_mut(), name)
-    }
-
     /// One control whose struct the tables may not have.
     pub fn control_bytes(&self, object: Handle, command: u32, bytes: &mut [u8], name: &str) -> Result<()> {
         let fields = [
@@ -199,14 +194,14 @@ impl Client {
         self.escape(self.control.fd, CONTROL, &mut call, Some("status"), name)
     }
 
-    /// One control by number, its struct filled with these fields; the struct after the call.
-    pub fn query(&self, object: Handle, command: u32, fields: &[Set<'_>]) -> Result<Params> {
-        let params = self.tables.control(command).and_then(|c| c.params());
-        let mut params = Params::of(params.ok_or_else(|| self.unknown(&format!("control {command:#x}")))?);
+    /// One control, its struct filled with these fields; the struct after the call.
+    pub fn query(&self, object: Handle, control: Control, fields: &[Set<'_>]) -> Result<Params> {
+        let known = self.tables.control_named(control).ok_or_else(|| self.unknown(control))?;
+        let mut params = Params::of(known.params().ok_or_else(|| self.unknown(control))?);
         for (field, value) in fields {
-            params.set(field, *value).map_err(|_| self.unknown(&format!("{field} of control {command:#x}")))?;
+            params.set(field, *value).map_err(|_| self.unknown(&format!("{field} of {control}")))?;
         }
-        self.control(object, command, &mut params)?;
+        self.control_bytes(object, known.number(), params.bytes_mut(), control)?;
         Ok(params)
     }
 

@@ -1,6 +1,7 @@
 //! What the kernel driver says of a GPU, by queries alone.
 
 use crate::chip::Chip;
+use crate::controls;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Node};
 use crate::link::{Card, Link, cards};
@@ -97,14 +98,14 @@ pub fn probe(kernel: &Arc<dyn Kernel>, node: Node) -> Result<()> {
 }
 
 pub(crate) fn classes(link: &Link) -> Result<Vec<u32>> {
-    let list = link.client.query(link.device, 0x0080_0292, &[])?;
+    let list = link.client.query(link.device, controls::CLASS_LIST, &[])?;
     let count = link.get(&list, "numClasses")?.min(200) as usize;
     let bytes = link.bytes(&list, "classList")?;
     Ok(bytes.as_chunks::<4>().0.iter().take(count).map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 pub(crate) fn name(link: &Link) -> Result<String> {
-    let params = link.query(0x2080_0110, &[])?;
+    let params = link.query(controls::GPU_NAME, &[])?;
     let bytes = link.bytes(&params, "gpuNameString.ascii")?;
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(text).into_owned())
@@ -112,7 +113,7 @@ pub(crate) fn name(link: &Link) -> Result<String> {
 
 pub(crate) fn uuid(link: &Link) -> Result<[u8; 16]> {
     const BINARY: u64 = 2;
-    let params = link.query(0x2080_014a, &[("flags", BINARY), ("length", 16)])?;
+    let params = link.query(controls::GPU_UUID, &[("flags", BINARY), ("length", 16)])?;
     Ok(link.bytes(&params, "data")?.first_chunk::<16>().copied().unwrap_or_default())
 }
 
@@ -121,7 +122,7 @@ fn memory(link: &Link) -> Result<(u64, u64)> {
     const RAM_SIZE: u64 = 0x07;
     const HEAP_FREE: u64 = 0x16;
     let fields = [("fbInfoListSize", 2), ("fbInfoList[0].index", RAM_SIZE), ("fbInfoList[1].index", HEAP_FREE)];
-    let params = link.query(0x2080_1303, &fields)?;
+    let params = link.query(controls::MEMORY_INFO, &fields)?;
     let kib = |n: usize| link.get(&params, &format!("fbInfoList[{n}].data")).map(|kib| kib << 10);
     Ok((kib(0)?, kib(1)?))
 }
@@ -132,12 +133,12 @@ fn memory_system(link: &Link) -> Result<(u32, u64)> {
     const BUS_WIDTH: u64 = 0x0b;
     const L2_CACHE: u64 = 0x1b;
     let fields = [("fbInfoListSize", 2), ("fbInfoList[0].index", BUS_WIDTH), ("fbInfoList[1].index", L2_CACHE)];
-    let params = link.query(0x2080_1303, &fields)?;
+    let params = link.query(controls::MEMORY_INFO, &fields)?;
     Ok((link.get(&params, "fbInfoList[0].data")? as u32, link.get(&params, "fbInfoList[1].data")?))
 }
 
 fn subsystem(link: &Link) -> Result<(u16, u16)> {
-    let params = link.query(0x2080_1801, &[])?;
+    let params = link.query(controls::PCI_INFO, &[])?;
     let both = link.get(&params, "pciSubSystemId")?;
     Ok((both as u16, (both >> 16) as u16))
 }
@@ -164,24 +165,24 @@ fn clocks(link: &Link) -> Result<(u32, u32)> {
 }
 
 fn chip(link: &Link) -> Result<(u32, u32, u32)> {
-    let params = link.query(0x2080_1701, &[])?;
+    let params = link.query(controls::ARCHITECTURE, &[])?;
     let get = |field: &str| link.get(&params, field).map(|value| value as u32);
     Ok((get("architecture")?, get("implementation")?, get("revision")?))
 }
 
 fn ecc(link: &Link) -> Result<bool> {
-    let params = link.query(0x2080_012f, &[])?;
+    let params = link.query(controls::ECC, &[])?;
     (0..36).try_fold(false, |on, unit| Ok(on || link.get(&params, &format!("units[{unit}].enabled"))? != 0))
 }
 
 fn bars(link: &Link) -> Result<Vec<u64>> {
-    let params = link.query(0x2080_1803, &[])?;
+    let params = link.query(controls::PCI_BARS, &[])?;
     let count = link.get(&params, "pciBarCount")?.min(8);
     (0..count).map(|n| link.get(&params, &format!("pciBarInfo[{n}].barSizeBytes"))).collect()
 }
 
 fn copy_engines(link: &Link) -> Result<Vec<(u32, bool)>> {
-    let caps = link.query(0x2080_2a0a, &[])?;
+    let caps = link.query(controls::COPY_ENGINES, &[])?;
     let present = link.get(&caps, "present")?;
     let table = link.bytes(&caps, "capsTbl")?;
     let of_graphics = |n: u32| table.get(n as usize * 2).is_some_and(|caps| caps & 1 != 0);
@@ -189,7 +190,7 @@ fn copy_engines(link: &Link) -> Result<Vec<(u32, bool)>> {
 }
 
 fn nvlinks(link: &Link) -> Result<Vec<(u32, u32)>> {
-    let params = link.query(0x2080_3002, &[])?;
+    let params = link.query(controls::NVLINKS, &[])?;
     let mask = link.get(&params, "enabledLinkMask")?;
     let on = (0..32).filter(|n| mask >> n & 1 != 0);
     on.map(|n| Ok((n, link.get(&params, &format!("linkInfo[{n}].nvlinkLineRateMbps"))? as u32))).collect()

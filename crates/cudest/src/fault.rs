@@ -1,12 +1,10 @@
 //! What RM knows of a fault, asked after the error notifier has reported one: each answer is optional.
 
 use crate::client::{Client, Handle};
+use crate::controls;
 use crate::error::{Fault, SmError};
 
-/// `NV906F_CTRL_CMD_GET_MMU_FAULT_INFO`, of each class of channels.
-const GET_MMU_FAULT_INFO: u32 = 0x906f_0106;
 const DEBUGGER: u32 = 0x83de;
-const READ_ALL_SM_ERROR_STATES: u32 = 0x83de_030c;
 
 /// A channel, and its compute object if it has one.
 pub(crate) type Asked = (Handle, Option<Handle>);
@@ -14,7 +12,7 @@ pub(crate) type Asked = (Handle, Option<Handle>);
 /// The fault of the first channel that has one.
 pub(crate) fn memory_fault(client: &Client, channels: &[Asked]) -> Option<Fault> {
     channels.iter().find_map(|(channel, compute)| {
-        let info = client.query(*channel, GET_MMU_FAULT_INFO, &[]).ok()?;
+        let info = client.query(*channel, controls::MMU_FAULT, &[]).ok()?;
         let get = |field: &str| client.field(&info, field).ok();
         let address = get("addrHi")? << 32 | get("addrLo")?;
         let place = info.record().place("faultString").ok()?;
@@ -38,7 +36,7 @@ pub(crate) fn sm_error(client: &Client, device: Handle, sms: u32, channels: &[As
     let found = (0..sms).step_by(PART as usize).find_map(|first| {
         let count = PART.min(sms - first);
         let fields = [("hTargetChannel", channel.into()), ("numSMsToRead", count.into()), ("startingSM", first.into())];
-        let states = client.query(debugger, READ_ALL_SM_ERROR_STATES, &fields).ok()?;
+        let states = client.query(debugger, controls::SM_ERRORS, &fields).ok()?;
         (0..count).find_map(|n| {
             let get = |field: &str| client.field(&states, &format!("smErrorStateArray[{n}].{field}")).ok();
             let error = get("hwwWarpEsr").filter(|error| *error != 0)? as u32;

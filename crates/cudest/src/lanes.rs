@@ -4,6 +4,7 @@
 
 use crate::channel::Group;
 use crate::context::{Direction, Shared};
+use crate::controls;
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::lane::{Lane, Lanes, Parts};
@@ -107,7 +108,7 @@ impl Shared {
 
     /// The copy engines that are not a part of the graphics engine.
     fn copy_engines(&self) -> Result<Vec<u32>> {
-        let caps = self.link.query(0x2080_2a0a, &[])?;
+        let caps = self.link.query(controls::COPY_ENGINES, &[])?;
         let present = self.link.get(&caps, "present")?;
         let table = self.link.bytes(&caps, "capsTbl")?;
         let of_graphics = |engine: usize| table.get(engine * 2).is_some_and(|caps| caps & 1 != 0);

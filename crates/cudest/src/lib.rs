@@ -25,6 +25,7 @@ mod channel;
 mod chip;
 mod client;
 mod context;
+mod controls;
 mod cooperation;
 mod cooperative;
 mod copier;

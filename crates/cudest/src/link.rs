@@ -1,6 +1,7 @@
 //! An open GPU: client, device, subdevice, as every query and every context need them.
 
 use crate::client::{Client, Handle};
+use crate::controls::{self, Control};
 use crate::error::{Error, Result};
 use crate::kernel::{Descriptor, Kernel, Node};
 use cutap_rm::Params;
@@ -88,7 +89,7 @@ impl Link {
         let card = cards.into_iter().nth(index).ok_or(none)?;
         let node = Descriptor::open(&kernel, Node::Gpu(card.minor))?;
         client.connect()?;
-        let id = client.query(client.root, 0x205, &[("gpuId", card.id.into())])?;
+        let id = client.query(client.root, controls::GPU_ID, &[("gpuId", card.id.into())])?;
         let instance = client.field(&id, "deviceInstance")?;
         let sub_instance = client.field(&id, "subDeviceInstance")?;
         // Several address spaces are possible.
@@ -118,8 +119,8 @@ impl Link {
     }
 
     /// A control of the subdevice.
-    pub fn query(&self, command: u32, fields: &[(&str, u64)]) -> Result<Params> {
-        self.client.query(self.subdevice, command, fields)
+    pub fn query(&self, control: Control, fields: &[(&str, u64)]) -> Result<Params> {
+        self.client.query(self.subdevice, control, fields)
     }
 
     /// A number in a struct.
@@ -139,11 +140,11 @@ impl Link {
 
     /// Graphics processing clusters and their pairs of SMs: the number of TPCs of each GPC.
     pub fn tpcs(&self) -> Result<Vec<u32>> {
-        let gpcs = self.query(0x2080_122a, &[])?;
+        let gpcs = self.query(controls::GPC_MASK, &[])?;
         let mask = self.get(&gpcs, "gpcMask")?;
         let mut counts = Vec::new();
         for gpc in (0..32).filter(|gpc| mask >> gpc & 1 != 0) {
-            let tpcs = self.query(0x2080_122b, &[("gpcId", gpc)])?;
+            let tpcs = self.query(controls::TPC_MASK, &[("gpcId", gpc)])?;
             counts.push(self.get(&tpcs, "tpcMask")?.count_ones());
         }
         Ok(counts)

@@ -2,10 +2,7 @@
 
 use crate::call::{Ioctl, KernelCall, Run};
 use crate::error::{Error, Result};
-use cutap_rm::{Call, Device, Fit, Fragments, Request, Selection, Tables};
-
-/// The release that is taken where the run and the machine do not say one.
-const USUAL: &str = "580.159.04";
+use cutap_rm::{Call, DEFAULT_RELEASE, Device, Fit, Fragments, Request, Selection, Tables};
 
 /// The release that is taken for logs of libcudest's shim.
 const OF_SHIM: &str = "256.35";
@@ -43,10 +40,10 @@ impl Decoder {
         let of_shim = run.head.source.as_deref() == Some("shim");
         let shim = of_shim.then(|| (OF_SHIM.to_owned(), Origin::Shim));
         let found = given.or(recorded).or(shim).or_else(running);
-        let (driver, origin) = found.unwrap_or_else(|| (USUAL.to_owned(), Origin::Guessed));
+        let (driver, origin) = found.unwrap_or_else(|| (DEFAULT_RELEASE.to_owned(), Origin::Guessed));
         let Some(Selection { tables, fit }) = Tables::select(&driver) else {
             let driver = cutap_printable::printable(&driver).into_owned();
-            return Err(Error::new(format!("{driver} is no driver version; give one such as {USUAL}")));
+            return Err(Error::new(format!("{driver} is no driver version; give one such as {DEFAULT_RELEASE}")));
         };
         Ok(Self { tables, fit, driver, origin })
     }

@@ -124,6 +124,6 @@ pub use place::Place;
 pub use record::{Direction, Field, Form, Kind, Pointee, Pointer, Record};
 pub use request::{Device, Request, escape_of, escape_request};
 pub use row::{Class, Control, Escape, Handler, Need, Privilege, Uvm};
-pub use tables::{Fit, Selection, Tables, cuda_version};
+pub use tables::{DEFAULT_RELEASE, Fit, Selection, Tables, cuda_version};
 #[cfg(feature = "alloc")]
 pub use tree::{Bytes, Call, Name, Node, Remark, Status, StatusPlace, Subject, Target, Value};

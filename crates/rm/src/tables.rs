@@ -5,6 +5,10 @@ use crate::record::Record;
 use crate::request::{Device, escape_of};
 use crate::row::{self, Class, Control, Escape, Uvm};
 
+/// The driver release whose tables are used where neither a run nor the machine names one: that on which most was
+/// measured.
+pub const DEFAULT_RELEASE: &str = "580.159.04";
+
 /// The tables of one release. A small value: copy it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tables {
@@ -71,6 +75,12 @@ impl Tables {
             _ => Fit::OtherBranch,
         };
         Some(Selection { tables, fit })
+    }
+
+    /// The tables of [`DEFAULT_RELEASE`].
+    #[must_use]
+    pub fn of_default_release() -> Option<Self> {
+        Self::select(DEFAULT_RELEASE).map(|selection| selection.tables)
     }
 
     /// The tables of all releases, oldest first.

@@ -156,7 +156,7 @@ impl<'a> Line<'a> {
     /// Of the listing.
     fn listed(&self, ioctl: &mut Ioctl) -> Option<i64> {
         ioctl.partial = true;
-        let tables = Tables::select("580.159.04")?.tables;
+        let tables = Tables::of_default_release()?;
         let kind = *self.rest.first()?;
         if kind == "UVM" {
             let command = tables.uvm_named(self.rest.get(1)?)?;

@@ -192,7 +192,7 @@ fn argument(binary: &Binary, function: &str, before: &VecDeque<Instruction>) -> 
 
 /// A request with its name.
 fn request(number: u32) -> String {
-    let tables = Tables::select("580.159.04").map(|selection| selection.tables);
+    let tables = Tables::of_default_release();
     let is_escape = number >> 8 & 0xff == u32::from(b'F') && number >> 30 != 0;
     let name = match is_escape {
         true => tables.and_then(|t| t.escape(escape_of(number).0)).map(|e| e.name()),

@@ -1,7 +1,7 @@
 //! An ended call of the layer `kernel` as a `KernelCall`.
 
 use cutap_kernel::{Action, Ioctl, KernelCall, Parent, Piece};
-use cutap_rm::{Device, Tables, escape_of};
+use cutap_rm::{DEFAULT_RELEASE, Device, Tables, escape_of};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Frame, Layer, Pieces, State};
 use std::collections::BTreeMap;
@@ -134,6 +134,6 @@ fn ioctl(words: &[u64], path: String, pieces: &Pieces) -> Ioctl {
 }
 
 fn tables(pieces: &Pieces) -> Option<Tables> {
-    let version = pieces.driver.as_deref().unwrap_or("580.142");
+    let version = pieces.driver.as_deref().unwrap_or(DEFAULT_RELEASE);
     cutap_rm::Tables::select(version).map(|found| found.tables)
 }

@@ -3,7 +3,7 @@
 use cutap_collect::{Error, Result};
 use cutap_kernel::decode::running_driver;
 use cutap_kernel::select::is;
-use cutap_rm::Tables;
+use cutap_rm::{DEFAULT_RELEASE, Tables};
 use cutap_wire::control::kernel_answer::{CLASS, CONTROL, DENY, ESCAPE, FAIL, MOST, UVM};
 
 /// Answers.
@@ -26,9 +26,9 @@ impl AnswerArgs {
     /// The bytes of the file that the target reads; none without these flags.
     pub fn rows(&self, driver: Option<&str>) -> Result<Vec<u8>> {
         let running = running_driver();
-        let version = driver.or(running.as_deref()).unwrap_or("580.159.04");
+        let version = driver.or(running.as_deref()).unwrap_or(DEFAULT_RELEASE);
         let tables = Tables::select(version)
-            .ok_or_else(|| Error::own(format!("{version} is no driver version; give one such as 580.159.04")))?
+            .ok_or_else(|| Error::own(format!("{version} is no driver version; give one such as {DEFAULT_RELEASE}")))?
             .tables;
         let mut rows: Vec<[u32; 4]> = Vec::new();
         for word in &self.deny {

@@ -196,12 +196,12 @@ impl Client {
 
     /// One control, its struct filled with these fields; the struct after the call.
     pub fn query(&self, object: Handle, control: Control, fields: &[Set<'_>]) -> Result<Params> {
-        let known = self.tables.control_named(control).ok_or_else(|| self.unknown(control))?;
-        let mut params = Params::of(known.params().ok_or_else(|| self.unknown(control))?);
+        let row = self.tables.control_named(control).ok_or_else(|| self.unknown(control))?;
+        let mut params = Params::of(row.params().ok_or_else(|| self.unknown(control))?);
         for (field, value) in fields {
             params.set(field, *value).map_err(|_| self.unknown(&format!("{field} of {control}")))?;
         }
-        self.control_bytes(object, known.number(), params.bytes_mut(), control)?;
+        self.control_bytes(object, row.number(), params.bytes_mut(), control)?;
         Ok(params)
     }
 

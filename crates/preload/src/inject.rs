@@ -232,7 +232,7 @@ type Variadic<R> = unsafe extern "C" fn(usize, ...) -> R;
 /// What is passed holds under glibc alone (`start/other_libc.rs`).
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
     real::set_exports(own_exports());
-    exec::find_next();
+    exec::begin();
     extension::extend(&submit::LAYER);
     begin::begin(environment);
     if begin::running() {

@@ -72,6 +72,7 @@ pub const NOT_ALONE: &[&str] = &[
     "live_threads",
     "filters",
     "filters_that_lie",
+    "vfork_filters",
     "bad_arguments",
     "real_time",
 ];

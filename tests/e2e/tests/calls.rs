@@ -107,6 +107,12 @@ fn children_with_an_ld_preload_of_their_own() {
 }
 
 #[test]
+fn children_by_functions_that_no_plain_link_reaches() {
+    case("exec_by_other_names").counts();
+    case("exec_of_old").counts();
+}
+
+#[test]
 fn signal_handler_calls_inside_a_call() {
     case("signal_storm").counts();
     case("signal_stack").counts();

@@ -80,3 +80,18 @@ fn a_process_without_a_clock_is_recorded_up_to_there() {
         assert_eq!(gaps.iter().filter(clock).count(), 1, "{gaps:?}");
     }
 }
+
+/// Its parent is recorded whole, also behind them.
+#[test]
+fn a_child_by_vfork_may_forbid_itself_what_its_parent_needs() {
+    let name = "vfork_filters";
+    let (plain, (done, lines)) = (plain(&[name]), recorded(&[name]));
+    assert!(plain.stdout.ends_with("ok\n"), "{plain:?}");
+    assert_eq!((&plain.stdout, plain.status.code()), (&done.stdout, done.status.code()), "{}", done.stderr);
+    // Behind the children it calls 10,000 times, and once before them.
+    let of_children: u64 = plain.stdout.lines().rev().nth(1).unwrap().parse().unwrap();
+    let missing = counted(&lines, &[NO_RING, CALL_DROPPED]);
+    assert_eq!(calls(&lines) + missing, of_children + 10_001, "{missing} missing");
+    let functions = lines.iter().filter(|l| l["type"] == "summary" && l["name"] == "cuDriverGetVersion");
+    assert_eq!(functions.map(|l| l["calls"].as_u64().unwrap()).sum::<u64>(), 10_000);
+}

@@ -26,6 +26,7 @@ const EXPORTS: &[&str] = &[
     "execl",
     "execlp",
     "execle",
+    "execveat",
 ];
 
 const ALLOCATION: &[&str] =

@@ -3,10 +3,11 @@
 
 use super::environment::{self, Environment};
 use super::{list, vfork_memory};
-use crate::loader::{elf::is_function, map};
+use crate::loader::{elf::is_function, live, map, real};
 use crate::start::{path, run};
-use crate::sys;
+use crate::sys::{self, allowed};
 use crate::thread::vfork_word_x86_64;
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_wire::control::NO_FOLLOW;
 
@@ -29,17 +30,26 @@ struct Function {
     returns: bool,
     /// Where the next one behind cutap is.
     next: AtomicUsize,
+    /// Its older version there, for programs that were linked before glibc 2.15; 0: none.
+    older: AtomicUsize,
+    /// What this library exports under the name.
+    entry: AtomicUsize,
 }
 
 const fn new(name: &'static [u8], environment: Source, instead: usize) -> Function {
-    Function { name, environment, instead, returns: false, next: AtomicUsize::new(0) }
+    let [next, older, entry] = [const { AtomicUsize::new(0) }; 3];
+    Function { name, environment, instead, returns: false, next, older, entry }
 }
 const fn spawn(name: &'static [u8], number: usize) -> Function {
     Function { returns: true, ..new(name, Source::Argument(5), number) }
 }
 
+/// How many they are.
+pub const COUNT: usize = 11;
+const EXECVEAT: usize = 10;
+
 /// The order is that of `entries_x86_64`.
-static FUNCTIONS: [Function; 10] = [
+static FUNCTIONS: [Function; COUNT] = [
     new(b"execve", Source::Argument(2), 0),
     new(b"execv", Source::Process, 0),
     new(b"execvpe", Source::Argument(2), 2),
@@ -50,7 +60,22 @@ static FUNCTIONS: [Function; 10] = [
     new(b"execl", Source::List { next: false }, 0),
     new(b"execlp", Source::List { next: false }, 2),
     new(b"execle", Source::List { next: true }, 0),
+    new(b"execveat", Source::Argument(3), EXECVEAT),
 ];
+
+/// At start: where the entries are.
+#[cfg(feature = "inject")]
+pub fn set_entries(addresses: [usize; COUNT]) {
+    for (function, address) in FUNCTIONS.iter().zip(addresses) {
+        function.entry.store(address, Relaxed);
+    }
+}
+
+/// The entry to hand out for a function that was found in a library: the one that calls that function.
+pub fn entry_for(found: usize) -> Option<usize> {
+    let function = FUNCTIONS.iter().find(|function| function.next.load(Relaxed) == found)?;
+    Some(function.entry.load(Relaxed)).filter(|entry| found != 0 && *entry != 0)
+}
 
 /// Finds the functions behind cutap, at the start of a process, with any libc.
 pub fn find_next() {
@@ -61,16 +86,19 @@ pub fn find_next() {
             return;
         }
         for function in FUNCTIONS.iter().filter(|function| function.next.load(Relaxed) == 0) {
+            let (mut default, mut older) = (0, 0);
             // SAFETY: the object is loaded.
             unsafe {
                 tables.find(function.name, |symbol, number| {
                     let address = base.wrapping_add(symbol.value);
-                    let found = is_function(symbol, base, address) && tables.is_default(number);
-                    if found {
-                        function.next.store(address, Relaxed);
-                    }
-                    found
+                    let version = if tables.is_default(number) { &mut default } else { &mut older };
+                    *version = if is_function(symbol, base, address) { address } else { 0 };
+                    false
                 });
+            }
+            if default != 0 {
+                function.older.store(older, Relaxed);
+                function.next.store(default, Relaxed);
             }
         }
     });
@@ -89,7 +117,43 @@ fn next(number: usize) -> usize {
     if at() == 0 {
         find_next();
     }
-    at()
+    match at() {
+        0 if number == EXECVEAT => execveat as *const () as usize,
+        at => at,
+    }
+}
+
+/// The same for who calls it from `caller`: a program that was linked before glibc 2.15 has the older `posix_spawn`,
+/// which runs a script without `#!` by the shell.
+fn next_for(number: usize, caller: usize) -> usize {
+    let next = next(number);
+    let Some(function) = FUNCTIONS.get(number) else { return next };
+    let older = function.older.load(Relaxed);
+    let wants_it = || {
+        // SAFETY: under the loader's lock.
+        live::at(caller, |o| unsafe { o.tables.any_reference(function.name, |i| o.tables.needed_version(i) == OLDER) })
+    };
+    if older != 0 && wants_it() == Some(true) { older } else { next }
+}
+const OLDER: &[u8] = b"GLIBC_2.2.5";
+
+/// Of a libc that has no such function: glibc before 2.34.
+unsafe extern "C" fn execveat(folder: usize, path: usize, argv: usize, environment: usize, flags: usize) -> c_int {
+    const EXECVEAT: usize = 322;
+    match real::next(real::SYSCALL) {
+        0 => -1,
+        // SAFETY: libc's `syscall`, with the caller's arguments.
+        syscall => unsafe {
+            core::mem::transmute::<usize, unsafe extern "C" fn(usize, ...) -> isize>(syscall)(
+                EXECVEAT,
+                folder,
+                path,
+                argv,
+                environment,
+                flags,
+            ) as c_int
+        },
+    }
 }
 
 /// A call of function `number`, with its six registers and the words on the stack.
@@ -98,7 +162,9 @@ fn next(number: usize) -> usize {
 /// The arguments of such a call.
 #[cfg_attr(not(feature = "inject"), allow(dead_code, reason = "called by entries_x86_64"))]
 pub unsafe extern "C" fn call(number: usize, registers: &[usize; 6], stack: *const usize) -> Next {
-    let pass = Next { jump: next(number), result: -1 };
+    // SAFETY: the address that the call returns to is in front of its words on the stack.
+    let caller = unsafe { *stack.sub(1) };
+    let pass = Next { jump: next_for(number, caller), result: -1 };
     let Some(function) = FUNCTIONS.get(number).filter(|_| run::is_running() && run::flags() & NO_FOLLOW == 0) else {
         return pass;
     };
@@ -116,14 +182,23 @@ pub unsafe extern "C" fn call(number: usize, registers: &[usize; 6], stack: *con
         }
     };
     // SAFETY: the caller's promise.
-    let (variables, variable, value) = match unsafe { environment::read(place, path::run(), map::FILE) } {
+    let (mut variables, variable, value) = match unsafe { environment::read(place, path::run(), map::FILE) } {
         Some(Environment::Replaced { place, count, value }) => (count + 2, place, value),
         Some(Environment::Cleaned) => (0, 0, &[][..]),
         Some(Environment::Complete) | None => return pass,
     };
+    let bytes = |variables: usize| {
+        let text = if variables > 0 { 16 + value.len() + list::get().len() } else { 0 };
+        (argv + variables) * size_of::<usize>() + text
+    };
+    let mut memory = Memory::new(bytes(variables));
+    if memory.is_none() {
+        // The program runs without cutap.
+        variables = 0;
+        memory = Memory::new(bytes(variables));
+    }
+    let Some(memory) = memory else { return pass };
     let words = argv + variables;
-    let bytes = words * size_of::<usize>() + if variables > 0 { 16 + value.len() + list::get().len() } else { 0 };
-    let Some(memory) = Memory::new(bytes) else { return pass };
     let (mut registers, mut target) = (*registers, pass.jump);
     // SAFETY: the memory has room for the words and the text behind them.
     unsafe {
@@ -198,11 +273,15 @@ struct Memory {
 impl Memory {
     /// None: it was refused.
     fn new(bytes: usize) -> Option<Memory> {
+        let is_shared = bytes > 0 && vfork_word_x86_64::is_child();
+        // Its parent gives the memory back by the child's id.
+        if is_shared && !allowed::may_tell_process() {
+            return None;
+        }
         let at = if bytes == 0 { core::ptr::null_mut() } else { sys::pages(bytes) };
         if bytes > 0 && at.is_null() {
             return None;
         }
-        let is_shared = bytes > 0 && vfork_word_x86_64::is_child();
         if is_shared {
             vfork_memory::add(sys::getpid(), at, bytes);
         }

@@ -1,11 +1,16 @@
 //! The functions that start a program, as this library exports them. Each keeps its arguments, asks `call` and jumps to
 //! the function behind cutap, or returns what `call` has done.
 
-use super::call::call;
+use super::call::{COUNT, call};
 use core::arch::naked_asm;
 
 macro_rules! entries {
-    ($($number:literal $name:ident)*) => {$(
+    ($($number:literal $name:ident)*) => {
+        /// Where they are.
+        pub fn addresses() -> [usize; COUNT] {
+            [$($name as *const () as usize),*]
+        }
+        $(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
@@ -34,6 +39,7 @@ entries! {
     7 execl
     8 execlp
     9 execle
+    10 execveat
 }
 
 /// The number of the function is in eax: they take no number of vector registers that matters.

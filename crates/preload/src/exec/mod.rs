@@ -8,6 +8,8 @@
 //! each page is tested before it is read. The caller's environment is never written: it may be
 //! read-only, or that of a vfork parent.
 //!
+//! A look-up in libc gets the function of this library too, as `RTLD_DEFAULT` does.
+//!
 //! Limits: `system` and `popen` use the process's environment inside libc. A program that makes the
 //! system call itself, or has a copy of libc in it, is not noticed.
 
@@ -18,4 +20,11 @@ mod environment;
 pub mod list;
 pub mod vfork_memory;
 
-pub use call::find_next;
+pub use call::{entry_for, find_next};
+
+/// At start: finds the functions behind cutap, and says where its own are.
+#[cfg(feature = "inject")]
+pub fn begin() {
+    call::set_entries(entries_x86_64::addresses());
+    call::find_next();
+}

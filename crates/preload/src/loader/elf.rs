@@ -235,6 +235,21 @@ impl Tables {
         false
     }
 
+    /// Calls `f` with each symbol by which the object refers to a function of this name in another, until it says true.
+    ///
+    /// # Safety
+    /// The object is mapped.
+    pub unsafe fn any_reference(&self, name: &[u8], f: impl Fn(usize) -> bool) -> bool {
+        // SAFETY: as in `find`. The text ends at its zero, if it is not that name before.
+        unsafe {
+            let is_it = |s: &Sym| {
+                let text = self.strings.wrapping_add(s.name as usize);
+                s.section == 0 && name.iter().chain(b"\0").enumerate().all(|(n, byte)| *text.add(n) == *byte)
+            };
+            (1..self.symbol_count()).any(|i| is_it(&*self.symbols.add(i)) && f(i))
+        }
+    }
+
     /// Calls `f` for each defined symbol of this name (versions make several) until it says true.
     ///
     /// # Safety

@@ -5,14 +5,15 @@
 //!
 //! It must work before our constructor ran, inside any constructor, and with no run directory at all.
 
+use crate::exec;
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, notice, real};
 use crate::routes::libc;
 use crate::slots::{make, patched, table};
 use crate::start::{begin, names, page, switch};
-use crate::sys;
 use crate::sys::x86_64::shadow_stack;
-use crate::thread::record;
+use crate::sys::{self, allowed};
+use crate::thread::{record, vfork_x86_64};
 use cutap_calls::Layer;
 use cutap_wire::diagnostic;
 use cutap_wire::names::route;
@@ -41,9 +42,15 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
     if name.is_null() || !begin::running() {
         return 0;
     }
-    notice::notice();
     // SAFETY: the program's string.
     let text = unsafe { sys::text(name, 4096) };
+    if allowed::has_own_filter() {
+        if cutap_calls::in_family(text) {
+            page::count(diagnostic::LOOKUP_JUMPED, 1);
+        }
+        return 0;
+    }
+    notice::notice();
     let real = real::next(if version.is_null() { real::DLSYM } else { real::DLVSYM });
     if real == 0 {
         return 0;
@@ -54,7 +61,7 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
     } else {
         // SAFETY: as above.
         let found = unsafe { call(real, handle, name, version) };
-        Some(hand_out(found, text, caller, route::DLSYM))
+        Some(instead_of_libcs(found).unwrap_or_else(|| hand_out(found, text, caller, route::DLSYM)))
     };
     patched::look_at_some(answer.unwrap_or(0));
     if switch::lookups() {
@@ -64,6 +71,12 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
     }
     // 0 jumps on and asks once more: the answer is the same, and dlerror is as the real one leaves it.
     answer.unwrap_or(0)
+}
+
+/// What a look-up by name gives, for a function of libc's that was found in libc itself: one that starts programs, or
+/// vfork.
+fn instead_of_libcs(found: usize) -> Option<usize> {
+    exec::entry_for(found).or_else(|| vfork_x86_64::entry_for(found))
 }
 
 /// # Safety

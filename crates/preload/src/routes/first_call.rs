@@ -13,6 +13,7 @@ use crate::loader::{live, lock, notice, real, words};
 use crate::slots::frame::Frame;
 use crate::slots::thunks_x86_64::call_through;
 use crate::start::{forked, page};
+use crate::sys::allowed;
 use crate::sys::x86_64::shadow_stack;
 use crate::thread::vfork_word_x86_64;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
@@ -50,6 +51,13 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     }
     if found == 0 {
         return first;
+    }
+    // Its parent binds the word for itself, and makes the slot.
+    if allowed::has_own_filter() {
+        if cutap_calls::in_family(text) {
+            page::count(diagnostic::NO_RING, 1);
+        }
+        return found;
     }
     notice::notice();
     let target = match dlsym::hand_out(found, text, gate, route::FIRST_CALL) {

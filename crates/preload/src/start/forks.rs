@@ -3,7 +3,7 @@
 use super::{own, run};
 use crate::loader::list;
 use crate::routes::instances;
-use crate::sys;
+use crate::sys::{self, allowed};
 use core::sync::atomic::AtomicU32;
 
 /// Has libc report each fork, from now on.
@@ -30,6 +30,7 @@ unsafe extern "C" fn in_parent() {
 
 /// Called by libc in a forked child.
 unsafe extern "C" fn in_child() {
+    allowed::forked();
     list::after_fork_in_child();
     let signals = sys::block_signals();
     if own::in_child() {

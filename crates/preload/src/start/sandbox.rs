@@ -5,17 +5,21 @@
 //!
 //! Must never make a system call once a filter is installed but those that `sys::allowed` lets through.
 //!
+//! A child by vfork that installs a filter has its parent's memory, where nothing may change. What its filter forbids
+//! is forbidden to its thread alone, and it makes no ring any more.
+//!
 //! Limits: only a filter that the process installs through libc is seen. One that an instruction of the program
-//! installs is not, and neither is one that was there before the process began.
+//! installs is not, and neither is one that was there before the process began. A child that shares memory in another
+//! way than by vfork is not seen either.
 
 use super::page::{self, count};
 use super::{forked, names, process, run, switch};
 use crate::capture::copy;
-use crate::sys::allowed::Calls;
-use crate::sys::classic_bpf;
-use crate::sys::used::USED;
-use crate::sys::{self, allowed, kept};
-use crate::thread::{blocks, clock, fork};
+use crate::sys::allowed::{Calls, Whom};
+use crate::sys::classic_bpf::{self, Answer};
+use crate::sys::used::{USED, Used, others};
+use crate::sys::{self, kept};
+use crate::thread::{blocks, clock, fork, vfork_word_x86_64};
 use cutap_wire::diagnostic::SANDBOXED;
 
 const PR_SET_SECCOMP: usize = 22;
@@ -35,6 +39,7 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 
 /// What the program is about to forbid.
 pub struct Attempt {
+    whom: Whom,
     calls: Calls,
     counter: bool,
 }
@@ -72,13 +77,28 @@ fn filter(at: usize) -> Option<Attempt> {
     let length = usize::from(length as u16);
     let mut window = Window { program: program as usize, length, first: usize::MAX, bytes: [0; WINDOW * 8] };
     let mut forbidden = Calls::NONE;
-    for used in USED.iter().filter(|used| !used.arguments.iter().all(|a| allows(&mut window, used.number, a))) {
+    for used in USED.iter().filter(|used| !allows(&mut window, used)) {
         forbidden.insert(used.number);
     }
     if forbidden == Calls::NONE { None } else { attempt(forbidden, false) }
 }
 
-fn allows(window: &mut Window, number: usize, arguments: &[u64; 6]) -> bool {
+/// Whether the filter allows the call with the arguments that it is asked about. They are more if it looks at
+/// arguments.
+fn allows(window: &mut Window, used: &Used) -> bool {
+    used.arguments.iter().all(|arguments| match answer(window, used.number, arguments) {
+        Some(Answer { looks: true, .. }) => {
+            [*arguments].into_iter().chain(others(arguments)).all(|a| is_allowed(answer(window, used.number, &a)))
+        }
+        answer => is_allowed(answer),
+    })
+}
+
+fn is_allowed(answer: Option<Answer>) -> bool {
+    matches!(answer.map(|answer| answer.value & ACTION), Some(ALLOW | LOG))
+}
+
+fn answer(window: &mut Window, number: usize, arguments: &[u64; 6]) -> Option<Answer> {
     let here = allows as *const () as u64;
     let mut data = [0u32; classic_bpf::DATA];
     let words = [here].into_iter().chain(arguments.iter().copied());
@@ -86,8 +106,7 @@ fn allows(window: &mut Window, number: usize, arguments: &[u64; 6]) -> bool {
     for (to, from) in data.iter_mut().zip([number as u32, ARCHITECTURE].into_iter().chain(halves)) {
         *to = from;
     }
-    let answer = classic_bpf::run(&mut |n| window.instruction(n), &data);
-    matches!(answer.map(|answer| answer & ACTION), Some(ALLOW | LOG))
+    classic_bpf::run(&mut |n| window.instruction(n), &data)
 }
 
 /// Instructions that are read at a time.
@@ -121,7 +140,10 @@ fn attempt(calls: Calls, counter: bool) -> Option<Attempt> {
         return None;
     }
     forked::check();
-    // A child that has this process's memory, and runs another program soon: the memory is not the child's.
+    if vfork_word_x86_64::is_child() {
+        return Some(of_child(calls, counter));
+    }
+    // Another child that has this process's memory.
     if sys::getpid() != fork::pid() {
         return None;
     }
@@ -136,17 +158,33 @@ fn attempt(calls: Calls, counter: bool) -> Option<Attempt> {
     if wanted && process::made() && calls.make_files() {
         blocks::lay_in();
     }
-    let mut attempt = Attempt { calls, counter };
+    Some(forbid(Whom::Process, calls, counter))
+}
+
+/// The same for a child by vfork.
+fn of_child(calls: Calls, counter: bool) -> Attempt {
+    if !counter {
+        return forbid(Whom::Thread, calls, counter);
+    }
+    // Its calls are counted from now on: they need no clock.
+    blocks::leave_lent();
+    forbid(Whom::Thread, all(), counter)
+}
+
+fn forbid(whom: Whom, mut calls: Calls, counter: bool) -> Attempt {
     // What is forbidden already stays so, whatever becomes of this attempt.
-    attempt.calls.remove(&allowed::forbidden());
-    allowed::forbid(&attempt.calls);
-    Some(attempt)
+    calls.remove(&whom.forbidden());
+    whom.forbid(&calls);
+    Attempt { whom, calls, counter }
 }
 
 /// After it. Nothing may be asked of the kernel now.
 pub fn after(attempt: &Attempt, failed: bool) {
     if failed {
-        return allowed::permit(&attempt.calls);
+        return attempt.whom.permit(&attempt.calls);
+    }
+    if attempt.whom == Whom::Thread {
+        return count(SANDBOXED, 1);
     }
     if attempt.counter {
         clock::stop();
@@ -174,5 +212,45 @@ fn tell(what: &[u8]) {
         names::gap_named(SANDBOXED, what);
     } else {
         count(SANDBOXED, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a filter says of a call by number, that kills where the first words of two arguments are so.
+    fn allows_of(number: usize, (first, second): (u32, u32)) -> bool {
+        let program: [(u16, u8, u8, u32); 6] = [
+            (0x20, 0, 0, 16),
+            (0x15, 0, 3, first),
+            (0x20, 0, 0, 24),
+            (0x15, 0, 1, second),
+            (0x06, 0, 0, 0),
+            (0x06, 0, 0, ALLOW),
+        ];
+        let bytes = program.map(|(code, yes, no, k)| {
+            let ([a, b], [c, d, e, f]) = (code.to_le_bytes(), k.to_le_bytes());
+            [a, b, yes, no, c, d, e, f]
+        });
+        let program = bytes.as_ptr() as usize;
+        let mut window = Window { program, length: 6, first: usize::MAX, bytes: [0; WINDOW * 8] };
+        allows(&mut window, USED.iter().find(|used| used.number == number).unwrap())
+    }
+
+    #[test]
+    fn a_filter_is_asked_about_more_than_one_length_and_descriptor() {
+        const CLOSE: usize = 3;
+        const MMAP: usize = 9;
+        for (number, arguments, expected) in [
+            (CLOSE, (3, 0), false),
+            (CLOSE, (12, 0), false),
+            (CLOSE, (0, 0), true),
+            (MMAP, (0, 4096), false),
+            (MMAP, (0, 2 << 20), false),
+            (MMAP, (0, 1 << 30), true),
+        ] {
+            assert_eq!(allows_of(number, arguments), expected, "{number} {arguments:?}");
+        }
     }
 }

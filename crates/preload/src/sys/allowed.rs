@@ -2,10 +2,9 @@
 //! process for a call that it forbids. So such a call is never made: it fails here with ENOSYS, and its caller does
 //! what it does where a kernel lacks it. What cannot fail (an id, a clock) is answered by `kept`.
 
+use super::forbidden_here_x86_64::{WORDS, here};
 use super::used::nr;
 use core::sync::atomic::{AtomicU64, Ordering::*};
-
-const WORDS: usize = 5;
 
 /// System calls, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,30 +34,65 @@ pub static FORBIDDEN: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 /// Whether a call may be made.
 #[inline(always)]
 pub fn may(number: usize) -> bool {
-    FORBIDDEN.get(number / 64).is_none_or(|word| word.load(Relaxed) >> (number % 64) & 1 == 0)
+    let free = |word: Option<&AtomicU64>| word.is_none_or(|word| word.load(Relaxed) >> (number % 64) & 1 == 0);
+    free(FORBIDDEN.get(number / 64)) && free(here().calls.get(number / 64))
 }
 
-/// What is forbidden now.
-pub fn forbidden() -> Calls {
-    let mut calls = Calls::NONE;
-    for (to, from) in calls.0.iter_mut().zip(&FORBIDDEN) {
-        *to = from.load(Acquire);
-    }
-    calls
+/// Whether this thread is a child by vfork that installed a filter. It changes nothing that it shares with its parent.
+#[inline]
+pub fn has_own_filter() -> bool {
+    here().any.load(Relaxed) != 0
 }
 
-/// These are forbidden too, from now on.
-pub fn forbid(calls: &Calls) {
-    for (to, from) in FORBIDDEN.iter().zip(&calls.0) {
-        to.fetch_or(*from, AcqRel);
+/// Whom a filter concerns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    Process,
+    /// A child by vfork.
+    Thread,
+}
+
+impl Whom {
+    fn words(self) -> &'static [AtomicU64; WORDS] {
+        match self {
+            Whom::Process => &FORBIDDEN,
+            Whom::Thread => &here().calls,
+        }
+    }
+    /// What is forbidden now.
+    pub fn forbidden(self) -> Calls {
+        let mut calls = Calls::NONE;
+        for (to, from) in calls.0.iter_mut().zip(self.words()) {
+            *to = from.load(Acquire);
+        }
+        calls
+    }
+    /// These are forbidden too, from now on.
+    pub fn forbid(self, calls: &Calls) {
+        for (to, from) in self.words().iter().zip(&calls.0) {
+            to.fetch_or(*from, AcqRel);
+        }
+        self.look();
+    }
+    /// The filter was not installed after all: what another one forbids stays.
+    pub fn permit(self, calls: &Calls) {
+        for (to, from) in self.words().iter().zip(&calls.0) {
+            to.fetch_and(!from, AcqRel);
+        }
+        self.look();
+    }
+    fn look(self) {
+        if self == Whom::Thread {
+            here().any.store((self.forbidden() != Calls::NONE).into(), Relaxed);
+        }
     }
 }
 
-/// The filter was not installed after all: what another one forbids stays.
-pub fn permit(calls: &Calls) {
-    for (to, from) in FORBIDDEN.iter().zip(&calls.0) {
-        to.fetch_and(!from, AcqRel);
-    }
+/// A forked child, in the thread that forked: a filter of that thread's is the whole process's.
+pub fn forked() {
+    let own = Whom::Thread.forbidden();
+    Whom::Process.forbid(&own);
+    Whom::Thread.permit(&own);
 }
 
 /// Whether signals can be kept away for a moment.
@@ -85,6 +119,11 @@ pub fn may_read_clocks() -> bool {
 /// Whether the kernel tells a thread its id.
 pub fn may_tell_thread() -> bool {
     may(nr::GETTID)
+}
+
+/// Whether the kernel tells a process its id.
+pub fn may_tell_process() -> bool {
+    may(nr::GETPID)
 }
 
 const TO_OPEN: [usize; 4] = [nr::OPENAT, nr::FCNTL, nr::NEWFSTATAT, nr::CLOSE];

@@ -9,8 +9,19 @@ pub const DATA: usize = 16;
 const DATA_BYTES: u32 = 64;
 const SCRATCH: usize = 16;
 
-/// What the program answers. `None`: it cannot be read, or the kernel takes no such program.
-pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; DATA]) -> Option<u32> {
+/// The first word of the arguments.
+const ARGUMENTS: u32 = 4;
+
+/// What the program answers, and whether it has looked at an argument: if not, it answers so for all of them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub value: u32,
+    pub looks: bool,
+}
+
+/// Asks the program. `None`: it cannot be read, or the kernel takes no such program.
+pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; DATA]) -> Option<Answer> {
+    let mut looks = false;
     let (mut a, mut x, mut memory) = (0u32, 0u32, [0u32; SCRATCH]);
     let mut at = 0;
     while at < MOST {
@@ -20,7 +31,10 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
         let other = if code & 8 != 0 { x } else { k };
         match code {
             // Loads and stores.
-            0x20 => a = *data.get(k as usize / 4).filter(|_| k.is_multiple_of(4))?,
+            0x20 => {
+                looks |= k / 4 >= ARGUMENTS;
+                a = *data.get(k as usize / 4).filter(|_| k.is_multiple_of(4))?;
+            }
             0x80 => a = DATA_BYTES,
             0x81 => x = DATA_BYTES,
             0x00 => a = k,
@@ -38,7 +52,7 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
             // A division by zero ends the program with 0.
             0x34 | 0x3c => match a.checked_div(other) {
                 Some(quotient) => a = quotient,
-                None => return Some(0),
+                None => return Some(Answer { value: 0, looks }),
             },
             0x44 | 0x4c => a |= other,
             0x54 | 0x5c => a &= other,
@@ -57,8 +71,8 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
                 };
                 at += usize::from(if holds { yes } else { no });
             }
-            0x06 => return Some(k),
-            0x16 => return Some(a),
+            0x06 => return Some(Answer { value: k, looks }),
+            0x16 => return Some(Answer { value: a, looks }),
             _ => return None,
         }
     }
@@ -71,12 +85,15 @@ mod tests {
 
     type Instruction = (u16, u8, u8, u32);
 
-    fn answer(program: &[Instruction], data: &[u32; DATA]) -> Option<u32> {
+    fn run_on(program: &[Instruction], data: &[u32; DATA]) -> Option<Answer> {
         let bytes = |&(code, yes, no, k): &Instruction| {
             let ([low, high], [a, b, c, d]) = (code.to_le_bytes(), k.to_le_bytes());
             [low, high, yes, no, a, b, c, d]
         };
         run(&mut |n| program.get(n).map(bytes), data)
+    }
+    fn answer(program: &[Instruction], data: &[u32; DATA]) -> Option<u32> {
+        run_on(program, data).map(|answer| answer.value)
     }
 
     #[test]
@@ -92,6 +109,8 @@ mod tests {
         assert_eq!(answer(&filter, &data(257, 64)), Some(7));
         assert_eq!(answer(&filter, &data(257, 2)), Some(1));
         assert_eq!(answer(&filter, &data(3, 64)), Some(1));
+        assert_eq!(run_on(&filter, &data(257, 2)).map(|answer| answer.looks), Some(true));
+        assert_eq!(run_on(&filter, &data(3, 64)).map(|answer| answer.looks), Some(false));
         assert_eq!(answer(&filter[..4], &data(257, 64)), None, "it has no end");
         assert_eq!(answer(&[(0x20, 0, 0, 3), (0x16, 0, 0, 0)], &data(1, 1)), None, "no word stands there");
         assert_eq!(answer(&[(0xffff, 0, 0, 3)], &data(1, 1)), None);

@@ -51,6 +51,7 @@ pub fn stop_ticks() {
 
 /// A forked child: the thread is its first one, so the process has its id.
 pub fn forked() {
+    allowed::forked();
     if !allowed::may(nr::GETPID) {
         PPID.store(PID.swap(tid(), Relaxed), Relaxed);
     }

@@ -80,6 +80,8 @@ weak! {
     errno_location, "__errno_location", unsafe extern "C" fn() -> *mut c_int;
     /// Calls functions around each fork: before it, in the parent, in the child.
     register_atfork, "__register_atfork", unsafe extern "C" fn(Around, Around, Around, *mut c_void) -> c_int;
+    /// libc's vfork by the name that no library replaces.
+    vfork, "__vfork", *const c_void;
     /// The program's environment.
     environ, "environ", *const *const *const u8;
     /// Where the kernel put argc, argv and the environment: known to ld.so before libc has run.

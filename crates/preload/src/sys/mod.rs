@@ -4,6 +4,7 @@
 pub mod allowed;
 pub mod classic_bpf;
 mod file;
+mod forbidden_here_x86_64;
 pub mod kept;
 pub mod libc;
 pub mod mappings;

@@ -43,6 +43,39 @@ const FILE: u64 = 1000;
 const HERE: u64 = -100i64 as u64;
 const NONE: u64 = u64::MAX;
 
+/// A filter is asked about these lengths too, in the place of `LEN`, and about descriptors in the place of `FILE`.
+const PAGE: u64 = 4096;
+const LENGTHS: [u64; 16] = [
+    PAGE,
+    2 * PAGE,
+    3 * PAGE,
+    4 * PAGE,
+    5 * PAGE,
+    6 * PAGE,
+    7 * PAGE,
+    8 * PAGE,
+    12 * PAGE,
+    24 * PAGE,
+    32 * PAGE,
+    64 * PAGE,
+    256 * PAGE,
+    512 * PAGE,
+    1024 * PAGE,
+    2048 * PAGE,
+];
+const FIRST_FILE: u64 = 3;
+
+/// The same arguments with others of these.
+pub fn others(arguments: &[u64; 6]) -> impl Iterator<Item = [u64; 6]> {
+    LENGTHS.into_iter().zip(FIRST_FILE..).map(|(length, file)| {
+        arguments.map(|argument| match argument {
+            LEN => length,
+            FILE => file,
+            argument => argument,
+        })
+    })
+}
+
 used! {
     READ = 0, b"read", [FILE, AT, LEN];
     WRITE = 1, b"write", [FILE, AT, LEN];

@@ -1,7 +1,7 @@
 //! The blocks of all threads, and how a thread comes to its own: when a thread dies, the kernel marks the robust mutex
 //! in its ring, and the next new thread takes the block over.
 
-use super::block::{ThreadState, word};
+use super::block::{ThreadState, existing, word};
 use super::stack::Stack;
 use super::{counts, fork, heads, owner, reserve, ring, vfork_word_x86_64 as vfork_word};
 use crate::start::{names, page, process, run};
@@ -259,6 +259,17 @@ fn lend() -> Option<*mut ThreadState> {
         vfork_word::go_without();
     }
     made
+}
+
+/// Such a child writes nothing any more.
+pub fn leave_lent() {
+    let Some(b) = existing().filter(|b| !b.lent.is_null()) else { return };
+    // SAFETY: this thread's own word; its block, which only the child knows.
+    unsafe {
+        *word() = core::ptr::null_mut();
+        owner::bury(b);
+    }
+    counts::forked();
 }
 
 fn make_lent() -> Option<*mut ThreadState> {

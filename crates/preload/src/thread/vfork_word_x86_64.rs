@@ -1,7 +1,7 @@
 //! A thread's own word that says whether it is a child by vfork, which has its parent's memory: see `vfork_x86_64`.
 
 use super::fork;
-use crate::sys;
+use crate::sys::{self, allowed};
 use core::arch::{asm, global_asm};
 
 global_asm!(
@@ -34,13 +34,13 @@ fn word() -> *mut usize {
 /// True in a child by vfork, which has its parent's memory. A system call: for what is done once.
 pub fn is_child() -> bool {
     // SAFETY: this thread's own word. A child that such a child forked has it too, and memory of its own.
-    unsafe { *word() != 0 && sys::getpid() != fork::pid() }
+    unsafe { *word() != 0 && (allowed::has_own_filter() || sys::getpid() != fork::pid()) }
 }
 
-/// True in such a child once it could not have a ring: it does not try again.
+/// True in such a child once it could not have a ring, or has installed a filter: it does not try again.
 pub fn goes_without() -> bool {
     // SAFETY: this thread's own word.
-    unsafe { *word() == WITHOUT }
+    unsafe { *word() == WITHOUT || allowed::has_own_filter() }
 }
 
 /// See `goes_without`. The parent finds its own word again.

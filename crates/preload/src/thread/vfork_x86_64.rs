@@ -43,6 +43,16 @@ pub fn pass_on() {
     });
 }
 
+/// What this library exports for libc's vfork.
+pub fn entry_for(found: usize) -> Option<usize> {
+    #[cfg(feature = "inject")]
+    if found != 0 && sys::libc::vfork().is_some_and(|at| at as usize == found) {
+        return Some(vfork as *const () as usize);
+    }
+    let _ = found;
+    None
+}
+
 /// A forked child that was not noticed must be noticed before it has a child of this kind, which would do it in its
 /// name.
 #[cfg(feature = "inject")]
@@ -74,6 +84,10 @@ pub unsafe extern "C" fn vfork() {
         "mov rax, [rip + {real}]",
         "test rax, rax",
         "jnz 6f",
+        // The child of a child that installed a filter.
+        "mov rax, [rip + cutap_forbidden_here@GOTTPOFF]",
+        "cmp qword ptr fs:[rax], 0",
+        "jne 4f",
         // A shadow stack is the child's too.
         "test dword ptr fs:[0x48], 2",
         "jnz 4f",
@@ -128,6 +142,13 @@ pub unsafe extern "C" fn vfork() {
         "mov fs:[rcx], r10",
         "mov rcx, [rip + cutap_vforked@GOTTPOFF]",
         "mov fs:[rcx], rdx",
+        "mov rcx, [rip + cutap_forbidden_here@GOTTPOFF]",
+        "mov qword ptr fs:[rcx], 0",
+        "mov qword ptr fs:[rcx + 8], 0",
+        "mov qword ptr fs:[rcx + 16], 0",
+        "mov qword ptr fs:[rcx + 24], 0",
+        "mov qword ptr fs:[rcx + 32], 0",
+        "mov qword ptr fs:[rcx + 40], 0",
         "mov rcx, [rip + cutap_tls@GOTTPOFF]",
         "mov rdi, fs:[rcx]",
         "mov fs:[rcx], r8",

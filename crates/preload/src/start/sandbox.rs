@@ -17,7 +17,7 @@ use super::{forked, names, process, run, switch};
 use crate::capture::copy;
 use crate::sys::allowed::{Calls, Whom};
 use crate::sys::classic_bpf::{self, Answer};
-use crate::sys::used::{USED, Used, others};
+use crate::sys::used::{USED, Used, other_arguments};
 use crate::sys::{self, kept};
 use crate::thread::{blocks, clock, fork, vfork_word_x86_64};
 use cutap_wire::diagnostic::SANDBOXED;
@@ -86,10 +86,11 @@ fn filter(at: usize) -> Option<Attempt> {
 /// Whether the filter allows the call with the arguments that it is asked about. They are more if it looks at
 /// arguments.
 fn allows(window: &mut Window, used: &Used) -> bool {
-    used.arguments.iter().all(|arguments| match answer(window, used.number, arguments) {
-        Some(Answer { looks: true, .. }) => {
-            [*arguments].into_iter().chain(others(arguments)).all(|a| is_allowed(answer(window, used.number, &a)))
-        }
+    used.arguments.iter().all(|arguments| match ask_filter(window, used.number, arguments) {
+        Some(Answer { reads_arguments: true, .. }) => [*arguments]
+            .into_iter()
+            .chain(other_arguments(arguments))
+            .all(|a| is_allowed(ask_filter(window, used.number, &a))),
         answer => is_allowed(answer),
     })
 }
@@ -98,7 +99,7 @@ fn is_allowed(answer: Option<Answer>) -> bool {
     matches!(answer.map(|answer| answer.value & ACTION), Some(ALLOW | LOG))
 }
 
-fn answer(window: &mut Window, number: usize, arguments: &[u64; 6]) -> Option<Answer> {
+fn ask_filter(window: &mut Window, number: usize, arguments: &[u64; 6]) -> Option<Answer> {
     let here = allows as *const () as u64;
     let mut data = [0u32; classic_bpf::DATA];
     let words = [here].into_iter().chain(arguments.iter().copied());

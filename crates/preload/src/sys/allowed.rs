@@ -2,7 +2,7 @@
 //! process for a call that it forbids. So such a call is never made: it fails here with ENOSYS, and its caller does
 //! what it does where a kernel lacks it. What cannot fail (an id, a clock) is answered by `kept`.
 
-use super::forbidden_here_x86_64::{WORDS, here};
+use super::forbidden_here_x86_64::{WORDS, thread_words};
 use super::used::nr;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -35,13 +35,13 @@ pub static FORBIDDEN: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 #[inline(always)]
 pub fn may(number: usize) -> bool {
     let free = |word: Option<&AtomicU64>| word.is_none_or(|word| word.load(Relaxed) >> (number % 64) & 1 == 0);
-    free(FORBIDDEN.get(number / 64)) && free(here().calls.get(number / 64))
+    free(FORBIDDEN.get(number / 64)) && free(thread_words().calls.get(number / 64))
 }
 
 /// Whether this thread is a child by vfork that installed a filter. It changes nothing that it shares with its parent.
 #[inline]
 pub fn has_own_filter() -> bool {
-    here().any.load(Relaxed) != 0
+    thread_words().any.load(Relaxed) != 0
 }
 
 /// Whom a filter concerns.
@@ -56,7 +56,7 @@ impl Whom {
     fn words(self) -> &'static [AtomicU64; WORDS] {
         match self {
             Whom::Process => &FORBIDDEN,
-            Whom::Thread => &here().calls,
+            Whom::Thread => &thread_words().calls,
         }
     }
     /// What is forbidden now.
@@ -72,18 +72,18 @@ impl Whom {
         for (to, from) in self.words().iter().zip(&calls.0) {
             to.fetch_or(*from, AcqRel);
         }
-        self.look();
+        self.mark_thread();
     }
     /// The filter was not installed after all: what another one forbids stays.
     pub fn permit(self, calls: &Calls) {
         for (to, from) in self.words().iter().zip(&calls.0) {
             to.fetch_and(!from, AcqRel);
         }
-        self.look();
+        self.mark_thread();
     }
-    fn look(self) {
+    fn mark_thread(self) {
         if self == Whom::Thread {
-            here().any.store((self.forbidden() != Calls::NONE).into(), Relaxed);
+            thread_words().any.store((self.forbidden() != Calls::NONE).into(), Relaxed);
         }
     }
 }

@@ -16,12 +16,12 @@ const ARGUMENTS: u32 = 4;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
     pub value: u32,
-    pub looks: bool,
+    pub reads_arguments: bool,
 }
 
 /// Asks the program. `None`: it cannot be read, or the kernel takes no such program.
 pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; DATA]) -> Option<Answer> {
-    let mut looks = false;
+    let mut reads_arguments = false;
     let (mut a, mut x, mut memory) = (0u32, 0u32, [0u32; SCRATCH]);
     let mut at = 0;
     while at < MOST {
@@ -32,7 +32,7 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
         match code {
             // Loads and stores.
             0x20 => {
-                looks |= k / 4 >= ARGUMENTS;
+                reads_arguments |= k / 4 >= ARGUMENTS;
                 a = *data.get(k as usize / 4).filter(|_| k.is_multiple_of(4))?;
             }
             0x80 => a = DATA_BYTES,
@@ -52,7 +52,7 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
             // A division by zero ends the program with 0.
             0x34 | 0x3c => match a.checked_div(other) {
                 Some(quotient) => a = quotient,
-                None => return Some(Answer { value: 0, looks }),
+                None => return Some(Answer { value: 0, reads_arguments }),
             },
             0x44 | 0x4c => a |= other,
             0x54 | 0x5c => a &= other,
@@ -71,8 +71,8 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
                 };
                 at += usize::from(if holds { yes } else { no });
             }
-            0x06 => return Some(Answer { value: k, looks }),
-            0x16 => return Some(Answer { value: a, looks }),
+            0x06 => return Some(Answer { value: k, reads_arguments }),
+            0x16 => return Some(Answer { value: a, reads_arguments }),
             _ => return None,
         }
     }
@@ -109,8 +109,8 @@ mod tests {
         assert_eq!(answer(&filter, &data(257, 64)), Some(7));
         assert_eq!(answer(&filter, &data(257, 2)), Some(1));
         assert_eq!(answer(&filter, &data(3, 64)), Some(1));
-        assert_eq!(run_on(&filter, &data(257, 2)).map(|answer| answer.looks), Some(true));
-        assert_eq!(run_on(&filter, &data(3, 64)).map(|answer| answer.looks), Some(false));
+        assert_eq!(run_on(&filter, &data(257, 2)).map(|answer| answer.reads_arguments), Some(true));
+        assert_eq!(run_on(&filter, &data(3, 64)).map(|answer| answer.reads_arguments), Some(false));
         assert_eq!(answer(&filter[..4], &data(257, 64)), None, "it has no end");
         assert_eq!(answer(&[(0x20, 0, 0, 3), (0x16, 0, 0, 0)], &data(1, 1)), None, "no word stands there");
         assert_eq!(answer(&[(0xffff, 0, 0, 3)], &data(1, 1)), None);

@@ -30,7 +30,7 @@ global_asm!(
 
 /// This thread's.
 #[inline(always)]
-pub(super) fn here<'a>() -> &'a Here {
+pub(super) fn thread_words<'a>() -> &'a Here {
     let p: *const Here;
     // SAFETY: computes an address in this thread's static TLS block.
     unsafe {

@@ -66,7 +66,7 @@ const LENGTHS: [u64; 16] = [
 const FIRST_FILE: u64 = 3;
 
 /// The same arguments with others of these.
-pub fn others(arguments: &[u64; 6]) -> impl Iterator<Item = [u64; 6]> {
+pub fn other_arguments(arguments: &[u64; 6]) -> impl Iterator<Item = [u64; 6]> {
     LENGTHS.into_iter().zip(FIRST_FILE..).map(|(length, file)| {
         arguments.map(|argument| match argument {
             LEN => length,

@@ -3,7 +3,8 @@
 
 use cutap_e2e::{Finished, cutap, finish, out, scratch, wait_for};
 use std::fs;
-use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -69,6 +70,36 @@ fn a_cache_of_another_user_is_passed_over() {
     let refused = traced(&["trace", "-o", "/dev/null"], ("CUTAP_CACHE_DIR", &named), "echo ran");
     assert_eq!((refused.status.code(), refused.stdout.as_str()), (Some(125), ""), "{refused:?}");
     assert!(refused.stderr.contains(&format!("{inside} belongs to user 65534, who can exchange")), "{refused:?}");
+}
+
+/// Every user may make the names in /tmp that a user without a home needs.
+#[test]
+fn names_in_tmp_that_another_user_took_are_not_used() {
+    let folder = scratch("taken");
+    let Some(_) = theirs(&folder) else { return };
+    fs::set_permissions(&*folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let (user, program) = (1_000_000 + std::process::id(), folder.join("cutap"));
+    fs::copy(cutap(), &program).unwrap();
+    let record = || {
+        let mut command = Command::new(&program);
+        command.args(["trace", "-o", "/dev/null", "--", "sh", "-c", r#"echo "$LD_PRELOAD""#]).uid(user).gid(user);
+        finish(command.env_remove("XDG_CACHE_HOME").env("HOME", "/nonexistent").current_dir("/"))
+    };
+    let [tmp, var] = ["/tmp", "/var/tmp"].map(|place| PathBuf::from(format!("{place}/cutap-{user}")));
+    let remove = |path: &Path| fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
+    fs::create_dir(&tmp).and_then(|()| chown(&tmp, Some(NOBODY), Some(NOBODY))).unwrap();
+    let passed_over = record();
+    let _ = remove(&var);
+    symlink(&*folder, &var).unwrap();
+    let refused = record();
+    let names = fs::read_dir(&tmp).unwrap().count();
+    let _ = (remove(&tmp), fs::remove_file(&var));
+    assert!(passed_over.stdout.contains("/var/tmp/cutap-"), "{passed_over:?}");
+    assert_eq!((refused.status.code(), &*refused.stdout, names), (Some(125), "", 0), "{refused:?}");
+    assert!(
+        refused.stderr.contains("belongs to another user") && refused.stderr.contains("not a folder"),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -54,6 +54,13 @@ pub fn why_refused(what: &str, error: &io::Error, status: &str, own: &str, yama:
     if !may_all && theirs.is_some() && theirs != ours {
         return format!("cannot trace {what}: it belongs to another user; run cutap as that user or as root");
     }
+    // The kernel compares the effective and the saved ids too.
+    let differs = |(name, n)| field(status, name, n).is_some_and(|theirs| Some(theirs) != field(own, name, 1));
+    if !may_all && [("Uid:", 2), ("Uid:", 3), ("Gid:", 1), ("Gid:", 2), ("Gid:", 3)].into_iter().any(differs) {
+        return format!(
+            "cannot trace {what}: it has the rights of another user or group (a set-user-ID program); run cutap as root"
+        );
+    }
     match yama {
         "3" => format!(
             "cannot trace {what}: kernel.yama.ptrace_scope is 3, which forbids ptrace until the next boot; \
@@ -87,6 +94,8 @@ mod tests {
         assert!(why(libc::EPERM, "State:\tZ (zombie)\nUid:\t0\n", root, "0").contains("it has ended"));
         assert!(why(libc::EPERM, "Uid:\t1000\nTracerPid:\t12\n", mine, "0").contains("process 12 traces it already"));
         assert!(why(libc::EPERM, "Uid:\t1001\n", mine, "0").contains("another user"));
+        assert!(why(libc::EPERM, "Uid:\t1000\t0\t0\t0\n", mine, "0").contains("set-user-ID"));
+        assert!(why(libc::EPERM, "Uid:\t1000\nGid:\t1000\t42\n", mine, "0").contains("set-user-ID"));
         assert!(why(libc::EPERM, "Uid:\t1000\n", mine, "1").contains("ptrace_scope is 1"));
         assert!(why(libc::EPERM, "Uid:\t1000\n", mine, "2").contains("ptrace_scope is 2"));
         assert!(why(libc::EPERM, "Uid:\t1000\n", root, "3").contains("ptrace_scope is 3"));

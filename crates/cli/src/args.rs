@@ -5,8 +5,9 @@ use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
+    FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window, reader_filter,
 };
+use cutap_trace::Filter;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +33,11 @@ impl FilterArgs {
         let ends = ends.into_iter().filter(|(_, given)| *given).map(|(term, _)| term.to_owned());
         let all: Vec<String> = self.filter.iter().cloned().chain(ends).collect();
         (!all.is_empty()).then(|| all.join(" & "))
+    }
+
+    /// What a reader shows: without a filter of its own that of the run, unless `all` is wanted.
+    pub fn of_reader(&self, all: bool) -> Result<Filter> {
+        reader_filter(self.text().as_deref(), all)
     }
 }
 

@@ -67,6 +67,14 @@ pub fn say_notes(run: &Path, end: &End) {
     }
 }
 
+/// Says that the filter of the run was used, where it left calls out.
+pub fn say_filter_of_run(end: &End) {
+    let Some(filtered) = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0) else { return };
+    let (text, more) = (&filtered.text, filtered.filtered_out);
+    let more = if more == 1 { "1 more call".to_owned() } else { format!("{more} more calls") };
+    say(&format!("the run was made with the filter {text}, so only these calls are here; -a adds {more} of the run"));
+}
+
 /// Says where the calls are that were only counted: their number is all that is known.
 pub fn say_counted(run: &Path, end: &End) {
     let calls: u64 = end.counted.iter().map(|c| c.calls).sum();

@@ -8,7 +8,7 @@ use cutap_report::TimeColumn;
 /// Flags of trace and show for lines of text.
 #[derive(Debug, Args)]
 pub struct TextArgs {
-    /// All calls: on a terminal, fold no start-up and no repeated calls
+    /// All calls: none is folded, or left out by the filter of the run
     #[arg(short = 'a', long)]
     all: bool,
     /// Everything: all calls, whole structs and lines, all notes at the end

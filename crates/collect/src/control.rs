@@ -118,10 +118,17 @@ pub fn fits(rules: &str) -> Result<()> {
     )))
 }
 
-pub fn write(run: &RunPath, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
+/// Writes the page, and beside it what never changes. `filter` is what was asked, in the user's words.
+pub fn write(run: &RunPath, page: &[u8; cutap_wire::PAGE], filter: &Filter) -> Result<()> {
     let len = u32::from_le_bytes(page[offset_of!(Control, rules_len)..][..4].try_into().unwrap_or_default()) as usize;
     let rules = &page[offset_of!(Control, rules)..][..len];
-    for (name, bytes) in [(control::ARMED, rules), (control::ALIVE, &[0; cutap_wire::PAGE]), (control::FILE, page)] {
+    let files = [
+        (control::ARMED, rules),
+        (control::FILTER, filter.text().as_bytes()),
+        (control::ALIVE, &[0; cutap_wire::PAGE]),
+        (control::FILE, page),
+    ];
+    for (name, bytes) in files {
         if bytes.is_empty() {
             continue;
         }

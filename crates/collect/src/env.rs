@@ -59,7 +59,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     };
     let page = control::page(wanted)?;
     let held = folder::named(&run, "-o")?;
-    control::write(&held, &page)?;
+    control::write(&held, &page, &filter)?;
     if !hooks.0.is_empty() {
         control::write_hooks(&held, &hooks::file(&hooks))?;
     }

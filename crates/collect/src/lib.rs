@@ -64,7 +64,7 @@ pub use default_name::of_ranks;
 pub use driver::{has_driver_library, library};
 pub use env::{EnvOptions, env};
 pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result, cannot, not_ours, reason, say};
-pub use filter::filter;
+pub use filter::{filter, reader_filter};
 pub use folder::fresh as fresh_run_directory;
 pub use foreground::ExitKind;
 pub use lingering::{Outliving, started};

@@ -247,7 +247,7 @@ impl Run {
             Some(path) => Run::held(folder::named(path, "--run-dir")?, false),
             None => Run::held(folder::fresh()?, true),
         };
-        control::write(&run.held, &page)?;
+        control::write(&run.held, &page, filter)?;
         if !hooks.0.is_empty() {
             control::write_hooks(&run.held, &hooks::file(hooks))?;
         }

@@ -40,6 +40,8 @@ pub mod kind {
     /// unchanged bytes are the offset of the body in the chunk's records, 8 bytes, and the chunk's head. Later parts
     /// lie over earlier ones. None counts beside a chunk of this number or of a later one.
     pub const PART: u8 = 9;
+    /// The text of the filter that the run was made with, as `-e` has it.
+    pub const FILTER: u8 = 10;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
     /// See [`LACKS`]; no block stands there.

@@ -85,8 +85,11 @@ fn ending(end: &End) -> Value {
     let gaps = end.gaps.iter().map(
         |g| json!({"reason": g.reason, "text": reason(end, g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
-    let filter =
-        end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "filtered_out": f.filtered_out}));
+    let filter = end.filtered.as_ref().map(|f| {
+        json!({
+            "text": f.text, "shown": f.shown, "filtered_out": f.filtered_out, "of_run": f.is_kept,
+        })
+    });
     let (raw, undescribed) = raw_json(end);
     json!({
         "type": "end", "filter": filter, "failed": end.failed,

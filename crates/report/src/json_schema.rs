@@ -125,7 +125,11 @@ const SUMMARY: &[FieldRow] = &[
 ];
 
 const END: &[FieldRow] = &[
-    ("filter", "object|null", "`text`, `shown`, `filtered_out`"),
+    (
+        "filter",
+        "object|null",
+        "`text`, `shown`, `filtered_out`; `of_run`: the run was made with it, and no other was given",
+    ),
     ("failed", "integer", "processes that could not write to the run directory"),
     ("counts", "array", "missed calls: `reason`, `text`, `count`"),
     ("gaps", "array", "what was missed by name: `reason`, `text`, `pid`, `what`, `more`"),

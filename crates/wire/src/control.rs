@@ -13,6 +13,9 @@ pub const ALIVE: &str = "alive";
 /// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody
 /// changes them.
 pub const ARMED: &str = "armed";
+/// The text of the filter that the run was made with, if there was one: what readers show of it unless they are asked for
+/// other calls. More may be recorded, for only a reader can decide on the end of a call.
+pub const FILTER: &str = "filter";
 /// What `--deny` and `--fail` ask for: see [`kernel_answer`]. Absent where they were not given.
 pub const KERNEL_ANSWERS: &str = "kernel";
 /// A row of the file [`KERNEL_ANSWERS`]: whose number, the number, how it is answered, the status; each four bytes.

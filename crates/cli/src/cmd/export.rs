@@ -2,11 +2,11 @@
 //! the run.
 
 use crate::args::{FilterArgs, InputArgs};
-use crate::input::{readable, say_counted, whole};
+use crate::input::{readable, say_counted, say_filter_of_run, whole};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
 use cutap_collect::output_file::{self, ToOpen, holds_recording, same};
-use cutap_collect::{Error, Result, cannot, file_size, filter, say, scan_executables};
+use cutap_collect::{Error, Result, cannot, file_size, say, scan_executables};
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes};
 use cutap_trace::{End, Event, EventReader, ReaderOptions};
 use std::fs::{File, Metadata};
@@ -22,6 +22,9 @@ pub struct Export {
     target: Target,
     #[command(flatten)]
     filter: FilterArgs,
+    /// Also calls that the filter of the run leaves out
+    #[arg(short, long)]
+    all: bool,
     #[command(flatten)]
     input: InputArgs,
 }
@@ -60,7 +63,7 @@ impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
         let ((format, path), run) = (self.target.choice(), &self.input.run);
-        let filter = filter(self.filter.text().as_deref())?;
+        let filter = self.filter.of_reader(self.all)?;
         readable(run)?;
         let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
         let shown = path.display();
@@ -89,6 +92,7 @@ impl Export {
             ended => ended.map_err(|e| cannot(WHAT, &path, &e, ADVICE))?,
         }
         say_written(format, &path, output.calls);
+        say_filter_of_run(&end);
         // JSON has it in its last line; the other formats have no place for what is missing.
         if !matches!(format, Format::Json) {
             end_notes(&end).iter().for_each(|note| say(note));

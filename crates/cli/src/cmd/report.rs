@@ -2,13 +2,13 @@
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
 use crate::args::{FilterArgs, InputArgs, JsonArgs, number};
-use crate::input::{readable, say_counted, say_notes, whole};
+use crate::input::{readable, say_counted, say_filter_of_run, say_notes, whole};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
-use cutap_collect::{Error, Result, TextOptions, colour, filter, scan_executables};
+use cutap_collect::{Error, Result, TextOptions, colour, scan_executables};
 use cutap_report::{
     EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, write_csv,
 };
@@ -35,7 +35,7 @@ pub struct Report {
     /// Only N levels of a tree
     #[arg(long, value_name = "N", value_parser = number)]
     depth: Option<usize>,
-    /// Also the start-up calls of --slowest: of cuInit, contexts, look-ups
+    /// Also calls that the filter of the run leaves out; and the start-up calls of --slowest
     #[arg(short, long)]
     all: bool,
     /// Comma-separated values instead of text
@@ -108,9 +108,10 @@ impl Report {
     /// Answers on standard output.
     pub fn run(self) -> Result<()> {
         let Report { question, filter: wanted, under, sort, top, depth, all, csv, notes, json, input } = self;
-        let (json, run, filter) = (json.json, input.run, filter(wanted.text().as_deref())?);
-        readable(&run)?;
+        let (json, run) = (json.json, input.run);
         let mut report = (question.report.new)(&question.value);
+        let filter = wanted.of_reader(all || report.reads_all())?;
+        readable(&run)?;
         let rows = Rows { sort: sort.as_deref().and_then(Rows::column), top, depth };
         if !rows.is_default() && !report.rows(rows) {
             let flag = question.report.flag;
@@ -123,9 +124,8 @@ impl Report {
             };
             return Err(Error::own(sentence));
         }
-        if all && !report.all() {
-            let flag = question.report.flag;
-            return Err(Error::own(format!("--all is for --slowest; leave it out with --{flag}")));
+        if all {
+            report.all();
         }
         let mut end = read(&mut *report, &run, filter, under.as_deref())?;
         // A pager takes the terminal's place on standard output.
@@ -147,6 +147,7 @@ impl Report {
             written(write(&*report, &run, &end, under.as_deref(), json, &mut out).and_then(|()| out.flush()))?;
         }
         drop(out);
+        say_filter_of_run(&end);
         whole(&run, end.recording.clone(), end.damage())
     }
 }
@@ -230,8 +231,11 @@ fn why_nothing(end: &End, under: Option<&str>) -> String {
         return format!("; only calls of {function} and those inside it were read");
     }
     match &end.filtered {
-        Some(filtered) if filtered.shown > 0 => format!("; only calls of the filter {} were read", filtered.text),
-        None if end.unseen.by_filter => "; the filter of record -e left out other calls of the program".to_owned(),
+        Some(filtered) if !filtered.is_kept && filtered.shown > 0 => {
+            format!("; only calls of the filter {} were read", filtered.text)
+        }
+        Some(filtered) if !filtered.is_kept => String::new(),
+        _ if end.unseen.by_filter => "; the filter of record -e left out other calls of the program".to_owned(),
         _ => String::new(),
     }
 }

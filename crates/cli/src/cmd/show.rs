@@ -2,12 +2,12 @@
 //! it shows the same again the next time.
 
 use crate::args::{FilterArgs, InputArgs, OutputArgs};
-use crate::input::{readable, say_counted, say_notes, whole};
+use crate::input::{readable, say_counted, say_filter_of_run, say_notes, whole};
 use crate::pager::Pager;
 use crate::reader_thread::write_all;
 use crate::stdout::written;
 use cutap_collect::hooks::{crash_notes, not_called};
-use cutap_collect::{OutputFormat, Result, filter, output, say, scan_executables, summary};
+use cutap_collect::{OutputFormat, Result, output, say, scan_executables, summary};
 use cutap_report::Output;
 use cutap_trace::{Aggregator, End, EventReader, Filter, ReaderOptions, Recording};
 use std::io;
@@ -27,7 +27,7 @@ impl Show {
     pub fn run(self) -> Result<()> {
         let (run, mut form) = (&self.input.run, self.output.format());
         let wanted = self.filter.text();
-        let filter = filter(wanted.as_deref())?;
+        let filter = self.filter.of_reader(form.text.all || form.text.verbose)?;
         // The answer to a question is a few lines, and the notes on the whole run would be most of the output.
         let is_answer = wanted.is_some() && !form.json && !form.text.verbose;
         form.text.silent |= is_answer;
@@ -42,6 +42,7 @@ impl Show {
         if let Some(end) = end.as_ref().filter(|_| is_answer) {
             say_notes(run, end);
         }
+        end.iter().for_each(say_filter_of_run);
         if let Some(end) = end.filter(|_| !form.counts && !form.json) {
             say_counted(run, &end);
         }

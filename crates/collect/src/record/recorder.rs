@@ -37,6 +37,9 @@ const RUN: std::ops::Range<usize> = offset_of!(control::Control, run)..offset_of
 /// The file is behind by this much and the pause between two rounds at most.
 const PARTS_EVERY_NS: u64 = 1_000_000_000;
 
+/// Bytes of a filter's text at most. Its rules fit into a page.
+const MOST_FILTER: usize = 1 << 16;
+
 /// Puts a run into a file.
 #[derive(Debug)]
 pub struct Recorder {
@@ -67,6 +70,8 @@ pub struct Recorder {
     pub unread: Option<String>,
     /// What is damaged in the folder: found when all of it was read, else what was met on the way.
     damage: Option<Damage>,
+    /// The file says with which filter the run was made, or there was none.
+    has_filter: bool,
 }
 
 /// What a file that is added to holds of a process already.
@@ -100,6 +105,7 @@ impl Recorder {
         let mut found: BTreeMap<u32, RecordedProcess> = BTreeMap::new();
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
+        let mut has_filter = false;
         let walked = walk(&file, VERSION, &mut |block, plain| {
             // A collector that goes on for another has no time to read all of it, and the file was written a moment
             // ago.
@@ -110,6 +116,7 @@ impl Recorder {
                 control = Some(*block);
                 return;
             }
+            has_filter |= block.kind == kind::FILTER;
             let of = found.entry(block.process).or_default();
             match block.kind {
                 kind::PROCESS => of.0 = Some(*block),
@@ -161,7 +168,14 @@ impl Recorder {
         let moved = file.set_len(cut.at).and_then(|()| file.seek(SeekFrom::Start(cut.at)));
         moved.map_err(|e| cannot("add to", path, &e, advice))?;
         let cut_at = (cut.why == Why::CutOff).then_some(cut.at);
-        Ok(Recorder { known, before, next, cut_at, ..Recorder::new(held, Writer::go_on(file, cut.at), consume) })
+        Ok(Recorder {
+            known,
+            before,
+            next,
+            cut_at,
+            has_filter,
+            ..Recorder::new(held, Writer::go_on(file, cut.at), consume)
+        })
     }
 
     fn new(run: RunPath, writer: Writer<File>, consume: bool) -> Recorder {
@@ -185,6 +199,7 @@ impl Recorder {
             begun: false,
             unread: None,
             damage: None,
+            has_filter: false,
         }
     }
 
@@ -204,6 +219,7 @@ impl Recorder {
         if !control.is_empty() && (self.control.is_empty() || last || parts && is_rate_new()) {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
             self.control = control;
+            self.keep_filter()?;
         }
         if last || self.listing.is_due(monotonic()) {
             self.discover();
@@ -221,6 +237,18 @@ impl Recorder {
             found |= process.round(&self.run, &mut self.writer, round, &mut self.batch, beat)?;
         }
         Ok(found)
+    }
+
+    /// Notes once with which filter the run was made, so that readers of the file show what was asked.
+    fn keep_filter(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_filter, true) {
+            return Ok(());
+        }
+        let text = self.run.join(control::FILTER).read(MOST_FILTER).unwrap_or_default();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.writer.write(Block::new(kind::FILTER, 0, 0, 0), &[], &text)
     }
 
     /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them

@@ -204,7 +204,7 @@ fn another_run_with_other_processes_is_not_added() {
         // A number of which most is zero, as one in some hundred is.
         let mut page = control::page(wanted).unwrap();
         page[offset_of!(Control, run)..][..8].copy_from_slice(&u64::from(pid).to_le_bytes());
-        control::write(&cutap_trace::RunPath::open(path).unwrap(), &page).unwrap();
+        control::write(&cutap_trace::RunPath::open(path).unwrap(), &page, &cutap_trace::Filter::default()).unwrap();
         some_calls(&run, &mut run.process(pid, "/bin/prog"));
     }
     finish(&one, &file);

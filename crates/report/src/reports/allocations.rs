@@ -225,6 +225,10 @@ impl Report for Allocations {
         rows.sort.is_none() && rows.depth.is_none()
     }
 
+    fn reads_all(&self) -> bool {
+        true
+    }
+
     fn nothing(&self) -> Option<&'static str> {
         self.sites.is_empty().then_some("no call allocated memory")
     }

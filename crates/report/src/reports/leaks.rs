@@ -46,6 +46,10 @@ impl Report for LeakList {
         rows.sort.is_none() && rows.depth.is_none()
     }
 
+    fn reads_all(&self) -> bool {
+        true
+    }
+
     fn nothing(&self) -> Option<&'static str> {
         let made = "nothing was left: all that was made was freed";
         let none = if self.left.has_made() { made } else { "nothing was left: no call made memory or a handle" };

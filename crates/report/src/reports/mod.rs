@@ -69,10 +69,8 @@ pub trait Report {
     fn rows(&mut self, _: Rows) -> bool {
         false
     }
-    /// Lists what it leaves out otherwise. False: it leaves nothing out.
-    fn all(&mut self) -> bool {
-        false
-    }
+    /// Lists what it leaves out otherwise, if it leaves something out.
+    fn all(&mut self) {}
     /// Takes the form of lines that are calls with arguments. Reports without such lines need none.
     fn lines(&mut self, _: TextFormat) {}
     /// The sentence that is written instead of the text if there is nothing to list.
@@ -87,6 +85,10 @@ pub trait Report {
     fn counted(&mut self, _: &Counted) {}
     /// Whether the answer includes calls that were only counted. If not, the command prints their number.
     fn has_counted(&self) -> bool {
+        false
+    }
+    /// Whether it reads all calls of a run that was made with a filter: it follows resources from call to call.
+    fn reads_all(&self) -> bool {
         false
     }
     /// Whether the run must have stacks.

@@ -265,9 +265,8 @@ impl Report for Slowest {
         rows.sort.is_none() && rows.depth.is_none()
     }
 
-    fn all(&mut self) -> bool {
+    fn all(&mut self) {
         self.selection.all = true;
-        true
     }
 
     fn lines(&mut self, format: TextFormat) {

@@ -35,7 +35,7 @@ impl Aggregator {
         let tables = &cutap_calls::generated::known::TABLES;
         let shared = Shared {
             clock: Clock::measured(opened.ticks_per_second()),
-            resolver: Resolver::new(tables, filter.clone()),
+            resolver: Resolver::new(tables, filter.of_run(opened.filter())),
             next_thread: 0,
             decode: false,
             live: false,

@@ -10,6 +10,7 @@ pub mod did_you_mean;
 pub mod error;
 mod habits;
 mod hidden_callers;
+mod kept;
 pub mod library;
 pub mod near;
 pub mod parse;

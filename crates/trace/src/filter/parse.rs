@@ -41,6 +41,10 @@ pub struct Filter {
     pub(super) owners_of_others: Vec<Owners>,
     /// Other parts of `A & B` that pick functions.
     pub(super) also: Vec<Filter>,
+    /// A reader who asked for no calls gets those that the run was asked for.
+    pub(super) or_kept: bool,
+    /// It is the one that the run was made with.
+    pub(crate) is_kept: bool,
 }
 
 impl Filter {

@@ -99,6 +99,7 @@ impl EventReader {
     /// Opens a run directory, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: ReaderOptions) -> Result<EventReader, Error> {
         let opened = RunReader::new(run)?;
+        let options = ReaderOptions { filter: options.filter.of_run(opened.filter()), ..options };
         // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is shown.
         let recorded = recorded_calls(opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules));
         Ok(EventReader {

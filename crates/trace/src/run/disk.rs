@@ -7,6 +7,9 @@ use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use std::io;
 
+/// Bytes of a filter's text at most.
+const MOST_FILTER: usize = 1 << 16;
+
 /// A run directory.
 #[derive(Debug)]
 pub struct Disk(pub RunPath);
@@ -14,6 +17,11 @@ pub struct Disk(pub RunPath);
 impl Store for Disk {
     fn control(&self) -> io::Result<Vec<u8>> {
         self.0.join(cutap_wire::control::FILE).read(cutap_wire::PAGE)
+    }
+
+    fn filter(&self) -> Option<String> {
+        let text = self.0.join(cutap_wire::control::FILTER).read(MOST_FILTER).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
     }
 
     fn processes(&self) -> io::Result<Vec<String>> {

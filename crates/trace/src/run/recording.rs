@@ -35,6 +35,7 @@ pub struct Recorded {
     /// Started when a ring is opened.
     unpacker: OnceLock<Unpacker>,
     control: Option<Block>,
+    filter: Option<Block>,
     processes: BTreeMap<u32, Recordings>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
@@ -76,7 +77,7 @@ impl Recorded {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = open_file(path, false).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
-        let mut unread = None;
+        let (mut unread, mut filter) = (None, None);
         let mut processes = BTreeMap::<u32, Recordings>::new();
         let (mut body, damaged) = (Vec::new(), Damaged::default());
         // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
@@ -93,6 +94,7 @@ impl Recorded {
                 return;
             }
             match (block.kind, block.at) {
+                (kind::FILTER, _) => filter = Some(*block),
                 (kind::LACKS, 0) => lacks = block.ring.into(),
                 (kind::LACKS, kind::READ_BEFORE) => read_before = block.ring.into(),
                 (kind::LACKS, kind::UNREAD) => unread = Some(*block),
@@ -132,6 +134,7 @@ impl Recorded {
             file: file.into(),
             unpacker: OnceLock::new(),
             control,
+            filter,
             processes,
             cut,
             completed,
@@ -156,7 +159,7 @@ impl Recorded {
             let pages = of.rings.values().filter_map(|ring| ring.page);
             of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
         });
-        let all = blocks.chain(recorded.control).chain(unread);
+        let all = blocks.chain(recorded.control).chain(unread).chain(filter);
         all.filter(|block| recorded.body(block).is_err()).for_each(|block| note(&recorded.damaged, &block));
         Ok(recorded)
     }
@@ -203,6 +206,11 @@ impl Recorded {
 impl Store for Recorded {
     fn control(&self) -> io::Result<Vec<u8>> {
         self.page(self.control.as_ref())
+    }
+
+    fn filter(&self) -> Option<String> {
+        let text = self.body(self.filter.as_ref()?).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
     }
 
     fn processes(&self) -> io::Result<Vec<String>> {

@@ -120,6 +120,11 @@ impl RunReader {
         Some(String::from_utf8_lossy(rules).into_owned())
     }
 
+    /// The text of the filter that it was made with; none if there was none.
+    pub(crate) fn filter(&self) -> Option<String> {
+        self.store.filter().filter(|text| !text.trim().is_empty())
+    }
+
     /// Recording was off for a while, or other calls were wanted than the filter says.
     pub(crate) fn is_partial(&self) -> bool {
         let page = self.store.control().unwrap_or_default();

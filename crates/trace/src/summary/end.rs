@@ -361,6 +361,7 @@ mod tests {
             lacking: Vec::new(),
             unrecorded: Vec::new(),
             is_intersection: false,
+            is_kept: false,
         };
         let mut end = End {
             counts: [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(count).into(),

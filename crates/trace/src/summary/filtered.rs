@@ -23,6 +23,8 @@ pub struct Filtered {
     pub unrecorded: Vec<Layer>,
     /// Several parts that pick functions must all hold, as of -e A -e B.
     pub is_intersection: bool,
+    /// It is the one that the run was made with, and nobody asked for another.
+    pub is_kept: bool,
 }
 
 /// A function that was called and that no condition on this parameter can hold for.
@@ -101,6 +103,7 @@ impl Filtered {
             lacking: lacking.into_iter().collect(),
             unrecorded,
             is_intersection: filter.is_intersection(),
+            is_kept: filter.is_kept,
         })
     }
 }

@@ -74,9 +74,32 @@ impl OutputArgs {
 /// What a command reads.
 #[derive(Debug, Args)]
 pub struct InputArgs {
-    /// A recording, or a run directory
-    #[arg(value_name = "FILE", default_value = "run.cutap")]
-    pub run: PathBuf,
+    /// A recording, a run directory, or the PID of a program that runs under cutap; several are the ranks or processes
+    /// of one job
+    #[arg(value_name = "RUN", default_value = "run.cutap")]
+    pub runs: Vec<PathBuf>,
+}
+
+/// Whether the exit code says that problems were found.
+#[derive(Debug, Args)]
+pub struct ExitCodeArgs {
+    /// Exit code 1 if there is a problem, 0 if there is none, 125 if cutap failed
+    #[arg(long)]
+    exit_code: bool,
+}
+
+impl ExitCodeArgs {
+    /// Whether it is wanted.
+    pub fn is_wanted(&self) -> bool {
+        self.exit_code
+    }
+
+    /// Ends with code 1 if it is wanted and there are problems. Whatever had to be written is.
+    pub fn end(&self, problems: u64) {
+        if self.exit_code && problems > 0 {
+            std::process::exit(1);
+        }
+    }
 }
 
 /// The simulated driver.

@@ -2,7 +2,7 @@
 //! `tests/gpu/programs/demo_training.py`. `cutap demo` leaves it in the folder, and shows one call tree of it and two
 //! reports.
 
-use crate::reading::read_events;
+use crate::reading::read_run;
 use crate::stdout::written;
 use cutap_collect::{Result, cannot, filter, random_name};
 use cutap_report::{Explain, Input, Output, REPORTS, Report, Text, TextFormat};
@@ -46,7 +46,7 @@ pub fn show(path: &Path, form: (TextFormat, bool), out: &mut dyn Write) -> Resul
     let shown = path.display();
     let mut text = Vec::new();
     let mut events = Vec::new();
-    read_events(path, filter(None)?, &mut |event| events.push(event.clone()))?;
+    read_run(path, filter(None)?, &mut |event| events.push(event.clone()))?;
     let heading = "# one call of cuBLAS, the runtime calls inside it, and the driver calls inside those";
     written(writeln!(text, "{heading}").and_then(|()| write_tree(&events, form, &mut text)))?;
     written(writeln!(text, "\n$ cutap report --by library {shown}"))?;
@@ -54,7 +54,7 @@ pub fn show(path: &Path, form: (TextFormat, bool), out: &mut dyn Write) -> Resul
         let mut report = (kind.new)("library");
         let end = match report.input() {
             Input::Calls(sink) => Aggregator::open(path, &filter(None)?)?.run(sink),
-            Input::Events(sink) => read_events(path, filter(None)?, &mut |event| sink.event(event))?,
+            Input::Events(sink) => read_run(path, filter(None)?, &mut |event| sink.event(event))?,
         };
         written(Report::write_text(&*report, &end, false, &mut text))?;
     }
@@ -118,7 +118,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("cutap-tree-{}", random_name()));
         write(&folder).unwrap();
         let mut events = Vec::new();
-        read_events(&folder, filter(None).unwrap(), &mut |event| events.push(event.clone())).unwrap();
+        read_run(&folder, filter(None).unwrap(), &mut |event| events.push(event.clone())).unwrap();
         std::fs::remove_file(&folder).unwrap();
         let mut text = Vec::new();
         write_tree(&events, (TextFormat::default(), false), &mut text).unwrap();

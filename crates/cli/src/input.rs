@@ -3,8 +3,7 @@
 
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, say};
-use cutap_report::important_notes;
-use cutap_trace::{Damage, End, Recording, RunPath, Why, open_file, short_of};
+use cutap_trace::{Damage, Recording, RunPath, Why, open_file, short_of};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -21,7 +20,7 @@ pub fn readable(run: &Path) -> Result<()> {
                 [rank] => format!("there is {}: give that", rank.display()),
                 [first, .., last] => {
                     format!(
-                        "there are {} to {}, of the ranks of a job: give one of them",
+                        "there are {} to {}, of the ranks of a job: give them all, or one of them",
                         first.display(),
                         last.display()
                     )
@@ -54,36 +53,7 @@ pub fn readable(run: &Path) -> Result<()> {
 }
 
 /// Notes of an answer that are printed in full.
-const NOTES: usize = 3;
-
-/// Says what an answer lacks: the most important notes, and the number of the others.
-pub fn say_notes(run: &Path, end: &End) {
-    let (important, others) = important_notes(end);
-    important.iter().take(NOTES).for_each(|note| say(note));
-    let others = others + important.len().saturating_sub(NOTES);
-    if others > 0 {
-        let notes = if others == 1 { "1 note" } else { &format!("{others} notes") };
-        say(&format!("{notes} on calls that the run lacks: cutap report --notes {}", run.display()));
-    }
-}
-
-/// Says that the filter of the run was used, where it left calls out.
-pub fn say_filter_of_run(end: &End) {
-    let Some(filtered) = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0) else { return };
-    let (text, more) = (&filtered.text, filtered.filtered_out);
-    let more = if more == 1 { "1 more call".to_owned() } else { format!("{more} more calls") };
-    say(&format!("the run was made with the filter {text}, so only these calls are here; -a adds {more} of the run"));
-}
-
-/// Says where the calls are that were only counted: their number is all that is known.
-pub fn say_counted(run: &Path, end: &End) {
-    let calls: u64 = end.counted.iter().map(|c| c.calls).sum();
-    if calls > 0 {
-        let run = run.display();
-        let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
-        say(&format!("{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"));
-    }
-}
+pub const NOTES: usize = 3;
 
 /// Whether a recording ends in order by now: a collector has written its end since it was read.
 fn has_its_end(path: &Path) -> bool {

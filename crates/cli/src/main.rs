@@ -11,6 +11,7 @@ mod examples;
 mod first_screen;
 mod heading;
 mod input;
+mod inputs;
 mod pager;
 mod progress;
 mod reader_thread;

@@ -1,9 +1,8 @@
 //! Progress of what takes longer than a second, on standard error if that is a terminal.
 
-use cutap_trace::read_so_far;
+use cutap_trace::{Runs, read_so_far};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
-use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
@@ -18,9 +17,17 @@ const STEP: Duration = Duration::from_millis(100);
 pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// While a run is read.
-    pub fn reading(run: &Path) -> Progress {
-        Progress::new(format!("reading {}", run.display()))
+    /// While runs are read.
+    pub fn reading(runs: &Runs) -> Progress {
+        Progress::of("reading", runs)
+    }
+
+    /// While this is done with runs.
+    pub fn of(doing: &str, runs: &Runs) -> Progress {
+        Progress::new(match runs.paths() {
+            [run] => format!("{doing} {}", run.display()),
+            several => format!("{doing} {} runs", several.len()),
+        })
     }
 
     /// While something with this name is done.

@@ -1,8 +1,8 @@
-//! Reads a run to its end and writes at the same time: one thread reads and decodes, another formats the events in order.
-//! An event never changes, so a line depends only on the events before it, not on how far the other thread is.
+//! Reads runs to their end and writes at the same time: one thread reads and decodes, another formats the events in
+//! order. An event never changes, so a line depends only on the events before it, not on how far the other thread is.
 
 use cutap_report::Output;
-use cutap_trace::{Error, Event, EventReader};
+use cutap_trace::{Ended, Error, Event, ReaderOptions, Runs};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
@@ -13,8 +13,13 @@ const TOGETHER: usize = 512;
 /// How often so many may wait: what waits is memory.
 const WAITING: usize = 4;
 
-/// Hands all that is there to the output; what it said when it could write no more. A reader that leaves ends it soon.
-pub fn write_all(follow: &mut EventReader, output: &mut dyn Output) -> Result<io::Result<()>, Error> {
+/// Hands all events to the output: what is known at the end of each run, and what the output said when it could write no
+/// more. A reader that leaves ends it soon.
+pub fn write_all(
+    runs: &Runs,
+    options: &ReaderOptions,
+    output: &mut dyn Output,
+) -> Result<(Vec<Ended>, io::Result<()>), Error> {
     thread::scope(|scope| {
         let (sender, events) = sync_channel::<Vec<Event>>(WAITING);
         let writer = scope.spawn(move || -> io::Result<()> {
@@ -24,7 +29,7 @@ pub fn write_all(follow: &mut EventReader, output: &mut dyn Output) -> Result<io
             Ok(())
         });
         let mut together = Vec::with_capacity(TOGETHER);
-        let read = follow.poll_while(true, &mut |event| {
+        let read = runs.events(options, &mut |event| {
             together.push(event);
             if together.len() < TOGETHER {
                 return ControlFlow::Continue(());
@@ -36,6 +41,6 @@ pub fn write_all(follow: &mut EventReader, output: &mut dyn Output) -> Result<io
         let _ = sender.send(together);
         drop(sender);
         let written = writer.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
-        read.map(|_| written)
+        read.map(|ended| (ended, written))
     })
 }

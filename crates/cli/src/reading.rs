@@ -1,14 +1,24 @@
-//! Reads a whole run, event by event, for commands that add up.
+//! Reads whole runs, event by event, for commands that add up.
 
 use cutap_collect::Result;
-use cutap_trace::{End, Event, EventReader, Filter, ReaderOptions};
+use cutap_trace::{End, Ended, Event, Filter, ReaderOptions, Runs};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Hands all events to `sink`, in the order of time and with their arguments; calls that never ended come last.
-pub fn read_events(run: &Path, filter: Filter, sink: &mut dyn FnMut(&Event)) -> Result<End> {
-    let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
-    reader.poll(true, sink)?;
-    let end = reader.end();
-    end.unfinished.iter().for_each(|exit| sink(&Event::Exit(Box::new(exit.clone()))));
-    Ok(end)
+pub fn read_events(runs: &Runs, options: &ReaderOptions, sink: &mut dyn FnMut(&Event)) -> Result<Vec<Ended>> {
+    let ended = runs.events(options, &mut |event| {
+        sink(&event);
+        ControlFlow::Continue(())
+    })?;
+    let unfinished = ended.iter().flat_map(|of| &of.end.unfinished);
+    unfinished.for_each(|exit| sink(&Event::Exit(Box::new(exit.clone()))));
+    Ok(ended)
+}
+
+/// The same of one run.
+pub fn read_run(run: &Path, filter: Filter, sink: &mut dyn FnMut(&Event)) -> Result<End> {
+    let runs = Runs::open(&[run.to_owned()])?;
+    let mut ended = read_events(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, sink)?;
+    Ok(ended.pop().map(|of| of.end).unwrap_or_default())
 }

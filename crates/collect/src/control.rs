@@ -122,9 +122,11 @@ pub fn fits(rules: &str) -> Result<()> {
 pub fn write(run: &RunPath, page: &[u8; cutap_wire::PAGE], filter: &Filter) -> Result<()> {
     let len = u32::from_le_bytes(page[offset_of!(Control, rules_len)..][..4].try_into().unwrap_or_default()) as usize;
     let rules = &page[offset_of!(Control, rules)..][..len];
+    let rank = crate::default_name::rank().map_or_else(String::new, |rank| rank.to_string());
     let files = [
         (control::ARMED, rules),
         (control::FILTER, filter.text().as_bytes()),
+        (control::RANK, rank.as_bytes()),
         (control::ALIVE, &[0; cutap_wire::PAGE]),
         (control::FILE, page),
     ];

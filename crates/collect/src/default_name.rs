@@ -16,9 +16,17 @@ pub fn default_name() -> PathBuf {
     named(|variable| std::env::var(variable).ok())
 }
 
+/// The rank that a launcher told this process.
+pub fn rank() -> Option<u32> {
+    rank_by(|variable| std::env::var(variable).ok())
+}
+
+fn rank_by(value: impl Fn(&str) -> Option<String>) -> Option<u32> {
+    RANKS.into_iter().find_map(|variable| value(variable)?.parse::<u32>().ok())
+}
+
 fn named(value: impl Fn(&str) -> Option<String>) -> PathBuf {
-    let rank = RANKS.into_iter().find_map(|variable| value(variable)?.parse::<u32>().ok());
-    rank.map_or_else(|| DEFAULT.to_owned(), |rank| format!("run.{rank}.cutap")).into()
+    rank_by(value).map_or_else(|| DEFAULT.to_owned(), |rank| format!("run.{rank}.cutap")).into()
 }
 
 /// Recordings of ranks in the folder of a file that is not there, by rank.

@@ -42,6 +42,8 @@ pub mod kind {
     pub const PART: u8 = 9;
     /// The text of the filter that the run was made with, as `-e` has it.
     pub const FILTER: u8 = 10;
+    /// The rank of the run in its job, as decimal text.
+    pub const RANK: u8 = 11;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
     /// See [`LACKS`]; no block stands there.

@@ -2,11 +2,19 @@
 
 use crate::call_stats::{CallStats, View};
 use crate::json_writer;
+use crate::runs::run_fields;
 use crate::style::Styles;
 use crate::table::Table;
 use crate::tables::{By, Row, Tables};
+use crate::units::time;
 use serde_json::{Value, json};
 use std::io;
+
+/// The time of a run is even with another one if it differs by a quarter at most.
+const UNEVEN: u64 = 4;
+/// A row with less than one part in so many of all time matters little, and so does less time than this.
+const MATTERS: u64 = 100;
+const LEAST_NS: u64 = 1_000_000;
 
 /// Writes the table for people.
 pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
@@ -19,6 +27,7 @@ pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io:
         let name = row.name.strip_prefix(&process).unwrap_or(&row.name);
         table.row(&row.sums.cells(View::Table, tables.all_self_ns()), 0, name, &tag)?;
         row.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
+        uneven(row, tables.all_self_ns()).map_or(Ok(()), |line| table.line(&line))?;
     }
     Ok(())
 }
@@ -28,6 +37,17 @@ fn only_process(rows: &[Row]) -> Option<String> {
     let mut words = rows.first()?.name.split(' ');
     let process = format!("{} {} ", words.next()?, words.next()?);
     (process.starts_with("process ") && rows.iter().all(|row| row.name.starts_with(&process))).then_some(process)
+}
+
+/// A line below a row whose time is spread over the runs unevenly, and makes a part of all that matters.
+fn uneven(row: &Row, all_ns: u64) -> Option<String> {
+    let runs = || row.runs.iter().map(|(run, sums)| (sums.total_ns, run));
+    let (most, least) = (runs().max_by_key(|(ns, _)| *ns)?, runs().min_by_key(|(ns, _)| *ns)?);
+    let is_uneven = runs().count() > 1 && most.0 > least.0.saturating_add(least.0 / UNEVEN);
+    let matters = row.sums.self_ns.saturating_mul(MATTERS) >= all_ns && most.0 >= LEAST_NS;
+    let ((most_ns, most), (least_ns, least)) = (most, least);
+    let line = || format!("{:10}total in {most} {}, in {least} {}", "", time(most_ns), time(least_ns));
+    (is_uneven && matters).then(line)
 }
 
 /// Writes one JSON object a row.
@@ -51,6 +71,18 @@ fn line(row: &Row, tables: &Tables) -> Value {
         line["tid"] = thread.tid.into();
         line["thread"] = thread.name.as_deref().into();
         line["folder"] = (&*thread.process.folder).into();
+        if let (Some(run), Value::Object(line)) = (&thread.process.run, &mut line) {
+            line.extend(run_fields(run));
+        }
+    }
+    let runs = row.runs.iter().map(|(run, sums)| {
+        let mut of_run = run_fields(run);
+        of_run.extend(sums.json(View::Table, tables.all_self_ns()));
+        Value::Object(of_run)
+    });
+    let runs: Vec<Value> = runs.collect();
+    if !runs.is_empty() {
+        line["runs"] = runs.into();
     }
     if let Value::Object(line) = &mut line {
         line.extend(row.sums.json(View::Table, tables.all_self_ns()));

@@ -4,7 +4,8 @@
 use crate::call_stats::{CallEnd, CallStats};
 use crate::failures::{Failed, Failures};
 use crate::label::Label;
-use cutap_trace::{CallSink, FinishedCall, Function, Instance};
+use crate::runs::RunCounts;
+use cutap_trace::{CallSink, FinishedCall, Function, Instance, RunName};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub struct CallTree {
     below: HashMap<(u32, u32), u32>,
     /// By the function's key.
     functions: Vec<Option<FunctionOf>>,
+    /// The run that each function is of, by its key; empty if one run is read.
+    runs: Vec<Option<Arc<RunName>>>,
     failures: Failures,
     /// Whether nodes below the program are objects that make the outermost calls.
     by_object: bool,
@@ -46,9 +49,9 @@ struct Node {
 
 impl Default for CallTree {
     fn default() -> CallTree {
-        let (below, functions, failures) = Default::default();
+        let (below, functions, runs, failures) = Default::default();
         let (by_object, objects, of_object) = Default::default();
-        CallTree { nodes: vec![Node::default()], below, functions, failures, by_object, objects, of_object }
+        CallTree { nodes: vec![Node::default()], below, functions, runs, failures, by_object, objects, of_object }
     }
 }
 
@@ -72,6 +75,8 @@ pub struct Chain {
 pub struct FailureGroup {
     pub failed: FailedCall,
     pub calls: u64,
+    /// The same of each run.
+    pub(crate) runs: RunCounts,
     /// Failed calls inside these, the outermost first.
     pub causes: Vec<(FailedCall, u64)>,
 }
@@ -123,16 +128,18 @@ impl CallTree {
             let status = name.map_or_else(|| status.to_string(), str::to_owned);
             FailedCall { path: texts(&labels, &ways[node as usize]), status }
         };
-        let mut merged: HashMap<FailedCall, (u64, HashMap<FailedCall, u64>)> = HashMap::new();
+        let mut merged: HashMap<FailedCall, (u64, RunCounts, HashMap<FailedCall, u64>)> = HashMap::new();
         for (failed, count) in self.failures.counts() {
-            let (calls, causes) = merged.entry(call(*failed)).or_default();
+            let (calls, runs, causes) = merged.entry(call(*failed)).or_default();
             *calls += count.calls;
+            let run = self.runs.get(self.nodes[failed.0 as usize].function as usize);
+            run.into_iter().flatten().for_each(|run| runs.add_run(run, count.calls));
             count.causes.iter().for_each(|(cause, n)| *causes.entry(call(*cause)).or_default() += n);
         }
-        let group = |(failed, (calls, causes)): (FailedCall, (u64, HashMap<FailedCall, u64>))| {
+        let group = |(failed, (calls, runs, causes)): (FailedCall, (u64, RunCounts, HashMap<FailedCall, u64>))| {
             let mut causes: Vec<(FailedCall, u64)> = causes.into_iter().collect();
             causes.sort_by_key(|(cause, _)| (cause.path.len(), cause.clone()));
-            FailureGroup { failed, calls, causes }
+            FailureGroup { failed, calls, runs, causes }
         };
         let mut groups: Vec<FailureGroup> = merged.into_iter().map(group).collect();
         groups.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.failed.cmp(&b.failed)));
@@ -230,6 +237,13 @@ impl CallSink for CallTree {
         if done.function.entry_only {
             node.sums.calls += 1;
             return;
+        }
+        if let Some(run) = &done.thread.process.run {
+            let key = done.function.key as usize;
+            if key >= self.runs.len() {
+                self.runs.resize(key + 1, None);
+            }
+            self.runs[key].get_or_insert_with(|| run.clone());
         }
         let status = done.failure();
         node.sums.add(CallEnd::from(done));

@@ -35,7 +35,7 @@ fn cell(value: &Value) -> String {
 }
 
 /// In quotes where a comma, a quote or the end of a line would begin something else.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),

@@ -3,6 +3,7 @@
 
 use crate::hooked::{hooked_json, hooked_lines, write_hooked};
 use crate::kernel::{request_json, request_line};
+use crate::nest::id;
 use crate::stacks;
 use crate::streams::stream;
 use crate::style::{Styles, push_styled};
@@ -20,6 +21,8 @@ use std::sync::{Arc, LazyLock};
 pub(crate) struct CallView<'a> {
     pub call: &'a Call,
     pub exit: Option<&'a Exit>,
+    /// The id of the call that it was made from, where somebody has followed the calls.
+    pub parent: Option<u64>,
 }
 
 /// A field of a call.
@@ -69,6 +72,13 @@ use FieldValue as F;
 
 const FIELDS: &[Field] = &[
     Field::new("type", |_| F::Text("call")),
+    Field::new("id", |c| F::Number(id(c.call))),
+    Field::new("parent", |c| c.parent.map_or(F::Null, F::Number)),
+    Field::new("run", |c| c.call.thread.process.run.as_ref().map_or(F::Absent, |run| F::Text(&run.file))),
+    Field::new("rank", |c| {
+        let rank = c.call.thread.process.run.as_ref().and_then(|run| run.rank);
+        rank.map_or(F::Absent, |rank| F::Number(rank.into()))
+    }),
     Field::new("pid", |c| F::Number(c.call.thread.process.pid.into())),
     Field::new("tid", |c| F::Number(c.call.thread.tid.into())),
     Field::new("depth", |c| F::Number(c.call.depth.into())),
@@ -162,12 +172,17 @@ impl Field {
 impl<'a> CallView<'a> {
     /// A call of which only the beginning is known.
     pub fn enter(call: &'a Call) -> CallView<'a> {
-        CallView { call, exit: None }
+        CallView { call, exit: None, parent: None }
     }
 
     /// A call that has ended.
     pub fn exit(exit: &'a Exit) -> CallView<'a> {
-        CallView { call: &exit.call, exit: Some(exit) }
+        CallView { call: &exit.call, exit: Some(exit), parent: None }
+    }
+
+    /// One that was made from the call of this id.
+    pub fn inside(self, parent: Option<u64>) -> CallView<'a> {
+        CallView { parent, ..self }
     }
 
     /// The kernel that was launched.
@@ -215,6 +230,20 @@ impl Serialize for FieldValue<'_> {
             F::Value(value) => value.serialize(to),
             F::Json(value) => value.serialize(to),
         }
+    }
+}
+
+/// The value of a field as plain text; empty where it is null or absent.
+pub(crate) fn field_text(name: &str, of: CallView<'_>) -> String {
+    let Some(field) = FIELDS.iter().find(|field| field.name == name) else { return String::new() };
+    match (field.json)(of) {
+        F::Absent | F::Null => String::new(),
+        F::Text(text) => text.to_owned(),
+        value => match serde_json::to_value(&value) {
+            Ok(Value::String(text)) => text,
+            Ok(value) => value.to_string(),
+            Err(_) => String::new(),
+        },
     }
 }
 

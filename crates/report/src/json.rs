@@ -4,6 +4,8 @@ use crate::Output;
 use crate::fields::CallView;
 use crate::json_writer;
 use crate::messages::reason;
+use crate::nest::Nest;
+use crate::runs::{run_fields, with_run};
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
 use cutap_trace::{Answer, End, Event, Exit, Instance, Lookup, Process, Recording, Why};
@@ -17,12 +19,13 @@ pub struct Json<W> {
     out: W,
     /// The line that is written.
     line: Vec<u8>,
+    nest: Nest,
 }
 
 impl<W: io::Write> Json<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Json<W> {
-        Json { out, line: Vec::new() }
+        Json { out, line: Vec::new(), nest: Nest::default() }
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
@@ -31,7 +34,8 @@ impl<W: io::Write> Json<W> {
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        self.line(&CallView::exit(exit))
+        let parent = self.nest.exit(&exit.call);
+        self.line(&CallView::exit(exit).inside(parent))
     }
 }
 
@@ -40,18 +44,20 @@ fn hex(word: u64) -> String {
 }
 
 fn process(process: &Process) -> Value {
-    json!({
+    let line = json!({
         "type": "process", "pid": process.pid, "ppid": process.ppid, "exe": process.exe,
         "arguments": process.arguments, "forked": process.forked, "folder": process.folder,
         "parent": process.parent, "start_ns": process.start_ns, "start_realtime_ns": process.start_realtime_ns,
-    })
+    });
+    with_run(line, process)
 }
 
 fn instance(instance: &Instance) -> Value {
-    json!({
+    let line = json!({
         "type": "instance", "pid": instance.process.pid, "id": instance.id, "library": &*instance.library,
         "runtime": instance.version, "shared": instance.shared,
-    })
+    });
+    with_run(line, &instance.process)
 }
 
 fn lookup(lookup: &Lookup) -> Value {
@@ -60,13 +66,14 @@ fn lookup(lookup: &Lookup) -> Value {
         Answer::Function(f) => (Some(&*f.name), Some(&*f.library), None),
         Answer::Address(address) => (None, None, Some(hex(*address))),
     };
-    json!({
+    let line = json!({
         "type": "lookup", "pid": lookup.thread.process.pid, "tid": lookup.thread.tid, "ns": lookup.ns,
         "kind": lookup.kind.word(), "name": lookup.name, "handle_or_version": hex(lookup.handle),
         "flags": hex(lookup.flags), "caller": lookup.caller.as_deref(), "caller_address": hex(lookup.caller_address),
         "code": lookup.code, "symbol_status": lookup.symbol_status,
         "function": function, "library": library, "address": address,
-    })
+    });
+    with_run(line, &lookup.thread.process)
 }
 
 /// The kind of a recorded module image, by its number in the record.
@@ -91,7 +98,7 @@ fn ending(end: &End) -> Value {
         })
     });
     let (raw, undescribed) = raw_json(end);
-    json!({
+    let mut line = json!({
         "type": "end", "filter": filter, "failed": end.failed,
         "counts": counts.collect::<Vec<_>>(),
         "gaps": gaps.collect::<Vec<_>>(),
@@ -106,7 +113,11 @@ fn ending(end: &End) -> Value {
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
         "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),
-    })
+    });
+    if let (Some(run), Value::Object(line)) = (&end.run, &mut line) {
+        line.extend(run_fields(run));
+    }
+    line
 }
 
 /// How far a recording could be read.
@@ -145,15 +156,34 @@ impl<W: io::Write + Send> Output for Json<W> {
                 line["ns"] = (*ns).into();
                 self.line(&line)
             }
-            Event::Enter(call) if call.function.entry_only => self.line(&CallView::enter(call)),
-            Event::Enter(_) | Event::Learned(_) => Ok(()),
+            Event::Enter(call) if call.function.entry_only => {
+                let parent = self.nest.innermost(call.thread.key);
+                self.line(&CallView::enter(call).inside(parent))
+            }
+            Event::Enter(call) => {
+                self.nest.enter(call);
+                Ok(())
+            }
+            Event::Learned(_) => Ok(()),
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),
-            Event::Module(m) => self.line(&json!({
-                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes,
-                "kind": module_kind(m.kind), "file": m.file,
-            })),
+            Event::Module(m) => {
+                let line = json!({
+                    "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes,
+                    "kind": module_kind(m.kind), "file": m.file,
+                });
+                self.line(&with_run(line, &m.process))
+            }
         }
+    }
+
+    fn replay(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Enter(call) => self.nest.enter(call),
+            Event::Exit(exit) => drop(self.nest.exit(&exit.call)),
+            _ => {}
+        }
+        Ok(())
     }
 
     fn tick(&mut self, _now: u64) -> io::Result<()> {
@@ -165,5 +195,11 @@ impl<W: io::Write + Send> Output for Json<W> {
             self.exit(exit)?;
         }
         end_line(end, &mut self.out)
+    }
+
+    /// Each run has its own last line.
+    fn ends(&mut self, ends: &[End]) -> io::Result<()> {
+        ends.iter().flat_map(|end| &end.unfinished).try_for_each(|exit| self.exit(exit))?;
+        ends.iter().try_for_each(|end| end_line(end, &mut self.out))
     }
 }

@@ -15,7 +15,15 @@ struct Line {
     fields: &'static [FieldRow],
 }
 
+/// Meanings of fields that many lines have.
+const RUN: &str = "if several runs are read: which";
+const RANK: &str = "its rank, if each of them has one";
+
 const CALL: &[FieldRow] = &[
+    ("id", "integer", "tells it from all other calls of this output"),
+    ("parent", "integer|null", "`id` of the call that it was made from, if that is among the lines"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
     ("pid", "integer", "process"),
     ("tid", "integer", "thread"),
     ("depth", "integer", "printed calls around it, as far as they were known at its beginning"),
@@ -52,6 +60,8 @@ const CALL: &[FieldRow] = &[
 ];
 
 const PROCESS: &[FieldRow] = &[
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
     ("pid", "integer", "process"),
     ("ppid", "integer", "its parent"),
     ("exe", "string", "path of the program"),
@@ -64,6 +74,8 @@ const PROCESS: &[FieldRow] = &[
 ];
 
 const INSTANCE: &[FieldRow] = &[
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
     ("pid", "integer", "process"),
     ("id", "integer", "number in the process"),
     ("library", "string", "the file that contains it"),
@@ -73,6 +85,8 @@ const INSTANCE: &[FieldRow] = &[
 ];
 
 const LOOKUP: &[FieldRow] = &[
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
     ("pid", "integer", "process"),
     ("tid", "integer", "thread"),
     ("ns", "integer", "when"),
@@ -90,6 +104,8 @@ const LOOKUP: &[FieldRow] = &[
 ];
 
 const MODULE: &[FieldRow] = &[
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
     ("pid", "integer", "process"),
     ("ns", "integer", "when"),
     ("bytes", "integer", "size"),
@@ -125,6 +141,8 @@ const SUMMARY: &[FieldRow] = &[
 ];
 
 const END: &[FieldRow] = &[
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
     (
         "filter",
         "object|null",

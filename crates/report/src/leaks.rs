@@ -6,11 +6,12 @@ use crate::length::length;
 use crate::open_calls::OpenCalls;
 use crate::path_stacks::{path_of, stack_of};
 use crate::resource_names::{address, handles, word, written};
+use crate::runs::RunCounts;
 use crate::stacks::Lines;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{begins_capture, ends_capture, hands_out};
 use cutap_trace::decode::{Devices, Value};
-use cutap_trace::{ByName, Event, Exit, Function, Layer};
+use cutap_trace::{ByName, Event, Exit, Function, Layer, RunName};
 use foldhash::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Leaks {
     lines: Lines,
     /// Resources that were made while [`MOST`] were alive.
     beyond: u64,
+    /// The run of each process, if several are read.
+    runs: HashMap<u32, Arc<RunName>>,
     /// What the last event made and ended, for a report that asks for it.
     changes: Option<Vec<Change>>,
 }
@@ -84,6 +87,8 @@ pub struct Group {
     pub kind: &'static str,
     pub count: u64,
     pub bytes: u64,
+    /// The count of each run.
+    pub(crate) runs: RunCounts,
     /// The call that made them, and those around it, the outermost first.
     pub way: Vec<String>,
     /// The frames of their stack; none if it was not recorded.
@@ -113,6 +118,7 @@ impl Default for Leaks {
             numbers: HashMap::default(),
             lines: Lines::default(),
             beyond: 0,
+            runs: HashMap::default(),
             changes: None,
         }
     }
@@ -325,6 +331,9 @@ impl Leaks {
                 next
             }
         };
+        if let Some(run) = &exit.call.thread.process.run {
+            self.runs.entry(thing.0).or_insert_with(|| run.clone());
+        }
         let context = self.devices.get(&thing.0).and_then(|d| d.context(thread));
         let made = Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 };
         if self.alive.insert(thing, made).is_some() {
@@ -344,11 +353,13 @@ impl Leaks {
                 kind: thing.1,
                 count: 0,
                 bytes: 0,
+                runs: RunCounts::default(),
                 way,
                 stack,
                 first: Vec::new(),
             });
             group.count += 1;
+            self.runs.get(&thing.0).iter().for_each(|run| group.runs.add_run(run, 1));
             group.bytes += made.bytes.unwrap_or(0);
             if group.first.len() < NAMED {
                 group.first.push(thing.2);

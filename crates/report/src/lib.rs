@@ -4,6 +4,7 @@
 pub mod api;
 mod arguments;
 mod by_table;
+mod call_rows;
 mod call_stats;
 mod call_tree;
 mod called_paths;
@@ -28,6 +29,7 @@ mod length;
 mod live_bytes;
 pub mod messages;
 mod messages_page;
+mod nest;
 mod notes;
 mod open_calls;
 mod path_stacks;
@@ -36,6 +38,8 @@ mod quiet;
 mod reports;
 mod resource_names;
 mod rows;
+mod run_notes;
+mod runs;
 mod shape;
 mod stacks;
 mod streams;
@@ -56,6 +60,7 @@ mod values;
 mod values_json;
 
 pub use by_table::{write_json as write_table_json, write_text as write_table};
+pub use call_rows::CallRows;
 pub use call_stats::{CallStats, Column, Unit, View};
 pub use call_tree::{CallPaths, CallTree};
 pub use counts::Counts;
@@ -74,6 +79,7 @@ pub use notes::{limit_lines, notes};
 pub use quiet::Quiet;
 pub use reports::{EventSink, Input, Kind, REPORTS, Report, Takes};
 pub use rows::Rows;
+pub use run_notes::notes_of_runs;
 pub use streams::Streams;
 pub use submission::submitted;
 pub use summary::Summary;
@@ -105,6 +111,10 @@ pub trait Output: Send {
     fn tick(&mut self, now: u64) -> io::Result<()>;
     /// No event will follow.
     fn end(&mut self, end: &End) -> io::Result<()>;
+    /// The same, of several runs whose events came together.
+    fn ends(&mut self, ends: &[End]) -> io::Result<()> {
+        self.end(&End::joined(ends))
+    }
     /// The state that a successor needs to continue this output; `None` if it needs none.
     fn kept(&self) -> Option<Vec<u8>> {
         None

@@ -112,6 +112,7 @@ mod tests {
         Arc::new(Process {
             key: 0,
             folder: "p7-0".into(),
+            run: None,
             pid: 7,
             ppid: 1,
             exe: "/bin/prog".into(),

@@ -4,7 +4,9 @@
 use crate::call_stats::{CallEnd, CallStats};
 use crate::label::Label;
 use crate::rows::Rows;
-use cutap_trace::{CallSink, Counted, FinishedCall, Function, Instance, KernelLaunch, Layer, Thread, printable};
+use cutap_trace::{
+    CallSink, Counted, FinishedCall, Function, Instance, KernelLaunch, Layer, RunName, Thread, printable,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -27,10 +29,12 @@ pub enum By {
     Process,
     /// Streams.
     Stream,
+    /// Runs that are read together.
+    Rank,
 }
 
 /// The words of [`By`].
-pub const WORDS: [(&str, By); 8] = [
+pub const WORDS: [(&str, By); 9] = [
     ("function", By::Function),
     ("layer", By::Layer),
     ("library", By::Library),
@@ -39,6 +43,7 @@ pub const WORDS: [(&str, By); 8] = [
     ("thread", By::Thread),
     ("process", By::Process),
     ("stream", By::Stream),
+    ("rank", By::Rank),
 ];
 
 /// The sentence where a run, or what its filter left, has no calls.
@@ -62,8 +67,16 @@ pub struct Tables {
     wanted: Rows,
 }
 
-/// A function, the instance that its calls went to, and its counts and times.
-type OfFunction = (Arc<Function>, Option<Arc<Instance>>, CallStats);
+/// The counts and times of a function.
+#[derive(Debug)]
+struct OfFunction {
+    function: Arc<Function>,
+    /// The instance that its calls went to.
+    instance: Option<Arc<Instance>>,
+    /// The run that it is of, if several are read.
+    run: Option<Arc<RunName>>,
+    sums: CallStats,
+}
 
 /// A row of the table.
 #[derive(Debug)]
@@ -75,6 +88,40 @@ pub struct Row {
     /// The thread, if rows are threads.
     pub thread: Option<Arc<Thread>>,
     pub sums: CallStats,
+    /// The same of each run, if several are read and functions belong to the row.
+    pub runs: RunSums,
+}
+
+/// Counts and times of each run.
+#[derive(Debug, Clone, Default)]
+pub struct RunSums(BTreeMap<u32, (Arc<RunName>, CallStats)>);
+
+impl RunSums {
+    fn add(&mut self, run: Option<&Arc<RunName>>, sums: &CallStats) {
+        if let Some(run) = run {
+            let of_run = self.0.entry(run.place).or_insert_with(|| (run.clone(), CallStats::default()));
+            of_run.1.merge(sums);
+        }
+    }
+
+    /// Runs and their sums, in the order of the command line.
+    pub fn iter(&self) -> impl Iterator<Item = (&RunName, &CallStats)> {
+        self.0.values().map(|(run, sums)| (&**run, sums))
+    }
+}
+
+/// Sums that belong to one row.
+#[derive(Debug, Clone, Default)]
+struct Merged {
+    sums: CallStats,
+    runs: RunSums,
+}
+
+impl Merged {
+    fn add(&mut self, of: &OfFunction) {
+        self.sums.merge(&of.sums);
+        self.runs.add(of.run.as_ref(), &of.sums);
+    }
 }
 
 impl Tables {
@@ -129,9 +176,10 @@ impl Tables {
                 let key = self.functions.len();
                 self.functions.resize_with(key + 1, || None);
                 let sums = CallStats { calls: counted.calls, ..CallStats::default() };
-                self.functions[key] = Some((counted.function.clone(), counted.instance.clone(), sums));
+                let (function, instance) = (counted.function.clone(), counted.instance.clone());
+                self.functions[key] = Some(OfFunction { function, instance, run: None, sums });
             }
-            By::Instance | By::Kernel | By::Thread | By::Process | By::Stream => {}
+            By::Instance | By::Kernel | By::Thread | By::Process | By::Stream | By::Rank => {}
         }
     }
 
@@ -141,6 +189,7 @@ impl Tables {
             By::Function => self.by_label(),
             By::Thread => self.by_thread(),
             By::Process => self.by_process(),
+            By::Rank => self.by_run(),
             _ => self.by_name(),
         };
         rows.sort_by(|a, b| {
@@ -165,21 +214,34 @@ impl Tables {
         let row = |(thread, sums): (Arc<Thread>, CallStats)| {
             let exe = printable(&thread.process.exe);
             let program = exe.rsplit('/').next().unwrap_or(&exe);
-            Row { label: None, name: format!("{} ({program})", thread.process.pid), thread: None, sums }
+            let run = thread.process.run.as_ref().map_or_else(String::new, |run| format!("{run} "));
+            let name = format!("{run}{} ({program})", thread.process.pid);
+            Row { label: None, name, thread: None, sums, runs: RunSums::default() }
         };
         merged.into_values().map(row).collect()
     }
 
-    fn by_label(&self) -> Vec<Row> {
-        let mut merged: HashMap<Label, CallStats> = HashMap::new();
-        for (function, instance, sums) in self.functions.iter().flatten() {
-            merged.entry(Label::new(function, instance.as_deref())).or_default().merge(sums);
+    fn by_run(&self) -> Vec<Row> {
+        let mut merged: BTreeMap<String, CallStats> = BTreeMap::new();
+        for (thread, sums) in self.threads.iter().flatten() {
+            let name = thread.process.run.as_ref().map_or_else(|| "(the only run)".to_owned(), |run| run.to_string());
+            merged.entry(name).or_default().merge(sums);
         }
-        let row = |(label, sums): (Label, CallStats)| Row {
+        let row = |(name, sums)| Row { label: None, name, thread: None, sums, runs: RunSums::default() };
+        merged.into_iter().map(row).collect()
+    }
+
+    fn by_label(&self) -> Vec<Row> {
+        let mut merged: HashMap<Label, Merged> = HashMap::new();
+        for of in self.functions.iter().flatten() {
+            merged.entry(Label::new(&of.function, of.instance.as_deref())).or_default().add(of);
+        }
+        let row = |(label, Merged { sums, runs }): (Label, Merged)| Row {
             name: label.name.to_string(),
             label: Some(label),
             thread: None,
             sums,
+            runs,
         };
         merged.into_iter().map(row).collect()
     }
@@ -195,22 +257,25 @@ impl Tables {
         let row = |(thread, sums): &(Arc<Thread>, CallStats)| {
             let name = thread.name.as_ref().map_or_else(String::new, |name| format!(", {}", printable(name)));
             let (pid, tid, program) = key(thread);
-            let mut name = format!("process {pid} thread {tid} ({program}{name})");
+            let run = thread.process.run.as_ref().map_or_else(String::new, |run| format!("{run} "));
+            let mut name = format!("{run}process {pid} thread {tid} ({program}{name})");
             // After exec, a process has the same ids and another folder.
             if known.get(&key(thread)).is_some_and(|rows| *rows > 1) {
                 name = format!("{name} in {}", thread.process.folder);
             }
-            Row { label: None, name, thread: Some(thread.clone()), sums: sums.clone() }
+            Row { label: None, name, thread: Some(thread.clone()), sums: sums.clone(), runs: RunSums::default() }
         };
         self.threads.iter().flatten().map(row).collect()
     }
 
     fn by_name(&self) -> Vec<Row> {
-        let mut merged = self.named.clone();
-        for (name, sums) in self.kernels.values() {
-            merged.entry(name.to_string()).or_default().merge(sums);
+        let mut merged: BTreeMap<String, Merged> = BTreeMap::new();
+        let named = self.named.iter().map(|(name, sums)| (name.as_str(), sums));
+        for (name, sums) in named.chain(self.kernels.values().map(|(name, sums)| (&**name, sums))) {
+            merged.entry(name.to_owned()).or_default().sums.merge(sums);
         }
-        for (function, instance, sums) in self.functions.iter().flatten() {
+        for of in self.functions.iter().flatten() {
+            let OfFunction { function, instance, .. } = of;
             let name = match self.by {
                 By::Layer => function.layer.name().to_owned(),
                 By::Library => function.library.to_string(),
@@ -220,9 +285,9 @@ impl Tables {
                     None => "(no runtime)".into(),
                 },
             };
-            merged.entry(name).or_default().merge(sums);
+            merged.entry(name).or_default().add(of);
         }
-        let row = |(name, sums)| Row { label: None, name, thread: None, sums };
+        let row = |(name, Merged { sums, runs })| Row { label: None, name, thread: None, sums, runs };
         merged.into_iter().map(row).collect()
     }
 }
@@ -230,7 +295,9 @@ impl Tables {
 /// The name of a runtime.
 fn instance_name(instance: &Instance) -> String {
     let version = instance.version.as_deref().unwrap_or("of unknown version");
-    format!("runtime {version} in {} ({}), process {}", instance.library, instance.linkage(), instance.process.pid)
+    let run = instance.process.run.as_ref().map_or_else(String::new, |run| format!("{run} "));
+    let pid = instance.process.pid;
+    format!("runtime {version} in {} ({}), {run}process {pid}", instance.library, instance.linkage())
 }
 
 impl CallSink for Tables {
@@ -241,7 +308,7 @@ impl CallSink for Tables {
     fn exit(&mut self, done: &FinishedCall<'_>) {
         let sums = match self.by {
             By::Kernel => return,
-            By::Thread | By::Process => {
+            By::Thread | By::Process | By::Rank => {
                 let key = done.thread.key as usize;
                 if key >= self.threads.len() {
                     self.threads.resize_with(key + 1, || None);
@@ -253,7 +320,11 @@ impl CallSink for Tables {
                 if key >= self.functions.len() {
                     self.functions.resize_with(key + 1, || None);
                 }
-                &mut self.functions[key].get_or_insert_with(|| (done.function.clone(), None, CallStats::default())).2
+                let new = || {
+                    let (function, run) = (done.function.clone(), done.thread.process.run.clone());
+                    OfFunction { function, instance: None, run, sums: CallStats::default() }
+                };
+                &mut self.functions[key].get_or_insert_with(new).sums
             }
         };
         if done.function.entry_only {
@@ -279,8 +350,8 @@ impl CallSink for Tables {
     }
 
     fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
-        if let Some(Some((_, of, _))) = self.functions.get_mut(function.key as usize) {
-            *of = Some(instance.clone());
+        if let Some(Some(of)) = self.functions.get_mut(function.key as usize) {
+            of.instance = Some(instance.clone());
         }
     }
 }

@@ -215,6 +215,7 @@ impl<W: io::Write> Text<W> {
 
     /// Records a thread. Lines have ids from the second thread on.
     fn seen(&mut self, thread: &Arc<Thread>) {
+        self.several |= thread.process.run.is_some();
         match &self.first {
             None => self.first = Some(thread.clone()),
             Some(first) if first.key != thread.key => self.more(),
@@ -298,6 +299,9 @@ impl<W: io::Write> Text<W> {
         }
         if self.several {
             self.begin_style(self.styles.ids);
+            if let Some(run) = &thread.process.run {
+                let _ = write!(self.line, "{run} ");
+            }
             decimal(thread.process.pid.into(), &mut self.line);
             self.line.push('/');
             decimal(thread.tid.into(), &mut self.line);
@@ -309,7 +313,7 @@ impl<W: io::Write> Text<W> {
 
     /// Writes a line up to the result. After the call, arguments have the values that it wrote.
     fn head(&mut self, view: CallView<'_>) {
-        let CallView { call, exit } = view;
+        let CallView { call, exit, .. } = view;
         self.start(&call.thread, call.depth, call.start_ns);
         let styles = self.styles;
         if call.function.layer != Layer::DRIVER {

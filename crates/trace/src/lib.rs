@@ -27,7 +27,7 @@ pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use event::{
     Answer, Args, ByName, Call, CallStart, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log,
-    Lookup, LookupKind, Module, Process, Returned, Returns, State, Thread,
+    Lookup, LookupKind, Module, Process, Returned, Returns, RunName, RunPlace, State, Thread,
 };
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::wanted::{Wanted, wanted};
@@ -42,6 +42,7 @@ pub use io::run_path::RunPath;
 pub use ioctl::pieces::{Piece, Pieces, Submitted};
 pub use merge::event_reader::{Delivery, EventReader};
 pub use merge::reader_options::ReaderOptions;
+pub use merge::runs::{Ended, Runs};
 pub use pair::selected_calls::SelectedCalls;
 pub use ring::call_count::CallCount;
 pub use ring::chunk_file::in_order;

@@ -16,6 +16,8 @@ pub const ARMED: &str = "armed";
 /// The text of the filter that the run was made with, if there was one: what readers show of it unless they are asked for
 /// other calls. More may be recorded, for only a reader can decide on the end of a call.
 pub const FILTER: &str = "filter";
+/// The rank of the run in its job, as decimal text, if the launcher told one.
+pub const RANK: &str = "rank";
 /// What `--deny` and `--fail` ask for: see [`kernel_answer`]. Absent where they were not given.
 pub const KERNEL_ANSWERS: &str = "kernel";
 /// A row of the file [`KERNEL_ANSWERS`]: whose number, the number, how it is answered, the status; each four bytes.

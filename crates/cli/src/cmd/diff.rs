@@ -4,7 +4,7 @@ use crate::args::{FilterArgs, JsonArgs};
 use crate::input::{readable, whole};
 use crate::pager::Pager;
 use crate::progress::Progress;
-use crate::reading::read_events;
+use crate::reading::read_run;
 use crate::stdout::written;
 use cutap_collect::{Result, filter, say};
 use cutap_report::{Diff, Profile};
@@ -34,9 +34,9 @@ impl DiffArgs {
         let filter = filter(wanted.text().as_deref())?;
         let read = |run: &Path| -> Result<(Profile, bool)> {
             readable(run)?;
-            let _progress = Progress::reading(run);
+            let _progress = Progress::new(format!("reading {}", run.display()));
             let mut profile = Profile::default();
-            let end = read_events(run, filter.clone(), &mut |event| profile.event(event))?;
+            let end = read_run(run, filter.clone(), &mut |event| profile.event(event))?;
             whole(run, end.recording.clone(), end.damage()).map(|()| (profile, end.unseen.by_filter))
         };
         let names = [a.display().to_string(), b.display().to_string()];

@@ -1,13 +1,14 @@
 //! `cutap explain`: likely problems of a recording or a run directory, the worst first. It only reads.
 
-use crate::args::{FilterArgs, InputArgs, JsonArgs};
-use crate::input::{readable, say_notes, whole};
+use crate::args::{ExitCodeArgs, FilterArgs, InputArgs, JsonArgs};
+use crate::inputs::{all_whole, named, say_notes};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_events;
 use crate::stdout::written;
-use cutap_collect::{Result, filter, scan_executables};
-use cutap_report::{Explain, end_line};
+use cutap_collect::{Result, filter};
+use cutap_report::Explain;
+use cutap_trace::ReaderOptions;
 use std::io::{self, BufWriter, Write};
 
 #[derive(Debug, clap::Args)]
@@ -18,6 +19,8 @@ pub struct ExplainArgs {
     #[arg(short, long)]
     all: bool,
     #[command(flatten)]
+    exit_code: ExitCodeArgs,
+    #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
     input: InputArgs,
@@ -25,30 +28,29 @@ pub struct ExplainArgs {
 
 impl ExplainArgs {
     pub fn run(self) -> Result<()> {
-        let (run, json) = (self.input.run, self.json.json);
+        let json = self.json.json;
         let filter = filter(self.filter.text().as_deref())?;
-        readable(&run)?;
-        let progress = Progress::reading(&run);
+        let runs = self.input.open()?;
+        let progress = Progress::reading(&runs);
         let mut explain = Explain::default();
-        let mut end = read_events(&run, filter, &mut |event| explain.event(event))?;
+        let options = ReaderOptions { filter, ..ReaderOptions::default() };
+        let ended = read_events(&runs, &options, &mut |event| explain.event(event))?;
         drop(progress);
-        let _pager = (!json).then(Pager::start);
+        let pager = (!json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         let done = match json {
-            true => {
-                scan_executables(&mut end);
-                explain.write_json(self.all, &mut out).and_then(|()| end_line(&end, &mut out))
-            }
+            true => explain.write_json(self.all, &mut out),
             false => {
-                let filtered = end.filtered.is_some() || end.unseen.by_filter;
-                explain.write_text(&run.display().to_string(), filtered, self.all, &mut out)
+                let filtered = ended.iter().any(|of| of.end.filtered.is_some() || of.end.unseen.by_filter);
+                explain.write_text(&named(&runs), filtered, self.all, &mut out)
             }
         };
         written(done.and_then(|()| out.flush()))?;
-        if !json {
-            // What was not recorded cannot be explained.
-            say_notes(&run, &end);
-        }
-        whole(&run, end.recording.clone(), end.damage())
+        drop((out, pager));
+        // What was not recorded cannot be explained.
+        say_notes(&runs, &ended);
+        all_whole(&ended)?;
+        self.exit_code.end(explain.problems(self.all) as u64);
+        Ok(())
     }
 }

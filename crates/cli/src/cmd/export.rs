@@ -2,13 +2,13 @@
 //! the run.
 
 use crate::args::{FilterArgs, InputArgs};
-use crate::input::{readable, say_counted, say_filter_of_run, whole};
+use crate::inputs::{all_whole, say_counted, say_filter_of_run};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
 use cutap_collect::output_file::{self, ToOpen, holds_recording, same};
 use cutap_collect::{Error, Result, cannot, file_size, say, scan_executables};
-use cutap_report::{Chrome, Json, Output, Perfetto, end_notes};
-use cutap_trace::{End, Event, EventReader, ReaderOptions};
+use cutap_report::{Chrome, Json, Output, Perfetto, end_notes, notes_of_runs};
+use cutap_trace::{End, Event, ReaderOptions};
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -62,15 +62,14 @@ impl Target {
 impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
-        let ((format, path), run) = (self.target.choice(), &self.input.run);
+        let (format, path) = self.target.choice();
         let filter = self.filter.of_reader(self.all)?;
-        readable(run)?;
-        let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
+        let runs = self.input.open()?;
         let shown = path.display();
-        if same(run, &path) {
+        if runs.paths().iter().any(|run| same(run, &path)) {
             return Err(Error::own(format!("{shown} is what is to be exported; give another name for the export")));
         }
-        if inside(run, &path) {
+        if let Some(run) = runs.paths().iter().find(|run| inside(run, &path)) {
             let run = run.display();
             return Err(Error::own(format!(
                 "{shown} is in the run directory {run}, which is only read; {ADVICE} elsewhere"
@@ -80,23 +79,23 @@ impl Export {
             return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
         }
         let mut output = Counted { output: output(format, open(&path)?), calls: 0 };
-        let progress = Progress::new(format!("exporting {}", run.display()));
-        let written = write_all(&mut reader, &mut output)?;
-        let mut end = reader.end();
-        scan_executables(&mut end);
-        let ended = written.and_then(|()| output.end(&end));
+        let progress = Progress::of("exporting", &runs);
+        let (ended, lines) = write_all(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, &mut output)?;
+        let mut ends: Vec<End> = ended.iter().map(|of| of.end.clone()).collect();
+        ends.iter_mut().for_each(scan_executables);
+        let done = lines.and_then(|()| output.ends(&ends));
         drop(progress);
-        let whole = whole(run, end.recording.clone(), end.damage());
-        match ended {
+        let whole = all_whole(&ended);
+        match done {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return whole,
             ended => ended.map_err(|e| cannot(WHAT, &path, &e, ADVICE))?,
         }
         say_written(format, &path, output.calls);
-        say_filter_of_run(&end);
+        say_filter_of_run(&ended);
         // JSON has it in its last line; the other formats have no place for what is missing.
         if !matches!(format, Format::Json) {
-            end_notes(&end).iter().for_each(|note| say(note));
-            say_counted(run, &end);
+            notes_of_runs(&ends.iter().collect::<Vec<_>>(), &end_notes).iter().for_each(|note| say(note));
+            say_counted(&runs, &ended);
         }
         whole
     }
@@ -154,6 +153,10 @@ impl Output for Counted {
     fn end(&mut self, end: &End) -> io::Result<()> {
         self.calls += end.unfinished.len() as u64;
         self.output.end(end)
+    }
+    fn ends(&mut self, ends: &[End]) -> io::Result<()> {
+        self.calls += ends.iter().map(|end| end.unfinished.len() as u64).sum::<u64>();
+        self.output.ends(ends)
     }
 }
 

@@ -68,7 +68,7 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
         Ok(file) => Recorder::go_on(run, file, path, false)?,
     };
     recorder.discover();
-    let progress = Progress::reading(run);
+    let progress = Progress::new(format!("reading {}", run.display()));
     let done = match recorder.other_run() {
         true => Ok(false),
         false => {

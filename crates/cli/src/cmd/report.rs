@@ -1,21 +1,22 @@
 //! `cutap report`: adds up the calls of a run directory or a recording. It answers one question at a time; without a
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
-use crate::args::{FilterArgs, InputArgs, JsonArgs, number};
-use crate::input::{readable, say_counted, say_filter_of_run, say_notes, whole};
+use crate::args::{ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, number};
+use crate::inputs::{all_whole, named, say_counted, say_filter_of_run, say_notes};
 use crate::pager::Pager;
 use crate::progress::Progress;
+use crate::reading::read_events;
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, scan_executables};
 use cutap_report::{
-    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, write_csv,
+    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, notes_of_runs,
+    write_csv,
 };
-use cutap_trace::{Aggregator, End, Event, EventReader, Filter, ReaderOptions};
+use cutap_trace::{End, Ended, Filter, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub struct Report {
@@ -44,6 +45,8 @@ pub struct Report {
     /// The notes on what the run lacks, all of them, instead of a table
     #[arg(long, conflicts_with_all = ["csv", "json", GROUP])]
     notes: bool,
+    #[command(flatten)]
+    exit_code: ExitCodeArgs,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -107,14 +110,13 @@ impl FromArgMatches for Question {
 impl Report {
     /// Answers on standard output.
     pub fn run(self) -> Result<()> {
-        let Report { question, filter: wanted, under, sort, top, depth, all, csv, notes, json, input } = self;
-        let (json, run) = (json.json, input.run);
+        let Report { question, filter: wanted, under, sort, top, depth, all, csv, notes, exit_code, json, input } =
+            self;
+        let (json, flag) = (json.json, question.report.flag);
         let mut report = (question.report.new)(&question.value);
         let filter = wanted.of_reader(all || report.reads_all())?;
-        readable(&run)?;
         let rows = Rows { sort: sort.as_deref().and_then(Rows::column), top, depth };
         if !rows.is_default() && !report.rows(rows) {
-            let flag = question.report.flag;
             let sentence = match depth {
                 Some(_) => format!("--depth is for --tree and --callers; leave it out with --{flag}"),
                 None => format!(
@@ -124,17 +126,24 @@ impl Report {
             };
             return Err(Error::own(sentence));
         }
+        if exit_code.is_wanted() && (notes || report.problems().is_none()) {
+            return Err(Error::own(
+                "--exit-code says whether there are problems: it is for report --errors, report --leaks and explain",
+            ));
+        }
         if all {
             report.all();
         }
-        let mut end = read(&mut *report, &run, filter, under.as_deref())?;
+        let runs = input.open()?;
+        let mut ended = read(&mut *report, &runs, filter, under.as_deref())?;
         // A pager takes the terminal's place on standard output.
         report.lines(TextOptions::default().format());
-        let _pager = (!json && !csv).then(Pager::start);
+        let pager = (!json && !csv).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         if notes {
-            scan_executables(&mut end);
-            let lines = end_lines(&end);
+            ended.iter_mut().for_each(|of| scan_executables(&mut of.end));
+            let ends: Vec<&End> = ended.iter().map(|of| &of.end).collect();
+            let lines = notes_of_runs(&ends, &end_lines);
             let none = lines.is_empty().then_some("nothing is known to be missing");
             let mut lines = lines.iter().map(String::as_str).chain(none);
             written(lines.try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()))?;
@@ -143,71 +152,64 @@ impl Report {
             written(
                 report.write_json(&mut lines).and_then(|()| write_csv(&lines, &mut out)).and_then(|()| out.flush()),
             )?;
+        } else if json {
+            written(write_json(&*report, &ended, &mut out).and_then(|()| out.flush()))?;
         } else {
-            written(write(&*report, &run, &end, under.as_deref(), json, &mut out).and_then(|()| out.flush()))?;
+            written(write(&*report, &runs, &ended, under.as_deref(), &mut out).and_then(|()| out.flush()))?;
         }
-        drop(out);
-        say_filter_of_run(&end);
-        whole(&run, end.recording.clone(), end.damage())
+        drop((out, pager));
+        // What lists problems has a line for each, and no line on the run.
+        if (json || csv) && report.problems().is_some() {
+            say_notes(&runs, &ended);
+        }
+        say_filter_of_run(&ended);
+        all_whole(&ended)?;
+        exit_code.end(report.problems().unwrap_or(0));
+        Ok(())
     }
 }
 
-/// Reads the run for a report that has an answer.
-fn read(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under: Option<&str>) -> Result<End> {
-    let refused = |report: &dyn cutap_report::Report| {
-        report.refusal(&run.display().to_string()).map_or(Ok(()), |why| Err(Error::own(why)))
-    };
-    let progress = Progress::reading(run);
-    let needs_stacks = report.needs_stacks();
-    let end = match report.input() {
+/// Reads the runs for a report that has an answer.
+fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter, under: Option<&str>) -> Result<Vec<Ended>> {
+    let refused =
+        |report: &dyn cutap_report::Report| report.refusal(&named(runs)).map_or(Ok(()), |why| Err(Error::own(why)));
+    // Reading a long run only to refuse it takes a while.
+    if report.needs_stacks() && runs.keep_no_stacks()? {
+        refused(report)?;
+    }
+    let progress = Progress::reading(runs);
+    let options = ReaderOptions { filter, ..ReaderOptions::default() };
+    let ended = match report.input() {
         Input::Calls(sink) => match under {
-            Some(function) => Aggregator::open(run, &filter)?.run(&mut UnderCalls { sink, function }),
-            None => Aggregator::open(run, &filter)?.run(sink),
+            Some(function) => runs.calls(&options.filter, &mut UnderCalls { sink, function })?,
+            None => runs.calls(&options.filter, sink)?,
         },
-        Input::Events(sink) => {
-            let mut inside;
-            let sink: &mut dyn EventSink = match under {
-                Some(function) => {
-                    inside = UnderEvents::new(sink, function);
-                    &mut inside
-                }
-                None => sink,
-            };
-            let mut reader =
-                EventReader::open(run, ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() })?;
-            // Reading a long run only to refuse it takes a while.
-            if needs_stacks && reader.opened().keeps_no_stacks() {
-                refused(report)?;
-                return Ok(reader.end());
-            }
-            reader.poll(true, &mut |event| sink.event(event))?;
-            let end = reader.end();
-            end.unfinished.iter().for_each(|exit| sink.event(&Event::Exit(Box::new(exit.clone()))));
-            end
-        }
+        Input::Events(sink) => read_under(runs, &options, sink, under)?,
     };
     drop(progress);
-    read_selected(report, run, &filter)?;
-    read_stacks(report, run, filter, under)?;
-    end.counted.iter().for_each(|counted| report.counted(counted));
+    if let Some((only, sink)) = report.selected() {
+        let _progress = Progress::of("reading again, for the arguments of these calls,", runs);
+        let options = ReaderOptions { only: Some(only), ..options.clone() };
+        read_events(runs, &options, &mut |event| sink.event(event))?;
+    }
+    if let Some(sink) = report.stacks()
+        && !runs.keep_no_stacks()?
+    {
+        let _progress = Progress::of("reading the stacks of", runs);
+        read_under(runs, &options, sink, under)?;
+    }
+    ended.iter().flat_map(|of| &of.end.counted).for_each(|counted| report.counted(counted));
     refused(report)?;
-    Ok(end)
+    Ok(ended)
 }
 
-/// Reads the run once more for the arguments of the calls that the report has selected.
-fn read_selected(report: &mut dyn cutap_report::Report, run: &Path, filter: &Filter) -> Result<()> {
-    let Some((only, sink)) = report.selected() else { return Ok(()) };
-    let _progress = Progress::new(format!("reading {} again, for the arguments of these calls", run.display()));
-    let options = ReaderOptions { filter: filter.clone(), only: Some(only), ..ReaderOptions::default() };
-    let mut reader = EventReader::open(run, options)?;
-    reader.poll(true, &mut |event| sink.event(event))?;
-    reader.end().unfinished.into_iter().for_each(|exit| sink.event(&Event::Exit(Box::new(exit))));
-    Ok(())
-}
-
-/// Reads the run once more for its stacks, if it keeps any and the report has a place for them.
-fn read_stacks(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter, under: Option<&str>) -> Result<()> {
-    let Some(sink) = report.stacks() else { return Ok(()) };
+/// Hands events to the report, those inside a function if one was given.
+fn read_under(
+    runs: &Runs,
+    options: &ReaderOptions,
+    sink: &mut dyn EventSink,
+    under: Option<&str>,
+) -> Result<Vec<Ended>> {
     let mut inside;
     let sink: &mut dyn EventSink = match under {
         Some(function) => {
@@ -216,13 +218,7 @@ fn read_stacks(report: &mut dyn cutap_report::Report, run: &Path, filter: Filter
         }
         None => sink,
     };
-    let _progress = Progress::new(format!("reading the stacks of {}", run.display()));
-    let mut reader = EventReader::open(run, ReaderOptions { filter, ..ReaderOptions::default() })?;
-    if !reader.opened().keeps_no_stacks() {
-        reader.poll(true, &mut |event| sink.event(event))?;
-        reader.end().unfinished.into_iter().for_each(|exit| sink.event(&Event::Exit(Box::new(exit))));
-    }
-    Ok(())
+    read_events(runs, options, &mut |event| sink.event(event))
 }
 
 /// What may be the reason for an empty answer; a filter without a match has a note.
@@ -240,34 +236,42 @@ fn why_nothing(end: &End, under: Option<&str>) -> String {
     }
 }
 
+/// Writes the answer as JSON. A report of problems has no other lines.
+fn write_json(report: &dyn cutap_report::Report, ended: &[Ended], out: &mut dyn Write) -> io::Result<()> {
+    report.write_json(out)?;
+    if report.problems().is_some() {
+        return Ok(());
+    }
+    ended.iter().try_for_each(|of| {
+        let mut end = of.end.clone();
+        scan_executables(&mut end);
+        end_line(&end, out)
+    })
+}
+
 /// Writes the answer, and what is missing from it.
 fn write(
     report: &dyn cutap_report::Report,
-    run: &Path,
-    end: &End,
+    runs: &Runs,
+    ended: &[Ended],
     under: Option<&str>,
-    json: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if json {
-        report.write_json(out)?;
-        let mut end = end.clone();
-        scan_executables(&mut end);
-        return end_line(&end, out);
-    }
+    let ends: Vec<End> = ended.iter().map(|of| of.end.clone()).collect();
+    let end = End::joined(&ends);
     let nothing = report.nothing();
     match nothing {
-        Some(sentence) => writeln!(out, "{sentence}{}", why_nothing(end, under))?,
-        None => report.write_text(end, colour(), out)?,
+        Some(sentence) => writeln!(out, "{sentence}{}", why_nothing(&end, under))?,
+        None => report.write_text(&end, colour(), out)?,
     }
     if nothing.is_none() && report.has_times() {
         writeln!(out, "times are host times: a launch returns before its kernel has run")?;
     }
     out.flush()?;
     if report.has_notes() {
-        say_notes(run, end);
+        say_notes(runs, ended);
         if !report.has_counted() {
-            say_counted(run, end);
+            say_counted(runs, ended);
         }
     }
     Ok(())

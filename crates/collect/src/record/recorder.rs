@@ -38,7 +38,7 @@ const RUN: std::ops::Range<usize> = offset_of!(control::Control, run)..offset_of
 const PARTS_EVERY_NS: u64 = 1_000_000_000;
 
 /// Bytes of a filter's text at most. Its rules fit into a page.
-const MOST_FILTER: usize = 1 << 16;
+const MOST_TEXT: usize = 1 << 16;
 
 /// Puts a run into a file.
 #[derive(Debug)]
@@ -70,8 +70,8 @@ pub struct Recorder {
     pub unread: Option<String>,
     /// What is damaged in the folder: found when all of it was read, else what was met on the way.
     damage: Option<Damage>,
-    /// The file says with which filter the run was made, or there was none.
-    has_filter: bool,
+    /// The file says with which filter and as which rank the run was made, or there was none.
+    has_texts: bool,
 }
 
 /// What a file that is added to holds of a process already.
@@ -105,7 +105,7 @@ impl Recorder {
         let mut found: BTreeMap<u32, RecordedProcess> = BTreeMap::new();
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
-        let mut has_filter = false;
+        let mut has_texts = false;
         let walked = walk(&file, VERSION, &mut |block, plain| {
             // A collector that goes on for another has no time to read all of it, and the file was written a moment
             // ago.
@@ -116,7 +116,7 @@ impl Recorder {
                 control = Some(*block);
                 return;
             }
-            has_filter |= block.kind == kind::FILTER;
+            has_texts |= matches!(block.kind, kind::FILTER | kind::RANK);
             let of = found.entry(block.process).or_default();
             match block.kind {
                 kind::PROCESS => of.0 = Some(*block),
@@ -173,7 +173,7 @@ impl Recorder {
             before,
             next,
             cut_at,
-            has_filter,
+            has_texts,
             ..Recorder::new(held, Writer::go_on(file, cut.at), consume)
         })
     }
@@ -199,7 +199,7 @@ impl Recorder {
             begun: false,
             unread: None,
             damage: None,
-            has_filter: false,
+            has_texts: false,
         }
     }
 
@@ -219,7 +219,7 @@ impl Recorder {
         if !control.is_empty() && (self.control.is_empty() || last || parts && is_rate_new()) {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
             self.control = control;
-            self.keep_filter()?;
+            self.keep_texts()?;
         }
         if last || self.listing.is_due(monotonic()) {
             self.discover();
@@ -239,16 +239,18 @@ impl Recorder {
         Ok(found)
     }
 
-    /// Notes once with which filter the run was made, so that readers of the file show what was asked.
-    fn keep_filter(&mut self) -> io::Result<()> {
-        if std::mem::replace(&mut self.has_filter, true) {
+    /// Notes once with which filter and as which rank the run was made: readers of the file show what was asked.
+    fn keep_texts(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_texts, true) {
             return Ok(());
         }
-        let text = self.run.join(control::FILTER).read(MOST_FILTER).unwrap_or_default();
-        if text.is_empty() {
-            return Ok(());
+        for (name, kind) in [(control::FILTER, kind::FILTER), (control::RANK, kind::RANK)] {
+            let text = self.run.join(name).read(MOST_TEXT).unwrap_or_default();
+            if !text.is_empty() {
+                self.writer.write(Block::new(kind, 0, 0, 0), &[], &text)?;
+            }
         }
-        self.writer.write(Block::new(kind::FILTER, 0, 0, 0), &[], &text)
+        Ok(())
     }
 
     /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them

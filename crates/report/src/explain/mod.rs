@@ -10,6 +10,7 @@ mod site;
 use crate::failures::Failures;
 use crate::leaks::Leaks;
 use crate::open_calls::OpenCalls;
+use crate::runs::RunCounts;
 use crate::units::{bytes, time};
 use activity::TimeSpent;
 use cutap_trace::{Event, Exit, Returned};
@@ -95,20 +96,37 @@ const LOOKED_FOR: [&str; 3] = [
     "and objects and registered memory that are made again and again",
 ];
 
-/// Findings of one rule that read the same are one: places without a stack that differs.
-fn merged(found: Vec<(&'static str, Finding)>) -> Vec<(&'static str, Finding)> {
-    let mut merged: Vec<(&'static str, Finding)> = Vec::new();
+/// A finding of a rule.
+struct Found {
+    rule: &'static str,
+    finding: Finding,
+    /// What it costs in each run, if several are read.
+    runs: RunCounts,
+}
+
+/// Findings of one rule that read the same are one: places without a stack that differs. So are those of one place in
+/// several runs, however their numbers differ: the worst one is told.
+fn merged(found: Vec<(&'static str, Finding)>) -> Vec<Found> {
+    let mut merged: Vec<Found> = Vec::new();
     for (rule, finding) in found {
-        let same = |(of, known): &&mut (&str, Finding)| {
-            *of == rule && known.title == finding.title && known.site.lines() == finding.site.lines()
+        let same = |known: &&mut Found| {
+            let (one, two) = (known.finding.site.run(), finding.site.run());
+            let reads_the_same = known.finding.title == finding.title || one.is_some() && one != two;
+            known.rule == rule && reads_the_same && known.finding.site.lines() == finding.site.lines()
         };
-        match merged.iter_mut().find(same) {
-            Some((_, known)) => {
-                known.cost_ns += finding.cost_ns;
-                known.others = (known.others.0 + 1, known.others.1 + finding.cost_ns);
+        let (run, cost_ns) = (finding.site.run().cloned(), finding.cost_ns);
+        let runs = match merged.iter_mut().find(same) {
+            Some(known) => {
+                known.finding.cost_ns += cost_ns;
+                known.finding.others = (known.finding.others.0 + 1, known.finding.others.1 + cost_ns);
+                Some(&mut known.runs)
             }
-            None => merged.push((rule, finding)),
-        }
+            None => {
+                merged.push(Found { rule, runs: RunCounts::default(), finding });
+                merged.last_mut().map(|found| &mut found.runs)
+            }
+        };
+        runs.zip(run).into_iter().for_each(|(runs, run)| runs.add_run(&run, cost_ns));
     }
     merged
 }
@@ -189,22 +207,27 @@ impl Explain {
     }
 
     /// The findings, the worst first, and the number of those that are left out. With `all` none is.
-    fn findings(&self, all: bool) -> (Vec<(&'static str, Finding)>, usize) {
+    fn findings(&self, all: bool) -> (Vec<Found>, usize) {
         let whole = self.spent.whole_ns();
         let of = |rule: &dyn Rule| rule.findings(whole).into_iter().map(|f| (rule.name(), f)).collect::<Vec<_>>();
         let mut found: Vec<_> = self.rules.iter().flat_map(|rule| of(&**rule)).collect();
-        let worst = |(_, finding): &(_, Finding)| (finding.rank, Reverse(finding.cost_ns));
-        found.sort_by_key(worst);
+        let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns));
+        found.sort_by_key(|(_, finding)| worst(finding));
         let mut found = merged(found);
-        found.sort_by_key(worst);
+        found.sort_by_key(|found| worst(&found.finding));
         let number = found.len();
         if !all {
             let least = (LEAST * whole as f64) as u64;
-            found.retain(|(_, finding)| finding.rank < Rank::Slow || finding.cost_ns >= least);
+            found.retain(|Found { finding, .. }| finding.rank < Rank::Slow || finding.cost_ns >= least);
             found.truncate(MOST);
         }
         let left = number - found.len();
         (found, left)
+    }
+
+    /// How many findings are listed.
+    pub fn problems(&self, all: bool) -> usize {
+        self.findings(all).0.len()
     }
 
     /// Writes the findings for people. `run` is the name of the run; a filter may have left out some of its calls.
@@ -218,15 +241,21 @@ impl Explain {
         if findings.is_empty() {
             return self.write_nothing(run, filtered, left, out);
         }
-        for (n, (_, finding)) in findings.iter().enumerate() {
+        for (n, Found { finding, runs, .. }) in findings.iter().enumerate() {
             let part = match (whole, finding.cost_ns) {
                 (0, _) | (_, 0) => String::new(),
                 (whole, cost) => format!(", {} of {} ({})", time(cost), time(whole), percent(cost, whole)),
             };
             writeln!(out, "{}. {}{part}", n + 1, finding.title)?;
+            match (runs.text(), finding.site.run()) {
+                (Some(all), Some(_)) if finding.others.0 == 0 => writeln!(out, "   in {all}")?,
+                (Some(all), Some(worst)) => writeln!(out, "   in {all}; of {worst}:")?,
+                _ => {}
+            }
             finding.evidence.iter().try_for_each(|line| writeln!(out, "   {line}"))?;
             match finding.others {
                 (0, _) => {}
+                _ if finding.site.run().is_some() => {}
                 (1, ns) => writeln!(out, "   and 1 more place like it, {} of the time above", time(ns))?,
                 (n, ns) => writeln!(out, "   and {n} more places like it, {} of the time above", time(ns))?,
             }
@@ -285,12 +314,13 @@ impl Explain {
     /// One JSON object an activity, and one a finding.
     pub fn write_json(&self, all: bool, out: &mut dyn io::Write) -> io::Result<()> {
         self.spent.write_json(out)?;
-        self.findings(all).0.iter().try_for_each(|(rule, finding)| {
-            let line = json!({
+        self.findings(all).0.iter().try_for_each(|Found { rule, finding, runs }| {
+            let mut line = json!({
                 "type": "finding", "rule": rule, "title": finding.title, "cost_ns": finding.cost_ns,
                 "evidence": finding.evidence, "path": finding.site.path(), "stack": finding.site.stack(),
                 "advice": finding.advice, "other_places": finding.others.0,
             });
+            runs.to_json("cost_ns", &mut line);
             writeln!(out, "{line}")
         })
     }

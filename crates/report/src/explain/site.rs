@@ -4,7 +4,8 @@
 use super::seen::Seen;
 use crate::label::Label;
 use crate::stacks;
-use cutap_trace::Call;
+use cutap_trace::{Call, RunName};
+use std::sync::Arc;
 
 /// Frames of a stack that are printed.
 const FRAMES: usize = 6;
@@ -16,6 +17,8 @@ pub struct Site {
     path: Vec<String>,
     /// Frames, the innermost first.
     stack: Vec<String>,
+    /// Its run, if several are read.
+    run: Option<Arc<RunName>>,
 }
 
 /// What distinguishes places: the process, the function, the return address, the function around it.
@@ -43,7 +46,7 @@ impl Site {
             };
             stack.frames.iter().take(FRAMES).map(frame).collect()
         });
-        Site { path, stack: stack.unwrap_or_default() }
+        Site { path, stack: stack.unwrap_or_default(), run: seen.call().thread.process.run.clone() }
     }
 
     pub fn path(&self) -> &[String] {
@@ -52,6 +55,10 @@ impl Site {
 
     pub fn stack(&self) -> &[String] {
         &self.stack
+    }
+
+    pub fn run(&self) -> Option<&Arc<RunName>> {
+        self.run.as_ref()
     }
 
     /// Lines for people.

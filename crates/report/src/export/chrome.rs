@@ -1,6 +1,7 @@
 //! Chrome's trace event format: an array with one event for each finished call. A call that never ended is a begin
 //! event without an end. The closing bracket is optional in this format, so a truncated file can be read.
 
+use super::pids::Pids;
 use crate::Output;
 use crate::fields::{CallView, fields};
 use crate::json_writer;
@@ -10,11 +11,9 @@ use cutap_trace::decode::Value as Described;
 use cutap_trace::{Call, End, Event, Exit, Process, Returned, printable};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 
-/// The largest PID of Linux.
-const LARGEST: u32 = 4_194_304;
 /// The phase of an event with a duration.
 const FINISHED: &str = "X";
 
@@ -25,10 +24,7 @@ pub struct Chrome<W> {
     /// The event that is written.
     line: Vec<u8>,
     begun: bool,
-    /// PIDs that are in use.
-    taken: BTreeSet<u32>,
-    /// Later processes with a PID in use, by key, and the PIDs that they get here.
-    others: BTreeMap<u32, u32>,
+    pids: Pids,
     /// Threads that have their names, by key.
     threads: BTreeSet<u32>,
 }
@@ -36,14 +32,7 @@ pub struct Chrome<W> {
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome {
-            out,
-            line: Vec::new(),
-            begun: false,
-            taken: BTreeSet::new(),
-            others: BTreeMap::new(),
-            threads: BTreeSet::new(),
-        }
+        Chrome { out, line: Vec::new(), begun: false, pids: Pids::default(), threads: BTreeSet::new() }
     }
 
     fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -53,7 +42,7 @@ impl<W: io::Write> Chrome<W> {
 
     fn call(&mut self, phase: &'static str, of: CallView<'_>) -> io::Result<()> {
         let thread = &of.call.thread;
-        let pid = self.number(&thread.process);
+        let pid = self.pids.number(&thread.process);
         if let Some(name) = &thread.name
             && self.threads.insert(thread.key)
         {
@@ -63,20 +52,11 @@ impl<W: io::Write> Chrome<W> {
         self.line(&CallEvent { phase, of, pid })
     }
 
-    /// Names a process. Two processes of different PID namespaces may have the same PID.
+    /// Names a process.
     fn process(&mut self, process: &Process) -> io::Result<()> {
-        let mut name = printable(process.exe.rsplit('/').next().unwrap_or(&process.exe)).into_owned();
-        if !self.taken.insert(process.pid) {
-            self.others.insert(process.key, LARGEST.saturating_add(self.others.len() as u32).saturating_add(1));
-            name = format!("{name} (process {})", process.pid);
-        }
-        let pid = self.number(process);
+        let name = self.pids.name(process);
+        let pid = self.pids.number(process);
         self.line(&json!({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}}))
-    }
-
-    /// The PID of a process in this file.
-    fn number(&self, process: &Process) -> u32 {
-        self.others.get(&process.key).copied().unwrap_or(process.pid)
     }
 }
 
@@ -89,7 +69,7 @@ struct CallEvent<'a> {
 
 impl Serialize for CallEvent<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let CallView { call, exit } = self.of;
+        let CallView { call, exit, .. } = self.of;
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("name", call.function.shown())?;
         map.serialize_entry("cat", call.function.layer.name())?;
@@ -111,7 +91,7 @@ struct CallArguments<'a>(CallView<'a>);
 
 impl Serialize for CallArguments<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let CallView { call, exit } = self.0;
+        let CallView { call, exit, .. } = self.0;
         let mut map = to.serialize_map(None)?;
         let mut text = String::new();
         for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {

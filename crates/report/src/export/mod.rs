@@ -4,6 +4,7 @@
 mod chrome;
 mod flows;
 mod perfetto;
+mod pids;
 mod proto;
 
 pub use chrome::Chrome;

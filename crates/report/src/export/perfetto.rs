@@ -8,6 +8,7 @@
 //! Arguments that begin with `cutap.` are not the program's. Field numbers are those of `perfetto_trace.proto`.
 
 use super::flows::Flows;
+use super::pids::Pids;
 use super::proto::Message;
 use crate::Output;
 use crate::arguments::words;
@@ -53,6 +54,7 @@ pub struct Perfetto<W> {
     /// Open calls of each thread, by its key.
     threads: Vec<Option<Flows>>,
     flows: u64,
+    pids: Pids,
     text: String,
     /// The fields that exports have, with their names there.
     annotations: Arc<[(String, &'static Field)]>,
@@ -85,6 +87,7 @@ impl<W: io::Write> Perfetto<W> {
             begun: false,
             threads: Vec::new(),
             flows: 0,
+            pids: Pids::default(),
             text: String::new(),
             annotations: fields()
                 .iter()
@@ -125,11 +128,12 @@ impl<W: io::Write> Perfetto<W> {
 
     fn process(&mut self, process: &Process) -> io::Result<()> {
         self.begin(process)?;
-        let exe = printable(process.exe.rsplit('/').next().unwrap_or(&process.exe));
+        let exe = self.pids.name(process);
+        let pid = self.pids.number(process);
         self.packet(|m| {
             m.message(60, |m| {
                 m.number(1, process_track(process)).message(3, |m| {
-                    m.number(1, process.pid.into());
+                    m.number(1, pid.into());
                     for word in &process.arguments {
                         m.text(2, &printable(word));
                     }
@@ -146,10 +150,11 @@ impl<W: io::Write> Perfetto<W> {
             self.threads.resize_with(key + 1, || None);
         }
         if self.threads[key].is_none() {
+            let pid = self.pids.number(&thread.process);
             self.packet(|m| {
                 m.message(60, |m| {
                     m.number(1, thread_track(thread)).number(5, process_track(&thread.process)).message(4, |m| {
-                        m.number(1, thread.process.pid.into()).number(2, thread.tid.into());
+                        m.number(1, pid.into()).number(2, thread.tid.into());
                         if let Some(name) = &thread.name {
                             m.text(5, &printable(name));
                         }

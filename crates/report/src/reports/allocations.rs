@@ -10,6 +10,7 @@ use crate::live_bytes::{Holding, LiveBytes};
 use crate::path_stacks::{path_of, stack_of, write_frames};
 use crate::resource_names::word;
 use crate::rows::Rows;
+use crate::runs::{RunCounts, with_run};
 use crate::stacks::Lines;
 use crate::table::share;
 use crate::units::{bytes, time};
@@ -37,6 +38,8 @@ struct Allocations {
     lines: Lines,
     /// The number of each site.
     sites: BTreeMap<AllocationSite, (u32, Sums)>,
+    /// Allocations of each site in each run.
+    runs: HashMap<u32, RunCounts>,
     /// Memory that calls made that have not ended, by thread.
     pending: HashMap<u32, Vec<(Thing, u64)>>,
     /// The site and the size of what is allocated.
@@ -51,9 +54,9 @@ struct Allocations {
 
 impl Default for Allocations {
     fn default() -> Allocations {
-        let (lines, sites, pending, alive) = Default::default();
+        let (lines, sites, runs, pending, alive) = Default::default();
         let (pools, processes, kinds, rows) = Default::default();
-        Allocations { left: Leaks::with_changes(), lines, sites, pending, alive, pools, processes, kinds, rows }
+        Allocations { left: Leaks::with_changes(), lines, sites, runs, pending, alive, pools, processes, kinds, rows }
     }
 }
 
@@ -74,6 +77,7 @@ struct Sums {
 struct Row<'a> {
     site: &'a AllocationSite,
     sums: Sums,
+    runs: RunCounts,
     holding: Holding,
     /// The part of the peak of its kind of memory.
     share: f64,
@@ -138,6 +142,9 @@ impl Allocations {
         if !has_failed {
             let size = length(exit);
             sums.count += 1;
+            if call.thread.process.run.is_some() {
+                self.runs.entry(*site).or_default().add(&call.thread.process, 1);
+            }
             sums.without_size += u64::from(size.is_none());
             let size = size.unwrap_or(0);
             sums.bytes = sums.bytes.saturating_add(size);
@@ -169,7 +176,8 @@ impl Allocations {
         for entry in &self.sites {
             let (sums, holding) = row(entry);
             let share = share(holding.at_peak, self.peak_of(entry.0.2));
-            rows.push(Row { site: entry.0, sums, holding, share });
+            let runs = self.runs.get(&entry.1.0).cloned().unwrap_or_default();
+            rows.push(Row { site: entry.0, sums, runs, holding, share });
         }
         rows.sort_by_key(|row| {
             let kind = (Reverse(self.peak_of(row.site.2)), row.site.2);
@@ -194,7 +202,11 @@ impl Allocations {
         let first = end.processes.iter().map(|process| process.start_ns).min().unwrap_or(0);
         let pools = self.pools();
         for (process, kind, pool) in pools.iter().take(POOLS) {
-            let who = if self.processes.len() > 1 { format!("process {}: ", process.pid) } else { String::new() };
+            let who = match &process.run {
+                Some(run) => format!("{run} process {}: ", process.pid),
+                None if self.processes.len() > 1 => format!("process {}: ", process.pid),
+                None => String::new(),
+            };
             let ((peak, ns), left) = (pool.peak(), bytes(pool.live()));
             let after = time(ns.saturating_sub(first));
             writeln!(out, "{who}{kind}: {} at the peak, after {after}; {left} at the end", bytes(peak))?;
@@ -241,12 +253,13 @@ impl Report for Allocations {
         let [peak, share, left] = ["at peak", "share", "at end"];
         write!(out, "{count:>9} {all:>10} {most:>10} {peak:>10} {share:>6} {left:>10}  ")?;
         writeln!(out, "what, the call that allocates, the calls around it{stacks}")?;
-        for Row { site: (path, stack, kind), sums, holding, share } in self.sorted() {
+        for Row { site: (path, stack, kind), sums, runs, holding, share } in self.sorted() {
             let Some((last, around)) = path.split_last() else { continue };
             let size = |n: u64| if sums.without_size == sums.count { "?".to_owned() } else { bytes(n) };
             let [all, most, peak, left] = [sums.bytes, sums.most, holding.at_peak, holding.at_end].map(size);
             let share = format!("{:.1}%", 100.0 * share);
-            writeln!(out, "{:>9} {all:>10} {most:>10} {peak:>10} {share:>6} {left:>10}  {kind}: {last}", sums.count)?;
+            write!(out, "{:>9} {all:>10} {most:>10} {peak:>10} {share:>6} {left:>10}  ", sums.count)?;
+            writeln!(out, "{kind}: {last}{}", runs.suffix())?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:64}in {call}", ""))?;
             write_frames(stack, 64, out)?;
         }
@@ -254,7 +267,7 @@ impl Report for Allocations {
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for Row { site: (path, stack, kind), sums, holding, share } in self.sorted() {
+        for Row { site: (path, stack, kind), sums, runs, holding, share } in self.sorted() {
             let mut line = json!({
                 "type": "allocations", "kind": kind, "count": sums.count, "bytes": sums.bytes,
                 "largest_bytes": sums.most, "peak_bytes": holding.at_peak, "peak_share": share,
@@ -263,6 +276,7 @@ impl Report for Allocations {
             if let (false, Value::Object(line)) = (stack.is_empty(), &mut line) {
                 line.insert("stack".to_owned(), json!(**stack));
             }
+            runs.to_json("count", &mut line);
             write_json(out, &line)?;
             out.write_all(b"\n")?;
         }
@@ -272,7 +286,7 @@ impl Report for Allocations {
                 "type": "allocated", "kind": kind, "pid": process.pid, "folder": &*process.folder,
                 "peak_bytes": peak, "peak_ns": ns, "end_bytes": left,
             });
-            write_json(out, &line)?;
+            write_json(out, &with_run(line, process))?;
             out.write_all(b"\n")
         })
     }

@@ -31,13 +31,17 @@ impl Report for Errors {
         self.0.failures().is_empty().then_some("no call failed")
     }
 
+    fn problems(&self) -> Option<u64> {
+        Some(self.0.totals().1)
+    }
+
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let groups = self.0.failures();
         let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
         writeln!(out, "    calls  call = error, the calls around it, and the failed calls inside{stacks}")?;
-        for FailureGroup { failed: FailedCall { path, status }, calls, causes } in &groups {
+        for FailureGroup { failed: FailedCall { path, status }, calls, runs, causes } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
-            writeln!(out, "{calls:>9}  {last} = {status}")?;
+            writeln!(out, "{calls:>9}  {last} = {status}{}", runs.suffix())?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:13}in {call}", ""))?;
             for (FailedCall { path, status }, times) in causes {
                 let of = match times.cmp(calls) {
@@ -60,7 +64,7 @@ impl Report for Errors {
                 ("calls".to_owned(), json!(calls)),
             ])
         };
-        self.0.failures().iter().try_for_each(|FailureGroup { failed, calls, causes }| {
+        self.0.failures().iter().try_for_each(|FailureGroup { failed, calls, runs, causes }| {
             let causes: Vec<Value> = causes.iter().map(|(cause, calls)| object(cause, *calls).into()).collect();
             let mut line = Map::from_iter([("type".to_owned(), json!("error"))]);
             line.extend(object(failed, *calls));
@@ -68,7 +72,9 @@ impl Report for Errors {
             if let Some(first) = self.1.of(&failed.path, &failed.status).first() {
                 line.insert("stack".to_owned(), json!(**first));
             }
-            writeln!(out, "{}", Value::Object(line))
+            let mut line = Value::Object(line);
+            runs.to_json("calls", &mut line);
+            writeln!(out, "{line}")
         })
     }
 }

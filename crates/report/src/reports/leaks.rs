@@ -50,6 +50,11 @@ impl Report for LeakList {
         true
     }
 
+    fn problems(&self) -> Option<u64> {
+        let left: u64 = self.left.groups().iter().map(|group| group.count).sum();
+        Some(left + self.left.beyond())
+    }
+
     fn nothing(&self) -> Option<&'static str> {
         let made = "nothing was left: all that was made was freed";
         let none = if self.left.has_made() { made } else { "nothing was left: no call made memory or a handle" };
@@ -62,7 +67,8 @@ impl Report for LeakList {
         for group in groups.iter().take(self.listed()) {
             let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
             let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
-            writeln!(out, "{:>9} {}{size}  made by {made}", group.count, plural(group.kind, group.count))?;
+            let what = plural(group.kind, group.count);
+            writeln!(out, "{:>9} {what}{size}  made by {made}{}", group.count, group.runs.suffix())?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:>12}in {call}", ""))?;
             write_frames(&group.stack, 12, out)?;
         }
@@ -89,6 +95,7 @@ impl Report for LeakList {
             if let (false, Value::Object(line)) = (group.stack.is_empty(), &mut line) {
                 line.insert("stack".to_owned(), json!(*group.stack));
             }
+            group.runs.to_json("count", &mut line);
             write_json(out, &line)?;
             out.write_all(b"\n")?;
         }

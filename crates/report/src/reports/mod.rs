@@ -91,6 +91,10 @@ pub trait Report {
     fn reads_all(&self) -> bool {
         false
     }
+    /// How many problems it found, for who only wants to know whether there is one. None: it lists no problems.
+    fn problems(&self) -> Option<u64> {
+        None
+    }
     /// Whether the run must have stacks.
     fn needs_stacks(&self) -> bool {
         false

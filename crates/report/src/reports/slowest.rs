@@ -8,6 +8,7 @@ use crate::arguments::{inputs, words};
 use crate::fields::{CallView, Part};
 use crate::json_writer::write_json;
 use crate::label::{library_of, tag};
+use crate::nest::id;
 use crate::open_calls::OpenCalls;
 use crate::rows::Rows;
 use crate::shape::shorten;
@@ -102,10 +103,17 @@ struct Candidate {
 /// The selected calls with their arguments.
 #[derive(Default)]
 struct Decoded {
-    /// Folder of the process, thread and number of each.
-    wanted: HashSet<(Box<str>, u32, u32)>,
+    wanted: HashSet<CallPlace>,
     nest: OpenCalls,
     calls: Vec<Slow>,
+}
+
+/// Which run, folder of the process, thread and number of a call.
+type CallPlace = (u32, Box<str>, u32, u32);
+
+fn place_of(thread: &Thread, number: u32) -> CallPlace {
+    let run = thread.process.run.as_ref().map_or(0, |run| run.place);
+    (run, thread.process.folder.clone(), thread.tid, number)
 }
 
 /// A call of the list.
@@ -163,10 +171,10 @@ impl Selection {
     }
 
     /// The folder, thread and number of each selected call.
-    fn selected(&self) -> HashSet<(Box<str>, u32, u32)> {
+    fn selected(&self) -> HashSet<CallPlace> {
         let of = |Reverse(candidate): &Reverse<Candidate>| {
             let thread = self.threads.get(&candidate.thread)?;
-            Some((thread.process.folder.clone(), thread.tid, candidate.number))
+            Some(place_of(thread, candidate.number))
         };
         self.longest.iter().filter_map(of).collect()
     }
@@ -205,7 +213,7 @@ impl EventSink for Decoded {
             Event::Exit(exit) => {
                 self.nest.exit(exit);
                 let thread = &exit.call.thread;
-                let place = (thread.process.folder.clone(), thread.tid, exit.call.number());
+                let place = place_of(thread, exit.call.number());
                 if let Some(ns) = exit.took_ns().filter(|_| self.wanted.contains(&place)) {
                     let around = self.nest.around(thread.key).cloned().collect();
                     self.calls.push(Slow { ns, exit: (**exit).clone(), around });
@@ -256,7 +264,7 @@ impl Report for Slowest {
     fn selected(&mut self) -> Option<(SelectedCalls, &mut dyn EventSink)> {
         self.decoded.wanted = self.selection.selected();
         let mut selected = SelectedCalls::default();
-        self.decoded.wanted.iter().for_each(|(folder, _, number)| selected.add(folder, *number));
+        self.decoded.wanted.iter().for_each(|(_, folder, _, number)| selected.add(folder, *number));
         (!self.decoded.wanted.is_empty()).then_some((selected, &mut self.decoded))
     }
 
@@ -304,7 +312,8 @@ impl Report for Slowest {
             let taken = before + 2 * level + tag.chars().count();
             let width = self.format.width.map(|width| width.saturating_sub(taken));
             let format = TextFormat { width, ..self.format };
-            table.row(&cells, 2 * level, &text(exit, &styles, &format), &tag)?;
+            let run = thread.process.run.as_ref().map_or_else(String::new, |run| format!("{run}: "));
+            table.row(&cells, 2 * level, &format!("{run}{}", text(exit, &styles, &format)), &tag)?;
         }
         match self.selection.left_out {
             _ if self.selection.all => Ok(()),
@@ -316,8 +325,8 @@ impl Report for Slowest {
 
     /// The lines that `show --json` has.
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for Slow { exit, .. } in self.listed() {
-            write_json(out, &CallView::exit(exit))?;
+        for Slow { exit, around, .. } in self.listed() {
+            write_json(out, &CallView::exit(exit).inside(around.last().map(id)))?;
             out.write_all(b"\n")?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use super::sink::CallSink;
 use super::sums::CallSums;
-use crate::event::Layer;
+use crate::event::{Layer, RunPlace};
 use crate::filter::Filter;
 use crate::io::clock::{Clock, monotonic};
 use crate::pair::pairer::Pairer;
@@ -31,12 +31,18 @@ pub struct Aggregator {
 impl Aggregator {
     /// Opens a run directory, or a recording.
     pub fn open(run: &Path, filter: &Filter) -> Result<Aggregator, Error> {
+        Aggregator::open_at(run, filter, RunPlace::default())
+    }
+
+    /// The same, of a run that is read with others.
+    pub fn open_at(run: &Path, filter: &Filter, place: RunPlace) -> Result<Aggregator, Error> {
         let opened = RunReader::new(run)?;
         let tables = &cutap_calls::generated::known::TABLES;
         let shared = Shared {
-            clock: Clock::measured(opened.ticks_per_second()),
-            resolver: Resolver::new(tables, filter.of_run(opened.filter())),
-            next_thread: 0,
+            clock: Clock::measured(opened.ticks_per_second()).shifted(place.shift_ns),
+            resolver: Resolver::new(tables, filter.clone().of_run(opened.filter()), place.clone()),
+            threads: 0,
+            place,
             decode: false,
             live: false,
             files: Default::default(),
@@ -58,7 +64,7 @@ impl Aggregator {
         folders.sort_by_key(|folder| folder.dir.process.start_ns);
         let mut rings: Vec<(usize, Ring)> = Vec::new();
         for (n, folder) in folders.iter_mut().enumerate() {
-            folder.dir.number(n as u32);
+            folder.dir.number(n as u32, &shared.place);
             folder.read_names(true);
             for mut ring in folder.dir.new_rings(false, &mut shared.clock) {
                 ring.end_here();
@@ -80,10 +86,11 @@ impl Aggregator {
             end.ring(ring, &folder.dir.process, &self.opened);
         }
         // How long they were open is known when the last record of the run is.
-        let run_ns = last_ns.max(if left_open.is_empty() { 0 } else { run_end(&self.opened, &folders) });
+        let run_end = || shared.clock.moment(run_end(&self.opened, &folders));
+        let run_ns = last_ns.max(if left_open.is_empty() { 0 } else { run_end() });
         for (n, last, left) in left_open {
             let mut pairer = Pairer::new(CallSums::new(calls));
-            let ended = folders[n].dir.end_ns(run_ns).max(last);
+            let ended = folders[n].dir.end_ns(&shared.clock, run_ns).max(last);
             pairer.end_left(left, ended, &mut Context { process: &mut folders[n], shared });
             open += pairer.sink.unfinished;
             self.shown += pairer.shown;

@@ -9,6 +9,7 @@ pub(crate) mod layer;
 pub(crate) mod lookup;
 pub(crate) mod process;
 pub(crate) mod result;
+pub(crate) mod run_place;
 pub(crate) mod value;
 
 pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, Hooked, Log, State};
@@ -18,6 +19,7 @@ pub use layer::Layer;
 pub use lookup::{Answer, Lookup, LookupKind};
 pub use process::{Instance, Module, Process, Thread};
 pub use result::{Returned, Returns};
+pub use run_place::{RunName, RunPlace};
 use std::sync::Arc;
 
 /// One thing that happened.

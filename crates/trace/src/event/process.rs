@@ -1,5 +1,6 @@
 //! Processes, their threads, and the runtimes and module images in them.
 
+use super::run_place::RunName;
 use std::sync::Arc;
 
 /// A traced process.
@@ -9,6 +10,8 @@ pub struct Process {
     pub key: u32,
     /// Name of its folder in the run directory.
     pub folder: Box<str>,
+    /// Its run, if several are read together.
+    pub run: Option<Arc<RunName>>,
     /// Process id as it saw it itself.
     pub pid: u32,
     /// Parent's process id as it saw it itself.

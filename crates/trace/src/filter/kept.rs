@@ -11,9 +11,9 @@ impl Filter {
 
     /// What is wanted of a run that was made with the filter of this text. A text that this version cannot read leaves
     /// nothing out.
-    pub(crate) fn of_run(&self, text: Option<String>) -> Filter {
+    pub(crate) fn of_run(self, text: Option<String>) -> Filter {
         let kept = text.filter(|_| self.or_kept).and_then(|text| Filter::parse(&text).ok());
-        kept.map_or_else(|| self.clone(), |filter| Filter { is_kept: true, ..filter })
+        kept.map_or(self, |filter| Filter { is_kept: true, ..filter })
     }
 }
 

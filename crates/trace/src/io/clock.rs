@@ -30,6 +30,8 @@ pub struct Clock {
     last: Option<Pair>,
     stated: u64,
     rate: f64,
+    /// Added to each moment: another clock counts.
+    shift_ns: i64,
     /// Where measuring began, of a run that is followed live.
     begun: Option<Rate>,
     /// When it is to be measured again.
@@ -48,6 +50,16 @@ impl Clock {
         let mut clock = Clock { begun: live.then(Rate::begin), ..Clock::default() };
         clock.stated(ticks_per_second);
         clock
+    }
+
+    /// Its moments are to be those of another clock, which is so far ahead.
+    pub fn shifted(self, shift_ns: i64) -> Clock {
+        Clock { shift_ns, ..self }
+    }
+
+    /// A moment of the run's CLOCK_MONOTONIC, which is not 0, on the clock that is wanted.
+    pub fn moment(&self, monotonic: u64) -> u64 {
+        monotonic.saturating_add_signed(self.shift_ns)
     }
 
     /// Measures again when twice the time has passed. To be called between events.
@@ -70,6 +82,7 @@ impl Clock {
         if pair.ticks == 0 || pair.monotonic == 0 {
             return;
         }
+        let pair = Pair { monotonic: self.moment(pair.monotonic), ..pair };
         let (Some(first), Some(last)) = (self.first, self.last) else {
             (self.first, self.last) = (Some(pair), Some(pair));
             return self.settle();

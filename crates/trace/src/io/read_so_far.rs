@@ -1,12 +1,24 @@
-//! How much of a recording was read: for progress bars. A process reads one recording at a time.
+//! How much of a recording was read: for progress bars. A process reads one recording at a time, or several together.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 static CHUNKS: AtomicU64 = AtomicU64::new(0);
 static READ: AtomicU64 = AtomicU64::new(0);
+static TOGETHER: AtomicBool = AtomicBool::new(false);
+
+/// Recordings that are opened from now on are read together, or, if not `several`, one after the other.
+pub fn together(several: bool) {
+    TOGETHER.store(several, Ordering::Relaxed);
+    READ.store(0, Ordering::Relaxed);
+    CHUNKS.store(0, Ordering::Relaxed);
+}
 
 /// A recording of so many chunks was opened, and none was read.
 pub fn opened(chunks: u64) {
+    if TOGETHER.load(Ordering::Relaxed) {
+        CHUNKS.fetch_add(chunks, Ordering::Relaxed);
+        return;
+    }
     READ.store(0, Ordering::Relaxed);
     CHUNKS.store(chunks, Ordering::Relaxed);
 }

@@ -14,13 +14,13 @@ impl EventReader {
         let retired = std::mem::take(&mut self.retired);
         end.plus(&retired.end);
         let last = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
-        let now = last.max(run_end(&self.opened, &self.folders));
+        let now = last.max(self.shared.clock.moment(run_end(&self.opened, &self.folders)));
         for folder in &mut self.folders {
             end.folder(folder);
         }
         for source in &mut self.sources {
             let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
-            let ended = context.process.dir.end_ns(now);
+            let ended = context.process.dir.end_ns(&context.shared.clock, now);
             let mut unfinished = source.end(ended.max(source.calls.sink.last_time()), &mut context);
             unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].left_open(exit));
             end.unfinished.extend(unfinished);

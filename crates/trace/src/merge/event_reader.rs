@@ -107,9 +107,10 @@ impl EventReader {
             complete: options.decode && all_allocations(options.tables, &recorded),
             ends: Ends::recorded(options.tables, &recorded),
             shared: Shared {
-                clock: Clock::of(opened.ticks_per_second(), options.consume),
-                resolver: Resolver::new(options.tables, options.filter.clone()),
-                next_thread: 0,
+                clock: Clock::of(opened.ticks_per_second(), options.consume).shifted(options.place.shift_ns),
+                resolver: Resolver::new(options.tables, options.filter.clone(), options.place.clone()),
+                threads: 0,
+                place: options.place.clone(),
                 decode: options.decode,
                 live: options.consume,
                 files: Default::default(),
@@ -233,7 +234,7 @@ impl EventReader {
         let mut opened: Vec<_> = opened.collect();
         opened.sort_by_key(|folder| folder.dir.process.start_ns);
         for mut folder in opened {
-            folder.dir.number(self.next_process);
+            folder.dir.number(self.next_process, &self.options.place);
             self.next_process += 1;
             let (process, ticks) = (folder.dir.process.clone(), folder.dir.page.start_ticks);
             self.found.insert(process.folder.to_string());
@@ -286,7 +287,8 @@ impl EventReader {
 
     /// Hands out events up to `limit`, the earliest first. When it stopped for their number, the time of the next one.
     fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut Deliver<'_>) -> Option<u64> {
-        let each = (IN_MEMORY / self.going.sources.len().max(1)).max(AT_A_TIME);
+        let rings = self.going.sources.len().max(1).saturating_mul(self.options.place.of as usize);
+        let each = (IN_MEMORY / rings).max(AT_A_TIME);
         for n in 0..self.going.sources.len() {
             self.fill(self.going.sources[n], now, each);
         }

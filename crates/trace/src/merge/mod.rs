@@ -5,3 +5,4 @@ mod end;
 pub mod event_reader;
 pub mod reader_options;
 mod retired;
+pub mod runs;

@@ -1,6 +1,7 @@
 //! Options of a reader that follows a run.
 
 use crate::decode::state::recorded_calls::RecordedCalls;
+use crate::event::RunPlace;
 use crate::filter::Filter;
 use crate::pair::selected_calls::SelectedCalls;
 use cutap_calls::known::Tables;
@@ -20,6 +21,8 @@ pub struct ReaderOptions {
     pub decode: bool,
     /// Calls to be read; others are, as far as these depend on them. None: all.
     pub only: Option<SelectedCalls>,
+    /// Its place among runs that are read together.
+    pub place: RunPlace,
     /// What is known of functions.
     pub tables: &'static Tables,
 }
@@ -33,6 +36,7 @@ impl Default for ReaderOptions {
             hold_back_ns: 10_000_000,
             decode: true,
             only: None,
+            place: RunPlace::default(),
             tables: &cutap_calls::generated::known::TABLES,
         }
     }

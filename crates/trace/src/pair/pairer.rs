@@ -89,8 +89,8 @@ impl<S: Sink> Pairer<S> {
     /// What follows is this thread's.
     fn thread(&mut self, tid: u32, context: &mut Context<'_>) {
         self.close(context);
-        let key = context.shared.next_thread;
-        context.shared.next_thread += 1;
+        let key = context.shared.place.key(context.shared.threads);
+        context.shared.threads += 1;
         let name = context.process.thread_name(tid);
         self.thread = Some(Arc::new(Thread { key, tid, name, process: context.process.dir.process.clone() }));
     }

@@ -7,8 +7,8 @@ use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use std::io;
 
-/// Bytes of a filter's text at most.
-const MOST_FILTER: usize = 1 << 16;
+/// Bytes of a text at most.
+const MOST_TEXT: usize = 1 << 16;
 
 /// A run directory.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ impl Store for Disk {
         self.0.join(cutap_wire::control::FILE).read(cutap_wire::PAGE)
     }
 
-    fn filter(&self) -> Option<String> {
-        let text = self.0.join(cutap_wire::control::FILTER).read(MOST_FILTER).ok()?;
+    fn kept(&self, name: &str) -> Option<String> {
+        let text = self.0.join(name).read(MOST_TEXT).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 

@@ -4,7 +4,7 @@
 use super::liveness::living;
 use super::names_complete::all_named;
 use super::names_file::NamesFile;
-use crate::event::Process;
+use crate::event::{Process, RunPlace};
 use crate::io::bytes::read_at;
 use crate::io::clock::{Clock, Pair};
 use crate::io::exhausted::may_be_there;
@@ -50,13 +50,14 @@ impl ProcessDir {
         let process = Process {
             key: 0,
             folder: name.into(),
+            run: None,
             pid: page.pid,
             ppid: page.ppid,
             exe: page.exe.as_str().into(),
             arguments: page.arguments.clone(),
             forked: page.forked,
             parent: Some(page.parent.as_str()).filter(|p| !p.is_empty()).map(Into::into),
-            start_ns: page.start_monotonic,
+            start_ns: clock.moment(page.start_monotonic),
             start_realtime_ns: page.start_realtime,
         };
         Some(ProcessDir {
@@ -75,10 +76,10 @@ impl ProcessDir {
         self.stale = !self.page_file.still();
     }
 
-    /// Gives the process its number, before anybody has seen it.
-    pub fn number(&mut self, key: u32) {
+    /// Gives the process its number and its run, before anybody has seen it.
+    pub fn number(&mut self, n: u32, place: &RunPlace) {
         if let Some(process) = Arc::get_mut(&mut self.process) {
-            process.key = key;
+            (process.key, process.run) = (place.key(n), place.name.clone());
         }
     }
 
@@ -153,10 +154,10 @@ impl ProcessDir {
     }
 
     /// CLOCK_MONOTONIC at the end of the process, in a run that ended at `run_end`: what is open then never ended.
-    pub fn end_ns(&self, run_end: u64) -> u64 {
+    pub fn end_ns(&self, clock: &Clock, run_end: u64) -> u64 {
         match self.page.ended_monotonic {
             0 => run_end,
-            ended => ended,
+            ended => clock.moment(ended),
         }
     }
 
@@ -181,7 +182,7 @@ impl ProcessDir {
 
     /// Nanoseconds of CLOCK_MONOTONIC at `ticks` of this process.
     pub fn ns(&self, clock: &Clock, ticks: u64) -> u64 {
-        if self.page.tsc { clock.ns(ticks) } else { ticks }
+        if self.page.tsc { clock.ns(ticks) } else { clock.moment(ticks) }
     }
 
     /// Length of `ticks` ticks of this process.

@@ -36,6 +36,7 @@ pub struct Recorded {
     unpacker: OnceLock<Unpacker>,
     control: Option<Block>,
     filter: Option<Block>,
+    rank: Option<Block>,
     processes: BTreeMap<u32, Recordings>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
@@ -77,7 +78,7 @@ impl Recorded {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = open_file(path, false).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
-        let (mut unread, mut filter) = (None, None);
+        let (mut unread, mut filter, mut rank) = (None, None, None);
         let mut processes = BTreeMap::<u32, Recordings>::new();
         let (mut body, damaged) = (Vec::new(), Damaged::default());
         // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
@@ -95,6 +96,7 @@ impl Recorded {
             }
             match (block.kind, block.at) {
                 (kind::FILTER, _) => filter = Some(*block),
+                (kind::RANK, _) => rank = Some(*block),
                 (kind::LACKS, 0) => lacks = block.ring.into(),
                 (kind::LACKS, kind::READ_BEFORE) => read_before = block.ring.into(),
                 (kind::LACKS, kind::UNREAD) => unread = Some(*block),
@@ -135,6 +137,7 @@ impl Recorded {
             unpacker: OnceLock::new(),
             control,
             filter,
+            rank,
             processes,
             cut,
             completed,
@@ -159,7 +162,7 @@ impl Recorded {
             let pages = of.rings.values().filter_map(|ring| ring.page);
             of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
         });
-        let all = blocks.chain(recorded.control).chain(unread).chain(filter);
+        let all = blocks.chain(recorded.control).chain(unread).chain(filter).chain(rank);
         all.filter(|block| recorded.body(block).is_err()).for_each(|block| note(&recorded.damaged, &block));
         Ok(recorded)
     }
@@ -208,8 +211,13 @@ impl Store for Recorded {
         self.page(self.control.as_ref())
     }
 
-    fn filter(&self) -> Option<String> {
-        let text = self.body(self.filter.as_ref()?).ok()?;
+    fn kept(&self, name: &str) -> Option<String> {
+        let block = match name {
+            cutap_wire::control::FILTER => self.filter.as_ref(),
+            cutap_wire::control::RANK => self.rank.as_ref(),
+            _ => None,
+        };
+        let text = self.body(block?).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 

@@ -120,9 +120,15 @@ impl RunReader {
         Some(String::from_utf8_lossy(rules).into_owned())
     }
 
-    /// The text of the filter that it was made with; none if there was none.
+    /// The text of the filter that it was made with; none if there was none, or if `cutap ctl` has asked for other
+    /// calls since.
     pub(crate) fn filter(&self) -> Option<String> {
-        self.store.filter().filter(|text| !text.trim().is_empty())
+        self.store.kept(control::FILTER).filter(|text| !text.trim().is_empty() && !self.filter_changed())
+    }
+
+    /// The rank of the run in its job, if it is known.
+    pub(crate) fn rank(&self) -> Option<u32> {
+        self.store.kept(control::RANK)?.trim().parse().ok()
     }
 
     /// Recording was off for a while, or other calls were wanted than the filter says.

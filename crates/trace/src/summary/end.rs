@@ -4,7 +4,7 @@ use super::counted::Counted;
 use super::filtered::Filtered;
 use super::unseen::{NOT_RECORDED, Unseen};
 use crate::decode::undecoded::RawFunction;
-use crate::event::{Exit, Instance, Process};
+use crate::event::{Exit, Instance, Process, RunName};
 use crate::io::clock::monotonic;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
@@ -37,6 +37,8 @@ impl Count {
 /// The end of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct End {
+    /// Which run, if several are read together.
+    pub run: Option<Arc<RunName>>,
     /// Calls that never ended, thread by thread, the innermost first.
     pub unfinished: Vec<Exit>,
     /// Calls that never ended, where they are counted and not kept.

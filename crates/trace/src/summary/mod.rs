@@ -4,5 +4,6 @@ pub mod counted;
 pub mod damage;
 pub mod end;
 pub mod filtered;
+mod joined;
 pub mod noticed;
 pub mod unseen;

@@ -3,7 +3,7 @@
 use crate::decode::effects::apply::by_name;
 use crate::event::described::{Described, Recorded, find};
 use crate::event::result::{returns, returns_type};
-use crate::event::{ByName, Function, Instance, Layer};
+use crate::event::{ByName, Function, Instance, Layer, RunPlace};
 use crate::filter::{Filter, Tests};
 use crate::io::bytes::clean;
 use cutap_calls::hidden::slot_named;
@@ -18,13 +18,14 @@ pub struct Resolver {
     /// What is known of functions.
     pub tables: &'static Tables,
     pub filter: Filter,
-    /// Key of the next function.
-    next_key: u32,
+    place: RunPlace,
+    /// Functions that were made.
+    made: u32,
 }
 
 impl Resolver {
-    pub fn new(tables: &'static Tables, filter: Filter) -> Resolver {
-        Resolver { tables, filter, next_key: 0 }
+    pub fn new(tables: &'static Tables, filter: Filter, place: RunPlace) -> Resolver {
+        Resolver { tables, filter, place, made: 0 }
     }
 }
 
@@ -92,8 +93,8 @@ pub(super) fn function(
     described: Option<Described>,
 ) -> Arc<Function> {
     let name = clean(name);
-    let key = resolver.next_key;
-    resolver.next_key = key.wrapping_add(1);
+    let key = resolver.place.key(resolver.made);
+    resolver.made = resolver.made.wrapping_add(1);
     Arc::new(Function {
         key,
         layer,

@@ -8,7 +8,7 @@ mod status;
 mod switch;
 mod target;
 
-pub use target::running;
+pub use target::{run_of, running};
 
 use crate::stdout::print;
 use clap::Subcommand;

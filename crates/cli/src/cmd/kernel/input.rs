@@ -2,7 +2,7 @@
 
 use super::own;
 use crate::input::whole;
-use crate::reading::read_events;
+use crate::reading::read_run;
 use cutap_collect::{Result, filter, say};
 use cutap_kernel::show::text::footer;
 use cutap_kernel::{Action, Head, Run, formats};
@@ -31,7 +31,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Input> {
 
 fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
     let (mut run, mut begin, mut driver) = (Run::default(), None, None);
-    let end = read_events(path, filter(wanted)?, &mut |event| {
+    let end = read_run(path, filter(wanted)?, &mut |event| {
         if let Event::Exit(exit) = event {
             let begin = *begin.get_or_insert(exit.call.start_ns);
             if let Some(call) = kernel_call(exit, begin) {

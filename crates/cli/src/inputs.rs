@@ -1,0 +1,100 @@
+//! What a reader was given: one run, or several that are read together. What is said of them, and whether they were read
+//! whole.
+
+use crate::args::InputArgs;
+use crate::cmd::ctl;
+use crate::input::{NOTES, readable, whole};
+use cutap_collect::{Result, say};
+use cutap_report::{important_notes, notes_of_runs};
+use cutap_trace::{End, Ended, Runs};
+use std::path::{Path, PathBuf};
+
+impl InputArgs {
+    /// The runs, if all of them can be read.
+    pub fn open(&self) -> Result<Runs> {
+        let paths = self.runs.iter().map(|run| of_pid(run));
+        let paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
+        paths.iter().try_for_each(|run| readable(run))?;
+        let runs = Runs::open(&paths)?;
+        let others = runs.of_other_clocks();
+        if !others.is_empty() {
+            let names: Vec<String> = others.iter().map(|name| name.to_string()).collect();
+            say(&format!(
+                "{} ran on another host than the first run, or since another start: times are aligned by the wall clocks \
+                 of the hosts, and are as exact as these",
+                names.join(", ")
+            ));
+        }
+        Ok(runs)
+    }
+}
+
+/// A number that is no file is that of a process.
+fn of_pid(run: &Path) -> Result<PathBuf> {
+    let number = run.to_str().filter(|text| text.parse::<u32>().is_ok() && !run.exists());
+    number.map_or_else(|| Ok(run.to_owned()), ctl::run_of)
+}
+
+/// The names of runs, as they are given to another command.
+pub fn named(runs: &Runs) -> String {
+    let names: Vec<String> = runs.paths().iter().map(|path| path.display().to_string()).collect();
+    names.join(" ")
+}
+
+fn ends(ended: &[Ended]) -> Vec<&End> {
+    ended.iter().map(|of| &of.end).collect()
+}
+
+fn say_of_runs(ended: &[Ended], of: &dyn Fn(&End) -> Vec<String>) {
+    notes_of_runs(&ends(ended), of).iter().for_each(|line| say(line));
+}
+
+/// Says what an answer lacks: the most important notes, and the number of the others.
+pub fn say_notes(runs: &Runs, ended: &[Ended]) {
+    let important = notes_of_runs(&ends(ended), &|end| important_notes(end).0);
+    important.iter().take(NOTES).for_each(|note| say(note));
+    let others: usize = ended.iter().map(|of| important_notes(&of.end).1).sum();
+    let others = others + important.len().saturating_sub(NOTES);
+    if others > 0 {
+        let notes = if others == 1 { "1 note" } else { &format!("{others} notes") };
+        let (run, lacks) = if ended.len() == 1 { ("run", "lacks") } else { ("runs", "lack") };
+        say(&format!("{notes} on calls that the {run} {lacks}: cutap report --notes {}", named(runs)));
+    }
+}
+
+/// Says that the filter of the run was used, where it left calls out.
+pub fn say_filter_of_run(ended: &[Ended]) {
+    say_of_runs(ended, &|end| {
+        let kept = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0);
+        let line = kept.map(|filtered| {
+            let (text, more) = (&filtered.text, filtered.filtered_out);
+            let more = if more == 1 { "1 more call".to_owned() } else { format!("{more} more calls") };
+            format!("the run was made with the filter {text}, so only these calls are here; -a adds {more} of the run")
+        });
+        line.into_iter().collect()
+    });
+}
+
+/// Says where the calls are that were only counted: their number is all that is known.
+pub fn say_counted(runs: &Runs, ended: &[Ended]) {
+    let calls: u64 = ended.iter().flat_map(|of| &of.end.counted).map(|counted| counted.calls).sum();
+    if calls > 0 {
+        let run = named(runs);
+        let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
+        say(&format!("{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"));
+    }
+}
+
+/// Whether all of them could be read whole. The last one that could not is the error, and others are said.
+pub fn all_whole(ended: &[Ended]) -> Result<()> {
+    let mut done = Ok(());
+    for Ended { path, end } in ended {
+        let of_run = whole(path, end.recording.clone(), end.damage());
+        if of_run.is_err()
+            && let Err(before) = std::mem::replace(&mut done, of_run)
+        {
+            say(&before.to_string());
+        }
+    }
+    done
+}

@@ -1,0 +1,286 @@
+//! Several runs that are read as one: the ranks or processes of a job. Their events come in the order of time, each run
+//! is read by a thread of its own, and a few thousand events of each wait. Runs of one host have one clock. The times of
+//! another host are moved by what its wall clock tells.
+
+use super::event_reader::EventReader;
+use super::reader_options::ReaderOptions;
+use crate::aggregate::aggregator::Aggregator;
+use crate::aggregate::sink::CallSink;
+use crate::event::{Event, RunName, RunPlace};
+use crate::filter::Filter;
+use crate::io::clock::Clock;
+use crate::io::read_so_far;
+use crate::run::error::Error;
+use crate::run::process_dir::ProcessDir;
+use crate::run::run_reader::RunReader;
+use crate::summary::end::End;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// Events that are handed over together, and how often so many may wait.
+const TOGETHER: usize = 512;
+const WAITING: usize = 4;
+/// Two clocks that differ by less are one, which somebody has set meanwhile: machines do not start that close.
+const ONE_CLOCK_NS: u64 = 100_000_000;
+
+/// Runs that are read together, at least one.
+#[derive(Debug)]
+pub struct Runs {
+    paths: Vec<PathBuf>,
+    places: Vec<RunPlace>,
+}
+
+/// A run that was read to its end.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its file or folder.
+    pub path: PathBuf,
+    /// What is known of it.
+    pub end: End,
+}
+
+impl Runs {
+    /// Looks at the clocks of these runs.
+    pub fn open(paths: &[PathBuf]) -> Result<Runs, Error> {
+        let mut runs = Runs { paths: paths.to_vec(), places: vec![RunPlace::default(); paths.len()] };
+        if paths.len() < 2 {
+            return Ok(runs);
+        }
+        let opened = paths.iter().map(|path| RunReader::new(path)).collect::<Result<Vec<_>, _>>()?;
+        let ranks: Vec<Option<u32>> =
+            opened.iter().zip(paths).map(|(opened, path)| opened.rank().or_else(|| rank_of(path))).collect();
+        let mut first = None;
+        for ((place, opened), name) in runs.places.iter_mut().zip(&opened).zip(names(paths, &ranks)) {
+            let ahead = wall_ahead(opened);
+            let base = *first.get_or_insert(ahead);
+            let shift = ahead.zip(base).map_or(0, |(ahead, base)| ahead.saturating_sub(base));
+            let shift_ns = if shift.unsigned_abs() < ONE_CLOCK_NS { 0 } else { shift };
+            *place = RunPlace { name: Some(name), of: paths.len() as u32, shift_ns };
+        }
+        Ok(runs)
+    }
+
+    /// Their files and folders.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Those with another clock than the first one.
+    pub fn of_other_clocks(&self) -> Vec<&RunName> {
+        let others = self.places.iter().filter(|place| place.shift_ns != 0);
+        others.filter_map(|place| place.name.as_deref()).collect()
+    }
+
+    /// Hands out all events in the order of time, until somebody has enough: what is known of each run at its end. Calls
+    /// that never ended are only in there.
+    pub fn events(
+        &self,
+        options: &ReaderOptions,
+        sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Vec<Ended>, Error> {
+        read_so_far::together(self.paths.len() > 1);
+        let readers = self.paths.iter().zip(&self.places).map(|(path, place)| {
+            let options = ReaderOptions { place: place.clone(), ..options.clone() };
+            EventReader::open(path, options)
+        });
+        let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+        if let [reader] = &mut readers[..] {
+            reader.poll_while(true, sink)?;
+        } else {
+            merge(&mut readers, sink)?;
+        }
+        read_so_far::together(false);
+        Ok(self.ended(readers.iter_mut().map(EventReader::end)))
+    }
+
+    /// Hands out all calls, run after run.
+    pub fn calls(&self, filter: &Filter, calls: &mut dyn CallSink) -> Result<Vec<Ended>, Error> {
+        let mut ends = Vec::new();
+        for (path, place) in self.paths.iter().zip(&self.places) {
+            ends.push(Aggregator::open_at(path, filter, place.clone())?.run(calls));
+        }
+        Ok(self.ended(ends.into_iter()))
+    }
+
+    /// None of them keeps stacks.
+    pub fn keep_no_stacks(&self) -> Result<bool, Error> {
+        for path in &self.paths {
+            if !RunReader::new(path)?.keeps_no_stacks() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn ended(&self, ends: impl Iterator<Item = End>) -> Vec<Ended> {
+        let of = ends.zip(self.paths.iter().zip(&self.places));
+        let ended = |(end, (path, place)): (End, (&PathBuf, &RunPlace))| Ended {
+            path: path.clone(),
+            end: End { run: place.name.clone(), ..end },
+        };
+        of.map(ended).collect()
+    }
+}
+
+/// Reads each in a thread of its own, and hands out the earliest event of all.
+fn merge(readers: &mut [EventReader], sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<(), Error> {
+    thread::scope(|scope| {
+        let mut threads = Vec::new();
+        let mut heads = Vec::new();
+        for reader in readers {
+            let (sender, events) = sync_channel(WAITING);
+            threads.push(scope.spawn(move || read(reader, &sender)));
+            heads.push(Head { events, next: Vec::new().into_iter(), ns: 0 });
+        }
+        let mut order = BinaryHeap::new();
+        for (n, head) in heads.iter_mut().enumerate() {
+            order.extend(head.next().map(|event| Reverse(Waiting { ns: head.ns, n, event })));
+        }
+        while let Some(Reverse(Waiting { n, event, .. })) = order.pop() {
+            if sink(event).is_break() {
+                break;
+            }
+            let head = &mut heads[n];
+            order.extend(head.next().map(|event| Reverse(Waiting { ns: head.ns, n, event })));
+        }
+        // Who still reads finds nobody to hand over to.
+        drop(heads);
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+    })
+}
+
+fn read(reader: &mut EventReader, to: &SyncSender<Vec<Event>>) -> Result<(), Error> {
+    let mut together = Vec::with_capacity(TOGETHER);
+    reader.poll_while(true, &mut |event| {
+        together.push(event);
+        if together.len() < TOGETHER {
+            return ControlFlow::Continue(());
+        }
+        let full = std::mem::replace(&mut together, Vec::with_capacity(TOGETHER));
+        if to.send(full).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    let _ = to.send(together);
+    Ok(())
+}
+
+/// The next events of a run.
+struct Head {
+    events: Receiver<Vec<Event>>,
+    next: std::vec::IntoIter<Event>,
+    /// Time of the last one: what became known of a call is said at once.
+    ns: u64,
+}
+
+impl Head {
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.next.next() {
+                self.ns = self.ns.max(moment(&event).unwrap_or(0));
+                return Some(event);
+            }
+            self.next = self.events.recv().ok()?.into_iter();
+        }
+    }
+}
+
+/// The next event of run `n`; of equal times that of the first run comes first.
+struct Waiting {
+    ns: u64,
+    n: usize,
+    event: Event,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        (self.ns, self.n) == (other.ns, other.n)
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+        (self.ns, self.n).cmp(&(other.ns, other.n))
+    }
+}
+
+/// When it happened.
+fn moment(event: &Event) -> Option<u64> {
+    match event {
+        Event::Process(process) => Some(process.start_ns),
+        Event::Instance(_, ns) => Some(*ns),
+        Event::Enter(call) => Some(call.start_ns),
+        Event::Learned(_) => None,
+        Event::Exit(exit) => Some(exit.end_ns),
+        Event::Lookup(lookup) => Some(lookup.ns),
+        Event::Module(module) => Some(module.ns),
+    }
+}
+
+/// How far the wall clock of a run is ahead of its CLOCK_MONOTONIC; none without a process.
+fn wall_ahead(opened: &RunReader) -> Option<i64> {
+    let names = opened.store.processes().unwrap_or_default();
+    let first = names.iter().find_map(|name| ProcessDir::open(&opened.store, name, &mut Clock::default()));
+    first.map(|dir| (dir.process.start_realtime_ns as i64).wrapping_sub(dir.process.start_ns as i64))
+}
+
+/// A name for each.
+fn names(paths: &[PathBuf], ranks: &[Option<u32>]) -> Vec<Arc<RunName>> {
+    let different: BTreeSet<u32> = ranks.iter().copied().flatten().collect();
+    let have_ranks = different.len() == paths.len();
+    let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let short: Vec<Option<String>> = paths.iter().map(short).collect();
+    let different: BTreeSet<&String> = short.iter().flatten().collect();
+    let are_short = different.len() == paths.len();
+    let file = |n: usize| match short.get(n) {
+        Some(Some(name)) if are_short => name.as_str().into(),
+        _ => paths[n].to_string_lossy().into_owned().into_boxed_str(),
+    };
+    let name = |n: usize| RunName {
+        place: n as u32,
+        rank: ranks[n].filter(|_| have_ranks),
+        file: cutap_printable::printable(&file(n)).into(),
+    };
+    (0..paths.len()).map(|n| Arc::new(name(n))).collect()
+}
+
+/// The rank of a run that keeps none, by a name such as `run.3.cutap`, `rank3.cutap` or `job-rank-3`. Another number may be a part of any name.
+fn rank_of(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let name = name.strip_suffix(".cutap").unwrap_or(name);
+    let before = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_rank = before == "run." || before.trim_end_matches(['.', '-', '_']).ends_with("rank");
+    name.strip_prefix(before).filter(|_| is_rank)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(paths: &[&str]) -> Vec<String> {
+        let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+        let ranks: Vec<Option<u32>> = paths.iter().map(|path| rank_of(path)).collect();
+        names(&paths, &ranks).iter().map(|name| name.to_string()).collect()
+    }
+
+    #[test]
+    fn names_tell_runs_apart() {
+        assert_eq!(shown(&["a/run.0.cutap", "a/run.12.cutap"]), ["rank 0", "rank 12"]);
+        assert_eq!(shown(&["rank3", "job-rank_1.cutap"]), ["rank 3", "rank 1"]);
+        assert_eq!(shown(&["a/run.0.cutap", "b/run.0.cutap"]), ["a/run.0.cutap", "b/run.0.cutap"]);
+        assert_eq!(shown(&["a/before.cutap", "b/after.cutap"]), ["before.cutap", "after.cutap"]);
+        assert_eq!(shown(&["run.0.cutap", "other.cutap"]), ["run.0.cutap", "other.cutap"]);
+        assert_eq!(shown(&["resnet50.cutap", "gpt2.cutap"]), ["resnet50.cutap", "gpt2.cutap"]);
+    }
+}

@@ -1,0 +1,39 @@
+//! What is known at the end of several runs, as if they were one.
+
+use super::end::End;
+use super::filtered::Filtered;
+
+impl End {
+    /// Of these runs together. How each of them was recorded, and what each lacks, is only in its own.
+    pub fn joined(ends: &[End]) -> End {
+        if let [one] = ends {
+            return one.clone();
+        }
+        let mut all = End::default();
+        for end in ends {
+            all.plus(end);
+            all.open += end.open;
+            all.running.extend_from_slice(&end.running);
+            all.chunks_unknown += end.chunks_unknown;
+            all.failed += end.failed;
+            all.filtered = join(all.filtered.take(), end.filtered.as_ref());
+            all.counted.extend_from_slice(&end.counted);
+            all.absent.extend_from_slice(&end.absent);
+            all.lossy |= end.lossy;
+            all.unseen.by_filter |= end.unseen.by_filter;
+        }
+        all
+    }
+}
+
+/// What the filter did in both. Names that it may have meant are of interest only if neither has a call.
+fn join(one: Option<Filtered>, two: Option<&Filtered>) -> Option<Filtered> {
+    let (Some(mut one), Some(two)) = (one.clone(), two) else { return one.or_else(|| two.cloned()) };
+    one.shown += two.shown;
+    one.filtered_out += two.filtered_out;
+    one.near.retain(|_| two.shown == 0);
+    one.lacking.retain(|_| two.shown == 0);
+    one.unrecorded.retain(|layer| two.unrecorded.contains(layer));
+    one.is_kept &= two.is_kept;
+    Some(one)
+}

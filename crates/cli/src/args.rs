@@ -74,8 +74,7 @@ impl OutputArgs {
 /// What a command reads.
 #[derive(Debug, Args)]
 pub struct InputArgs {
-    /// A recording, a run directory, or the PID of a program that runs under cutap; several are the ranks or processes
-    /// of one job
+    /// Recordings, run directories or PIDs; several are the ranks of one job
     #[arg(value_name = "RUN", default_value = "run.cutap")]
     pub runs: Vec<PathBuf>,
 }
@@ -83,7 +82,7 @@ pub struct InputArgs {
 /// Whether the exit code says that problems were found.
 #[derive(Debug, Args)]
 pub struct ExitCodeArgs {
-    /// Exit code 1 if there is a problem, 0 if there is none, 125 if cutap failed
+    /// Exit code 1 if there is a problem, 0 if none, 125 if cutap failed
     #[arg(long)]
     exit_code: bool,
 }

@@ -4,9 +4,12 @@
 use crate::args::InputArgs;
 use crate::cmd::ctl;
 use crate::input::{NOTES, readable, whole};
-use cutap_collect::{Result, say};
+use cutap_collect::{Result, output_file, say};
 use cutap_report::{important_notes, notes_of_runs};
-use cutap_trace::{End, Ended, Runs};
+use cutap_trace::{End, Ended, RunPath, Runs};
+use cutap_wire::control;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 impl InputArgs {
@@ -29,10 +32,18 @@ impl InputArgs {
     }
 }
 
-/// A number that is no file is that of a process.
+/// Bytes of a path at most.
+const MOST_PATH: usize = 4096;
+
+/// A number that is no file is that of a process: its recording as far as it is written, or its run directory.
 fn of_pid(run: &Path) -> Result<PathBuf> {
     let number = run.to_str().filter(|text| text.parse::<u32>().is_ok() && !run.exists());
-    number.map_or_else(|| Ok(run.to_owned()), ctl::run_of)
+    let Some(number) = number else { return Ok(run.to_owned()) };
+    let folder = ctl::run_of(number)?;
+    // What is recorded leaves the run directory soon.
+    let recording = RunPath::open(&folder).and_then(|held| held.join(control::RECORDING).read(MOST_PATH));
+    let recording = recording.ok().map(|path| PathBuf::from(OsString::from_vec(path)));
+    Ok(recording.filter(|path| output_file::is_locked(path)).unwrap_or(folder))
 }
 
 /// The names of runs, as they are given to another command.

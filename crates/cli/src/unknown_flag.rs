@@ -79,9 +79,6 @@ fn habit(wrong: &str, name: &str, words: &[OsString], command: &Command) -> Opti
     if name == "kernel" && wrong == "--sim" {
         return Some(NO_SIM.to_owned());
     }
-    if !wrong.starts_with('-') && ["report", "show", "explain"].contains(&name) {
-        return Some(format!("cutap {name} reads one recording; cutap diff A B compares two"));
-    }
     // `-sim` is read as `-s im`.
     let of = command.find_subcommand(name)?;
     let longs: Vec<&str> = visible(of).filter_map(Arg::get_long).collect();

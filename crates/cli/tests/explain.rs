@@ -96,6 +96,37 @@ fn a_call_that_never_ended_has_the_time_until_the_end() {
     assert!(call["open_ns"].as_u64().unwrap() > 900_000_000 && call["duration_ns"].is_null(), "{call}");
 }
 
+/// While it waits, its status says in which call, and its number stands for what it has recorded.
+#[test]
+fn a_waiting_thread_says_in_which_call() {
+    let folder = Folder::new("waits");
+    let Some(program) = problems(&folder) else { return };
+    for (how, name) in [("record", "waits.cutap"), ("trace", "waits.txt")] {
+        let mut start = cutap(&[how, "--sim", "-o"]);
+        let mut running = start.arg(folder.join(name)).arg(&program).args(["unfinished_calls", "60"]).spawn().unwrap();
+        let own = program.to_str().unwrap();
+        let pid = || {
+            let found = support::processes(own).into_iter();
+            found.map(|pid| pid.to_string()).find(|pid| support::command_line(pid.parse().unwrap()).starts_with(own))
+        };
+        support::until("the program runs", || pid().is_some());
+        let pid = pid().unwrap();
+        let status = || out(&cutap(&["ctl", &pid, "status"]).output().unwrap());
+        support::until("it waits", || status().contains(": in cuStreamSynchronize for "));
+        let said = status();
+        let threads = said.lines().skip_while(|line| !line.starts_with("process: ")).skip(1);
+        assert_eq!(threads.filter(|line| line.starts_with("  thread ")).count(), 1, "{said}");
+        support::until("its calls are shown", || {
+            let shown = cutap(&["show", &pid, "-e", "cuStreamSynchronize"]).output().unwrap();
+            out(&shown).contains("cuStreamSynchronize(")
+        });
+        let all = out(&cutap(&["show", &pid, "-a"]).output().unwrap());
+        assert!(how == "trace" || all.starts_with("cuInit("), "a recording has what its run has not any more: {all}");
+        support::kill(pid.parse().unwrap(), libc::SIGTERM);
+        running.wait().unwrap();
+    }
+}
+
 /// What is no finding is counted below "no problem found", with the reports that list it.
 #[test]
 fn explain_counts_failures_and_memory() {

@@ -11,6 +11,7 @@ use cutap_wire::control::{self, Control};
 use std::fs::File;
 use std::mem::offset_of;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -142,6 +143,12 @@ pub fn write(run: &RunPath, page: &[u8; cutap_wire::PAGE], filter: &Filter) -> R
 /// Writes what a run with hooks says of them.
 pub fn write_hooks(run: &RunPath, bytes: &[u8]) -> Result<()> {
     write_new(&run.join(cutap_wire::hooks::FILE), bytes)
+}
+
+/// Writes where the recording is, for who knows the run alone.
+pub fn write_recording(run: &RunPath, recording: &Path) -> Result<()> {
+    let path = std::path::absolute(recording).unwrap_or_else(|_| recording.to_owned());
+    write_new(&run.join(control::RECORDING), path.as_os_str().as_bytes())
 }
 
 /// Writes which ioctls are answered.

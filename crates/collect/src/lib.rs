@@ -34,6 +34,7 @@ mod output_name;
 mod outside;
 mod overflow_policy;
 mod pack;
+mod pack_progress;
 mod previous;
 mod program;
 mod quota;

@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file;
+use crate::pack_progress::PackProgress;
 use crate::record::without_end;
 use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, kind, pack, walk};
 use std::collections::BTreeMap;
@@ -130,6 +131,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         false => thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS),
     };
     let work = |part: &[(Block, Vec<u8>)]| part.iter().map(|block| again(&file, block)).collect::<Vec<_>>();
+    let mut progress = PackProgress::begin(&path, bytes);
     for some in blocks.chunks(threads * AT_A_TIME) {
         let packed = match threads {
             1 => vec![work(some)],
@@ -150,7 +152,9 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         if written != some.len() {
             return Err(io::Error::other("a thread that packs has ended").into());
         }
+        progress.more(some.iter().map(|(block, _)| u64::from(block.raw)).sum());
     }
+    drop(progress);
     writer.out().flush()?;
     writer.out().get_ref().sync_data()?;
     // Somebody may have gone on writing to it.

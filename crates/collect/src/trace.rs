@@ -122,6 +122,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
         (previous, output) = (Some(kept), Some(new));
     }
     let run = Run::new(options, &filter, &stacks, &hooks)?;
+    if let Some(recording) = named.filter(|_| options.record) {
+        control::write_recording(&run.held, recording)?;
+    }
     // It makes itself ready while the libraries are looked at.
     let mut supervisor = supervisor(options, &run, named.zip(output), driver)?;
     let mut collector = supervisor.begin()?;

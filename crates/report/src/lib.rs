@@ -88,6 +88,7 @@ pub use text::Text;
 pub use text_format::{TextFormat, TimeColumn};
 pub use undecoded::undecoded_report;
 pub use under::{UnderCalls, UnderEvents};
+pub use units::time;
 pub use unseen::unseen_lines;
 pub use values::write_value;
 

@@ -18,6 +18,8 @@ pub const ARMED: &str = "armed";
 pub const FILTER: &str = "filter";
 /// The rank of the run in its job, as decimal text, if the launcher told one.
 pub const RANK: &str = "rank";
+/// The path of the recording that the run is written to, if it is.
+pub const RECORDING: &str = "recording";
 /// What `--deny` and `--fail` ask for: see [`kernel_answer`]. Absent where they were not given.
 pub const KERNEL_ANSWERS: &str = "kernel";
 /// A row of the file [`KERNEL_ANSWERS`]: whose number, the number, how it is answered, the status; each four bytes.

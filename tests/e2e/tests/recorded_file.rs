@@ -61,7 +61,7 @@ fn cut_off_and_damaged() {
         let all = said.everything();
         assert!(all.matches(word).count() == 1 || code == 0, "{all}");
         assert!(!all.contains("threads were stopped while writing"), "{all}");
-        for command in [&["show", "--json"][..], &["report", "--json"], &["report", "--leaks", "--json"]] {
+        for command in [&["show", "--json"][..], &["report", "--json"], &["report", "--tree", "--json"]] {
             let read = finish(Command::new(cutap()).args(command).arg(&file));
             let end: serde_json::Value = serde_json::from_str(read.stdout.lines().last().unwrap()).unwrap();
             assert_eq!(end["recording"]["state"], state, "{command:?}");

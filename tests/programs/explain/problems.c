@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
     if (is("device_waits_ok")) usleep(200000);
     // The signal ends the program inside the wait.
     if (is("unfinished_calls")) {
-        alarm(1);
+        alarm(argc > 2 ? atoi(argv[2]) : 1);
         call("cuLaunchHostFunc", stream, (uintptr_t)sleep, 100, 0);
     }
     call("cuStreamSynchronize", stream, 0, 0, 0);

@@ -1,6 +1,5 @@
 //! `cutap pack`: packs a recording more tightly.
 
-use crate::progress::Progress;
 use cutap_collect::{Result, file_size, say};
 use std::path::PathBuf;
 
@@ -15,10 +14,7 @@ impl Pack {
     pub fn run(self) -> Result<()> {
         let (file, size) = (self.file.display(), || std::fs::metadata(&self.file).map_or(0, |data| data.len()));
         let before = size();
-        let progress = Progress::new(format!("packing {file}"));
-        let packed = cutap_collect::pack_file(&self.file);
-        drop(progress);
-        packed?;
+        cutap_collect::pack_file(&self.file)?;
         say(&format!("{file} is packed: {} before, {} now", file_size(before), file_size(size())));
         Ok(())
     }

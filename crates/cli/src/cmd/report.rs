@@ -36,7 +36,7 @@ pub struct Report {
     /// Only N levels of a tree
     #[arg(long, value_name = "N", value_parser = number)]
     depth: Option<usize>,
-    /// Also calls that the filter of the run leaves out; and the start-up calls of --slowest
+    /// Also calls that the filter of the run leaves out, and start-up
     #[arg(short, long)]
     all: bool,
     /// Comma-separated values instead of text

@@ -17,6 +17,7 @@ use crate::summary::end::End;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -150,7 +151,7 @@ fn merge(readers: &mut [EventReader], sink: &mut dyn FnMut(Event) -> ControlFlow
         }
         // Who still reads finds nobody to hand over to.
         drop(heads);
-        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 

@@ -1,5 +1,6 @@
 //! What is known at the end of several runs, as if they were one.
 
+use super::counted::CountSums;
 use super::end::End;
 use super::filtered::Filtered;
 
@@ -9,7 +10,7 @@ impl End {
         if let [one] = ends {
             return one.clone();
         }
-        let mut all = End::default();
+        let (mut all, mut counted) = (End::default(), CountSums::default());
         for end in ends {
             all.plus(end);
             all.open += end.open;
@@ -17,11 +18,12 @@ impl End {
             all.chunks_unknown += end.chunks_unknown;
             all.failed += end.failed;
             all.filtered = join(all.filtered.take(), end.filtered.as_ref());
-            all.counted.extend_from_slice(&end.counted);
+            end.counted.iter().for_each(|one| counted.one(one.clone()));
             all.absent.extend_from_slice(&end.absent);
             all.lossy |= end.lossy;
             all.unseen.by_filter |= end.unseen.by_filter;
         }
+        all.counted = counted.sorted();
         all
     }
 }

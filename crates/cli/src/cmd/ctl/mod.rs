@@ -7,6 +7,7 @@ mod per_process_control;
 mod status;
 mod switch;
 mod target;
+mod threads;
 
 pub use target::{run_of, running};
 
@@ -42,7 +43,7 @@ enum What {
         #[arg(value_name = "FILTER")]
         filter: String,
     },
-    /// Say what is recorded, and of which processes
+    /// Say what is recorded, of which processes, and in which call each thread is
     Status,
     /// Write what a flight recorder holds now to a new file
     Dump {

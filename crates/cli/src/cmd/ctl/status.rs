@@ -1,9 +1,11 @@
-//! `cutap ctl PID status`: what is recorded, with which filter, and of which processes.
+//! `cutap ctl PID status`: what is recorded, with which filter, of which processes, and in which call each of their
+//! threads is.
 
 use super::per_process_control;
 use super::target::Target;
+use super::threads::Threads;
 use cutap_calls::Layer;
-use cutap_collect::Page;
+use cutap_collect::{Page, ahead};
 use cutap_printable::printable;
 use cutap_trace::living;
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_NEVER, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON};
@@ -65,6 +67,7 @@ pub fn status(target: &Target) -> String {
     let _ = writeln!(text, "filter: {filter}\ncollector: {collector}");
     let run = std::fs::canonicalize(run).unwrap_or_else(|_| run.clone());
     let living = living_of(&run);
+    let threads = Threads::of(&run);
     for process in processes(&run) {
         let name = process.file_name().unwrap_or_default().to_string_lossy();
         let number = name.trim_start_matches('p').split('-').next().unwrap_or("?");
@@ -80,7 +83,8 @@ pub fn status(target: &Target) -> String {
                 let own = per_process_control::find(&own, *pid).into_iter().next();
                 let differs = own.filter(|p| (state_of(p), p.rules()) != (state_of(page), page.rules()));
                 let differs = differs.map(|p| format!("; {}; filter: {}", state_of(p), text_of(&p.rules())));
-                writeln!(text, "process: {pid} ({own_number}running){}", differs.unwrap_or_default())
+                let threads = threads.lines(&name, *pid, ahead(*pid));
+                write!(text, "process: {pid} ({own_number}running){}\n{threads}", differs.unwrap_or_default())
             }
             None if number.parse().is_ok_and(hides) => {
                 writeln!(text, "process: {number} (running, or another has its number)")

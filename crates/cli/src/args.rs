@@ -35,7 +35,7 @@ impl FilterArgs {
         (!all.is_empty()).then(|| all.join(" & "))
     }
 
-    /// What a reader shows: without a filter of its own that of the run, unless `all` is wanted.
+    /// What a reader shows: without a filter on the command line that of the run, unless `all` is wanted.
     pub fn of_reader(&self, all: bool) -> Result<Filter> {
         reader_filter(self.text().as_deref(), all)
     }

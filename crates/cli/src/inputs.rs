@@ -1,5 +1,5 @@
-//! What a reader was given: one run, or several that are read together. What is said of them, and whether they were read
-//! whole.
+//! What a reader was given: one run, or several that are read together. What is said of them, and whether they were
+//! read whole.
 
 use crate::args::InputArgs;
 use crate::cmd::ctl;
@@ -19,12 +19,12 @@ impl InputArgs {
         let paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
         paths.iter().try_for_each(|run| readable(run))?;
         let runs = Runs::open(&paths)?;
-        let others = runs.of_other_clocks();
-        if !others.is_empty() {
-            let names: Vec<String> = others.iter().map(|name| name.to_string()).collect();
+        let rest = runs.of_other_clocks();
+        if !rest.is_empty() {
+            let names: Vec<String> = rest.iter().map(|name| name.to_string()).collect();
             say(&format!(
-                "{} ran on another host than the first run, or since another start: times are aligned by the wall clocks \
-                 of the hosts, and are as exact as these",
+                "{} ran on another host than the first run, or since another start: times are aligned by the wall \
+                 clocks of the hosts, and are as exact as these",
                 names.join(", ")
             ));
         }
@@ -35,7 +35,7 @@ impl InputArgs {
 /// Bytes of a path at most.
 const MOST_PATH: usize = 4096;
 
-/// A number that is no file is that of a process: its recording as far as it is written, or its run directory.
+/// A number that is no file is that of a process: its recording, or its run directory.
 fn of_pid(run: &Path) -> Result<PathBuf> {
     let number = run.to_str().filter(|text| text.parse::<u32>().is_ok() && !run.exists());
     let Some(number) = number else { return Ok(run.to_owned()) };
@@ -46,36 +46,36 @@ fn of_pid(run: &Path) -> Result<PathBuf> {
     Ok(recording.filter(|path| output_file::is_locked(path)).unwrap_or(folder))
 }
 
-/// The names of runs, as they are given to another command.
+/// The names of runs, for the command line of another command.
 pub fn named(runs: &Runs) -> String {
     let names: Vec<String> = runs.paths().iter().map(|path| path.display().to_string()).collect();
     names.join(" ")
 }
 
-fn ends(ended: &[Ended]) -> Vec<&End> {
-    ended.iter().map(|of| &of.end).collect()
+fn end_refs(run_ends: &[Ended]) -> Vec<&End> {
+    run_ends.iter().map(|of| &of.end).collect()
 }
 
-fn say_of_runs(ended: &[Ended], of: &dyn Fn(&End) -> Vec<String>) {
-    notes_of_runs(&ends(ended), of).iter().for_each(|line| say(line));
+fn say_of_runs(run_ends: &[Ended], of: &dyn Fn(&End) -> Vec<String>) {
+    notes_of_runs(&end_refs(run_ends), of).iter().for_each(|line| say(line));
 }
 
-/// Says what an answer lacks: the most important notes, and the number of the others.
-pub fn say_notes(runs: &Runs, ended: &[Ended]) {
-    let important = notes_of_runs(&ends(ended), &|end| important_notes(end).0);
+/// Says what an answer lacks: the most important notes, and the number of the rest.
+pub fn say_notes(runs: &Runs, run_ends: &[Ended]) {
+    let important = notes_of_runs(&end_refs(run_ends), &|end| important_notes(end).0);
     important.iter().take(NOTES).for_each(|note| say(note));
-    let others: usize = ended.iter().map(|of| important_notes(&of.end).1).sum();
-    let others = others + important.len().saturating_sub(NOTES);
-    if others > 0 {
-        let notes = if others == 1 { "1 note" } else { &format!("{others} notes") };
-        let (run, lacks) = if ended.len() == 1 { ("run", "lacks") } else { ("runs", "lack") };
+    let rest: usize = run_ends.iter().map(|of| important_notes(&of.end).1).sum();
+    let rest = rest + important.len().saturating_sub(NOTES);
+    if rest > 0 {
+        let notes = if rest == 1 { "1 note" } else { &format!("{rest} notes") };
+        let (run, lacks) = if run_ends.len() == 1 { ("run", "lacks") } else { ("runs", "lack") };
         say(&format!("{notes} on calls that the {run} {lacks}: cutap report --notes {}", named(runs)));
     }
 }
 
 /// Says that the filter of the run was used, where it left calls out.
-pub fn say_filter_of_run(ended: &[Ended]) {
-    say_of_runs(ended, &|end| {
+pub fn say_filter_of_run(run_ends: &[Ended]) {
+    say_of_runs(run_ends, &|end| {
         let kept = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0);
         let line = kept.map(|filtered| {
             let (text, more) = (&filtered.text, filtered.filtered_out);
@@ -87,8 +87,8 @@ pub fn say_filter_of_run(ended: &[Ended]) {
 }
 
 /// Says where the calls are that were only counted: their number is all that is known.
-pub fn say_counted(runs: &Runs, ended: &[Ended]) {
-    let calls: u64 = ended.iter().flat_map(|of| &of.end.counted).map(|counted| counted.calls).sum();
+pub fn say_counted(runs: &Runs, run_ends: &[Ended]) {
+    let calls: u64 = run_ends.iter().flat_map(|of| &of.end.counted).map(|counted| counted.calls).sum();
     if calls > 0 {
         let run = named(runs);
         let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
@@ -96,16 +96,16 @@ pub fn say_counted(runs: &Runs, ended: &[Ended]) {
     }
 }
 
-/// Whether all of them could be read whole. The last one that could not is the error, and others are said.
-pub fn all_whole(ended: &[Ended]) -> Result<()> {
-    let mut done = Ok(());
-    for Ended { path, end } in ended {
+/// Whether all of them could be read whole. The last one that could not is the error, and rest are said.
+pub fn all_whole(run_ends: &[Ended]) -> Result<()> {
+    let mut all_read = Ok(());
+    for Ended { path, end } in run_ends {
         let of_run = whole(path, end.recording.clone(), end.damage());
         if of_run.is_err()
-            && let Err(before) = std::mem::replace(&mut done, of_run)
+            && let Err(before) = std::mem::replace(&mut all_read, of_run)
         {
             say(&before.to_string());
         }
     }
-    done
+    all_read
 }

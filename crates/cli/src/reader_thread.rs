@@ -13,8 +13,8 @@ const TOGETHER: usize = 512;
 /// How often so many may wait: what waits is memory.
 const WAITING: usize = 4;
 
-/// Hands all events to the output: what is known at the end of each run, and what the output said when it could write no
-/// more. A reader that leaves ends it soon.
+/// Hands all events to the output: what is known at the end of each run, and what the output said when it could write
+/// no more. A reader that leaves ends it soon.
 pub fn write_all(
     runs: &Runs,
     options: &ReaderOptions,
@@ -41,6 +41,6 @@ pub fn write_all(
         let _ = sender.send(together);
         drop(sender);
         let written = writer.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
-        read.map(|ended| (ended, written))
+        read.map(|run_ends| (run_ends, written))
     })
 }

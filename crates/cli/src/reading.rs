@@ -5,20 +5,20 @@ use cutap_trace::{End, Ended, Event, Filter, ReaderOptions, Runs};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Hands all events to `sink`, in the order of time and with their arguments; calls that never ended come last.
+/// Hands all events to `sink`, in the order of time and with their arguments; calls that never run_ends come last.
 pub fn read_events(runs: &Runs, options: &ReaderOptions, sink: &mut dyn FnMut(&Event)) -> Result<Vec<Ended>> {
-    let ended = runs.events(options, &mut |event| {
+    let run_ends = runs.events(options, &mut |event| {
         sink(&event);
         ControlFlow::Continue(())
     })?;
-    let unfinished = ended.iter().flat_map(|of| &of.end.unfinished);
+    let unfinished = run_ends.iter().flat_map(|of| &of.end.unfinished);
     unfinished.for_each(|exit| sink(&Event::Exit(Box::new(exit.clone()))));
-    Ok(ended)
+    Ok(run_ends)
 }
 
-/// The same of one run.
+/// Hands all events of one run to `sink`.
 pub fn read_run(run: &Path, filter: Filter, sink: &mut dyn FnMut(&Event)) -> Result<End> {
     let runs = Runs::open(&[run.to_owned()])?;
-    let mut ended = read_events(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, sink)?;
-    Ok(ended.pop().map(|of| of.end).unwrap_or_default())
+    let mut run_ends = read_events(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, sink)?;
+    Ok(run_ends.pop().map(|of| of.end).unwrap_or_default())
 }

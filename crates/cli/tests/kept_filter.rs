@@ -1,5 +1,5 @@
-//! The filter of `record` is the default of readers. More is recorded than it wants: conditions on the end of a call are
-//! decided by whoever reads.
+//! The filter of `record` is the default of readers. More is recorded than it wants: conditions on the end of a call
+//! are decided by the reader.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Several RUNs are the ranks or processes of one job: `show`, `report`, `explain` and `export` read them as one, and say
-//! which is which.
+//! Several RUNs are the ranks or processes of one job: `show`, `report`, `explain` and `export` read them as one, and
+//! say which is which.
 
 mod support;
 

@@ -11,5 +11,5 @@ pub fn filter(text: Option<&str>) -> Result<Filter> {
 
 /// The same for who reads a run: without a text the calls that the run was asked for, or with `all` whatever it has.
 pub fn reader_filter(text: Option<&str>, all: bool) -> Result<Filter> {
-    if text.is_none() && !all { Ok(Filter::kept()) } else { filter(text) }
+    if text.is_none() && !all { Ok(Filter::of_the_run()) } else { filter(text) }
 }

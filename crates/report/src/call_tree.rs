@@ -75,7 +75,7 @@ pub struct Chain {
 pub struct FailureGroup {
     pub failed: FailedCall,
     pub calls: u64,
-    /// The same of each run.
+    /// The calls of each run.
     pub(crate) runs: RunCounts,
     /// Failed calls inside these, the outermost first.
     pub causes: Vec<(FailedCall, u64)>,

@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 pub(crate) struct CallView<'a> {
     pub call: &'a Call,
     pub exit: Option<&'a Exit>,
-    /// The id of the call that it was made from, where somebody has followed the calls.
+    /// The id of the call that it was made from, where the output follows the calls.
     pub parent: Option<u64>,
 }
 

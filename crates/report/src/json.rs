@@ -198,7 +198,7 @@ impl<W: io::Write + Send> Output for Json<W> {
     }
 
     /// Each run has its own last line.
-    fn ends(&mut self, ends: &[End]) -> io::Result<()> {
+    fn end_runs(&mut self, ends: &[End]) -> io::Result<()> {
         ends.iter().flat_map(|end| &end.unfinished).try_for_each(|exit| self.exit(exit))?;
         ends.iter().try_for_each(|end| end_line(end, &mut self.out))
     }

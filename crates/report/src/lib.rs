@@ -112,8 +112,8 @@ pub trait Output: Send {
     fn tick(&mut self, now: u64) -> io::Result<()>;
     /// No event will follow.
     fn end(&mut self, end: &End) -> io::Result<()>;
-    /// The same, of several runs whose events came together.
-    fn ends(&mut self, ends: &[End]) -> io::Result<()> {
+    /// Ends several runs whose events came together.
+    fn end_runs(&mut self, ends: &[End]) -> io::Result<()> {
         self.end(&End::joined(ends))
     }
     /// The state that a successor needs to continue this output; `None` if it needs none.

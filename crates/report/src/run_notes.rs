@@ -3,23 +3,23 @@
 use crate::runs::RunCounts;
 use cutap_trace::End;
 
-/// The notes that `of` gives of each run. Of a single run they are as they are.
+/// The notes that `of` gives of each run. Of a single run no name is in front.
 pub fn notes_of_runs(ends: &[&End], of: &dyn Fn(&End) -> Vec<String>) -> Vec<String> {
     if let [one] = ends {
         return of(one);
     }
     let mut notes: Vec<(String, RunCounts)> = Vec::new();
     for end in ends {
-        let mut own: Vec<String> = Vec::new();
+        let mut of_run: Vec<String> = Vec::new();
         for line in of(end) {
             // Lines below a note belong to it.
-            match own.last_mut().filter(|_| line.starts_with("  ")) {
+            match of_run.last_mut().filter(|_| line.starts_with("  ")) {
                 Some(note) => *note = format!("{note}\n{line}"),
-                None => own.push(line),
+                None => of_run.push(line),
             }
         }
-        for note in own {
-            let place = notes.iter().position(|(known, _)| *known == note).unwrap_or(notes.len());
+        for note in of_run {
+            let place = notes.iter().position(|(listed, _)| *listed == note).unwrap_or(notes.len());
             if place == notes.len() {
                 notes.push((note, RunCounts::default()));
             }

@@ -88,7 +88,7 @@ pub struct Row {
     /// The thread, if rows are threads.
     pub thread: Option<Arc<Thread>>,
     pub sums: CallStats,
-    /// The same of each run, if several are read and functions belong to the row.
+    /// The sums of each run, if several are read and functions belong to the row.
     pub runs: RunSums,
 }
 

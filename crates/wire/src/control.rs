@@ -13,8 +13,8 @@ pub const ALIVE: &str = "alive";
 /// The rules that the run began with, if there were any, in a file beside it: what may be recorded at all. Nobody
 /// changes them.
 pub const ARMED: &str = "armed";
-/// The text of the filter that the run was made with, if there was one: what readers show of it unless they are asked for
-/// other calls. More may be recorded, for only a reader can decide on the end of a call.
+/// The text of the filter that the run was made with, if there was one: what readers show of it unless they are asked
+/// for other calls. More may be recorded, for only a reader can decide on the end of a call.
 pub const FILTER: &str = "filter";
 /// The rank of the run in its job, as decimal text, if the launcher told one.
 pub const RANK: &str = "rank";
@@ -148,8 +148,8 @@ pub struct Control {
     pub stack_rules_len: u32,
     /// Of which calls, as `rules`.
     pub stack_rules: [u8; STACK_RULES_BYTES],
-    /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began, in
-    /// ticks of the kernel (the lower half): numbers of both come round. 0: not known.
+    /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began,
+    /// in ticks of the kernel (the lower half): numbers of both come round. 0: not known.
     pub pid_namespace: AtomicU32,
     /// See `pid_namespace`.
     pub began: AtomicU32,
@@ -158,8 +158,8 @@ pub struct Control {
     /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or
     /// [`RULES_ALL`]; in the upper half of that the process that was switched alone, 0: all.
     pub switched: [[AtomicU64; 2]; SWITCHES],
-    /// Programs in which the library began its work with this page (see [`COUNTS_ENTERED`]). A forked child counts when
-    /// it execs.
+    /// Programs in which the library began its work with this page (see [`COUNTS_ENTERED`]). A forked child counts
+    /// when it execs.
     pub entered: AtomicU32,
     /// Runs of cutap that were started by a program of this run: the programs that they start use their pages. As
     /// `entered`.

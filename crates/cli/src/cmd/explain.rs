@@ -34,22 +34,22 @@ impl ExplainArgs {
         let progress = Progress::reading(&runs);
         let mut explain = Explain::default();
         let options = ReaderOptions { filter, ..ReaderOptions::default() };
-        let ended = read_events(&runs, &options, &mut |event| explain.event(event))?;
+        let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
         drop(progress);
         let pager = (!json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         let done = match json {
             true => explain.write_json(self.all, &mut out),
             false => {
-                let filtered = ended.iter().any(|of| of.end.filtered.is_some() || of.end.unseen.by_filter);
+                let filtered = run_ends.iter().any(|of| of.end.filtered.is_some() || of.end.unseen.by_filter);
                 explain.write_text(&named(&runs), filtered, self.all, &mut out)
             }
         };
         written(done.and_then(|()| out.flush()))?;
         drop((out, pager));
         // What was not recorded cannot be explained.
-        say_notes(&runs, &ended);
-        all_whole(&ended)?;
+        say_notes(&runs, &run_ends);
+        all_whole(&run_ends)?;
         self.exit_code.end(explain.problems(self.all) as u64);
         Ok(())
     }

@@ -80,22 +80,22 @@ impl Export {
         }
         let mut output = Counted { output: output(format, open(&path)?), calls: 0 };
         let progress = Progress::of("exporting", &runs);
-        let (ended, lines) = write_all(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, &mut output)?;
-        let mut ends: Vec<End> = ended.iter().map(|of| of.end.clone()).collect();
-        ends.iter_mut().for_each(scan_executables);
-        let done = lines.and_then(|()| output.ends(&ends));
+        let (run_ends, lines) = write_all(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, &mut output)?;
+        let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
+        all_ends.iter_mut().for_each(scan_executables);
+        let output_result = lines.and_then(|()| output.end_runs(&all_ends));
         drop(progress);
-        let whole = all_whole(&ended);
-        match done {
+        let whole = all_whole(&run_ends);
+        match output_result {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return whole,
-            ended => ended.map_err(|e| cannot(WHAT, &path, &e, ADVICE))?,
+            run_ends => run_ends.map_err(|e| cannot(WHAT, &path, &e, ADVICE))?,
         }
         say_written(format, &path, output.calls);
-        say_filter_of_run(&ended);
+        say_filter_of_run(&run_ends);
         // JSON has it in its last line; the other formats have no place for what is missing.
         if !matches!(format, Format::Json) {
-            notes_of_runs(&ends.iter().collect::<Vec<_>>(), &end_notes).iter().for_each(|note| say(note));
-            say_counted(&runs, &ended);
+            notes_of_runs(&all_ends.iter().collect::<Vec<_>>(), &end_notes).iter().for_each(|note| say(note));
+            say_counted(&runs, &run_ends);
         }
         whole
     }
@@ -154,9 +154,9 @@ impl Output for Counted {
         self.calls += end.unfinished.len() as u64;
         self.output.end(end)
     }
-    fn ends(&mut self, ends: &[End]) -> io::Result<()> {
+    fn end_runs(&mut self, ends: &[End]) -> io::Result<()> {
         self.calls += ends.iter().map(|end| end.unfinished.len() as u64).sum::<u64>();
-        self.output.ends(ends)
+        self.output.end_runs(ends)
     }
 }
 

@@ -135,15 +135,15 @@ impl Report {
             report.all();
         }
         let runs = input.open()?;
-        let mut ended = read(&mut *report, &runs, filter, under.as_deref())?;
+        let mut run_ends = read(&mut *report, &runs, filter, under.as_deref())?;
         // A pager takes the terminal's place on standard output.
         report.lines(TextOptions::default().format());
         let pager = (!json && !csv).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         if notes {
-            ended.iter_mut().for_each(|of| scan_executables(&mut of.end));
-            let ends: Vec<&End> = ended.iter().map(|of| &of.end).collect();
-            let lines = notes_of_runs(&ends, &end_lines);
+            run_ends.iter_mut().for_each(|of| scan_executables(&mut of.end));
+            let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
+            let lines = notes_of_runs(&end_refs, &end_lines);
             let none = lines.is_empty().then_some("nothing is known to be missing");
             let mut lines = lines.iter().map(String::as_str).chain(none);
             written(lines.try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()))?;
@@ -153,17 +153,17 @@ impl Report {
                 report.write_json(&mut lines).and_then(|()| write_csv(&lines, &mut out)).and_then(|()| out.flush()),
             )?;
         } else if json {
-            written(write_json(&*report, &ended, &mut out).and_then(|()| out.flush()))?;
+            written(write_json(&*report, &run_ends, &mut out).and_then(|()| out.flush()))?;
         } else {
-            written(write(&*report, &runs, &ended, under.as_deref(), &mut out).and_then(|()| out.flush()))?;
+            written(write(&*report, &runs, &run_ends, under.as_deref(), &mut out).and_then(|()| out.flush()))?;
         }
         drop((out, pager));
         // What lists problems has a line for each, and no line on the run.
         if (json || csv) && report.problems().is_some() {
-            say_notes(&runs, &ended);
+            say_notes(&runs, &run_ends);
         }
-        say_filter_of_run(&ended);
-        all_whole(&ended)?;
+        say_filter_of_run(&run_ends);
+        all_whole(&run_ends)?;
         exit_code.end(report.problems().unwrap_or(0));
         Ok(())
     }
@@ -179,7 +179,7 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter, unde
     }
     let progress = Progress::reading(runs);
     let options = ReaderOptions { filter, ..ReaderOptions::default() };
-    let ended = match report.input() {
+    let run_ends = match report.input() {
         Input::Calls(sink) => match under {
             Some(function) => runs.calls(&options.filter, &mut UnderCalls { sink, function })?,
             None => runs.calls(&options.filter, sink)?,
@@ -198,9 +198,9 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter, unde
         let _progress = Progress::of("reading the stacks of", runs);
         read_under(runs, &options, sink, under)?;
     }
-    ended.iter().flat_map(|of| &of.end.counted).for_each(|counted| report.counted(counted));
+    run_ends.iter().flat_map(|of| &of.end.counted).for_each(|counted| report.counted(counted));
     refused(report)?;
-    Ok(ended)
+    Ok(run_ends)
 }
 
 /// Hands events to the report, those inside a function if one was given.
@@ -237,12 +237,12 @@ fn why_nothing(end: &End, under: Option<&str>) -> String {
 }
 
 /// Writes the answer as JSON. A report of problems has no other lines.
-fn write_json(report: &dyn cutap_report::Report, ended: &[Ended], out: &mut dyn Write) -> io::Result<()> {
+fn write_json(report: &dyn cutap_report::Report, run_ends: &[Ended], out: &mut dyn Write) -> io::Result<()> {
     report.write_json(out)?;
     if report.problems().is_some() {
         return Ok(());
     }
-    ended.iter().try_for_each(|of| {
+    run_ends.iter().try_for_each(|of| {
         let mut end = of.end.clone();
         scan_executables(&mut end);
         end_line(&end, out)
@@ -253,12 +253,12 @@ fn write_json(report: &dyn cutap_report::Report, ended: &[Ended], out: &mut dyn 
 fn write(
     report: &dyn cutap_report::Report,
     runs: &Runs,
-    ended: &[Ended],
+    run_ends: &[Ended],
     under: Option<&str>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let ends: Vec<End> = ended.iter().map(|of| of.end.clone()).collect();
-    let end = End::joined(&ends);
+    let all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
+    let end = End::joined(&all_ends);
     let nothing = report.nothing();
     match nothing {
         Some(sentence) => writeln!(out, "{sentence}{}", why_nothing(&end, under))?,
@@ -269,9 +269,9 @@ fn write(
     }
     out.flush()?;
     if report.has_notes() {
-        say_notes(runs, ended);
+        say_notes(runs, run_ends);
         if !report.has_counted() {
-            say_counted(runs, ended);
+            say_counted(runs, run_ends);
         }
     }
     Ok(())

@@ -28,17 +28,17 @@ pub struct Show {
 impl Show {
     pub fn run(self) -> Result<()> {
         let mut form = self.output.format();
-        let wanted = self.filter.text();
+        let filter_text = self.filter.text();
         let filter = self.filter.of_reader(form.text.all || form.text.verbose)?;
         let is_data = form.json || self.csv;
         let runs = self.input.open()?;
         let is_several = runs.paths().len() > 1;
-        // The answer to a question is a few lines, and the notes on the whole run would be most of the output. Of several
-        // runs each note says which it is about.
-        let is_answer = !is_data && (is_several || wanted.is_some() && !form.text.verbose);
+        // The answer to a question is a few lines, and the notes on the whole run would be most of the output. Of
+        // several runs each note says which it is about.
+        let is_answer = !is_data && (is_several || filter_text.is_some() && !form.text.verbose);
         form.text.silent |= is_answer;
         let pager = (!is_data).then(Pager::start);
-        let (ended, done) = match (self.csv, form.summary) {
+        let (run_ends, output_result) = match (self.csv, form.summary) {
             (true, _) => as_csv(&runs, form, filter)?,
             (false, true) => summed(&runs, form, &filter)?,
             (false, false) => {
@@ -47,20 +47,20 @@ impl Show {
             }
         };
         drop(pager);
-        let whole = all_whole(&ended);
-        if done.is_ok() {
+        let whole = all_whole(&run_ends);
+        if output_result.is_ok() {
             if is_answer || self.csv {
-                say_notes(&runs, &ended);
+                say_notes(&runs, &run_ends);
             }
-            say_filter_of_run(&ended);
+            say_filter_of_run(&run_ends);
             if !form.counts && !form.json {
-                say_counted(&runs, &ended);
+                say_counted(&runs, &run_ends);
             }
         }
         for run in runs.paths() {
             not_called(run).into_iter().chain(crash_notes(run, None)).for_each(|line| say(&line));
         }
-        written(done)?;
+        written(output_result)?;
         whole
     }
 }
@@ -72,41 +72,41 @@ type Read = (Vec<Ended>, io::Result<()>);
 fn each_call(runs: &Runs, form: OutputFormat, filter: Filter, output: &mut dyn Output) -> Result<Read> {
     let options = ReaderOptions { consume: false, filter, decode: !form.counts, ..ReaderOptions::default() };
     let now = monotonic();
-    let (ended, lines) = write_all(runs, &options, output)?;
-    let done = lines.and_then(|()| output.tick(now)).and_then(|()| output.ends(&scanned(&ended)));
-    Ok((ended, done))
+    let (run_ends, lines) = write_all(runs, &options, output)?;
+    let output_result = lines.and_then(|()| output.tick(now)).and_then(|()| output.end_runs(&scanned(&run_ends)));
+    Ok((run_ends, output_result))
 }
 
 /// Adds the calls up. A summary needs no event of each call.
 fn summed(runs: &Runs, form: OutputFormat, filter: &Filter) -> Result<Read> {
     let mut summary = summary(form);
-    let ended = runs.calls(filter, &mut summary)?;
-    let done = summary.ends(&scanned(&ended));
-    Ok((ended, done))
+    let run_ends = runs.calls(filter, &mut summary)?;
+    let output_result = summary.end_runs(&scanned(&run_ends));
+    Ok((run_ends, output_result))
 }
 
 /// Comma-separated values, whatever the rows are.
 fn as_csv(runs: &Runs, form: OutputFormat, filter: Filter) -> Result<Read> {
     let mut lines = Vec::new();
-    let ended = if form.summary {
+    let run_ends = if form.summary {
         let mut summary = Summary::json(&mut lines);
-        let ended = runs.calls(&filter, &mut summary)?;
-        (summary.ends(&scanned(&ended)), ended)
+        let run_ends = runs.calls(&filter, &mut summary)?;
+        (summary.end_runs(&scanned(&run_ends)), run_ends)
     } else if form.counts {
         let mut counts = Counts::new(&mut lines, true, false);
-        let (ended, done) = each_call(runs, form, filter, &mut counts)?;
-        (done, ended)
+        let (run_ends, output_result) = each_call(runs, form, filter, &mut counts)?;
+        (output_result, run_ends)
     } else {
         let mut rows = CallRows::new(BufWriter::with_capacity(1 << 16, stdout()));
         return each_call(runs, form, filter, &mut rows);
     };
-    let (done, ended) = ended;
-    Ok((ended, done.and_then(|()| write_csv(&lines, &mut stdout().lock()))))
+    let (output_result, run_ends) = run_ends;
+    Ok((run_ends, output_result.and_then(|()| write_csv(&lines, &mut stdout().lock()))))
 }
 
-/// The ends, with what only the programs' files can tell.
-fn scanned(ended: &[Ended]) -> Vec<End> {
-    let mut ends: Vec<End> = ended.iter().map(|of| of.end.clone()).collect();
-    ends.iter_mut().for_each(scan_executables);
-    ends
+/// The scanned_ends, with what only the programs' files can tell.
+fn scanned(run_ends: &[Ended]) -> Vec<End> {
+    let mut scanned_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
+    scanned_ends.iter_mut().for_each(scan_executables);
+    scanned_ends
 }

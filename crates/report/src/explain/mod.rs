@@ -105,7 +105,7 @@ struct Found {
 }
 
 /// Findings of one rule that read the same are one: places without a stack that differs. So are those of one place in
-/// several runs, however their numbers differ: the worst one is told.
+/// several runs, however their numbers differ: they have the numbers of the worst one.
 fn merged(found: Vec<(&'static str, Finding)>) -> Vec<Found> {
     let mut merged: Vec<Found> = Vec::new();
     for (rule, finding) in found {
@@ -248,8 +248,8 @@ impl Explain {
             };
             writeln!(out, "{}. {}{part}", n + 1, finding.title)?;
             match (runs.text(), finding.site.run()) {
-                (Some(all), Some(_)) if finding.others.0 == 0 => writeln!(out, "   in {all}")?,
-                (Some(all), Some(worst)) => writeln!(out, "   in {all}; of {worst}:")?,
+                (Some(names), Some(_)) if finding.others.0 == 0 => writeln!(out, "   in {names}")?,
+                (Some(names), Some(worst)) => writeln!(out, "   in {names}; of {worst}:")?,
                 _ => {}
             }
             finding.evidence.iter().try_for_each(|line| writeln!(out, "   {line}"))?;

@@ -11,7 +11,10 @@ use std::io;
 pub(super) const KIND: Kind = Kind {
     flag: "by",
     help: "The table by one of these (default: function)",
-    value: Takes::OneOf("WORD", &["function", "layer", "library", "instance", "kernel", "thread", "process", "stream", "rank"]),
+    value: Takes::OneOf(
+        "WORD",
+        &["function", "layer", "library", "instance", "kernel", "thread", "process", "stream", "rank"],
+    ),
     new: |word| match WORDS.iter().find(|(known, _)| *known == word).map_or(By::Function, |(_, by)| *by) {
         By::Stream => Box::new(Streams::default()),
         by => Box::new(Tables::new(by)),

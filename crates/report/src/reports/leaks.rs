@@ -51,8 +51,8 @@ impl Report for LeakList {
     }
 
     fn problems(&self) -> Option<u64> {
-        let left: u64 = self.left.groups().iter().map(|group| group.count).sum();
-        Some(left + self.left.beyond())
+        let count: u64 = self.left.groups().iter().map(|group| group.count).sum();
+        Some(count + self.left.beyond())
     }
 
     fn nothing(&self) -> Option<&'static str> {
@@ -67,8 +67,8 @@ impl Report for LeakList {
         for group in groups.iter().take(self.listed()) {
             let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
             let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
-            let what = plural(group.kind, group.count);
-            writeln!(out, "{:>9} {what}{size}  made by {made}{}", group.count, group.runs.suffix())?;
+            let resources = plural(group.kind, group.count);
+            writeln!(out, "{:>9} {resources}{size}  made by {made}{}", group.count, group.runs.suffix())?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:>12}in {call}", ""))?;
             write_frames(&group.stack, 12, out)?;
         }

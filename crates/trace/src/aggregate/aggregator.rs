@@ -1,5 +1,6 @@
-//! Adds up the calls of a run, thread after thread. Calls are not merged by time, arguments are not decoded, and a call
-//! is forgotten when it ends. So it is much faster than [`crate::EventReader`], and needs no memory for each call.
+//! Adds up the calls of a run, thread after thread. Calls are not merged by time, arguments are not decoded, and a
+//! call is forgotten when it ends. So it is much faster than [`crate::EventReader`], and needs no memory for each
+//! call.
 
 use super::sink::CallSink;
 use super::sums::CallSums;
@@ -34,7 +35,7 @@ impl Aggregator {
         Aggregator::open_at(run, filter, RunPlace::default())
     }
 
-    /// The same, of a run that is read with others.
+    /// Opens one that is read together with other runs.
     pub fn open_at(run: &Path, filter: &Filter, place: RunPlace) -> Result<Aggregator, Error> {
         let opened = RunReader::new(run)?;
         let tables = &cutap_calls::generated::known::TABLES;

@@ -7,7 +7,7 @@ static READ: AtomicU64 = AtomicU64::new(0);
 static TOGETHER: AtomicBool = AtomicBool::new(false);
 
 /// Recordings that are opened from now on are read together, or, if not `several`, one after the other.
-pub fn together(several: bool) {
+pub fn read_together(several: bool) {
     TOGETHER.store(several, Ordering::Relaxed);
     READ.store(0, Ordering::Relaxed);
     CHUNKS.store(0, Ordering::Relaxed);

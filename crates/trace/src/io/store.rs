@@ -9,7 +9,7 @@ pub trait Store: Debug + Send + Sync {
     /// The control page.
     fn control(&self) -> io::Result<Vec<u8>>;
     /// What the run was made with: a text of the control page's folder, by its name (`control::FILTER`, `RANK`).
-    fn kept(&self, name: &str) -> Option<String>;
+    fn run_text(&self, name: &str) -> Option<String>;
     /// Names of the process folders, in order.
     fn processes(&self) -> io::Result<Vec<String>>;
     /// A file of a process; with `write`, one whose chunks are to be given back.

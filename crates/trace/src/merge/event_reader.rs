@@ -100,7 +100,8 @@ impl EventReader {
     pub fn open(run: &Path, options: ReaderOptions) -> Result<EventReader, Error> {
         let opened = RunReader::new(run)?;
         let options = ReaderOptions { filter: options.filter.of_run(opened.filter()), ..options };
-        // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is shown.
+        // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is
+        // shown.
         let recorded = recorded_calls(opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules));
         Ok(EventReader {
             seen: Arc::new(HandleCoverage::new(options.tables, &recorded)),

@@ -1,6 +1,6 @@
-//! Several runs that are read as one: the ranks or processes of a job. Their events come in the order of time, each run
-//! is read by a thread of its own, and a few thousand events of each wait. Runs of one host have one clock. The times of
-//! another host are moved by what its wall clock tells.
+//! Several runs that are read as one: the ranks or processes of a job. Their events come in the order of time. A
+//! separate thread reads each run, and a few thousand events of each wait. Runs of one host have one clock. The times
+//! of another host are moved by what its wall clock tells.
 
 use super::event_reader::EventReader;
 use super::reader_options::ReaderOptions;
@@ -26,7 +26,7 @@ use std::thread;
 /// Events that are handed over together, and how often so many may wait.
 const TOGETHER: usize = 512;
 const WAITING: usize = 4;
-/// Two clocks that differ by less are one, which somebody has set meanwhile: machines do not start that close.
+/// Two clocks that differ by less are one, whose wall time was set meanwhile: machines do not start that close.
 const ONE_CLOCK_NS: u64 = 100_000_000;
 
 /// Runs that are read together, at least one.
@@ -73,18 +73,18 @@ impl Runs {
 
     /// Those with another clock than the first one.
     pub fn of_other_clocks(&self) -> Vec<&RunName> {
-        let others = self.places.iter().filter(|place| place.shift_ns != 0);
-        others.filter_map(|place| place.name.as_deref()).collect()
+        let shifted = self.places.iter().filter(|place| place.shift_ns != 0);
+        shifted.filter_map(|place| place.name.as_deref()).collect()
     }
 
-    /// Hands out all events in the order of time, until somebody has enough: what is known of each run at its end. Calls
+    /// Hands out all events in the order of time, until `sink` breaks: what is known of each run at its end. Calls
     /// that never ended are only in there.
     pub fn events(
         &self,
         options: &ReaderOptions,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Vec<Ended>, Error> {
-        read_so_far::together(self.paths.len() > 1);
+        read_so_far::read_together(self.paths.len() > 1);
         let readers = self.paths.iter().zip(&self.places).map(|(path, place)| {
             let options = ReaderOptions { place: place.clone(), ..options.clone() };
             EventReader::open(path, options)
@@ -95,17 +95,17 @@ impl Runs {
         } else {
             merge(&mut readers, sink)?;
         }
-        read_so_far::together(false);
-        Ok(self.ended(readers.iter_mut().map(EventReader::end)))
+        read_so_far::read_together(false);
+        Ok(self.with_ends(readers.iter_mut().map(EventReader::end)))
     }
 
     /// Hands out all calls, run after run.
     pub fn calls(&self, filter: &Filter, calls: &mut dyn CallSink) -> Result<Vec<Ended>, Error> {
-        let mut ends = Vec::new();
+        let mut run_ends = Vec::new();
         for (path, place) in self.paths.iter().zip(&self.places) {
-            ends.push(Aggregator::open_at(path, filter, place.clone())?.run(calls));
+            run_ends.push(Aggregator::open_at(path, filter, place.clone())?.run(calls));
         }
-        Ok(self.ended(ends.into_iter()))
+        Ok(self.with_ends(run_ends.into_iter()))
     }
 
     /// None of them keeps stacks.
@@ -118,24 +118,24 @@ impl Runs {
         Ok(true)
     }
 
-    fn ended(&self, ends: impl Iterator<Item = End>) -> Vec<Ended> {
+    fn with_ends(&self, ends: impl Iterator<Item = End>) -> Vec<Ended> {
         let of = ends.zip(self.paths.iter().zip(&self.places));
-        let ended = |(end, (path, place)): (End, (&PathBuf, &RunPlace))| Ended {
+        let run_end = |(end, (path, place)): (End, (&PathBuf, &RunPlace))| Ended {
             path: path.clone(),
             end: End { run: place.name.clone(), ..end },
         };
-        of.map(ended).collect()
+        of.map(run_end).collect()
     }
 }
 
-/// Reads each in a thread of its own, and hands out the earliest event of all.
+/// Reads each in a separate thread, and hands out the earliest event of all.
 fn merge(readers: &mut [EventReader], sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<(), Error> {
     thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut heads = Vec::new();
         for reader in readers {
             let (sender, events) = sync_channel(WAITING);
-            threads.push(scope.spawn(move || read(reader, &sender)));
+            threads.push(scope.spawn(move || read_one(reader, &sender)));
             heads.push(Head { events, next: Vec::new().into_iter(), ns: 0 });
         }
         let mut order = BinaryHeap::new();
@@ -149,13 +149,13 @@ fn merge(readers: &mut [EventReader], sink: &mut dyn FnMut(Event) -> ControlFlow
             let head = &mut heads[n];
             order.extend(head.next().map(|event| Reverse(Waiting { ns: head.ns, n, event })));
         }
-        // Who still reads finds nobody to hand over to.
+        // A thread that still reads ends: its receiver is gone.
         drop(heads);
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 
-fn read(reader: &mut EventReader, to: &SyncSender<Vec<Event>>) -> Result<(), Error> {
+fn read_one(reader: &mut EventReader, to: &SyncSender<Vec<Event>>) -> Result<(), Error> {
     let mut together = Vec::with_capacity(TOGETHER);
     reader.poll_while(true, &mut |event| {
         together.push(event);
@@ -173,7 +173,7 @@ fn read(reader: &mut EventReader, to: &SyncSender<Vec<Event>>) -> Result<(), Err
 struct Head {
     events: Receiver<Vec<Event>>,
     next: std::vec::IntoIter<Event>,
-    /// Time of the last one: what became known of a call is said at once.
+    /// Time of the last one, which is that of [`Event::Learned`] too.
     ns: u64,
 }
 
@@ -256,7 +256,8 @@ fn names(paths: &[PathBuf], ranks: &[Option<u32>]) -> Vec<Arc<RunName>> {
     (0..paths.len()).map(|n| Arc::new(name(n))).collect()
 }
 
-/// The rank of a run that keeps none, by a name such as `run.3.cutap`, `rank3.cutap` or `job-rank-3`. Another number may be a part of any name.
+/// The rank of a run that keeps none, by a name such as `run.3.cutap`, `rank3.cutap` or `job-rank-3`. Another number
+/// may be a part of any name.
 fn rank_of(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     let name = name.strip_suffix(".cutap").unwrap_or(name);
@@ -269,7 +270,7 @@ fn rank_of(path: &Path) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn shown(paths: &[&str]) -> Vec<String> {
+    fn displayed(paths: &[&str]) -> Vec<String> {
         let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
         let ranks: Vec<Option<u32>> = paths.iter().map(|path| rank_of(path)).collect();
         names(&paths, &ranks).iter().map(|name| name.to_string()).collect()
@@ -277,11 +278,11 @@ mod tests {
 
     #[test]
     fn names_tell_runs_apart() {
-        assert_eq!(shown(&["a/run.0.cutap", "a/run.12.cutap"]), ["rank 0", "rank 12"]);
-        assert_eq!(shown(&["rank3", "job-rank_1.cutap"]), ["rank 3", "rank 1"]);
-        assert_eq!(shown(&["a/run.0.cutap", "b/run.0.cutap"]), ["a/run.0.cutap", "b/run.0.cutap"]);
-        assert_eq!(shown(&["a/before.cutap", "b/after.cutap"]), ["before.cutap", "after.cutap"]);
-        assert_eq!(shown(&["run.0.cutap", "other.cutap"]), ["run.0.cutap", "other.cutap"]);
-        assert_eq!(shown(&["resnet50.cutap", "gpt2.cutap"]), ["resnet50.cutap", "gpt2.cutap"]);
+        assert_eq!(displayed(&["a/run.0.cutap", "a/run.12.cutap"]), ["rank 0", "rank 12"]);
+        assert_eq!(displayed(&["rank3", "job-rank_1.cutap"]), ["rank 3", "rank 1"]);
+        assert_eq!(displayed(&["a/run.0.cutap", "b/run.0.cutap"]), ["a/run.0.cutap", "b/run.0.cutap"]);
+        assert_eq!(displayed(&["a/before.cutap", "b/after.cutap"]), ["before.cutap", "after.cutap"]);
+        assert_eq!(displayed(&["run.0.cutap", "other.cutap"]), ["run.0.cutap", "other.cutap"]);
+        assert_eq!(displayed(&["resnet50.cutap", "gpt2.cutap"]), ["resnet50.cutap", "gpt2.cutap"]);
     }
 }

@@ -19,7 +19,7 @@ impl Store for Disk {
         self.0.join(cutap_wire::control::FILE).read(cutap_wire::PAGE)
     }
 
-    fn kept(&self, name: &str) -> Option<String> {
+    fn run_text(&self, name: &str) -> Option<String> {
         let text = self.0.join(name).read(MOST_TEXT).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }

@@ -211,7 +211,7 @@ impl Store for Recorded {
         self.page(self.control.as_ref())
     }
 
-    fn kept(&self, name: &str) -> Option<String> {
+    fn run_text(&self, name: &str) -> Option<String> {
         let block = match name {
             cutap_wire::control::FILTER => self.filter.as_ref(),
             cutap_wire::control::RANK => self.rank.as_ref(),

@@ -123,12 +123,12 @@ impl RunReader {
     /// The text of the filter that it was made with; none if there was none, or if `cutap ctl` has asked for other
     /// calls since.
     pub(crate) fn filter(&self) -> Option<String> {
-        self.store.kept(control::FILTER).filter(|text| !text.trim().is_empty() && !self.filter_changed())
+        self.store.run_text(control::FILTER).filter(|text| !text.trim().is_empty() && !self.filter_changed())
     }
 
     /// The rank of the run in its job, if it is known.
     pub(crate) fn rank(&self) -> Option<u32> {
-        self.store.kept(control::RANK)?.trim().parse().ok()
+        self.store.run_text(control::RANK)?.trim().parse().ok()
     }
 
     /// Recording was off for a while, or other calls were wanted than the filter says.

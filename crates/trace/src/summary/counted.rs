@@ -33,11 +33,11 @@ impl CountSums {
     /// Adds what a process counted and the filter shows.
     pub fn add(&mut self, folder: &mut ProcessSymbols, resolver: &mut Resolver) {
         folder.read_names(true);
-        of_process(folder, resolver).into_iter().for_each(|one| self.one(one));
+        of_process(folder, resolver).into_iter().for_each(|one| self.add_one(one));
     }
 
     /// Adds what a process or a run counted.
-    pub fn one(&mut self, one: Counted) {
+    pub fn add_one(&mut self, one: Counted) {
         let f = &one.function;
         let key = (f.layer, f.library.as_ref().into(), one.runtime.clone(), f.shown().into());
         self.0.entry(key).and_modify(|sum| sum.calls += one.calls).or_insert(one);

@@ -23,7 +23,7 @@ pub struct Filtered {
     pub unrecorded: Vec<Layer>,
     /// Several parts that pick functions must all hold, as of -e A -e B.
     pub is_intersection: bool,
-    /// It is the one that the run was made with, and nobody asked for another.
+    /// It is the one that the run was made with, and no other was given.
     pub is_kept: bool,
 }
 

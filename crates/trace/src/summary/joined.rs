@@ -10,7 +10,7 @@ impl End {
         if let [one] = ends {
             return one.clone();
         }
-        let (mut all, mut counted) = (End::default(), CountSums::default());
+        let (mut all, mut sums) = (End::default(), CountSums::default());
         for end in ends {
             all.plus(end);
             all.open += end.open;
@@ -18,12 +18,12 @@ impl End {
             all.chunks_unknown += end.chunks_unknown;
             all.failed += end.failed;
             all.filtered = join(all.filtered.take(), end.filtered.as_ref());
-            end.counted.iter().for_each(|one| counted.one(one.clone()));
+            end.counted.iter().for_each(|one| sums.add_one(one.clone()));
             all.absent.extend_from_slice(&end.absent);
             all.lossy |= end.lossy;
             all.unseen.by_filter |= end.unseen.by_filter;
         }
-        all.counted = counted.sorted();
+        all.counted = sums.sorted();
         all
     }
 }

@@ -20,12 +20,12 @@ pub struct Resolver {
     pub filter: Filter,
     place: RunPlace,
     /// Functions that were made.
-    made: u32,
+    functions_made: u32,
 }
 
 impl Resolver {
     pub fn new(tables: &'static Tables, filter: Filter, place: RunPlace) -> Resolver {
-        Resolver { tables, filter, place, made: 0 }
+        Resolver { tables, filter, place, functions_made: 0 }
     }
 }
 
@@ -93,8 +93,8 @@ pub(super) fn function(
     described: Option<Described>,
 ) -> Arc<Function> {
     let name = clean(name);
-    let key = resolver.place.key(resolver.made);
-    resolver.made = resolver.made.wrapping_add(1);
+    let key = resolver.place.key(resolver.functions_made);
+    resolver.functions_made = resolver.functions_made.wrapping_add(1);
     Arc::new(Function {
         key,
         layer,

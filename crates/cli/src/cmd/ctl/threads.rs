@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// What is known of a thread.
-struct Seen {
+struct ThreadCalls {
     thread: Arc<Thread>,
     /// Its open calls, the outermost first.
     open: Vec<Call>,
@@ -20,56 +20,59 @@ struct Seen {
 }
 
 /// The threads of a run's processes.
-pub struct Threads(Vec<Seen>);
+pub struct Threads(Vec<ThreadCalls>);
 
 impl Threads {
     /// Reads what the rings of a run hold now.
     pub fn of(run: &Path) -> Threads {
         let options = ReaderOptions { decode: false, ..ReaderOptions::default() };
         let Ok(mut reader) = EventReader::open(run, options) else { return Threads(Vec::new()) };
-        let mut seen: BTreeMap<u32, Seen> = BTreeMap::new();
-        let enter = |seen: &mut BTreeMap<u32, Seen>, thread: &Arc<Thread>| {
-            seen.entry(thread.key).or_insert_with(|| Seen { thread: thread.clone(), open: Vec::new(), last: None });
+        let mut threads: BTreeMap<u32, ThreadCalls> = BTreeMap::new();
+        let enter = |threads: &mut BTreeMap<u32, ThreadCalls>, thread: &Arc<Thread>| {
+            threads.entry(thread.key).or_insert_with(|| ThreadCalls {
+                thread: thread.clone(),
+                open: Vec::new(),
+                last: None,
+            });
         };
-        let read = reader.poll_while(true, &mut |event| {
+        let polled = reader.poll_while(true, &mut |event| {
             match event {
-                Event::Enter(call) => enter(&mut seen, &call.thread),
+                Event::Enter(call) => enter(&mut threads, &call.thread),
                 Event::Exit(exit) => {
-                    enter(&mut seen, &exit.call.thread);
-                    if let Some(seen) = seen.get_mut(&exit.call.thread.key) {
-                        seen.last = Some(exit);
+                    enter(&mut threads, &exit.call.thread);
+                    if let Some(of) = threads.get_mut(&exit.call.thread.key) {
+                        of.last = Some(exit);
                     }
                 }
                 _ => {}
             }
             ControlFlow::Continue(())
         });
-        if read.is_err() {
+        if polled.is_err() {
             return Threads(Vec::new());
         }
         // The innermost comes first.
         for exit in reader.end().unfinished.into_iter().rev() {
-            enter(&mut seen, &exit.call.thread);
-            if let Some(seen) = seen.get_mut(&exit.call.thread.key) {
-                seen.open.push(exit.call);
+            enter(&mut threads, &exit.call.thread);
+            if let Some(of) = threads.get_mut(&exit.call.thread.key) {
+                of.open.push(exit.call);
             }
         }
-        Threads(seen.into_values().collect())
+        Threads(threads.into_values().collect())
     }
 
-    /// Lines about the threads of a process that lives as `pid`, in this folder; its clock is so far ahead of ours.
+    /// Lines about the threads of a process that lives as `pid`, in this folder; `ahead` is what its clock is ahead of that of cutap.
     pub fn lines(&self, folder: &str, pid: u32, ahead: i64) -> String {
         let now = monotonic().saturating_add_signed(ahead);
         let mut text = String::new();
-        for seen in self.0.iter().filter(|seen| &*seen.thread.process.folder == folder) {
-            let Seen { thread, open, last } = seen;
+        for ThreadCalls { thread, open, last } in self.0.iter().filter(|of| &*of.thread.process.folder == folder) {
             // A number of another name space tells nothing of /proc.
             if thread.process.pid == pid && !Path::new(&format!("/proc/{pid}/task/{}", thread.tid)).exists() {
                 continue;
             }
             let name = thread.name.as_ref().map_or_else(String::new, |name| format!(" ({})", printable(name)));
             let ago = |ns: u64| time(now.saturating_sub(ns));
-            let what = match (open.split_last(), last) {
+            let activity = match (open.split_last(), last) {
                 (Some((call, around)), _) => {
                     let around: Vec<&str> = around.iter().rev().map(|call| call.function.shown()).collect();
                     let inside = if around.is_empty() {
@@ -85,7 +88,7 @@ impl Threads {
                 (None, None) => "in no recorded call".to_owned(),
             };
             // Writing to a string does not fail.
-            let _ = writeln!(text, "  thread {}{name}: {what}", thread.tid);
+            let _ = writeln!(text, "  thread {}{name}: {activity}", thread.tid);
         }
         text
     }

@@ -61,8 +61,8 @@ fn has_its_end(path: &Path) -> bool {
     walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
 }
 
-/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the
-/// command that read it. One that is being written is none. `damage` was found while it was read.
+/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
+/// One that is being written is none. `damage` was found while it was read.
 pub fn whole(path: &Path, recording: Option<Recording>, damage: Damage) -> Result<()> {
     let shown = path.display();
     let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {

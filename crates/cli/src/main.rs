@@ -1,5 +1,5 @@
-//! `cutap`: parses the command line, runs one subcommand, and turns its outcome into an exit code. Each subcommand is
-//! a file in `cmd`, with its flags; flags that several subcommands share are in `args`.
+//! `cutap`: parses the command line, runs one subcommand, and turns its outcome into an exit code. Each subcommand is a
+//! file in `cmd`, with its flags; flags that several subcommands share are in `args`.
 
 mod args;
 mod cmd;

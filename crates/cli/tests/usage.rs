@@ -21,7 +21,7 @@ fn unknown_words() {
         (&["trace", "--sim=yes", "true"], &["'yes'", "'--sim'", "Usage: cutap trace"]),
         (&["trace", "--json", "--json", "true"], &["'--json'", "multiple times"]),
         (&["record", "--capture-range", "often", "--", "true"], &["'often'", "cudaProfilerApi"]),
-        (&["show", "a", "b"], &["'b'", "Usage: cutap show"]),
+        (&["pack", "a", "b"], &["'b'", "Usage: cutap pack"]),
         (&["report", "--by", "colour", "f"], &["'colour'", "function, layer, library"]),
         (&["report", "--folded=size", "f"], &["'size'", "calls, time"]),
         (&["report", "--tree", "--errors", "f"], &["'--tree'", "'--errors'", "Usage: cutap report"]),

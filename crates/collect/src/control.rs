@@ -339,9 +339,9 @@ impl Page {
         self.put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
         self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(2).to_le_bytes());
     }
-    /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of
-    /// all (0). The clock of who is meant is so far ahead of ours (see [`ahead`]): the moment stands among moments of
-    /// its calls.
+    /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of all
+    /// (0). The clock of who is meant is so far ahead of ours (see [`ahead`]): the moment stands among moments of its
+    /// calls.
     pub fn note(&self, what: u32, (pid, ahead): (u32, i64)) {
         let flags = self.flags() | control::SWITCHED;
         self.put(offset_of!(Control, flags), &flags.to_le_bytes());

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// What readers read that are given no file.
 pub const DEFAULT: &str = "run.cutap";
 
-/// Variables in which launchers tell a process its rank: torchrun, Open MPI, MPICH and Intel MPI, MVAPICH, PMIx,
-/// Slurm. The first counts, for torchrun may itself be started by Slurm.
+/// Variables in which launchers tell a process its rank: torchrun, Open MPI, MPICH and Intel MPI, MVAPICH, PMIx, Slurm.
+/// The first counts, for torchrun may itself be started by Slurm.
 const RANKS: [&str; 6] =
     ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"];
 

@@ -2,8 +2,8 @@
 //!
 //! [`trace()`] makes the run directory, unpacks the libraries, starts the collector in a session of its own and the
 //! program in the caller's session, waits in the foreground for the shell, and ends as the program ended.
-//! [`env`](fn@env) prepares the same for a program that is started without cutap. Nothing here knows a CUDA function
-//! or formats an event.
+//! [`env`](fn@env) prepares the same for a program that is started without cutap. Nothing here knows a CUDA function or
+//! formats an event.
 
 mod collector;
 mod collector_options;

@@ -189,8 +189,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
         let whole = gone.or(named.filter(|_| !stays && ended_folders::some_are_replaced(&run.held)));
         not_recorded(whole.unwrap_or(&run.path), is_over && driver).iter().for_each(|line| note(line));
     }
-    // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how
-    // the program ended.
+    // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how the
+    // program ended.
     let elsewhere = named.is_some() || options.form.json || !hooks::began(&run.path);
     if elsewhere && driver && !options.record && !options.form.quiet && !stays && missing.is_none() {
         unseen(&run.path).iter().for_each(|line| note(line));

@@ -30,11 +30,11 @@ pub mod kind {
     pub const CHUNK: u8 = 6;
     /// The recording ended in order. More may follow when something was taken in later.
     pub const END: u8 = 7;
-    /// `ring` chunks are missing that were there: they had stood behind byte `at`, at which the file was cut off
-    /// before what follows was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run
-    /// directory; the last one of these counts. With [`READ_BEFORE`]: a collector had read them for its own output
-    /// before this file was begun. With [`UNREAD`], and 0 as `ring`: what files of the run directory hold that could
-    /// not be read; the body names them, and the last one of these counts.
+    /// `ring` chunks are missing that were there: they had stood behind byte `at`, at which the file was cut off before
+    /// what follows was taken in (0: how many is not known). With 0 as `at`: they were damaged in the run directory;
+    /// the last one of these counts. With [`READ_BEFORE`]: a collector had read them for its own output before this
+    /// file was begun. With [`UNREAD`], and 0 as `ring`: what files of the run directory hold that could not be read;
+    /// the body names them, and the last one of these counts.
     pub const LACKS: u8 = 8;
     /// Part of a chunk that is not full yet, so that the file is never far behind. Numbers are those of [`CHUNK`]. The
     /// unchanged bytes are the offset of the body in the chunk's records, 8 bytes, and the chunk's head. Later parts

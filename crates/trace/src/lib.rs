@@ -2,8 +2,7 @@
 //!
 //! [`EventReader`] reads a run directory, while it is written or after, and delivers [`Event`]s in time order. All
 //! input was written by a process that may have died at any byte, or that wants to harm. Nothing panics on bytes,
-//! nothing is mapped, and every number is checked before it is used as a size. Formatting is the job of
-//! `cutap-report`.
+//! nothing is mapped, and every number is checked before it is used as a size. Formatting is the job of `cutap-report`.
 
 mod aggregate;
 pub mod decode;

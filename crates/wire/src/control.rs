@@ -148,8 +148,8 @@ pub struct Control {
     pub stack_rules_len: u32,
     /// Of which calls, as `rules`.
     pub stack_rules: [u8; STACK_RULES_BYTES],
-    /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began,
-    /// in ticks of the kernel (the lower half): numbers of both come round. 0: not known.
+    /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began, in
+    /// ticks of the kernel (the lower half): numbers of both come round. 0: not known.
     pub pid_namespace: AtomicU32,
     /// See `pid_namespace`.
     pub began: AtomicU32,
@@ -158,8 +158,8 @@ pub struct Control {
     /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or
     /// [`RULES_ALL`]; in the upper half of that the process that was switched alone, 0: all.
     pub switched: [[AtomicU64; 2]; SWITCHES],
-    /// Programs in which the library began its work with this page (see [`COUNTS_ENTERED`]). A forked child counts
-    /// when it execs.
+    /// Programs in which the library began its work with this page (see [`COUNTS_ENTERED`]). A forked child counts when
+    /// it execs.
     pub entered: AtomicU32,
     /// Runs of cutap that were started by a program of this run: the programs that they start use their pages. As
     /// `entered`.

@@ -99,8 +99,7 @@ fn unread(run: &Path) -> Option<String> {
     unread.filter(|_| short_of(run).is_none())
 }
 
-/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like
-/// all there was.
+/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
 fn told(run: &Path, path: &Path, recorder: &mut Recorder, flight: bool) -> Result<()> {
     let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.copied(), path.display());
     let short = short_of(run);

@@ -1,5 +1,5 @@
-//! Visits the processes of a run, round by round, and appends new data to the file. It never waits for a process, and
-//! a file that cannot be read does not stop it.
+//! Visits the processes of a run, round by round, and appends new data to the file. It never waits for a process, and a
+//! file that cannot be read does not stop it.
 
 use super::batch::Batch;
 use super::process::{Process, Round, trimmed};
@@ -343,8 +343,7 @@ impl Recorder {
         let _ = self.writer.out().set_len(whole);
     }
 
-    /// The control page as it is now. Where somebody has put something else in its place, the last that was this
-    /// run's.
+    /// The control page as it is now. Where somebody has put something else in its place, the last that was this run's.
     fn control_page(&self) -> Vec<u8> {
         let page = self.run.join(control::FILE).read(PAGE).unwrap_or_default();
         let head = [&MAGIC.to_le_bytes()[..], &VERSION.to_le_bytes()].concat();
@@ -352,8 +351,8 @@ impl Recorder {
         if page.starts_with(&head) && ours { page } else { self.control.clone() }
     }
 
-    /// Whether the file is of another run: its control page says so, or a process in it is another than the one of
-    /// that name here.
+    /// Whether the file is of another run: its control page says so, or a process in it is another than the one of that
+    /// name here.
     pub fn other_run(&self) -> bool {
         // In the file a page has no zeros at its end, and such a number may end in some.
         let of = |page: &[u8]| padded(page)[RUN].iter().fold(0, |all, b| all << 8 | u64::from(*b));

@@ -1,5 +1,5 @@
-//! Where a problem is: the calls around the call, and its stack if that was recorded. Calls of one place in the
-//! program have one key.
+//! Where a problem is: the calls around the call, and its stack if that was recorded. Calls of one place in the program
+//! have one key.
 
 use super::seen::Seen;
 use crate::label::Label;

@@ -1,6 +1,6 @@
-//! `report --allocations`: who allocates how much, who has it when most is allocated, and what is allocated at the
-//! end. Calls that allocate inside another one that does (a driver's call inside a runtime's) are part of that one.
-//! Calls of one path and one recorded stack are one row.
+//! `report --allocations`: who allocates how much, who has it when most is allocated, and what is allocated at the end.
+//! Calls that allocate inside another one that does (a driver's call inside a runtime's) are part of that one. Calls of
+//! one path and one recorded stack are one row.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::json_writer::write_json;

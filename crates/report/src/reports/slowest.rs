@@ -1,7 +1,7 @@
 //! `report --slowest`: the calls that took longest, each with its arguments, the longest first. A call inside another
-//! one of the list stands below it. Start-up is left out: calls that start the driver or make a context, and calls
-//! that spend a quarter of their time in those. The run is read twice: the first time adds nothing up but selects the
-//! calls, the second one decodes these.
+//! one of the list stands below it. Start-up is left out: calls that start the driver or make a context, and calls that
+//! spend a quarter of their time in those. The run is read twice: the first time adds nothing up but selects the calls,
+//! the second one decodes these.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::arguments::{inputs, words};

@@ -109,7 +109,7 @@ fn filter_without_match() {
     assert_eq!(told("cuInit"), [nothing]);
     assert_eq!(told(">5s,<6s"), ["nothing matched the filter >5s,<6s; 9 calls were seen and left out"]);
     let last = json(folder.path(), "cuInit").pop().unwrap();
-    assert_eq!(last["filter"], serde_json::json!({"text": "cuInit", "shown": 0, "filtered_out": 9}));
+    assert_eq!(last["filter"], serde_json::json!({"text": "cuInit", "shown": 0, "filtered_out": 9, "of_run": false}));
     assert!(json(folder.path(), "").pop().unwrap()["filter"].is_null());
 
     let empty = tempfile::tempdir().unwrap();

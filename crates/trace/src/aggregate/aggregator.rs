@@ -1,6 +1,5 @@
-//! Adds up the calls of a run, thread after thread. Calls are not merged by time, arguments are not decoded, and a
-//! call is forgotten when it ends. So it is much faster than [`crate::EventReader`], and needs no memory for each
-//! call.
+//! Adds up the calls of a run, thread after thread. Calls are not merged by time, arguments are not decoded, and a call
+//! is forgotten when it ends. So it is much faster than [`crate::EventReader`], and needs no memory for each call.
 
 use super::sink::CallSink;
 use super::sums::CallSums;

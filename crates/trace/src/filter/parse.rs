@@ -123,8 +123,7 @@ impl Filter {
         &self.rules
     }
     /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With
-    /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend
-    /// on.
+    /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
     pub fn recorded(&self, tracked: bool) -> String {
         let rule = |pattern| format!("+{} * {pattern}\n", Layer::DRIVER.letter());
         let wanted = self.launches && self.rules.contains('+');

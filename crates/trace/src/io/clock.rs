@@ -1,6 +1,6 @@
-//! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine's time stamp counter. So the
-//! pairs of both clocks from every process and chunk give one rate, from the two pairs furthest apart. A pair that no
-//! clock could give is ignored.
+//! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine's time stamp counter. So the pairs
+//! of both clocks from every process and chunk give one rate, from the two pairs furthest apart. A pair that no clock
+//! could give is ignored.
 //!
 //! A rate measured over a run, however short, moves no moment of it by more than the 50 ns between the two reads. So
 //! there is no need to wait for a longer one. For longer spans the rate is measured again.

@@ -1,12 +1,11 @@
-//! Pairs the enter and exit records of one ring, and decides which of its calls are shown. The ways in which a call
-//! can end are defined here and nowhere else. A sink uses the calls.
+//! Pairs the enter and exit records of one ring, and decides which of its calls are shown. The ways in which a call can
+//! end are defined here and nowhere else. A sink uses the calls.
 //!
 //! A call ends in one of five ways:
 //!
 //! - It *returns*: its exit record exists.
 //! - It is *unwound*: a record says that an exception or the end of its thread left it. The time of its end is known.
-//! - It is *given up*: a later record shows that it cannot be open any more. The time is unknown. It counts as
-//! unwound.
+//! - It is *given up*: a later record shows that it cannot be open any more. The time is unknown. It counts as unwound.
 //! - It returns *late*: it was given up before, and then its exit record came. Fibres do that.
 //! - It is *unfinished*: it is open where the ring ends.
 //!

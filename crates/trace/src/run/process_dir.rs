@@ -109,8 +109,8 @@ impl ProcessDir {
         }
     }
 
-    /// Opens rings that are new. In consume mode they must be writable, to give chunks back; else the clock is told
-    /// the moments of all chunks that are there.
+    /// Opens rings that are new. In consume mode they must be writable, to give chunks back; else the clock is told the
+    /// moments of all chunks that are there.
     pub fn new_rings(&mut self, consume: bool, clock: &mut Clock) -> Vec<Ring> {
         let mut rings = Vec::new();
         let mut missing = 0;

@@ -146,8 +146,8 @@ impl End {
         entered.filter(|_| !seen && self.unseen.inner == 0)
     }
 
-    /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason.
-    /// One whose calls a forked child makes is none of them: the child has the same program and the same routes.
+    /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason. One
+    /// whose calls a forked child makes is none of them: the child has the same program and the same routes.
     pub fn without_calls(&self) -> Vec<&Process> {
         let all = self.silent.iter().filter(|_| !self.unseen.by_filter && !self.is_partial());
         all.filter(|p| !self.unseen.has_child_with_calls(p.pid, &p.folder)).map(|p| &**p).collect()

@@ -1,5 +1,5 @@
-//! What `cutap report` says of a recording, on a program that leaves things behind, fails and waits, with NVIDIA's
-//! real runtime.
+//! What `cutap report` says of a recording, on a program that leaves things behind, fails and waits, with NVIDIA's real
+//! runtime.
 
 use super::real::{linked, program, shared};
 use cutap_e2e::{Finished, Scratch, cutap, finish, json_lines, scratch};
@@ -158,8 +158,8 @@ fn text_and_refusals() {
     }
 }
 
-/// The driver gives one thread what another is just ending: what is left is what the program says that it kept, in
-/// each of a few runs, and nothing that it uses is called freed or destroyed.
+/// The driver gives one thread what another is just ending: what is left is what the program says that it kept, in each
+/// of a few runs, and nothing that it uses is called freed or destroyed.
 #[test]
 fn what_threads_keep_is_counted_exactly() {
     let Some(program) = program("given_again", linked("12.9"), &[]) else { return };

@@ -5,7 +5,7 @@
 
 use crate::exec;
 use crate::loader::real::{self, EXPORTED, PRCTL, REPLACED, SYSCALL, ask_once, next_dlsym, next_dlvsym, place_of_next};
-use crate::routes::dlsym::{ask, describe};
+use crate::routes::dlsym::{describe, intercept};
 use crate::slots::extension;
 use crate::start::{begin, forks, sandbox};
 use crate::submit;
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn dlsym() {
         ".cfi_adjust_cfa_offset -24",
         "3: ret",
         ".cfi_endproc",
-        ask = sym ask,
+        ask = sym intercept,
         next = sym next_dlsym,
     )
 }
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn dlvsym() {
         ".cfi_adjust_cfa_offset -24",
         "3: ret",
         ".cfi_endproc",
-        ask = sym ask,
+        ask = sym intercept,
         next = sym next_dlvsym,
     )
 }

@@ -38,13 +38,13 @@ pub fn answer(ioctl: &Ioctl) -> Option<(i32, u32)> {
     // SAFETY: see `Shared`.
     let (rows, len) = unsafe { &*ROWS.0.get() };
     let rows = rows.get(..*len).filter(|rows| !rows.is_empty())?;
-    let found = |owner: u32, number: u32| rows.iter().find(|[o, n, ..]| *o == owner && *n == number);
+    let row_of = |owner: u32, number: u32| rows.iter().find(|[o, n, ..]| *o == owner && *n == number);
     let (mut at, mut size, mut number) = (ioctl.argument, ioctl.size, ioctl.request);
     let row = if ioctl.uvm {
-        found(kernel_answer::UVM, number)?
+        row_of(kernel_answer::UVM, number)?
     } else {
         number &= 0xff;
-        let mut row = found(kernel_answer::ESCAPE, number);
+        let mut row = row_of(kernel_answer::ESCAPE, number);
         // An escape inside of another, then its control or class.
         for _ in 0..2 {
             let Some(p) = pointers(Owner::Escape, number, size).find(|p| p.inner.owner().is_some()) else { break };
@@ -57,22 +57,22 @@ pub fn answer(ioctl: &Ioctl) -> Option<(i32, u32)> {
                 Some(Owner::Escape) => {
                     let inside = target(p, at, Pages::none())?;
                     (at, size, number) = (inside.at, inside.len, inside.number & 0xff);
-                    row = row.or_else(|| found(kernel_answer::ESCAPE, number));
+                    row = row.or_else(|| row_of(kernel_answer::ESCAPE, number));
                 }
                 Some(Owner::Control) => {
-                    row = row.or_else(|| found(kernel_answer::CONTROL, selected));
+                    row = row.or_else(|| row_of(kernel_answer::CONTROL, selected));
                     break;
                 }
                 _ => {
-                    row = row.or_else(|| found(kernel_answer::CLASS, selected));
+                    row = row.or_else(|| row_of(kernel_answer::CLASS, selected));
                     break;
                 }
             }
         }
         row?
     };
-    let [_, _, how, status] = *row;
-    if how == kernel_answer::DENY {
+    let [_, _, action, status] = *row;
+    if action == kernel_answer::DENY {
         return Some(failed(EINVAL, status));
     }
     let place = at.wrapping_add(status_at(number, size)?);

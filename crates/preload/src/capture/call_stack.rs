@@ -28,12 +28,12 @@ const OTHER: usize = (MAX_WORDS as usize - HEAD - SPARE - FRAGMENT_WORDS) * 8;
 pub fn before(frame: &mut Frame) -> bool {
     if frame.recorded != 0
         && let Some(b) = record::ready()
-        && wanted(b)
+        && should_capture(b)
     {
         let at = frame.stack as usize;
         // SAFETY: the frame begins with the caller's rbp, two words below its stack arguments.
         let rbp = unsafe { frame.stack.sub(2).read() };
-        let [rbx, r12, r13, r14, r15] = call_stack_x86_64::kept(at).unwrap_or_default();
+        let [rbx, r12, r13, r14, r15] = call_stack_x86_64::saved_registers(at).unwrap_or_default();
         keep(b, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
     }
     true
@@ -41,31 +41,31 @@ pub fn before(frame: &mut Frame) -> bool {
 
 /// The same for a call that a runtime reports; `registers` are those of the function that called us.
 pub fn reported(b: &mut ThreadState, at: usize, number: u32, registers: &Registers) {
-    if wanted(b) {
-        let [rbx, rbp, r12, r13, r14, r15] = registers.kept;
+    if should_capture(b) {
+        let [rbx, rbp, r12, r13, r14, r15] = registers.callee_saved;
         let (next, stack) = (registers.next as u64, registers.stack as u64);
         keep(b, at, number, &[next, stack, rbp, rbx, r12, r13, r14, r15]);
     }
 }
 
 /// A call was just recorded: is its stack to be kept?
-fn wanted(b: &ThreadState) -> bool {
+fn should_capture(b: &ThreadState) -> bool {
     run::flags() & STACK_OUTERMOST == 0 || b.depth == 1
 }
 
 /// `at`: where on the stack the call stands.
 fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS]) {
-    loaded::look();
+    loaded::list_new_objects();
     let [_, from, ..] = *registers;
-    let (from, asked) = (from as usize, run::stack_bytes());
+    let (from, requested) = (from as usize, run::stack_bytes());
     let reach = b.stack.with(from).reach(from);
     // Of a stack with an unknown end, as much as can be read.
-    let whole = if reach == 0 { asked } else { asked.min(reach) } & !7;
+    let whole = if reach == 0 { requested } else { requested.min(reach) } & !7;
     let pieces = 1 + whole.saturating_sub(FIRST).div_ceil(OTHER);
-    let (mut done, mut piece) = (0, 0);
+    let (mut copied, mut piece) = (0, 0);
     while piece < pieces {
         let (room, words) = if piece == 0 { (FIRST, HEAD + REGISTERS) } else { (OTHER, HEAD) };
-        let len = room.min(whole - done);
+        let len = room.min(whole - copied);
         let pages = Pages::new(from, &mut b.stack);
         let about = piece as u64 | (pieces as u64) << 16;
         let length = words + FRAGMENT_WORDS + len.div_ceil(8);
@@ -79,8 +79,8 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
             }
             let place = words + FRAGMENT_WORDS;
             to.word(length - 1, 0);
-            let read = pages.copy(from + done, to.at.add(place).cast(), len);
-            to.word(words, (from + done) as u64);
+            let read = pages.copy(from + copied, to.at.add(place).cast(), len);
+            to.word(words, (from + copied) as u64);
             to.word(words + 1, read as u64 | (len as u64) << 32);
             read
         });
@@ -91,13 +91,13 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
             Some(read) if read < len => return,
             Some(_) => {}
         }
-        done += len;
+        copied += len;
         piece += 1;
     }
 }
 
 /// The hook's bit is set for functions that these want.
-pub fn wants(layer: u8, library: &[u8], name: &[u8]) -> bool {
+pub fn captures_stack_of(layer: u8, library: &[u8], name: &[u8]) -> bool {
     run::stack_bytes() != 0
         && run::control().is_some_and(|c: &control::Control| {
             c.flags.load(Relaxed) & STACK_OUTERMOST != 0

@@ -50,14 +50,14 @@ impl Pages {
     pub fn on_stack(&self, from: usize, len: usize) -> bool {
         let offset = from.wrapping_sub(self.page);
         let in_page = self.page != 0 && offset < PAGE && len <= PAGE - offset;
-        in_page || self.stack.holds(from, len)
+        in_page || self.stack.contains(from, len)
     }
 
     /// True when the processor has memory at `at`, and where it lies does not tell so already. Nothing is read, for
     /// memory that host and devices share would move at that; what was never written is not there yet.
     pub fn present(&self, at: usize) -> bool {
-        let asked = can_be(at as u64) && !is_programs(at as u64);
-        asked && (self.on_stack(at, 1) || sys::resident(at & !(PAGE - 1)))
+        let may_be_present = can_be(at as u64) && !is_programs(at as u64);
+        may_be_present && (self.on_stack(at, 1) || sys::resident(at & !(PAGE - 1)))
     }
 
     /// Copies `len` bytes from `from` as far as they can be read; how many could.
@@ -122,18 +122,18 @@ pub unsafe fn checked_both(first: (usize, usize), second: (usize, usize), to: *m
 /// `to` is writable for `len` bytes.
 #[cold]
 unsafe fn tested(from: usize, to: *mut u8, len: usize) -> usize {
-    let mut done = 0;
-    while done < len {
-        let at = from.wrapping_add(done);
-        let part = (len - done).min(PAGE - at % PAGE);
+    let mut copied = 0;
+    while copied < len {
+        let at = from.wrapping_add(copied);
+        let part = (len - copied).min(PAGE - at % PAGE);
         if !sys::readable(at & !(PAGE - 1)) {
             break;
         }
         // SAFETY: the kernel has just read from this page; `to` is the caller's promise.
-        unsafe { words(at as *const u8, to.add(done), part) };
-        done += part;
+        unsafe { words(at as *const u8, to.add(copied), part) };
+        copied += part;
     }
-    done
+    copied
 }
 
 /// So many words of the program's memory, at an address that need not be aligned; `None` if they cannot all be read.

@@ -59,7 +59,7 @@ pub fn exit(quick: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
 /// An output of four or eight bytes, if it can be read. `call` is where on the stack the call is.
 #[inline(always)]
 fn short(b: &mut ThreadState, call: usize, at: usize, len: usize) -> Option<u64> {
-    if b.stack.holds(at, len) {
+    if b.stack.contains(at, len) {
         // SAFETY: this thread's own stack.
         return Some(unsafe { if len == 8 { load8(at) } else { load4(at).into() } });
     }
@@ -73,8 +73,8 @@ fn short(b: &mut ThreadState, call: usize, at: usize, len: usize) -> Option<u64>
 #[inline(never)]
 fn several(outputs: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
     let pages = Pages::new(call.at, &mut b.stack);
-    let mut kept = [MaybeUninit::<u64>::uninit(); 1 + MOST * (FRAGMENT_WORDS + BYTES / 8)];
-    let to = kept.as_mut_ptr().cast::<u64>();
+    let mut payload = [MaybeUninit::<u64>::uninit(); 1 + MOST * (FRAGMENT_WORDS + BYTES / 8)];
+    let to = payload.as_mut_ptr().cast::<u64>();
     let (mut used, mut rest) = (1, outputs);
     // SAFETY: at most MOST outputs of at most BYTES bytes, on this thread's own stack.
     unsafe {
@@ -92,14 +92,14 @@ fn several(outputs: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
             to.add(used).write(at as u64);
             to.add(used + 1).write(len as u64 | (len as u64) << 32);
             used += FRAGMENT_WORDS;
-            let mut done = 0;
-            while done + 8 <= len {
-                to.add(used).write(load8(at + done));
+            let mut copied = 0;
+            while copied + 8 <= len {
+                to.add(used).write(load8(at + copied));
                 used += 1;
-                done += 8;
+                copied += 8;
             }
-            if done < len {
-                to.add(used).write(tail(at + done, len - done));
+            if copied < len {
+                to.add(used).write(tail(at + copied, len - copied));
                 used += 1;
             }
         }

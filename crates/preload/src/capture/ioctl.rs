@@ -33,12 +33,12 @@ pub fn before(frame: &mut Frame) -> bool {
     frame.word = uvm.into();
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, uvm));
     if let Some(b) = record::of(frame.recorded) {
-        let mut kept = KeptRequest::new(b, frame, what::BEFORE);
+        let mut request = KeptRequest::new(b, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
-            kept.put(what::FILE, fd as u64, file);
+            request.put(what::FILE, fd as u64, file);
         }
         if let Some(ioctl) = &ioctl {
-            kept.ioctl(ioctl);
+            request.ioctl(ioctl);
         }
     }
     let answered = ioctl.and_then(|ioctl| answers::answer(&ioctl));
@@ -57,9 +57,9 @@ pub fn after(frame: &mut Frame) {
     extension::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
     let Some(b) = record::of(frame.recorded) else { return };
     let [result, _] = frame.result;
-    let mut kept = KeptRequest::new(b, frame, what::AFTER);
+    let mut request = KeptRequest::new(b, frame, what::AFTER);
     if let Some(ioctl) = &ioctl {
-        kept.ioctl(ioctl);
+        request.ioctl(ioctl);
     }
     // Functions that return an address fail with -1, too; getenv leaves errno alone.
     let failed = if name.starts_with(b"fopen") { result == 0 } else { result as i32 == -1 };
@@ -68,7 +68,7 @@ pub fn after(frame: &mut Frame) {
         && let Some(errno) = sys::libc::errno_location()
     {
         // SAFETY: libc's own variable of this thread.
-        kept.put(what::ERRNO, unsafe { *errno() } as u64, &[]);
+        request.put(what::ERRNO, unsafe { *errno() } as u64, &[]);
     }
 }
 
@@ -88,16 +88,16 @@ struct KeptRequest<'a> {
     b: &'a mut ThreadState,
     at: usize,
     number: u32,
-    what: u8,
-    left: usize,
+    piece_kind: u8,
+    budget: usize,
     pages: Pages,
 }
 
 impl KeptRequest<'_> {
-    fn new<'a>(b: &'a mut ThreadState, frame: &Frame, what: u8) -> KeptRequest<'a> {
+    fn new<'a>(b: &'a mut ThreadState, frame: &Frame, piece_kind: u8) -> KeptRequest<'a> {
         let at = frame.stack as usize;
         let pages = Pages::new(at, &mut b.stack);
-        KeptRequest { b, at, number: frame.number, what, left: TOTAL, pages }
+        KeptRequest { b, at, number: frame.number, piece_kind, budget: TOTAL, pages }
     }
 
     /// One piece whose bytes are here.
@@ -112,20 +112,20 @@ impl KeptRequest<'_> {
 
     /// The program's memory, in pieces.
     fn memory(&mut self, address: usize, len: usize) {
-        let len = if len > self.left {
+        let len = if len > self.budget {
             page::count(diagnostic::MEMORY_CUT, 1);
-            self.left
+            self.budget
         } else {
             len
         };
-        self.left -= len;
-        let (pages, mut done) = (self.pages, 0);
-        while done < len {
-            let (from, part) = (address.wrapping_add(done), (len - done).min(MOST));
-            let piece = NewPiece { what: self.what, address: from as u64, room: part, meant: part };
+        self.budget -= len;
+        let (pages, mut copied) = (self.pages, 0);
+        while copied < len {
+            let (from, part) = (address.wrapping_add(copied), (len - copied).min(MOST));
+            let piece = NewPiece { what: self.piece_kind, address: from as u64, room: part, meant: part };
             // SAFETY: as many bytes as the record has room for.
             let read = record::memory(self.b, self.at, self.number, &piece, |to| unsafe { pages.copy(from, to, part) });
-            done += part;
+            copied += part;
             if read < part {
                 return;
             }

@@ -76,12 +76,12 @@ pub fn parameters(b: &mut ThreadState, handle: u64, driver: usize) -> Option<&'s
         None => &[],
     };
     let epoch = epoch();
-    let place = ask(b, handle, driver, before)?;
+    let place = query_and_pool(b, handle, driver, before)?;
     // The first place unless another has it, for the assembler looks there alone. A third of one place turns the second
     // out: it is asked again, and told again, which is right if slow. A reader in between finds no handle.
     let [first, second] = places_of(handle)?;
-    let taken = first.epoch.load(Acquire) == epoch && ![0, handle].contains(&first.handle.load(Acquire));
-    let at = if taken { second } else { first };
+    let occupied = first.epoch.load(Acquire) == epoch && ![0, handle].contains(&first.handle.load(Acquire));
+    let at = if occupied { second } else { first };
     // One that is at it at the same time keeps the place.
     if at.handle.swap(CHANGING, AcqRel) != CHANGING {
         at.place.store(place, Release);
@@ -93,8 +93,8 @@ pub fn parameters(b: &mut ThreadState, handle: u64, driver: usize) -> Option<&'s
 
 /// The parameters of a function handle that the driver was asked about since a module was last unloaded.
 #[inline(always)]
-pub fn known(handle: u64) -> Option<&'static [Parameter]> {
-    remembered(handle).filter(|(_, now)| *now).map(|(known, _)| known)
+pub fn cached_parameters(handle: u64) -> Option<&'static [Parameter]> {
+    remembered(handle).filter(|(_, now)| *now).map(|(parameters, _)| parameters)
 }
 
 /// The same, also from before that; whether it is from after.
@@ -134,29 +134,29 @@ type Info = unsafe extern "C" fn(u64, usize, *mut usize, *mut usize) -> u32;
 
 /// Asks the driver, and tells the answer to the names stream; its place in the pool.
 #[cold]
-fn ask(b: &mut ThreadState, handle: u64, driver: usize, before: &'static [Parameter]) -> Option<u64> {
+fn query_and_pool(b: &mut ThreadState, handle: u64, driver: usize, before: &'static [Parameter]) -> Option<u64> {
     // What was handed out where we did not see it may be no handle at all; the driver follows it.
     if !routes::handles::is_known(handle) && !sys::readable((handle & !7) as usize) {
         return None;
     }
-    let mut found = [0u64; MOST];
+    let mut packed = [0u64; MOST];
     let kernel = routes::handles::is_kernel(handle);
-    let n = match query(b, entry_point(kernel, driver)?, handle, &mut found) {
+    let n = match query(b, entry_point(kernel, driver)?, handle, &mut packed) {
         // Obtained where we did not see it: the other kind of handle.
-        Err(INVALID_HANDLE) => query(b, entry_point(!kernel, driver)?, handle, &mut found).ok()?,
+        Err(INVALID_HANDLE) => query(b, entry_point(!kernel, driver)?, handle, &mut packed).ok()?,
         n => n.ok()?,
     };
     count(diagnostic::PARAMETERS_ASKED, 1);
-    let found = found.get(..n)?;
+    let packed = packed.get(..n)?;
     // SAFETY: a parameter is two halves of a word.
-    let same = unsafe { core::slice::from_raw_parts(found.as_ptr().cast::<Parameter>(), n) };
+    let same = unsafe { core::slice::from_raw_parts(packed.as_ptr().cast::<Parameter>(), n) };
     if n > 0 && same == before {
         let first = (before.as_ptr() as usize - CUTAP_PARAMETERS.as_ptr() as usize) / 8;
         return Some(first as u64 | (n as u64) << 32);
     }
-    let place = pooled(found)?;
+    let place = pooled(packed)?;
     // SAFETY: words as bytes.
-    let text = unsafe { core::slice::from_raw_parts(found.as_ptr().cast::<u8>(), n * 8) };
+    let text = unsafe { core::slice::from_raw_parts(packed.as_ptr().cast::<u8>(), n * 8) };
     names::write(&Name { kind: kind::KERNEL_PARAMETERS, ticks: 0, a: handle, b: 0, c: 0, s: text, t: &[] });
     Some(place)
 }
@@ -185,17 +185,17 @@ fn pooled(list: &[u64]) -> Option<u64> {
 }
 
 /// How many parameters there are; an error of the first question.
-fn query(b: &mut ThreadState, function: Info, handle: u64, found: &mut [u64]) -> Result<usize, u32> {
+fn query(b: &mut ThreadState, function: Info, handle: u64, packed: &mut [u64]) -> Result<usize, u32> {
     // What a signal handler calls meanwhile is the program's, so it waits; errno is the program's too.
     let signals = sys::block_signals();
     // SAFETY: libc's own function, and this thread's errno.
     let errno = sys::libc::errno_location().map(|f| unsafe { f() });
     // SAFETY: as above.
-    let kept = errno.map(|e| unsafe { e.read() });
+    let errno_before = errno.map(|e| unsafe { e.read() });
     b.inside = true;
     let mut n = 0;
     let mut error = 0;
-    for to in found {
+    for to in packed {
         let (mut offset, mut bytes) = (0usize, 0usize);
         // SAFETY: the driver's function, with a handle that the program is about to launch.
         error = unsafe { function(handle, n, &mut offset, &mut bytes) };
@@ -206,9 +206,9 @@ fn query(b: &mut ThreadState, function: Info, handle: u64, found: &mut [u64]) ->
         n += 1;
     }
     b.inside = false;
-    if let (Some(e), Some(kept)) = (errno, kept) {
+    if let (Some(e), Some(errno_before)) = (errno, errno_before) {
         // SAFETY: as above.
-        unsafe { e.write(kept) };
+        unsafe { e.write(errno_before) };
     }
     sys::restore_signals(signals);
     if n == 0 && error == INVALID_HANDLE { Err(error) } else { Ok(n) }
@@ -225,15 +225,15 @@ fn entry_point(kernel: bool, launch: usize) -> Option<Info> {
     if address == 0 {
         let name = if kernel { OF_KERNEL } else { OF_FUNCTION };
         address = live::at(launch, |o| {
-            let mut found = ABSENT;
+            let mut symbol_address = ABSENT;
             // SAFETY: the object is loaded while it is looked at.
             unsafe {
                 o.tables.find(name, |s, _| {
-                    found = o.base + s.value;
+                    symbol_address = o.base + s.value;
                     true
                 })
             };
-            found
+            symbol_address
         })?;
         place.store(address, Relaxed);
     }

@@ -49,18 +49,19 @@ pub fn enter(
     if array == 0 || word(extra.offset)? != 0 {
         return None;
     }
-    let known = kernels::known(function).filter(|known| !known.is_empty() && known.len() <= PARAMETERS)?;
+    let layout =
+        kernels::cached_parameters(function).filter(|layout| !layout.is_empty() && layout.len() <= PARAMETERS)?;
     let stack = b.stack.with(call.frame);
-    if !stack.holds(array, known.len() * 8) {
+    if !stack.contains(array, layout.len() * 8) {
         return None;
     }
     let mut bytes = 0;
     // Each is read once: another thread may write to this stack, and what is read must be what was looked at.
     let mut places = [MaybeUninit::<usize>::uninit(); PARAMETERS];
-    for ((n, p), place) in known.iter().enumerate().zip(&mut places) {
+    for ((n, p), place) in layout.iter().enumerate().zip(&mut places) {
         // SAFETY: the array lies on this thread's stack.
         let at = place.write(unsafe { load8(array + n * 8) } as usize);
-        if !stack.holds(*at, p.size()) {
+        if !stack.contains(*at, p.size()) {
             return None;
         }
         bytes += p.size();
@@ -85,7 +86,7 @@ pub fn enter(
         // Behind the last parameter the word's other bytes are zero.
         record.word(length - 1, 0);
         let mut to = record.at.add(before + 4).cast::<u8>();
-        for (p, place) in known.iter().zip(&places) {
+        for (p, place) in layout.iter().zip(&places) {
             copy(place.assume_init() as *const u8, to, p.size());
             to = to.add(p.size());
         }

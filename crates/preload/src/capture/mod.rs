@@ -90,9 +90,9 @@ pub fn inputs<R>(
     then: impl FnOnce(&mut ThreadState, [&[u64]; 3]) -> R,
 ) -> R {
     let [first, rest] = call.words;
-    let mut kept = Payload::new(Pages::new(stack, &mut b.stack), first.len() + rest.len());
-    run(b, &mut kept, steps_of(row), call, 0);
-    then(b, [first, rest, kept.words()])
+    let mut payload = Payload::new(Pages::new(stack, &mut b.stack), first.len() + rest.len());
+    run(b, &mut payload, steps_of(row), call, 0);
+    then(b, [first, rest, payload.words()])
 }
 
 /// On the way out: the result and the outputs of a framed call.
@@ -121,9 +121,9 @@ pub fn outputs<R>(
     stack: usize,
     then: impl FnOnce(&mut ThreadState, &[u64]) -> R,
 ) -> R {
-    let mut kept = Payload::new(Pages::new(stack, &mut b.stack), 0);
-    kept.push(call.result);
+    let mut payload = Payload::new(Pages::new(stack, &mut b.stack), 0);
+    payload.push(call.result);
     let when = if succeeded { EXIT | ALWAYS } else { ALWAYS };
-    run(b, &mut kept, steps_of(row), call, when);
-    then(b, kept.words())
+    run(b, &mut payload, steps_of(row), call, when);
+    then(b, payload.words())
 }

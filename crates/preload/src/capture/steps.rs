@@ -13,7 +13,7 @@ use cutap_wire::diagnostic;
 use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
-pub fn run(b: &mut ThreadState, kept: &mut Payload, steps: &[Step], call: &Call, when: u8) {
+pub fn run(b: &mut ThreadState, payload: &mut Payload, steps: &[Step], call: &Call, when: u8) {
     let mut kept_before = false;
     for (n, step) in steps.iter().enumerate().take(STEPS_MAX) {
         let side = step.flags & (EXIT | ALWAYS);
@@ -24,138 +24,138 @@ pub fn run(b: &mut ThreadState, kept: &mut Payload, steps: &[Step], call: &Call,
         kept_before = false;
         match step.kind {
             kind::KERNELS => {
-                kernels_of(b, kept, step, call);
+                kernels_of(b, payload, step, call);
                 continue;
             }
             kind::FLOATS => {
-                floats(kept, call);
+                floats(payload, call);
                 continue;
             }
             _ => {}
         }
-        let Some(at) = kept.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
-        if let Some(fragment) = one(b, kept, step, call, at as usize) {
-            kept.set_fragment(n, fragment);
+        let Some(at) = payload.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
+        if let Some(fragment) = one(b, payload, step, call, at as usize) {
+            payload.set_fragment(n, fragment);
             kept_before = true;
         }
     }
 }
 
-fn elements(kept: &Payload, step: &Step, call: &Call) -> usize {
+fn elements(payload: &Payload, step: &Step, call: &Call) -> usize {
     match step.count_base {
         NONE => usize::from(step.count),
         base => {
             let long = step.flags & COUNT64 != 0;
             let more = usize::from(step.flags & MORE != 0);
-            let read = kept.read(base, step.count.into(), if long { 8 } else { 4 }, call);
+            let read = payload.read(base, step.count.into(), if long { 8 } else { 4 }, call);
             read.map_or(0, |n| (n as usize).saturating_add(more))
         }
     }
 }
 
 /// One step; its fragment.
-fn one(b: &mut ThreadState, kept: &mut Payload, step: &Step, call: &Call, at: usize) -> Option<(u16, u16)> {
-    let most = usize::from(step.most).min(kept.room());
+fn one(b: &mut ThreadState, payload: &mut Payload, step: &Step, call: &Call, at: usize) -> Option<(u16, u16)> {
+    let most = usize::from(step.most).min(payload.room());
     match step.kind {
         kind::MEMORY => {
-            let meant = elements(kept, step, call).saturating_mul(step.size.into());
-            kept.memory(at, meant, most)
+            let length = elements(payload, step, call).saturating_mul(step.size.into());
+            payload.memory(at, length, most)
         }
-        kind::PRESENT => kept.pages.present(at).then(|| kept.close(at, 0, 1)),
-        kind::TEXT => text(kept, at, most),
-        kind::TEXTS => pointers(kept, step, call, at, |kept, at, _| text(kept, at, 256.min(kept.room()))),
-        kind::POINTERS => pointers(kept, step, call, at, |kept, at, size| {
-            let room = kept.room();
-            kept.memory(at, size, room)
+        kind::PRESENT => payload.pages.present(at).then(|| payload.close(at, 0, 1)),
+        kind::TEXT => text(payload, at, most),
+        kind::TEXTS => pointers(payload, step, call, at, |payload, at, _| text(payload, at, 256.min(payload.room()))),
+        kind::POINTERS => pointers(payload, step, call, at, |payload, at, size| {
+            let room = payload.room();
+            payload.memory(at, size, room)
         }),
         kind::KERNEL_PARAMS => {
-            let function = kept.read(step.count_base, step.count.into(), 8, call)?;
+            let function = payload.read(step.count_base, step.count.into(), 8, call)?;
             // In a struct the word may be another field of a union.
             let handle = step.base == WORDS || handles::is_known(function);
             if call.driver == 0 || function == 0 || !handle {
                 return None;
             }
-            let room = kept.room();
-            kernel(kept, parameters(b, function, call)?, at, room)
+            let room = payload.room();
+            kernel(payload, parameters(b, function, call)?, at, room)
         }
-        kind::EXTRA => extra(kept, at),
+        kind::EXTRA => extra(payload, at),
         kind::LOGS => {
-            logs::made(kept, step, call, at);
+            logs::remember_linker(payload, step, call, at);
             None
         }
-        kind::LOG => logs::added(kept, at as u64, step.count.into(), most),
+        kind::LOG => logs::added(payload, at as u64, step.count.into(), most),
         _ => None,
     }
 }
 
 /// What the call returned in vector registers.
-fn floats(kept: &mut Payload, call: &Call) {
+fn floats(payload: &mut Payload, call: &Call) {
     let len = size_of_val(&call.floats);
-    if kept.room() >= len {
+    if payload.room() >= len {
         // SAFETY: there is room, and words have no alignment to keep.
-        unsafe { kept.place().cast::<[u64; 2]>().write_unaligned(call.floats) };
-        kept.close(RETURNED as usize, len, len);
+        unsafe { payload.place().cast::<[u64; 2]>().write_unaligned(call.floats) };
+        payload.close(RETURNED as usize, len, len);
     }
 }
 
 /// The table of a kernel's parameters; that there is none is counted.
 fn parameters(b: &mut ThreadState, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
-    let known = kernels::parameters(b, function, call.driver);
-    if known.is_none() {
+    let layout = kernels::parameters(b, function, call.driver);
+    if layout.is_none() {
         page::count(diagnostic::PARAMETERS_UNKNOWN, 1);
     }
-    known
+    layout
 }
 
 /// Parameters of each launch that the structs in a fragment describe; all have the same share of the room.
-fn kernels_of(b: &mut ThreadState, kept: &mut Payload, step: &Step, call: &Call) {
+fn kernels_of(b: &mut ThreadState, payload: &mut Payload, step: &Step, call: &Call) {
     let size = usize::from(step.size).max(1);
-    let read = |kept: &Payload, n: usize, at: u16| kept.read(step.base, n * size + usize::from(at), 8, call);
-    let launches = (0..).take_while(|n| read(kept, *n, step.offset).is_some()).count();
-    let mut left = usize::from(step.most).min(kept.room());
+    let read = |payload: &Payload, n: usize, at: u16| payload.read(step.base, n * size + usize::from(at), 8, call);
+    let launches = (0..).take_while(|n| read(payload, *n, step.offset).is_some()).count();
+    let mut budget = usize::from(step.most).min(payload.room());
     for n in 0..launches {
-        let (Some(at), Some(function)) = (read(kept, n, step.offset), read(kept, n, step.count)) else { return };
+        let (Some(at), Some(function)) = (read(payload, n, step.offset), read(payload, n, step.count)) else { return };
         if at == 0 || function == 0 || call.driver == 0 {
             continue;
         }
-        let Some(known) = parameters(b, function, call) else { continue };
-        let before = kept.room();
-        let share = (left / (launches - n)).saturating_sub(FRAGMENT_WORDS * 8).min(before) / 8 * 8;
-        kernel(kept, known, at as usize, share);
-        left -= (before - kept.room()).min(left);
+        let Some(layout) = parameters(b, function, call) else { continue };
+        let before = payload.room();
+        let share = (budget / (launches - n)).saturating_sub(FRAGMENT_WORDS * 8).min(before) / 8 * 8;
+        kernel(payload, layout, at as usize, share);
+        budget -= (before - payload.room()).min(budget);
     }
 }
 
 /// Text up to and with its zero. With none in sight it is cut: what is meant is more than what is kept.
-fn text(kept: &mut Payload, at: usize, most: usize) -> Option<(u16, u16)> {
-    let to = kept.place();
+fn text(payload: &mut Payload, at: usize, most: usize) -> Option<(u16, u16)> {
+    let to = payload.place();
     // SAFETY: `most` bytes of room.
-    let got = unsafe { kept.pages.copy(at, to, most) };
+    let got = unsafe { payload.pages.copy(at, to, most) };
     // SAFETY: so many bytes were written.
     let bytes = unsafe { core::slice::from_raw_parts(to, got) };
-    let (len, meant) = match bytes.iter().position(|&c| c == 0) {
+    let (len, full_length) = match bytes.iter().position(|&c| c == 0) {
         Some(zero) => (zero + 1, zero + 1),
         None => (got, got + 1),
     };
-    (got > 0).then(|| kept.close(at, len, meant))
+    (got > 0).then(|| payload.close(at, len, full_length))
 }
 
 /// An array of pointers, then what each leads to.
 fn pointers(
-    kept: &mut Payload,
+    payload: &mut Payload,
     step: &Step,
     call: &Call,
     at: usize,
     each: impl Fn(&mut Payload, usize, usize) -> Option<(u16, u16)>,
 ) -> Option<(u16, u16)> {
-    let n = elements(kept, step, call);
-    let most = usize::from(step.most).min(kept.room());
-    let array = kept.memory(at, n.saturating_mul(8), most)?;
+    let n = elements(payload, step, call);
+    let most = usize::from(step.most).min(payload.room());
+    let array = payload.memory(at, n.saturating_mul(8), most)?;
     let (start, length) = array;
     for i in 0..usize::from(length) / 8 {
-        let Some(p) = kept.word(usize::from(start) + i * 8) else { break };
-        if p != 0 && kept.room() > 0 {
-            each(kept, p, step.size.into());
+        let Some(p) = payload.word(usize::from(start) + i * 8) else { break };
+        if p != 0 && payload.room() > 0 {
+            each(payload, p, step.size.into());
         }
     }
     Some(array)
@@ -163,28 +163,28 @@ fn pointers(
 
 /// A kernel's parameters, each at its own pointer: one behind the other here, without the gaps that
 /// alignment makes, for the reader knows their sizes.
-fn kernel(kept: &mut Payload, known: &[kernels::Parameter], at: usize, room: usize) -> Option<(u16, u16)> {
+fn kernel(payload: &mut Payload, known: &[kernels::Parameter], at: usize, room: usize) -> Option<(u16, u16)> {
     let n = known.len().min(PARAMETERS);
     if n == known.len()
-        && let Some(got) = usual_kernel(kept, known, at, room)
+        && let Some(got) = usual_kernel(payload, known, at, room)
     {
-        return Some(kept.close(at, got, got));
+        return Some(payload.close(at, got, got));
     }
     let mut pointers = [MaybeUninit::<usize>::uninit(); PARAMETERS];
     // SAFETY: room for `n` pointers.
-    if n == 0 || unsafe { kept.pages.copy(at, pointers.as_mut_ptr().cast(), n * 8) } != n * 8 {
+    if n == 0 || unsafe { payload.pages.copy(at, pointers.as_mut_ptr().cast(), n * 8) } != n * 8 {
         return None;
     }
     // SAFETY: so many were copied.
     let pointers = unsafe { core::slice::from_raw_parts(pointers.as_ptr().cast::<usize>(), n) };
-    let to = kept.place();
+    let to = payload.place();
     // A parameter may be larger than a record: of each the beginning is kept, so that none hides those behind it.
     let cut = capture::cut(known.iter().map(|p| p.size()), room);
     let mut got = 0;
     for (p, &at) in known.iter().zip(pointers) {
         let size = p.size().min(cut).min(room - got);
         // SAFETY: there is room behind what was copied.
-        let part = unsafe { kept.pages.copy(at, to.add(got), size) };
+        let part = unsafe { payload.pages.copy(at, to.add(got), size) };
         got += part;
         if part != p.size().min(cut) {
             // Where one ends could not be told of those that were cut.
@@ -192,21 +192,21 @@ fn kernel(kept: &mut Payload, known: &[kernels::Parameter], at: usize, room: usi
             break;
         }
     }
-    (got > 0).then(|| kept.close(at, got, known.iter().map(|p| p.size()).sum()))
+    (got > 0).then(|| payload.close(at, got, known.iter().map(|p| p.size()).sum()))
 }
 
 /// The same where all of it lies on the caller's stack, as compilers put it, and has room: how many bytes there are.
 #[inline(always)]
-fn usual_kernel(kept: &mut Payload, known: &[kernels::Parameter], at: usize, room: usize) -> Option<usize> {
-    let to = kept.place();
+fn usual_kernel(payload: &mut Payload, known: &[kernels::Parameter], at: usize, room: usize) -> Option<usize> {
+    let to = payload.place();
     let mut got = 0;
-    if known.is_empty() || !kept.pages.on_stack(at, known.len() * 8) {
+    if known.is_empty() || !payload.pages.on_stack(at, known.len() * 8) {
         return None;
     }
     for (n, p) in known.iter().enumerate() {
         // SAFETY: the array lies on this thread's stack.
         let (from, size) = (unsafe { load8(at + n * 8) } as usize, p.size());
-        if size > room - got || !kept.pages.on_stack(from, size) {
+        if size > room - got || !payload.pages.on_stack(from, size) {
             return None;
         }
         // SAFETY: so does the parameter; there is room behind what was copied.
@@ -217,12 +217,12 @@ fn usual_kernel(kept: &mut Payload, known: &[kernels::Parameter], at: usize, roo
 }
 
 /// CU_LAUNCH_PARAM_*: pairs of a key and a value, up to a zero; and the buffer of the size they say.
-fn extra(kept: &mut Payload, at: usize) -> Option<(u16, u16)> {
+fn extra(payload: &mut Payload, at: usize) -> Option<(u16, u16)> {
     const POINTER: usize = 1;
     const SIZE: usize = 2;
     let mut list = [0usize; 5];
     // SAFETY: five words of room.
-    let got = unsafe { kept.pages.copy(at, list.as_mut_ptr().cast(), size_of_val(&list)) } / 8;
+    let got = unsafe { payload.pages.copy(at, list.as_mut_ptr().cast(), size_of_val(&list)) } / 8;
     let (mut buffer, mut size_at) = (0, 0);
     for pair in list.get(..got)?.chunks_exact(2) {
         match *pair {
@@ -231,12 +231,12 @@ fn extra(kept: &mut Payload, at: usize) -> Option<(u16, u16)> {
             _ => break,
         }
     }
-    let whole = kept.memory(at, size_of_val(&list), kept.room())?;
-    let (start, length) = kept.memory(size_at, 8, kept.room())?;
+    let whole = payload.memory(at, size_of_val(&list), payload.room())?;
+    let (start, length) = payload.memory(size_at, 8, payload.room())?;
     if length == 8 {
-        let size = kept.word(start.into()).unwrap_or(0);
-        let room = kept.room();
-        kept.memory(buffer, size, room);
+        let size = payload.word(start.into()).unwrap_or(0);
+        let room = payload.room();
+        payload.memory(buffer, size, room);
     }
     Some(whole)
 }
@@ -255,12 +255,12 @@ mod tests {
 
     /// What the steps keep, as (address, bytes meant, bytes).
     fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
-        let mut kept = Payload::new(Pages::new(0, &mut Stack::none()), words.len());
+        let mut payload = Payload::new(Pages::new(0, &mut Stack::none()), words.len());
         // SAFETY: zeros are a valid block; no step here asks a driver.
         let mut block = unsafe { std::boxed::Box::<ThreadState>::new_zeroed().assume_init() };
         let call = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
-        run(&mut block, &mut kept, steps, &call, when);
-        let bytes: std::vec::Vec<u8> = kept.words().iter().flat_map(|w| w.to_le_bytes()).collect();
+        run(&mut block, &mut payload, steps, &call, when);
+        let bytes: std::vec::Vec<u8> = payload.words().iter().flat_map(|w| w.to_le_bytes()).collect();
         Fragments::new(&bytes).map(|f| (f.address, f.meant, f.bytes.to_vec())).collect()
     }
     fn at<T: ?Sized>(value: &T) -> u64 {
@@ -273,17 +273,17 @@ mod tests {
         let count = 3u64;
         let pointer_to_count = Step { offset: 8, ..STEP };
         let elements = Step { count_base: 0, count: 0, size: 4, flags: COUNT64, ..STEP };
-        let kept = fragments(&[pointer_to_count, elements], &[at(&array), at(&count)], 0);
-        assert_eq!(kept[0], (at(&count), 8, 3u64.to_le_bytes().to_vec()));
-        assert_eq!((kept[1].0, kept[1].1, kept[1].2.len()), (at(&array), 12, 12));
+        let payload = fragments(&[pointer_to_count, elements], &[at(&array), at(&count)], 0);
+        assert_eq!(payload[0], (at(&count), 8, 3u64.to_le_bytes().to_vec()));
+        assert_eq!((payload[1].0, payload[1].1, payload[1].2.len()), (at(&array), 12, 12));
     }
 
     #[test]
     fn one_element_more_than_the_count() {
         let rows = [0u32, 2, 4];
         let step = Step { count_base: WORDS, count: 8, size: 4, flags: MORE, ..STEP };
-        let kept = fragments(&[step], &[at(&rows), 2], 0);
-        assert_eq!((kept[0].1, kept[0].2.as_slice()), (12, [0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0].as_slice()));
+        let payload = fragments(&[step], &[at(&rows), 2], 0);
+        assert_eq!((payload[0].1, payload[0].2.as_slice()), (12, [0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0].as_slice()));
         // Of a count that cannot be there is nothing more.
         let unread = Step { count: 64, ..step };
         assert_eq!(fragments(&[unread], &[at(&rows), 2], 0), []);
@@ -292,16 +292,16 @@ mod tests {
     #[test]
     fn what_is_longer_than_allowed_is_cut_and_says_so() {
         let array = [7u8; 500];
-        let kept = fragments(&[Step { size: 1, count: 500, ..STEP }], &[at(&array)], 0);
-        assert_eq!((kept[0].1, kept[0].2.len()), (500, 64));
+        let payload = fragments(&[Step { size: 1, count: 500, ..STEP }], &[at(&array)], 0);
+        assert_eq!((payload[0].1, payload[0].2.len()), (500, 64));
     }
 
     #[test]
     fn an_absurd_count_and_bad_pointers_are_safe() {
         let value = 5u64;
         let many = Step { count_base: WORDS, count: 8, flags: COUNT64, ..STEP };
-        let kept = fragments(&[many], &[at(&value), u64::MAX], 0);
-        assert!(kept.iter().all(|k| k.2.len() <= 64));
+        let payload = fragments(&[many], &[at(&value), u64::MAX], 0);
+        assert!(payload.iter().all(|k| k.2.len() <= 64));
         for bad in [0, 1, 0xffff_ffff_ffff_f000, 0x8000_0000_0000, u64::MAX] {
             let text = Step { kind: kind::TEXT, ..STEP };
             let texts = Step { kind: kind::TEXTS, count: 3, ..STEP };
@@ -313,8 +313,8 @@ mod tests {
     #[test]
     fn texts_end_at_their_zero() {
         let words = [at(b"one\0x"), 0, at(b"two\0")];
-        let kept = fragments(&[Step { kind: kind::TEXTS, count: 3, ..STEP }], &[at(&words)], 0);
-        assert_eq!((kept[1].2.as_slice(), kept[2].2.as_slice()), (&b"one\0"[..], &b"two\0"[..]));
+        let payload = fragments(&[Step { kind: kind::TEXTS, count: 3, ..STEP }], &[at(&words)], 0);
+        assert_eq!((payload[1].2.as_slice(), payload[2].2.as_slice()), (&b"one\0"[..], &b"two\0"[..]));
     }
 
     #[test]
@@ -336,8 +336,8 @@ mod tests {
         let of_count = Step { count_base: 0, count: 0, offset: 8, flags: COUNT64, ..STEP };
         let fixed = Step { count: 1, offset: 8, flags: ELSE, ..STEP };
         let lengths = |words: &[u64]| {
-            let kept = fragments(&[STEP, of_count, fixed], words, 0);
-            kept.iter().filter(|k| k.0 == at(&array)).map(|k| k.2.len()).sum::<usize>()
+            let payload = fragments(&[STEP, of_count, fixed], words, 0);
+            payload.iter().filter(|k| k.0 == at(&array)).map(|k| k.2.len()).sum::<usize>()
         };
         assert_eq!((lengths(&[at(&count), at(&array)]), lengths(&[0, at(&array)])), (16, 8));
     }
@@ -347,8 +347,8 @@ mod tests {
         let buffer = [1u8, 2, 3, 4, 5];
         let size = 5u64;
         let list = [1, at(&buffer), 2, at(&size), 0];
-        let kept = fragments(&[Step { kind: kind::EXTRA, ..STEP }], &[at(&list)], 0);
-        assert_eq!(kept.len(), 3);
-        assert_eq!((kept[2].0, kept[2].2.as_slice()), (at(&buffer), &buffer[..]));
+        let payload = fragments(&[Step { kind: kind::EXTRA, ..STEP }], &[at(&list)], 0);
+        assert_eq!(payload.len(), 3);
+        assert_eq!((payload[2].0, payload[2].2.as_slice()), (at(&buffer), &buffer[..]));
     }
 }

@@ -34,7 +34,7 @@ pub fn remove(at: *mut u8) {
 }
 
 /// The child runs another program, or has ended.
-pub fn over(child: u32) {
+pub fn unmap_of_child(child: u32) {
     for mapping in MAPPINGS.iter().filter(|mapping| mapping.child.load(Acquire) == child && child != 0) {
         let (at, bytes) = (mapping.at.load(Relaxed) as *mut u8, mapping.bytes.load(Relaxed));
         remove(at);

@@ -60,19 +60,19 @@ fn info_of(f: &Function) -> Option<&'static Info> {
 
 /// Looks once whether hooks want a function.
 #[cold]
-fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
+fn resolve_hooks(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
     let name = discover::name_of(i, r.id, record);
     let layout = forced::find(f, r.registers.next);
-    let known = f.slot();
+    let existing_slot = f.slot();
     let object = i.object.load(Relaxed);
     let original = exported::exported(object, name);
-    let (made, recorded) = discover::with_library(i, |library| {
-        let recorded = armed::wanted(Layer::RUNTIME.number(), library, name);
+    let (created, recorded) = discover::with_library(i, |library| {
+        let recorded = armed::is_selected_now(Layer::RUNTIME.number(), library, name);
         let version = i.version.load(Relaxed);
-        let tells = !record.result.is_null();
-        let can = if tells { CAN_RESULT } else { 0 } | if layout.is_ok() { CAN_ANSWER } else { 0 };
+        let has_result = !record.result.is_null();
+        let can = if has_result { CAN_RESULT } else { 0 } | if layout.is_ok() { CAN_ANSWER } else { 0 };
         let why = Some(match layout {
-            Ok(_) if !tells => {
+            Ok(_) if !has_result => {
                 &b"its arguments cannot be changed in place, and its result, of which the runtime tells nothing, not at all: it can be answered\0"[..]
             }
             Ok(_) if !original.is_null() => {
@@ -83,27 +83,27 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
             }
             Err(reason) => forced::why(reason),
         });
-        let mut found = Found {
+        let mut target = Found {
             layer: RUNTIME,
             library,
             name,
             version,
-            slot: known,
+            slot: existing_slot,
             object,
             reported: Some((r.n + 1, version)),
             can,
             why,
             original: original.expose_provenance(),
         };
-        if known == 0 || known == u32::MAX {
-            let wanted = super::library::wanting(RUNTIME, library, name).next().is_some();
-            found.slot = if wanted { table::runtime_slot(r.n, r.id, 6, name) } else { 0 };
+        if existing_slot == 0 || existing_slot == u32::MAX {
+            let is_hooked = super::library::wanting(RUNTIME, library, name).next().is_some();
+            target.slot = if is_hooked { table::runtime_slot(r.n, r.id, 6, name) } else { 0 };
         }
-        (functions::make(&found), recorded)
+        (functions::create(&target), recorded)
     });
-    let state = match made {
+    let state = match created {
         Some(info) => core::ptr::from_ref(info) as usize,
-        None if errors::asks(name) => ASKS,
+        None if errors::reads_last_error(name) => ASKS,
         None => NOBODY,
     };
     // Two threads may look at the same time: what the first found counts.
@@ -139,7 +139,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     }
     let Some(f) = i.functions.get(r.id as usize) else { return };
     if f.hooks.load(Acquire) == 0 {
-        look(i, f, r, record);
+        resolve_hooks(i, f, r, record);
     }
     let Some(info) = info_of(f) else { return };
     let at = r.record as usize;
@@ -162,8 +162,8 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
         }
         (r.chain.doing, r.chain.ran, r.chain.words) = (Doing::After, open.ran, open.words);
         // Its hooks see what the program would get without them.
-        if errors::asks(info.name) {
-            r.real = errors::told(info.object, info.name, r.real as u32).into();
+        if errors::reads_last_error(info.name) {
+            r.real = errors::error_for_program(info.object, info.name, r.real as u32).into();
             r.result = r.real;
         }
     }
@@ -213,8 +213,8 @@ unsafe extern "C" fn cutap_reported_end(reported: *mut Reported) -> *const Regis
             && let Some(f) = i.functions.get(r.id as usize)
             && let Some(info) = r.chain.info
         {
-            let found = forced::find(f, r.registers.next).ok();
-            if let Some(back) = found.and_then(|l| forced::caller(l, &r.registers)) {
+            let layout = forced::find(f, r.registers.next).ok();
+            if let Some(back) = layout.and_then(|l| forced::caller(l, &r.registers)) {
                 r.chain.keep_error(info, None, r.result as u32);
                 callbacks::exit(i, r.id, record, Some(r.result));
                 r.registers = back;
@@ -225,21 +225,21 @@ unsafe extern "C" fn cutap_reported_end(reported: *mut Reported) -> *const Regis
         r.issued = callbacks::forward(i, r.id, record);
         return go_on;
     }
-    ended(i, r, record);
+    finish_call(i, r, record);
     go_on
 }
 
 /// The call has ended: the result that the program gets, the record, the profiler.
-fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
+fn finish_call(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
     let state = i.functions.get(r.id as usize).map_or(NOBODY, |f| f.hooks.load(Relaxed));
     if state != NOBODY && !record.result.is_null() {
         let object = i.object.load(Relaxed);
         let name = discover::name_of(i, r.id, record);
-        if errors::asks(name) {
+        if errors::reads_last_error(name) {
             // What hooks made of it counts as it is.
             if !r.hooked {
                 // SAFETY: the runtime's variable.
-                r.result = errors::told(object, name, unsafe { record.result.read() }).into();
+                r.result = errors::error_for_program(object, name, unsafe { record.result.read() }).into();
             }
         } else if let (true, Some(info)) = (r.hooked, r.chain.info) {
             r.chain.keep_error(info, Some(r.real as u32), r.result as u32);
@@ -271,7 +271,7 @@ unsafe extern "C" fn cutap_reported_personality(
         forked::check();
         if let Some(thread) = thread::existing() {
             // SAFETY: the assembler's frame, whose hook was running.
-            thread.left(at, || unsafe { (*(at as *const Reported)).chain.around });
+            thread.frame_unwound(at, || unsafe { (*(at as *const Reported)).chain.interrupted });
         }
         // SAFETY: as above.
         record::reported_unwound(unsafe { (*(at as *const Reported)).record } as usize);

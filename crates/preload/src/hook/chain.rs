@@ -3,7 +3,7 @@
 //! the program, and an exception that leaves a hook meets no frame of cutap.
 
 use super::functions::{HOOKS, Info, MET};
-use super::thread::{self, Around, Thread};
+use super::thread::{self, InterruptedHook, Thread};
 use super::{errors, library};
 use crate::start::{forked, switch};
 use crate::thread::{block, fork, record};
@@ -70,7 +70,7 @@ pub struct Chain {
     /// What the function returned, before the hooks behind it.
     pub returned_now: u64,
     /// The hook in whose middle a signal came, if this call is its handler's, on a separate stack.
-    pub around: Around,
+    pub interrupted: InterruptedHook,
     /// The program's errno.
     errno: c_int,
     /// How many had failed when it began: see `last_error`.
@@ -91,7 +91,7 @@ impl Chain {
     /// Its call ended: with `real`, or it was not made; the program gets `given`.
     pub fn keep_error(&mut self, info: &Info, real: Option<u32>, given: u32) {
         // SAFETY: this thread's own entry.
-        errors::given(unsafe { &mut *self.thread }, self.failed, info, real, given);
+        errors::track_call(unsafe { &mut *self.thread }, self.failed, info, real, given);
     }
     /// Begins the chain of a call; `false`: no hooks run.
     #[inline(always)]
@@ -112,8 +112,8 @@ impl Chain {
         self.current = 0;
         self.number = 0;
         self.generation = fork::generation();
-        let tells = info.met.load(Acquire) != MET && info.tells(thread.id());
-        self.doing = if tells { Doing::Meeting } else { Doing::Before };
+        let announces = info.met.load(Acquire) != MET && info.claim_announcement(thread.id());
+        self.doing = if announces { Doing::Meeting } else { Doing::Before };
         true
     }
     /// From before to after.
@@ -133,10 +133,10 @@ impl Chain {
     }
     /// Number of the library whose hook is running.
     pub fn library(&self) -> Option<u8> {
-        self.info?.wants.get((self.current as usize).checked_sub(1)?).map(|w| w.library)
+        self.info?.subscriptions.get((self.current as usize).checked_sub(1)?).map(|w| w.library)
     }
     /// Says something of this call to the trace, if it is recorded.
-    pub fn tell(&self, what: u64, value: u64) {
+    pub fn write_note(&self, note_kind: u64, value: u64) {
         // The hook that says it may have forked: the ring at hand would be its parent's.
         forked::check();
         // The call of that number is its parent's.
@@ -145,7 +145,7 @@ impl Chain {
         }
         let Some(number) = self.number.checked_sub(1) else { return };
         let (Some(b), Some(library)) = (block::existing(), self.library()) else { return };
-        record::learned(b, self.at, number as u32, what | u64::from(library) << 8, value);
+        record::write_note(b, self.at, number as u32, note_kind | u64::from(library) << 8, value);
     }
     /// A hook changed the result. What a call that succeeded has made is there, whatever the program is told.
     pub fn keep_outputs(&mut self) {
@@ -161,7 +161,7 @@ impl Chain {
     /// A hook answered.
     pub fn answer(&mut self) {
         self.answered = 1;
-        self.tell(note::HOOK_ANSWER, 0);
+        self.write_note(note::HOOK_ANSWER, 0);
     }
 
     /// Called again and again: the next hook, or nothing more.
@@ -199,19 +199,19 @@ impl Chain {
             *word = self.call.user_data;
         }
         // SAFETY: this thread's own entry.
-        unsafe { (*self.thread).put_out(self.errno, self.around) };
+        unsafe { (*self.thread).put_out(self.errno, self.interrupted) };
     }
 
     fn enter(&mut self, function: usize, phase: Phase, argument: usize) -> Next {
         let (slot, library) = (self.info.map_or(0, |i| i.slot), self.library().unwrap_or(0));
         // SAFETY: this thread's own entry.
-        (self.errno, self.around) = unsafe { (*self.thread).put_in(self.at, inside(library, phase, slot)) };
+        (self.errno, self.interrupted) = unsafe { (*self.thread).put_in(self.at, inside(library, phase, slot)) };
         Next { function, argument }
     }
 
     fn meet(&mut self, info: &'static Info) -> Option<Next> {
         while (self.current as usize) < info.count {
-            let want = info.wants.get(self.current as usize)?;
+            let want = info.subscriptions.get(self.current as usize)?;
             self.current += 1;
             if let Some(met) = want.met {
                 self.call.user = want.user;
@@ -230,7 +230,7 @@ impl Chain {
             let n = self.ran as usize;
             self.ran += 1;
             *self.words.get_mut(n)? = 0;
-            let want = info.wants.get(n)?;
+            let want = info.subscriptions.get(n)?;
             if let Some(before) = want.before {
                 self.current = self.ran;
                 self.call.user = want.user;
@@ -248,7 +248,7 @@ impl Chain {
             let n = self.ran as usize - 1;
             self.current = self.ran;
             self.ran -= 1;
-            let want = info.wants.get(n)?;
+            let want = info.subscriptions.get(n)?;
             if let Some(after) = want.after {
                 self.call.user = want.user;
                 self.call.user_data = *self.words.get(n)?;

@@ -104,18 +104,18 @@ unsafe fn exchange((list, count): (*mut usize, usize), backwards: bool, own: &Ow
 }
 
 extern "C" fn first<const N: usize>(count: c_int, arguments: *const *const u8, environment: *const *const u8) {
-    say(constructing(sys::getpid(), N as u8));
+    exchange_word(constructing(sys::getpid(), N as u8));
     let Some(own) = CONSTRUCTORS.get(N) else { return };
     construct(&own.first, count, arguments, environment);
     if own.last.load(Acquire) == 0 {
-        say(0);
+        exchange_word(0);
     }
 }
 
 extern "C" fn last<const N: usize>(count: c_int, arguments: *const *const u8, environment: *const *const u8) {
     let Some(own) = CONSTRUCTORS.get(N) else { return };
     construct(&own.last, count, arguments, environment);
-    say(0);
+    exchange_word(0);
 }
 
 fn construct(own: &AtomicUsize, count: c_int, arguments: *const *const u8, environment: *const *const u8) {
@@ -126,21 +126,21 @@ fn construct(own: &AtomicUsize, count: c_int, arguments: *const *const u8, envir
 
 extern "C" fn first_end<const N: usize>() {
     let pid = sys::getpid();
-    let before = say(destroying(pid, N as u8));
+    let before = exchange_word(destroying(pid, N as u8));
     // Of another process it may be over when it would be said again.
     let ours = matches!(asked(before), Some((of, ..)) if of == pid);
     BEFORE.store(if ours { before } else { 0 }, Release);
     let Some(own) = DESTRUCTORS.get(N) else { return };
     destroy(&own.first);
     if own.last.load(Acquire) == 0 {
-        say(BEFORE.load(Acquire));
+        exchange_word(BEFORE.load(Acquire));
     }
 }
 
 extern "C" fn last_end<const N: usize>() {
     let Some(own) = DESTRUCTORS.get(N) else { return };
     destroy(&own.last);
-    say(BEFORE.load(Acquire));
+    exchange_word(BEFORE.load(Acquire));
 }
 
 fn destroy(own: &AtomicUsize) {
@@ -149,8 +149,8 @@ fn destroy(own: &AtomicUsize) {
     own();
 }
 
-/// What it said before.
-fn say(what: u64) -> u64 {
+/// Returns what the word was before.
+fn exchange_word(word: u64) -> u64 {
     // SAFETY: null, or in a page that stays mapped.
-    unsafe { WORD.load(Acquire).as_ref() }.map_or(0, |word| word.swap(what, AcqRel))
+    unsafe { WORD.load(Acquire).as_ref() }.map_or(0, |place| place.swap(word, AcqRel))
 }

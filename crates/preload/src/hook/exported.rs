@@ -9,22 +9,22 @@ pub(super) fn find(library: Option<&[u8]>, object: Option<u32>, name: &[u8]) -> 
     let at = live::each(
         |_| true,
         |o| {
-            let wanted = match object {
+            let is_candidate = match object {
                 Some(id) => o.id == id,
                 None => o.layer != 0 && library.is_none_or(|l| cutap_calls::glob(l, o.name())),
             };
-            let mut found = None;
-            if wanted {
+            let mut exported_at = None;
+            if is_candidate {
                 // SAFETY: under the loader's lock.
                 unsafe {
                     o.tables.find(name, |s, _| {
                         let address = o.base.wrapping_add(s.value);
-                        found = is_function(s, o.base, address).then_some(address);
-                        found.is_some()
+                        exported_at = is_function(s, o.base, address).then_some(address);
+                        exported_at.is_some()
                     });
                 }
             }
-            found
+            exported_at
         },
     );
     core::ptr::with_exposed_provenance_mut(at.unwrap_or(0))
@@ -32,11 +32,11 @@ pub(super) fn find(library: Option<&[u8]>, object: Option<u32>, name: &[u8]) -> 
 
 /// The addresses of functions that an object exports, 0 of those that it does not.
 pub(super) fn all_exported<const N: usize>(object: u32, names: [&[u8]; N]) -> [usize; N] {
-    let mut found = [0; N];
+    let mut addresses = [0; N];
     live::each(
         |_| true,
         |o| {
-            for (to, name) in found.iter_mut().zip(names).filter(|_| o.id == object) {
+            for (to, name) in addresses.iter_mut().zip(names).filter(|_| o.id == object) {
                 // SAFETY: under the loader's lock.
                 unsafe {
                     o.tables.find(name, |s, _| {
@@ -50,7 +50,7 @@ pub(super) fn all_exported<const N: usize>(object: u32, names: [&[u8]; N]) -> [u
             (o.id == object).then_some(())
         },
     );
-    found
+    addresses
 }
 
 /// The address of a function that an object exports, null if it does not.

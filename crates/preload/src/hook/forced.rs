@@ -16,7 +16,7 @@ const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 #[derive(Clone, Copy)]
 pub struct Registers {
     /// rbx, rbp, r12, r13, r14, r15
-    pub kept: [u64; 6],
+    pub callee_saved: [u64; 6],
     /// rsp
     pub stack: usize,
     /// Where it continues.
@@ -43,17 +43,17 @@ pub fn find(function: &Function, site: usize) -> Result<Layout, Why> {
     if function.site.load(Acquire) == site {
         return Ok(Layout::unpack(function.layout.load(Relaxed)));
     }
-    let found = read(site)?;
+    let layout = read(site)?;
     // The first site is remembered: a function has one.
-    if function.layout.compare_exchange(0, found.pack(), AcqRel, Relaxed).is_ok() {
+    if function.layout.compare_exchange(0, layout.pack(), AcqRel, Relaxed).is_ok() {
         function.site.store(site, Release);
     }
-    Ok(found)
+    Ok(layout)
 }
 
 fn read(site: usize) -> Result<Layout, Why> {
     let tables = live::find(|info| {
-        if !info.holds(site) {
+        if !info.contains(site) {
             return None;
         }
         // SAFETY: phdr and phnum come from the loader.
@@ -75,7 +75,7 @@ fn read(site: usize) -> Result<Layout, Why> {
 
 /// What the registers were when the API function was called, from what they are in it.
 pub fn caller(l: Layout, now: &Registers) -> Option<Registers> {
-    let [_, rbp, ..] = now.kept;
+    let [_, rbp, ..] = now.callee_saved;
     let base = if l.by_rbp { rbp as usize } else { now.stack };
     let begin = base.wrapping_add(l.cfa as usize);
     if begin <= now.stack || begin - now.stack > 1 << 20 || begin % 8 != 0 {
@@ -85,11 +85,11 @@ pub fn caller(l: Layout, now: &Registers) -> Option<Registers> {
         // SAFETY: inside the frames between the callback and the caller, on this stack.
         unsafe { ((begin - below) as *const u64).read() }
     };
-    let mut kept = now.kept;
-    for (to, &saved) in kept.iter_mut().zip(&l.saved) {
+    let mut callee_saved = now.callee_saved;
+    for (to, &saved) in callee_saved.iter_mut().zip(&l.saved) {
         if saved != 0 {
             *to = word(usize::from(saved) * 8);
         }
     }
-    Some(Registers { kept, stack: begin, next: word(8) as usize })
+    Some(Registers { callee_saved, stack: begin, next: word(8) as usize })
 }

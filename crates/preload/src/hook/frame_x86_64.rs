@@ -39,7 +39,7 @@ pub struct Hooked {
     result_xmm: [u128; 2],
     chain: Chain,
     /// What the outgoing words were: they are the function's own while it runs. Copied by two at a time.
-    passed: [u128; STACK_WORDS / 2],
+    original_stack: [u128; STACK_WORDS / 2],
 }
 
 const OUTGOING: usize = STACK_WORDS * 8;
@@ -136,13 +136,13 @@ unsafe extern "C" fn cutap_hooked_call(hooked: *mut Hooked) {
     if h.chain.doing == Doing::Before
         && let Home::Frame(args, xmm, outgoing) = h.chain.home
     {
-        let passed = h.passed.as_mut_ptr().cast();
+        let original = h.original_stack.as_mut_ptr().cast();
         // SAFETY: the outgoing area, which was filled.
-        unsafe { copy(outgoing, passed, STACK_WORDS) };
-        h.chain.home = Home::Frame(args, xmm, passed);
+        unsafe { copy(outgoing, original, STACK_WORDS) };
+        h.chain.home = Home::Frame(args, xmm, original);
     }
     if let Some(outer) = outer(h) {
-        hooks::made(outer.hooks(), &h.args);
+        hooks::keep_inputs(outer.hooks(), &h.args);
     }
 }
 
@@ -159,7 +159,7 @@ unsafe extern "C" fn cutap_hooked_turn(hooked: *mut Hooked) {
     let h = unsafe { &mut *hooked };
     forked::check();
     if let (Some(outer), [result, _]) = (outer(h), h.result) {
-        hooks::ended(outer.hooks(), outer.name(), &h.args, result);
+        hooks::keep_results(outer.hooks(), outer.name(), &h.args, result);
     }
     if h.chain.is_answered() {
         let [_, second] = &mut h.result;
@@ -203,7 +203,7 @@ unsafe extern "C" fn cutap_hooked_personality(
         if let Some(thread) = thread::existing() {
             let at = outgoing + OUTGOING;
             // SAFETY: the assembler's frame, whose hook was running.
-            thread.left(at, || unsafe { (*(at as *const Hooked)).chain.around });
+            thread.frame_unwound(at, || unsafe { (*(at as *const Hooked)).chain.interrupted });
         }
         // Where the call itself is not recorded. SAFETY: the unwinder's own.
         record::unwound_around(outgoing, unsafe { unwound::end_of(exception) });

@@ -20,7 +20,7 @@ pub struct Info {
     pub function: Function,
     pub name: &'static [u8],
     /// The wants that it matches, in their order.
-    pub wants: [Want; HOOKS],
+    pub subscriptions: [Want; HOOKS],
     /// How many.
     pub count: usize,
     /// The slot that a trace knows it by.
@@ -45,20 +45,20 @@ const PATIENCE_NS: u64 = 100_000_000;
 impl Info {
     /// True for the one thread that tells the hooks of it. Others come back when that is done, or has taken too long.
     #[cold]
-    pub fn tells(&self, me: u32) -> bool {
+    pub fn claim_announcement(&self, me: u32) -> bool {
         match self.met.compare_exchange(0, me, AcqRel, Acquire) {
             Ok(_) => {
                 self.was_called();
                 return true;
             }
             // A signal handler in the middle of it, or it was left by longjmp.
-            Err(who) if who == me => return false,
+            Err(owner) if owner == me => return false,
             Err(_) => {}
         }
-        let (began, mut turn) = (sys::clock(sys::MONOTONIC), 0);
+        let (start, mut turn) = (sys::clock(sys::MONOTONIC), 0);
         while self.met.load(Acquire) != MET {
             // Once for all calls: it may never be done.
-            if sys::clock(sys::MONOTONIC).wrapping_sub(began) > PATIENCE_NS {
+            if sys::clock(sys::MONOTONIC).wrapping_sub(start) > PATIENCE_NS {
                 self.met.store(MET, Release);
             }
             sys::wait(turn);
@@ -68,7 +68,7 @@ impl Info {
     }
     /// Its first call: what its wants are of is there.
     fn was_called(&self) {
-        self.wants.iter().filter_map(|w| w.told).for_each(|told| told.met.store(1, Relaxed));
+        self.subscriptions.iter().filter_map(|w| w.file_entry).for_each(|entry| entry.met.store(1, Relaxed));
     }
     /// A hook answered a call of it, and the call was made all the same.
     pub fn not_answered(&self) {
@@ -117,12 +117,12 @@ const REPORTED_STRUCT: &[u8] =
     b"it returns a struct: it cannot be answered, and neither its result nor its arguments can be changed\0";
 
 /// The function, if some hook wants it.
-pub fn make(f: &Found) -> Option<&'static Info> {
-    let mut wants = [Want::NONE; HOOKS];
+pub fn create(f: &Found) -> Option<&'static Info> {
+    let mut subscriptions = [Want::NONE; HOOKS];
     let mut count = 0;
     let mut all = library::wanting(f.layer, f.library, f.name);
     for want in &mut all {
-        match wants.get_mut(count) {
+        match subscriptions.get_mut(count) {
             Some(place) => *place = library::want(want)?,
             None => {
                 names::gap_named(diagnostic::HOOK_TOO_MANY, f.name);
@@ -135,14 +135,14 @@ pub fn make(f: &Found) -> Option<&'static Info> {
         return None;
     }
     announce();
-    let made = put(f, wants, count.min(HOOKS));
-    if made.is_none() {
+    let info = put(f, subscriptions, count.min(HOOKS));
+    if info.is_none() {
         names::gap_named(diagnostic::HOOK_PASSED, f.name);
     }
-    made
+    info
 }
 
-fn put(f: &Found, wants: [Want; HOOKS], count: usize) -> Option<&'static Info> {
+fn put(f: &Found, subscriptions: [Want; HOOKS], count: usize) -> Option<&'static Info> {
     let name = text(f.name)?;
     let library = text(f.library)?;
     let file = library::file();
@@ -192,7 +192,18 @@ fn put(f: &Found, wants: [Want; HOOKS], count: usize) -> Option<&'static Info> {
     let (met, listed, returns) = (AtomicU32::new(0), AtomicBool::new(false), returned);
     // SAFETY: as much room was taken, for this alone.
     unsafe {
-        at.write(Info { function, name, wants, count, slot: f.slot, object: f.object, shape, returns, met, listed });
+        at.write(Info {
+            function,
+            name,
+            subscriptions,
+            count,
+            slot: f.slot,
+            object: f.object,
+            shape,
+            returns,
+            met,
+            listed,
+        });
         Some(&*at)
     }
 }
@@ -222,23 +233,23 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 fn room(bytes: usize, align: usize) -> Option<*mut u8> {
     let mut start = START.load(Acquire);
     if start.is_null() {
-        let made = sys::pages(POOL);
-        if made.is_null() {
+        let pool = sys::pages(POOL);
+        if pool.is_null() {
             return None;
         }
-        start = match START.compare_exchange(core::ptr::null_mut(), made, AcqRel, Acquire) {
-            Ok(_) => made,
-            Err(other) => {
+        start = match START.compare_exchange(core::ptr::null_mut(), pool, AcqRel, Acquire) {
+            Ok(_) => pool,
+            Err(existing) => {
                 // SAFETY: nobody knows of it.
-                unsafe { sys::unmap(made, POOL) };
-                other
+                unsafe { sys::unmap(pool, POOL) };
+                existing
             }
         };
     }
-    let taken = bytes + align;
-    let at = USED.fetch_add(taken, Relaxed).next_multiple_of(align);
+    let reserved = bytes + align;
+    let at = USED.fetch_add(reserved, Relaxed).next_multiple_of(align);
     if at + bytes > POOL {
-        USED.fetch_sub(taken, Relaxed);
+        USED.fetch_sub(reserved, Relaxed);
         return None;
     }
     Some(start.wrapping_add(at))

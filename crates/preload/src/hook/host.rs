@@ -43,8 +43,8 @@ pub static HOST: Host = Host {
 unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
     // SAFETY: the library's string; the environment as the kernel put it.
     unsafe {
-        let found = environment::find(environment::before_libc(), text(name));
-        found.map_or(core::ptr::null(), |v| v.as_ptr().cast())
+        let value = environment::find(environment::before_libc(), text(name));
+        value.map_or(core::ptr::null(), |v| v.as_ptr().cast())
     }
 }
 
@@ -80,8 +80,8 @@ unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, b
     let which = (index as u64) << 16;
     let words = pieces.map(|(_, len)| len).iter().sum::<usize>().div_ceil(8);
     for (n, &word) in now.iter().enumerate().take(words.max(1)) {
-        let what = if n == 0 { note::HOOK_ARGUMENT } else { note::HOOK_ARGUMENT_WORD | (n as u64) << 32 };
-        chain.tell(what | which, word);
+        let note_kind = if n == 0 { note::HOOK_ARGUMENT } else { note::HOOK_ARGUMENT_WORD | (n as u64) << 32 };
+        chain.write_note(note_kind | which, word);
     }
     OK
 }
@@ -94,12 +94,12 @@ unsafe extern "C" fn output(call: *mut Call, index: c_int, from: *const c_void, 
     let Some(parameter) = parameter else { return NO_PARAM };
     let mut to = 0usize;
     // SAFETY: as above, and a variable of ours.
-    let found = unsafe { read(call, index, (&raw mut to).cast(), size_of::<usize>()) };
+    let status = unsafe { read(call, index, (&raw mut to).cast(), size_of::<usize>()) };
     let may = parameter.kind == kind::POINTER && parameter.place & INPUT == 0;
     if !chain.is_ours() || !matches!(chain.doing, Doing::Before | Doing::After) {
         return NOT_NOW;
     }
-    if found != OK || to == 0 || !may {
+    if status != OK || to == 0 || !may {
         return NOT_SUPPORTED;
     }
     let mut now = 0u64;
@@ -108,7 +108,7 @@ unsafe extern "C" fn output(call: *mut Call, index: c_int, from: *const c_void, 
         core::ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut now).cast(), bytes.min(8));
         core::ptr::copy_nonoverlapping(from.cast::<u8>(), core::ptr::with_exposed_provenance_mut(to), bytes);
     }
-    chain.tell(note::HOOK_OUTPUT | (index as u64) << 16, now);
+    chain.write_note(note::HOOK_OUTPUT | (index as u64) << 16, now);
     OK
 }
 
@@ -214,7 +214,7 @@ unsafe extern "C" fn set_result(call: *mut Call, result: u64) -> c_int {
         }
         let was = core::mem::replace(&mut *chain.result, result);
         if was != result {
-            chain.tell(note::HOOK_RESULT, was);
+            chain.write_note(note::HOOK_RESULT, was);
             chain.keep_outputs();
         }
     }

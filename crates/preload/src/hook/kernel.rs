@@ -81,30 +81,30 @@ unsafe fn of_a_function(chain: &Chain, info: &Info, function: u64) -> *const c_c
         function_with(Role::ForgetsLastError).as_bytes(),
     ];
     let [name, handle, peek, forget] = all_exported(info.object, NAMES);
-    let asks = if name != 0 { name } else { handle };
-    if function == 0 || asks == 0 || peek == 0 || forget == 0 {
+    let query = if name != 0 { name } else { handle };
+    if function == 0 || query == 0 || peek == 0 || forget == 0 {
         return core::ptr::null();
     }
-    let mut told: *const c_void = core::ptr::null();
+    let mut name_or_handle: *const c_void = core::ptr::null();
     // SAFETY: this thread's own entry; the runtime's functions of these names.
     unsafe {
-        let (asks, peek, forget) = (
-            core::mem::transmute::<usize, Asks>(asks),
+        let (query, peek, forget) = (
+            core::mem::transmute::<usize, Asks>(query),
             core::mem::transmute::<usize, Error>(peek),
             core::mem::transmute::<usize, Error>(forget),
         );
-        (*chain.thread).asks = chain.at;
+        (*chain.thread).name_query = chain.at;
         let pending = peek();
-        let failed = asks(&mut told, function);
+        let failed = query(&mut name_or_handle, function);
         if failed != 0 {
-            told = core::ptr::null();
+            name_or_handle = core::ptr::null();
             match pending {
                 0 => drop(forget()),
                 _ => errors::hide(&mut *chain.thread, info.object, pending, failed),
             }
         }
-        (*chain.thread).asks = 0;
-        if name != 0 { told.cast() } else { of_a_handle(told as u64) }
+        (*chain.thread).name_query = 0;
+        if name != 0 { name_or_handle.cast() } else { of_a_handle(name_or_handle as u64) }
     }
 }
 
@@ -118,11 +118,11 @@ unsafe fn of_a_handle(handle: u64) -> *const c_char {
     }
     const OF_KERNEL: &[u8] = function_with(Role::NameOfKernel).as_bytes();
     const OF_FUNCTION: &[u8] = function_with(Role::NameOfFunction).as_bytes();
-    let asks = match handles::is_kernel(handle) {
+    let names = match handles::is_kernel(handle) {
         true => [OF_KERNEL, OF_FUNCTION],
         false => [OF_FUNCTION, OF_KERNEL],
     };
-    for name in asks {
+    for name in names {
         let at = find(Some(soname_of(Layer::DRIVER).as_bytes()), None, name) as usize;
         if at == 0 {
             continue;

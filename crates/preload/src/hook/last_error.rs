@@ -21,44 +21,44 @@ pub struct LastError {
     /// The runtime's own, as far as it is known.
     own: u32,
     /// What the program is to be told in its place.
-    told: u32,
+    program_error: u32,
 }
 
 impl LastError {
-    pub const NONE: LastError = LastError { object: 0, own: 0, told: 0 };
+    pub const NONE: LastError = LastError { object: 0, own: 0, program_error: 0 };
 
     /// That of a runtime of which nothing is known.
     pub(super) const fn of(object: u32) -> LastError {
         LastError { object, ..LastError::NONE }
     }
 
-    /// A call in which another has ended returned `real`; the program gets `given`.
-    pub(super) fn ended_around(&mut self, real: u32, given: u32) {
-        if given != real {
-            self.told = given;
+    /// A call in which another has ended returned `real`; the program gets `program_error`.
+    pub(super) fn call_failed_around_another(&mut self, real: u32, program_error: u32) {
+        if program_error != real {
+            self.program_error = program_error;
         }
     }
 
-    /// A call failed in the runtime with `real`, or is 0; the program gets `given`.
-    pub(super) fn ended(&mut self, real: u32, given: u32) {
+    /// A call failed in the runtime with `real`, or is 0; the program gets `program_error`.
+    pub(super) fn call_failed(&mut self, real: u32, program_error: u32) {
         if real != 0 {
             self.own = real;
         }
         // A hook hid it: what the program was to be told before, it still is.
-        if given != 0 {
-            self.told = given;
+        if program_error != 0 {
+            self.program_error = program_error;
         }
     }
 
     /// What the program receives when it asks and the runtime itself returns `real`.
-    pub(super) fn ask(&mut self, real: u32, forgets: bool) -> u32 {
-        let told = match real {
-            0 if self.told == self.own => 0,
-            _ if real == 0 || real == self.own => self.told,
+    pub(super) fn read(&mut self, real: u32, forgets: bool) -> u32 {
+        let visible = match real {
+            0 if self.program_error == self.own => 0,
+            _ if real == 0 || real == self.own => self.program_error,
             _ => real,
         };
-        (self.own, self.told) = if forgets { (0, 0) } else { (real, told) };
-        told
+        (self.own, self.program_error) = if forgets { (0, 0) } else { (real, visible) };
+        visible
     }
 }
 
@@ -69,8 +69,8 @@ mod tests {
     /// What hooks and real calls left, then what the program is told by Peek and Get of a runtime that says `real`.
     fn story(ended: &[(u32, u32)], real: u32) -> (u32, u32, u32) {
         let mut error = LastError::NONE;
-        ended.iter().for_each(|&(real, given)| error.ended(real, given));
-        (error.ask(real, false), error.ask(real, true), error.ask(0, true))
+        ended.iter().for_each(|&(real, given)| error.call_failed(real, given));
+        (error.read(real, false), error.read(real, true), error.read(0, true))
     }
 
     #[test]
@@ -111,17 +111,17 @@ mod tests {
             ((0, 98), (98, 0), 0, 0),
         ] {
             let mut error = LastError::NONE;
-            error.ended(inner.0, inner.1);
-            error.ended_around(real, given);
-            assert_eq!(error.ask(own, false), told, "{inner:?}, then {real} {given}");
+            error.call_failed(inner.0, inner.1);
+            error.call_failed_around_another(real, given);
+            assert_eq!(error.read(own, false), told, "{inner:?}, then {real} {given}");
         }
     }
 
     #[test]
     fn what_the_program_has_seen_is_known() {
         let mut error = LastError::NONE;
-        assert_eq!(error.ask(101, false), 101);
-        error.ended(1, 0);
-        assert_eq!((error.ask(1, true), error.ask(0, true)), (101, 0));
+        assert_eq!(error.read(101, false), 101);
+        error.call_failed(1, 0);
+        assert_eq!((error.read(1, true), error.read(0, true)), (101, 0));
     }
 }

@@ -1,7 +1,7 @@
 //! The hook libraries of the run, and what they want. Read once at start, on one thread; after that
 //! nothing here changes.
 
-use super::{constructors, told};
+use super::{constructors, wants_file};
 use crate::exec::list;
 use crate::loader::elf::Tables;
 use crate::loader::map;
@@ -32,12 +32,12 @@ pub struct Want {
     /// Its own.
     pub user: *mut c_void,
     /// Where it stands in the run's file.
-    pub told: Option<&'static told::Told>,
+    pub file_entry: Option<&'static wants_file::WantEntry>,
 }
 
 impl Want {
     pub const NONE: Want =
-        Want { library: 0, before: None, after: None, met: None, user: core::ptr::null_mut(), told: None };
+        Want { library: 0, before: None, after: None, met: None, user: core::ptr::null_mut(), file_entry: None };
 }
 
 /// A want, and which functions it is of.
@@ -170,8 +170,8 @@ pub fn load(host: &'static contract::Host) {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         let before = COUNT.load(Relaxed);
         list::add(path);
-        if ask(n as u8, path, page, host) {
-            tell(before);
+        if initialize(n as u8, path, page, host) {
+            publish_wants(before);
         } else {
             // One that says no wants nothing, whatever it has asked for until then.
             COUNT.store(before, Relaxed);
@@ -187,11 +187,11 @@ pub fn load(host: &'static contract::Host) {
 }
 
 /// What a library wants, from its first want on, counts now, and those outside are told.
-fn tell(first: u32) {
+fn publish_wants(first: u32) {
     // SAFETY: see `Table`: the one thread that asks.
     let rows = unsafe { &mut *TABLE.0.get() }.iter_mut().take(COUNT.load(Relaxed) as usize).skip(first as usize);
     for row in rows.flatten() {
-        row.want.told = told::put(row.want.library.into(), row.layers, row.name.text(), row.of.text());
+        row.want.file_entry = wants_file::put(row.want.library.into(), row.layers, row.name.text(), row.of.text());
         LAYERS.fetch_or(row.layers, Relaxed);
     }
 }
@@ -229,12 +229,12 @@ fn read_file(file: &sys::File) -> Option<(&'static [u8], Head, *mut u8)> {
         rest = rest.get_mut(n..)?;
     }
     let page = file.map(0, PAGE);
-    told::begin(file, &head);
+    wants_file::begin(file, &head);
     (!page.is_null()).then_some((all, head, page))
 }
 
 /// True when the library is loaded, of our version, and wants to take part.
-fn ask(n: u8, path: &[u8], page: *mut u8, host: &'static contract::Host) -> bool {
+fn initialize(n: u8, path: &[u8], page: *mut u8, host: &'static contract::Host) -> bool {
     let (mut version, mut init, mut own) = (0usize, 0usize, Tables::EMPTY);
     map::named(|base, tables, name| {
         if name != path {
@@ -284,10 +284,10 @@ pub unsafe extern "C" fn add(want: *const contract::Request) -> core::ffi::c_int
     };
     // SAFETY: its strings.
     let text = |p: *const core::ffi::c_char| (!p.is_null()).then(|| unsafe { sys::text(p.cast(), 4096) });
-    let asked = text(want.name);
-    let hidden = asked.and_then(|name| name.strip_prefix(contract::HIDDEN_NAME.as_bytes()));
+    let requested_name = text(want.name);
+    let hidden = requested_name.and_then(|name| name.strip_prefix(contract::HIDDEN_NAME.as_bytes()));
     let (Some(name), Some(of)) =
-        (hidden.or(asked).and_then(Pattern::new), Pattern::new(text(want.library).unwrap_or(b"*")))
+        (hidden.or(requested_name).and_then(Pattern::new), Pattern::new(text(want.library).unwrap_or(b"*")))
     else {
         return contract::BAD_REQUEST;
     };
@@ -307,7 +307,7 @@ pub unsafe extern "C" fn add(want: *const contract::Request) -> core::ffi::c_int
         return contract::TOO_MANY;
     };
     let (before, after, met, user) = (want.before, want.after, want.on_resolve, want.user);
-    let want = Want { library: library as u8, before, after, met, user, told: None };
+    let want = Want { library: library as u8, before, after, met, user, file_entry: None };
     *place = Some(Row { layers, of, name, want });
     COUNT.store(n as u32 + 1, Relaxed);
     contract::OK

@@ -6,7 +6,7 @@
 //! Rust, so that an exception that leaves one meets no code of ours.
 //!
 //! * [`library`]: the libraries and what they want.
-//! * [`told`]: the same, written down for those outside.
+//! * [`wants_file`]: the same, written down for those outside.
 //! * [`functions`]: a wanted function as its hooks see it.
 //! * [`chain`]: the hooks of one call, one after the other.
 //! * [`thread`]: which hook a thread is in, so that a hook's own calls pass without hooks.
@@ -33,5 +33,5 @@ pub mod open;
 pub mod open_call;
 mod parameters;
 pub mod thread;
-pub mod told;
 mod unknown;
+pub mod wants_file;

@@ -31,7 +31,7 @@ pub struct Thread {
     /// Stack address of the frame whose hook is running; 0 outside of hooks.
     at: usize,
     /// The word that names it.
-    what: u64,
+    active_word: u64,
     /// Open runtime calls, oldest first.
     pub open: [OpenRuntime; OPEN],
     /// How many.
@@ -44,7 +44,7 @@ pub struct Thread {
     pub failed: u32,
     /// The frame in whose hook a runtime is being asked for a kernel's name, or 0: what it reports meanwhile is
     /// nobody's call.
-    pub asks: usize,
+    pub name_query: usize,
     /// The recorded call, plus one, that succeeded and whose result a hook changed: what it wrote is to be kept all the
     /// same.
     pub succeeded: u64,
@@ -52,13 +52,13 @@ pub struct Thread {
 
 /// A hook that was interrupted, and continues behind the hooks of whoever interrupted it.
 #[derive(Clone, Copy)]
-pub struct Around {
+pub struct InterruptedHook {
     at: usize,
-    what: u64,
+    active_word: u64,
 }
 
-impl Around {
-    pub const NONE: Around = Around { at: 0, what: 0 };
+impl InterruptedHook {
+    pub const NONE: InterruptedHook = InterruptedHook { at: 0, active_word: 0 };
 }
 
 struct Threads(Table<UnsafeCell<Thread>, THREADS>);
@@ -71,13 +71,13 @@ static ALL: Threads = Threads(Table(
             tid: AtomicU32::new(0),
             number: 0,
             at: 0,
-            what: 0,
+            active_word: 0,
             open: [OpenRuntime::NONE; OPEN],
             depth: 0,
             errno: core::ptr::null_mut(),
             errors: [LastError::NONE; ERRORS],
             failed: 0,
-            asks: 0,
+            name_query: 0,
             succeeded: 0,
         })
     }; THREADS],
@@ -158,8 +158,8 @@ fn take() -> Option<&'static mut Thread> {
         // SAFETY: inside the array; only the id is looked at before it is ours.
         OPENED.reach(&ALL.0, n) && unsafe { (*all.add(n)).tid.compare_exchange(was, me, AcqRel, Relaxed).is_ok() }
     };
-    let mut found = (fresh < THREADS && claim(fresh, 0)).then_some(fresh);
-    if found.is_none() {
+    let mut free_entry = (fresh < THREADS && claim(fresh, 0)).then_some(fresh);
+    if free_entry.is_none() {
         USED.store(THREADS, Relaxed);
         // A search asks the kernel for each thread whether it lives. While all do, calls of further threads do not
         // repeat it.
@@ -168,22 +168,22 @@ fn take() -> Option<&'static mut Thread> {
             page::count(diagnostic::HOOK_PASSED, 1);
             return None;
         }
-        found = (0..THREADS).find(|&n| {
+        free_entry = (0..THREADS).find(|&n| {
             // SAFETY: as above.
             let was = unsafe { (*all.add(n)).tid.load(Acquire) };
             (was == 0 || was == me || !sys::thread_lives(was)) && claim(n, was)
         });
     }
-    let Some(n) = found else {
+    let Some(n) = free_entry else {
         SEARCHED_AT.store(sys::clock(sys::MONOTONIC), Relaxed);
         page::count(diagnostic::HOOK_PASSED, 1);
         return None;
     };
     // SAFETY: ours now.
     let thread = unsafe { &mut *all.add(n) };
-    (thread.number, thread.at, thread.what, thread.depth) = (n, 0, 0, 0);
+    (thread.number, thread.at, thread.active_word, thread.depth) = (n, 0, 0, 0);
     thread.errors = [LastError::NONE; ERRORS];
-    (thread.asks, thread.succeeded) = (0, 0);
+    (thread.name_query, thread.succeeded) = (0, 0);
     // SAFETY: libc's own function.
     thread.errno = errno_location().map_or(core::ptr::null_mut(), |f| unsafe { f() });
     // SAFETY: this thread's own word.
@@ -210,19 +210,19 @@ impl Thread {
         // The hook was left by an exception or longjmp if the frame is on this stack and gone. A signal stack may lie
         // close above it.
         if at.wrapping_sub(self.at) < ONE_STACK && !sys::on_signal_stack() {
-            self.go_back(Around::NONE);
+            self.go_back(InterruptedHook::NONE);
         }
         false
     }
     /// True for what a runtime reports at this stack address because it is being asked. A handler may have left the
     /// question by longjmp.
     pub fn is_asking(&mut self, at: usize) -> bool {
-        self.asks != 0 && self.is_inside(at) && self.asks == self.at
+        self.name_query != 0 && self.is_inside(at) && self.name_query == self.at
     }
     /// The hook has returned: errno is again what it was.
     #[inline(always)]
-    pub fn put_out(&mut self, errno: c_int, around: Around) {
-        self.go_back(around);
+    pub fn put_out(&mut self, errno: c_int, interrupted: InterruptedHook) {
+        self.go_back(interrupted);
         if !self.errno.is_null() {
             // SAFETY: this thread's errno.
             unsafe { self.errno.write(errno) };
@@ -230,46 +230,50 @@ impl Thread {
     }
     /// The hook runs no more; the one around it, if there is one, continues.
     #[inline(always)]
-    fn go_back(&mut self, around: Around) {
-        (self.at, self.what) = (around.at, around.what);
-        self.tell(around.what);
+    fn go_back(&mut self, interrupted: InterruptedHook) {
+        (self.at, self.active_word) = (interrupted.at, interrupted.active_word);
+        self.publish_word(interrupted.active_word);
     }
     /// A hook is about to be called from the frame at this address; errno, which it may change, and the hook around it.
     #[inline(always)]
-    pub fn put_in(&mut self, at: usize, what: u64) -> (c_int, Around) {
-        let around = if self.at == 0 { Around::NONE } else { self.interrupted() };
-        (self.at, self.what) = (at, what);
-        self.tell(what);
+    pub fn put_in(&mut self, at: usize, active_word: u64) -> (c_int, InterruptedHook) {
+        let interrupted = if self.at == 0 { InterruptedHook::NONE } else { self.interrupted() };
+        (self.at, self.active_word) = (at, active_word);
+        self.publish_word(active_word);
         // SAFETY: this thread's errno.
-        (if self.errno.is_null() { 0 } else { unsafe { self.errno.read() } }, around)
+        (if self.errno.is_null() { 0 } else { unsafe { self.errno.read() } }, interrupted)
     }
     /// The hook that is running on another stack, if it will continue: of any but a signal stack nobody knows that.
     #[cold]
-    fn interrupted(&self) -> Around {
-        if sys::on_signal_stack() { Around { at: self.at, what: self.what } } else { Around::NONE }
+    fn interrupted(&self) -> InterruptedHook {
+        if sys::on_signal_stack() {
+            InterruptedHook { at: self.at, active_word: self.active_word }
+        } else {
+            InterruptedHook::NONE
+        }
     }
-    /// The frame at this address is gone; `around` is what its chain has.
-    pub fn left(&mut self, at: usize, around: impl FnOnce() -> Around) {
+    /// The frame at this address is gone; `interrupted` is what its chain has.
+    pub fn frame_unwound(&mut self, at: usize, interrupted: impl FnOnce() -> InterruptedHook) {
         if self.at == at {
-            self.go_back(around());
+            self.go_back(interrupted());
         }
     }
     /// Leaves a word for whoever asks why the program died.
     #[inline(always)]
-    fn tell(&mut self, what: u64) {
+    fn publish_word(&mut self, active_word: u64) {
         let file = FILE.load(Acquire);
         if !file.is_null() {
             // SAFETY: the mapping has an entry for each thread.
             let entry = unsafe { &*file.add(self.number) };
-            entry.word.store(what, Release);
-        } else if what != 0 {
-            self.first(what);
+            entry.word.store(active_word, Release);
+        } else if active_word != 0 {
+            self.first(active_word);
         }
     }
     #[cold]
     fn first(&mut self, what: u64) {
         if sys::take(&MAKING, self.tid.load(Relaxed)) {
-            FILE.store(make().unwrap_or(core::ptr::null_mut()), Release);
+            FILE.store(create_active_file().unwrap_or(core::ptr::null_mut()), Release);
             MADE.store(true, Release);
         }
         // Another thread makes it: a few system calls. A signal handler in the middle of that goes without.
@@ -287,8 +291,8 @@ impl Thread {
     }
 }
 
-fn make() -> Option<*mut Inside> {
-    if !process::made() || !process::settled() {
+fn create_active_file() -> Option<*mut Inside> {
+    if !process::ensure_folder() || !process::settled() {
         return None;
     }
     let mut path = Path::process();

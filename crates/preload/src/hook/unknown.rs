@@ -55,9 +55,9 @@ fn is_new(info: &Info, name: &[u8]) -> Option<bool> {
 
 #[cold]
 fn report(of: Option<u8>, info: &Info, name: &[u8]) {
-    let (mut what, mut names) = (Path::empty(), Path::empty());
-    what.push(of.and_then(library::file_name).unwrap_or(b"?")).push(b": ").push(info.name);
-    what.push(b" has no parameter ").push(name);
+    let (mut message, mut names) = (Path::empty(), Path::empty());
+    message.push(of.and_then(library::file_name).unwrap_or(b"?")).push(b": ").push(info.name);
+    message.push(b" has no parameter ").push(name);
     let all = parameters(&info.function);
     for (n, p) in all.iter().enumerate() {
         // SAFETY: a string of ours.
@@ -67,6 +67,6 @@ fn report(of: Option<u8>, info: &Info, name: &[u8]) {
         names.push(b"cutap knows none of its parameters; read them by cutap_word");
     }
     // They end with a zero, as paths do.
-    let [what, names] = [what.bytes(), names.bytes()].map(|text| text.strip_suffix(b"\0").unwrap_or(text));
-    names::gap(diagnostic::HOOK_NO_PARAMETER, what, names);
+    let [message, names] = [message.bytes(), names.bytes()].map(|text| text.strip_suffix(b"\0").unwrap_or(text));
+    names::gap(diagnostic::HOOK_NO_PARAMETER, message, names);
 }

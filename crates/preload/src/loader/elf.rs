@@ -91,7 +91,7 @@ pub struct Sym {
     /// Type and binding.
     pub info: u8,
     /// Visibility.
-    pub other: u8,
+    pub visibility: u8,
     /// Section, 0 if undefined.
     pub section: u16,
     /// Address before relocation.

@@ -13,7 +13,7 @@ struct Search {
     from: usize,
     to: usize,
     me: u32,
-    held: [usize; 4],
+    candidates: [usize; 4],
 }
 
 /// Finds the lock, at the first look at the list.
@@ -21,19 +21,19 @@ pub fn find() {
     if LOOKED.swap(1, Relaxed) != 0 {
         return;
     }
-    let mut s = Search { from: 0, to: 0, me: sys::gettid(), held: [0; 4] };
+    let mut s = Search { from: 0, to: 0, me: sys::gettid(), candidates: [0; 4] };
     live::each(
         |_| true,
         |o| {
             // SAFETY: under the loader's lock.
-            let found = unsafe {
+            let has_globals = unsafe {
                 o.tables.find(b"_rtld_global", |symbol, _| {
                     s.from = o.base.wrapping_add(symbol.value);
                     s.to = s.from + symbol.size as usize;
                     s.from >= o.span.0 && s.to <= o.span.1
                 })
             };
-            found.then_some(())
+            has_globals.then_some(())
         },
     );
     if s.to < s.from + MUTEX {
@@ -41,7 +41,7 @@ pub fn find() {
     }
     // SAFETY: the callback's own data.
     unsafe { list::iterate(inside, (&raw mut s).cast()) };
-    let mut free = s.held.iter().filter(|&&at| at != 0 && word(at) == 0);
+    let mut free = s.candidates.iter().filter(|&&at| at != 0 && word(at) == 0);
     if let (Some(&at), None) = (free.next(), free.next()) {
         AT.store(at, Release);
     }
@@ -50,7 +50,7 @@ pub fn find() {
 unsafe extern "C" fn inside(_: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: called by the loader with our data.
     let s = unsafe { &mut *data.cast::<Search>() };
-    let mut places = s.held.iter_mut();
+    let mut places = s.candidates.iter_mut();
     let mut at = s.from;
     while at + MUTEX <= s.to {
         if word(at) != 0 && word(at + OWNER) == s.me && word(at + KIND) == RECURSIVE {

@@ -13,20 +13,20 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 pub fn find<R>(mut f: impl FnMut(&PhdrInfo) -> Option<R>) -> Option<R> {
     struct Search<'a, R> {
         f: &'a mut dyn FnMut(&PhdrInfo) -> Option<R>,
-        found: Option<R>,
+        answer: Option<R>,
     }
     unsafe extern "C" fn one<R>(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
         // SAFETY: called by the loader with our data.
         unsafe {
             let search = &mut *data.cast::<Search<R>>();
-            search.found = (search.f)(&*info);
-            search.found.is_some().into()
+            search.answer = (search.f)(&*info);
+            search.answer.is_some().into()
         }
     }
-    let mut search = Search { f: &mut f, found: None };
+    let mut search = Search { f: &mut f, answer: None };
     // SAFETY: the callback's own data.
     unsafe { iterate(one::<R>, (&raw mut search).cast()) };
-    search.found
+    search.answer
 }
 
 /// Calls `f` with the object that holds `address`.
@@ -38,19 +38,19 @@ pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
     let mut f = Some(f);
     // The last look knows where it is and all of it, if nothing was loaded since, anywhere: then what is still there is
     // the same.
-    let known = objects::with(|s| {
+    let in_snapshot = objects::with(|s| {
         let of = |o: &&Object| o.id != 0 && address >= o.span.0 && address < o.span.1;
         let o = s.objects().iter().find(of)?;
         find(|info| {
             let here = o.base == info.addr && o.path == info.name && s.adds == info.adds;
-            (here && info.holds(address)).then(|| f.take().map(|f| f(o)))
+            (here && info.contains(address)).then(|| f.take().map(|f| f(o)))
         })
     });
-    if let Some(result) = known.flatten().flatten() {
+    if let Some(result) = in_snapshot.flatten().flatten() {
         return Some(result);
     }
     find(|info| {
-        if !info.holds(address) {
+        if !info.contains(address) {
             return None;
         }
         // SAFETY: in the loader's callback: the object is mapped.
@@ -63,18 +63,18 @@ pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
 /// The same, with the layer of the object that holds `other`. The loader is asked once for both.
 pub fn at_with_layer_of<R>(address: usize, other: usize, f: impl FnOnce(&Object, Option<u8>) -> R) -> Option<R> {
     let mut f = Some(f);
-    let known = objects::with(|s| {
+    let in_snapshot = objects::with(|s| {
         let of = |address: usize| s.objects().iter().find(|o| o.id != 0 && address >= o.span.0 && address < o.span.1);
         let (o, beside) = (of(address)?, of(other)?);
         let (mut holds_it, mut holds_other) = (false, false);
         find(|info| {
             let is = |o: &Object| o.base == info.addr && o.path == info.name && s.adds == info.adds;
-            holds_it |= is(o) && info.holds(address);
-            holds_other |= is(beside) && info.holds(other);
+            holds_it |= is(o) && info.contains(address);
+            holds_other |= is(beside) && info.contains(other);
             (holds_it && holds_other).then(|| f.take().map(|f| f(o, Some(beside.layer))))
         })
     });
-    if let Some(result) = known.flatten().flatten() {
+    if let Some(result) = in_snapshot.flatten().flatten() {
         return Some(result);
     }
     let layer = at(other, |o| o.layer);

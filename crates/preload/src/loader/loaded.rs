@@ -30,31 +30,31 @@ static SEEN: [AtomicU32; live::MAX + 2] = [const { AtomicU32::new(0) }; live::MA
 static FILES: [AtomicU64; live::MAX + 2] = [const { AtomicU64::new(0) }; live::MAX + 2];
 
 /// Tells the names stream what has been loaded since the last look.
-pub fn look() {
+pub fn list_new_objects() {
     let adds = lock::adds();
     if LISTED.load(Acquire) == adds.map_or(1, |n| n + 1) || lock::is_mine() {
         return;
     }
-    let look = LOOKS.fetch_add(1, AcqRel) + 1;
+    let listing = LOOKS.fetch_add(1, AcqRel) + 1;
     let mut listed = 0;
     live::find(|info| {
         listed = info.adds;
         // SAFETY: in the loader's callback: the object is mapped.
         let mut o = unsafe { super::objects::describe(info) };
-        identified(info, |how, s| {
+        identified(info, |identity_kind, s| {
             o.id = live::load_id(&o);
-            let file = identity::hash(s) ^ how | 1;
+            let file = identity::hash(s) ^ identity_kind | 1;
             let first = FILES.get(o.id as usize);
             let before = first.and_then(|f| f.compare_exchange(0, file, AcqRel, Acquire).err()).unwrap_or(file);
             if before != file {
                 o.id = live::load_id_as(&o, file);
             }
             announce::announce(&o);
-            if let Some(seen) = SEEN.get(o.id as usize)
-                && seen.swap(look, AcqRel) != look.wrapping_sub(1)
+            if let Some(last_listing) = SEEN.get(o.id as usize)
+                && last_listing.swap(listing, AcqRel) != listing.wrapping_sub(1)
             {
                 let (a, b) = (o.id.into(), info.addr as u64);
-                names::write(&Name { kind: kind::LOADED, ticks: 0, a, b, c: how, s, t: &[] });
+                names::write(&Name { kind: kind::LOADED, ticks: 0, a, b, c: identity_kind, s, t: &[] });
             }
         });
         None::<()>
@@ -91,7 +91,7 @@ fn identified(info: &PhdrInfo, f: impl FnOnce(u64, &[u8])) {
     let hash;
     let build_id = headers.iter().filter(|h| h.kind == PT_NOTE).find_map(|h| build_id(bytes_of(h)));
     let tables = headers.iter().find(|h| h.kind == PT_GNU_EH_FRAME);
-    let (how, s) = match (build_id, tables) {
+    let (identity_kind, s) = match (build_id, tables) {
         (Some(id), _) => (identity::BUILD_ID, id),
         (None, Some(h)) => {
             hash = identity::hash(bytes_of(h)).to_le_bytes();
@@ -99,16 +99,16 @@ fn identified(info: &PhdrInfo, f: impl FnOnce(u64, &[u8])) {
         }
         (None, None) => (identity::NONE, &[][..]),
     };
-    f(how, s);
+    f(identity_kind, s);
 }
 
 /// The build id among the notes of a segment.
 fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
     loop {
         let word = |n: usize| notes.as_chunks::<4>().0.get(n).map(|w| u32::from_le_bytes(*w));
-        let (owner_len, len, what, owner) = (word(0)? as usize, word(1)? as usize, word(2)?, word(3)?);
+        let (owner_len, len, note_type, owner) = (word(0)? as usize, word(1)? as usize, word(2)?, word(3)?);
         let from = 12 + owner_len.next_multiple_of(4);
-        if what == BUILD_ID && owner_len == 4 && owner == GNU {
+        if note_type == BUILD_ID && owner_len == 4 && owner == GNU {
             return notes.get(from..from + len.min(identity::MOST));
         }
         notes = notes.get(from + len.next_multiple_of(4)..)?;

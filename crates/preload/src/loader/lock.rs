@@ -38,8 +38,8 @@ pub fn found_adds(adds: u64) {
         return;
     }
     let mut places = [at + MUTEX, at + 2 * MUTEX].into_iter().filter(|&at| count(at) == adds);
-    if let (Some(found), None) = (places.next(), places.next()) {
-        ADDS.store(found, Release);
+    if let (Some(counter_at), None) = (places.next(), places.next()) {
+        ADDS.store(counter_at, Release);
     }
 }
 

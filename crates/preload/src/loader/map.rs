@@ -52,16 +52,16 @@ pub fn own_name(f: impl FnOnce(&[u8])) {
 
 /// Calls `f` with the loader's name of the first object behind this library that is wanted by its name.
 pub fn behind_us(wanted: impl Fn(&[u8]) -> bool, f: impl FnOnce(&[u8])) {
-    let (mut seen, mut found) = (false, None);
+    let (mut after_us, mut first_match) = (false, None);
     links(|l, _, ours| {
-        seen |= ours;
+        after_us |= ours;
         // SAFETY: the loader's string, which stays as long as the object.
         let name = unsafe { crate::sys::text(l.name, 4096) };
-        if seen && found.is_none() && wanted(name) {
-            found = Some(name);
+        if after_us && first_match.is_none() && wanted(name) {
+            first_match = Some(name);
         }
     });
-    if let Some(name) = found {
+    if let Some(name) = first_match {
         f(name);
     }
 }
@@ -96,14 +96,14 @@ pub unsafe fn elsewhere(mut f: impl FnMut(&[u8])) {
 /// glibc's is there says nothing: gcompat, which runs programs for glibc on musl, defines `gnu_get_libc_version`, and a
 /// fork of it `__libc_stack_end` too. musl's own list is at `*_dl_debug_addr`, and has the same form.
 pub fn is_glibcs() -> bool {
-    let (mut found, ours) = (false, own_dynamic());
+    let (mut is_listed, ours) = (false, own_dynamic());
     if let Some(debug) = r_debug() {
         walk(debug, |l| {
-            found = core::ptr::eq(l.dynamic, ours);
-            found
+            is_listed = core::ptr::eq(l.dynamic, ours);
+            is_listed
         });
     }
-    found
+    is_listed
 }
 
 fn links(mut f: impl FnMut(&Link, &Tables, bool)) {

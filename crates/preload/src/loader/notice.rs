@@ -41,12 +41,12 @@ fn look_if_changed(late: usize) {
     unsafe { list::iterate(counts_now, (&raw mut counts).cast()) };
     let (room, fresh, first) =
         objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
-    let again = words::are_to_be_looked_at();
-    if fresh || again {
+    let recheck = words::are_to_be_looked_at();
+    if fresh || recheck {
         elsewhere();
         // Until the words are rewritten, and those of the constructors that ran before us.
-        suppress::again();
-        look(room, (!first).then_some(late), again);
+        suppress::resume_all();
+        rewrite_and_publish(room, (!first).then_some(late), recheck);
         if objects::with(|s| s.objects().iter().any(|o| o.layer == Layer::DRIVER.number())) == Some(true) {
             process::driver_loaded();
             // One that the program is linked with has its bindings, which lead to slots.
@@ -60,7 +60,7 @@ fn look_if_changed(late: usize) {
 /// How often a list is made again because another thread has loaded something meanwhile.
 const PATIENCE: u32 = 16;
 
-fn look(mut room: usize, late: Option<usize>, again: bool) {
+fn rewrite_and_publish(mut room: usize, late: Option<usize>, recheck: bool) {
     let mut tries = 0;
     loop {
         let s = Snapshot::new(room);
@@ -79,7 +79,7 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
         if snapshot.missed() > 0 {
             page::count(diagnostic::TOO_MANY_OBJECTS, snapshot.missed() as u64);
         }
-        objects::with(|was| carry_over(snapshot, was, again));
+        objects::with(|was| carry_over(snapshot, was, recheck));
         real::barrier();
         let mut rewrite =
             words::Rewrite { snapshot, late, numbered: false, stale: false, place: 0, hurry: tries >= PATIENCE };
@@ -101,10 +101,10 @@ fn look(mut room: usize, late: Option<usize>, again: bool) {
 fn elsewhere() {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if !TOLD.load(SeqCst) {
-        let mut told = false;
+        let mut is_reported = false;
         // SAFETY: the callback's own data.
-        unsafe { list::iterate(list_elsewhere, (&raw mut told).cast()) };
-        TOLD.store(told, SeqCst);
+        unsafe { list::iterate(list_elsewhere, (&raw mut is_reported).cast()) };
+        TOLD.store(is_reported, SeqCst);
     }
 }
 
@@ -129,7 +129,7 @@ fn carry_over(s: &mut Snapshot, was: &Snapshot, again: bool) {
     let same_epoch = !unloaded && !again;
     for (place, o) in s.objects_mut().iter_mut().enumerate() {
         if let Some(old) = was.same(o, place) {
-            o.done = old.done && same_epoch;
+            o.rewritten = old.rewritten && same_epoch;
             o.id = old.id;
             // It may have been closed and opened again in the meantime.
             o.fresh = unloaded;

@@ -47,7 +47,7 @@ pub struct Object {
     /// Seen for the first time, or for the first time since something was unloaded.
     pub fresh: bool,
     /// Its words have been looked at since the last unload.
-    pub done: bool,
+    pub rewritten: bool,
     /// This is the library that you read.
     pub ours: bool,
     /// Still loaded when the words were looked at, and so until that look ends.
@@ -188,8 +188,8 @@ impl Snapshot {
             return self.objects().iter().find(|o| o.layer != 0 && o.has_code(address));
         }
         let watched = self.watched.get(..self.watching)?;
-        let behind = watched.partition_point(|w| w.text.0 <= address);
-        let w = watched.get(behind.checked_sub(1)?)?;
+        let next_index = watched.partition_point(|w| w.text.0 <= address);
+        let w = watched.get(next_index.checked_sub(1)?)?;
         if address < w.text.1 { self.objects().get(w.place) } else { None }
     }
     /// What an earlier snapshot knows of an object, which stands at the same place of the loader's list unless
@@ -213,7 +213,7 @@ impl Snapshot {
     }
     /// The object that `dl_iterate_phdr` reports, if nothing was unloaded since it was looked at: then it is no other
     /// one. That holds if the list that is being made turns out to be alone too.
-    fn known(&self, info: &PhdrInfo, place: usize) -> Option<&Object> {
+    fn unchanged(&self, info: &PhdrInfo, place: usize) -> Option<&Object> {
         let o = self.objects().get(place).filter(|_| self.subs == info.subs && self.is_alone())?;
         (o.base == info.addr && o.path == info.name).then_some(o)
     }
@@ -233,7 +233,7 @@ impl Snapshot {
             self.missed += 1;
             return;
         }
-        let o = match before.and_then(|before| before.known(info, self.count)) {
+        let o = match before.and_then(|before| before.unchanged(info, self.count)) {
             Some(o) => Object { live: false, ..*o },
             // SAFETY: the object is mapped, by the caller's promise.
             None => unsafe { describe(info) },
@@ -344,7 +344,7 @@ pub unsafe fn describe(info: &PhdrInfo) -> Object {
         profiler: false,
         id: 0,
         fresh: false,
-        done: false,
+        rewritten: false,
         ours: false,
         live: false,
     };

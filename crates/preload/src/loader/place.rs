@@ -22,8 +22,9 @@ pub fn with_path<R>(address: usize, named: &[u8], f: impl FnOnce(&[u8]) -> R) ->
     }
     // SAFETY: just mapped, ours alone.
     let room = unsafe { core::slice::from_raw_parts_mut(at, ROOM) };
-    let found = sys::with(b"/proc/self/maps\0", &[sys::Open::Read], |file| find(address, room, |to| file.read(to)));
-    let path = found.flatten().and_then(|(from, to)| room.get(from..to));
+    let path_range =
+        sys::with(b"/proc/self/maps\0", &[sys::Open::Read], |file| find(address, room, |to| file.read(to)));
+    let path = path_range.flatten().and_then(|(from, to)| room.get(from..to));
     let result = f(path.unwrap_or(named));
     // SAFETY: mapped above, and not used any more.
     unsafe { sys::unmap(at, ROOM) };
@@ -42,7 +43,7 @@ fn find(address: usize, room: &mut [u8], mut read: impl FnMut(&mut [u8]) -> usiz
         let mut begin = 0;
         while let Some(end) = room.get(begin..len)?.iter().position(|b| *b == b'\n') {
             let line = room.get(begin..begin + end)?;
-            if holds(line, address) {
+            if range_contains(line, address) {
                 let path = begin + line.iter().position(|b| *b == b'/')?;
                 let line = line.strip_suffix(b" (deleted)").unwrap_or(line);
                 return Some((path, begin + line.len()));
@@ -55,7 +56,7 @@ fn find(address: usize, room: &mut [u8], mut read: impl FnMut(&mut [u8]) -> usiz
 }
 
 /// Whether a line's range, `FROM-TO` in hexadecimal, holds an address.
-fn holds(line: &[u8], address: usize) -> bool {
+fn range_contains(line: &[u8], address: usize) -> bool {
     let mut numbers = line.splitn(3, |b| matches!(b, b'-' | b' ')).map(|digits| {
         let value = |digit: &u8| char::from(*digit).to_digit(16).unwrap_or(0) as usize;
         digits.iter().fold(0usize, |n, digit| n << 4 | value(digit))

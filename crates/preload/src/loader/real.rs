@@ -133,18 +133,18 @@ pub fn find_next() {
             return;
         }
         let function = |name: &[u8]| {
-            let mut found = 0;
+            let mut symbol_address = 0;
             // SAFETY: the object is loaded.
             unsafe {
                 tables.find(name, |symbol, _| {
                     let address = base.wrapping_add(symbol.value);
                     if is_function(symbol, base, address) {
-                        found = address;
+                        symbol_address = address;
                     }
-                    found != 0
+                    symbol_address != 0
                 });
             }
-            found
+            symbol_address
         };
         for r in &REPLACED {
             let address = function(r.name);
@@ -162,9 +162,9 @@ pub fn find_next() {
                 ALLOCATES.store(function(b"dl_iterate_phdr") == 0, Relaxed);
             }
         }
-        let others =
+        let libc_functions =
             [(&ITERATE, "dl_iterate_phdr"), (&MUTEX_INIT, "pthread_mutex_init"), (&MUTEX_LOCK, "pthread_mutex_lock")];
-        for (place, name) in others {
+        for (place, name) in libc_functions {
             match function(name.as_bytes()) {
                 0 => {}
                 address => place.store(address, Relaxed),

@@ -9,7 +9,7 @@ use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela};
 use super::objects::{Object, Snapshot};
 use super::{live, real};
 use crate::routes::{libc, stubs, suppress};
-use crate::slots::{make, table};
+use crate::slots::{create, table};
 use crate::start::{announce, names, page};
 use crate::sys::libc::PhdrInfo;
 use crate::sys::{self, PROT_READ, PROT_WRITE};
@@ -28,7 +28,7 @@ static AGAIN: AtomicBool = AtomicBool::new(false);
 /// The loader is left to bind a word itself.
 pub fn look_again() {
     AGAIN.store(true, Ordering::SeqCst);
-    suppress::again();
+    suppress::resume_all();
 }
 
 /// True, once, if all words are to be looked at again.
@@ -59,9 +59,9 @@ impl Rewrite<'_> {
     fn number(&mut self) {
         let mut place = 0;
         live::find(|info| {
-            let found = self.snapshot.place_of(info, place);
+            let position = self.snapshot.place_of(info, place);
             place += 1;
-            if let Some(o) = found.and_then(|at| self.snapshot.objects_mut().get_mut(at)) {
+            if let Some(o) = position.and_then(|at| self.snapshot.objects_mut().get_mut(at)) {
                 o.live = true;
                 if o.id == 0 {
                     o.id = live::load_id(o);
@@ -85,9 +85,9 @@ impl Rewrite<'_> {
         if more {
             look_again();
         }
-        let found = self.snapshot.place_of(info, self.place);
+        let position = self.snapshot.place_of(info, self.place);
         self.place += 1;
-        let Some(index) = found else { return };
+        let Some(index) = position else { return };
         if !self.numbered {
             self.numbered = true;
             self.number();
@@ -99,10 +99,10 @@ impl Rewrite<'_> {
         }
         let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
         announce::announce_if_made(o);
-        if o.done || o.ours {
+        if o.rewritten || o.ours {
             return;
         }
-        o.done = true;
+        o.rewritten = true;
         let snapshot = &*self.snapshot;
         let Some(o) = snapshot.objects().get(index) else { return };
         // SAFETY: the caller's promise.
@@ -204,7 +204,7 @@ impl ObjectBindings<'_> {
                     let name = name();
                     // SAFETY: the owner is loaded; we hold the lock that keeps it so.
                     let slot = unsafe { owner.has_function(name, value) }
-                        .then(|| make::for_function(value, owner, name, route::BINDING))
+                        .then(|| create::for_function(value, owner, name, route::BINDING))
                         .flatten();
                     self.bound |= slot.is_some();
                     slot
@@ -248,7 +248,7 @@ impl ObjectBindings<'_> {
         };
         let Some(segment) = self.headers.iter().find(inside) else { return };
         if segment.flags & PF_X != 0 {
-            suppress::never();
+            suppress::disable();
             page::count(diagnostic::WORD_IN_TEXT, 1);
             return names::gap(diagnostic::WORD_IN_TEXT, self.o.name(), &[]);
         }
@@ -258,7 +258,7 @@ impl ObjectBindings<'_> {
             let bytes = if at + 8 > page + PAGE { 2 * PAGE } else { PAGE };
             // SAFETY: adds a right to a data page.
             if !unsafe { sys::protect(page, bytes, PROT_READ | PROT_WRITE) } {
-                suppress::never();
+                suppress::disable();
                 page::count(diagnostic::WORD_PROTECTED, 1);
                 return names::gap(diagnostic::WORD_PROTECTED, self.o.name(), &[]);
             }

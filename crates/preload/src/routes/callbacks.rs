@@ -100,7 +100,7 @@ fn counted_closer(i: &Instance, id: u32, f: &Function, b: &ThreadState, slot: u3
 pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Option<&Registers>) {
     let counting = switch::counting();
     let Some(b) = (if counting { blocks::current().filter(|b| !b.inside) } else { record::ready() }) else {
-        return passed(i, id);
+        return count_unrecorded(i, id);
     };
     if switch::rules_changed() {
         rules::apply_rules();
@@ -142,7 +142,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         let number = top.number;
         // It began before the instance had told its name; later ones are known by their object.
         if !met {
-            record::learned(b, at, number, note::INSTANCE, n.into());
+            record::write_note(b, at, number, note::INSTANCE, n.into());
         }
         return kernel(b, f, number, r);
     }
@@ -175,9 +175,9 @@ fn enter_by_steps(b: &mut ThreadState, call: OpenCall, caller: usize, f: &Functi
 
 /// A call that is not recorded. One that a binding led to was counted there.
 #[cold]
-fn passed(i: &Instance, id: u32) {
+fn count_unrecorded(i: &Instance, id: u32) {
     if i.is_on(id as usize) && i.functions.get(id as usize).is_some_and(|f| f.twin.load(Relaxed) == 0) {
-        switch::passed();
+        switch::count_unrecorded();
     }
 }
 
@@ -200,8 +200,8 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let Some(b) = block::existing().filter(|b| !b.inside) else { return };
     let at = &raw const *r as usize;
     b.reported = 0;
-    let found = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
-    let Some(call) = found else { return };
+    let open_call = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
+    let Some(call) = open_call else { return };
     let bound = (call.slot as usize) < THUNKS;
     if let (true, Some(f)) = (bound, i.functions.get(id as usize)) {
         suppress::through_slot(i, id as usize, f, calls(b).wrapping_sub(1) != call.number);
@@ -244,10 +244,10 @@ fn quick_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: us
     let n = plan::words(f.plan.load(Relaxed))?;
     let words = r.parameters;
     let (words_at, len) = (words as usize, n * 8);
-    let on_stack = b.stack.holds(words_at, len) || b.stack.with(at).holds(words_at, len);
-    let known = n == 0 || on_stack && words_at.is_multiple_of(8);
+    let on_stack = b.stack.contains(words_at, len) || b.stack.with(at).contains(words_at, len);
+    let is_readable = n == 0 || on_stack && words_at.is_multiple_of(8);
     // SAFETY: the thread's own stack; the runtime does not change the block while it reports the call.
-    known.then(|| if n == 0 { &[][..] } else { unsafe { core::slice::from_raw_parts(words, n) } })
+    is_readable.then(|| if n == 0 { &[][..] } else { unsafe { core::slice::from_raw_parts(words, n) } })
 }
 
 /// The words of the parameter block, which lies on the runtime's stack: what its page holds is mapped, the
@@ -263,10 +263,10 @@ fn with_block<R>(
     let at = r.parameters as usize;
     let n = if at == 0 { 0 } else { block_words(remembered) };
     let in_page = (4096 - (at & 4095)) / 8;
-    let known = if in_page >= n || readable(b, at, n) { n } else { in_page };
+    let readable_words = if in_page >= n || readable(b, at, n) { n } else { in_page };
     for (k, w) in words.iter_mut().enumerate().take(n) {
         // SAFETY: as said above.
-        w.write(if k < known { unsafe { (at as *const u64).add(k).read_unaligned() } } else { 0 });
+        w.write(if k < readable_words { unsafe { (at as *const u64).add(k).read_unaligned() } } else { 0 });
     }
     // SAFETY: `n` words were written, no more than there are.
     then(b, unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), n) })
@@ -275,7 +275,7 @@ fn with_block<R>(
 /// True when the words behind the page in which they begin can be read too.
 #[inline(never)]
 fn readable(b: &mut ThreadState, at: usize, words: usize) -> bool {
-    b.stack.with(at).holds(at, words * 8) || sys::readable((at | 4095) + 1)
+    b.stack.with(at).contains(at, words * 8) || sys::readable((at | 4095) + 1)
 }
 
 /// Where the call came from is not in the record; the function's own object is.
@@ -297,7 +297,7 @@ pub fn launched(b: &mut ThreadState, number: u32, r: &CallbackRecord) {
     if !r.kernel.is_null() {
         let id = super::handles::kernel_name(r.kernel);
         if id != 0 {
-            record::learned(b, &raw const *r as usize, number, note::KERNEL, id.into());
+            record::write_note(b, &raw const *r as usize, number, note::KERNEL, id.into());
         }
     }
 }

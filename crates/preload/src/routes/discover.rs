@@ -39,11 +39,11 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
     let mut name = [0u8; NAME];
     let mut len = 0;
     objects::with(|s| {
-        let found = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
+        let object_name = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
         // The loader has no name for the program.
-        let found = if found.is_empty() { page::file_name() } else { found };
-        name.iter_mut().zip(found).for_each(|(to, from)| *to = *from);
-        len = found.len().min(NAME);
+        let object_name = if object_name.is_empty() { page::file_name() } else { object_name };
+        name.iter_mut().zip(object_name).for_each(|(to, from)| *to = *from);
+        len = object_name.len().min(NAME);
     });
     f(name.get(..len).unwrap_or(&[]))
 }
@@ -52,13 +52,16 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
 pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let text = name_of(i, id, r);
     f.usual.store(false, Relaxed);
-    if !with_library(i, |library| armed::wanted(Layer::RUNTIME.number(), library, text)) {
+    if !with_library(i, |library| armed::is_selected_now(Layer::RUNTIME.number(), library, text)) {
         i.forget(id as usize);
         return UNWANTED;
     }
     let remembered = rows::find(text, true, i.version.load(Relaxed) / 1000);
     f.row.store(remembered, Relaxed);
-    f.stack.store(with_library(i, |library| call_stack::wants(Layer::RUNTIME.number(), library, text)), Relaxed);
+    f.stack.store(
+        with_library(i, |library| call_stack::captures_stack_of(Layer::RUNTIME.number(), library, text)),
+        Relaxed,
+    );
     // An unknown function has as many words as `block_words` says.
     f.plan.store(if remembered == 0 { 0 } else { plan::of_row(remembered) }, Relaxed);
     // SAFETY: the runtime's string constant.
@@ -76,7 +79,7 @@ pub fn introduce(i: &Instance, n: u32, r: &CallbackRecord) {
         return;
     }
     let mut version = 0u32;
-    if let Some(ask) = r.export_table {
+    if let Some(get_export_table) = r.export_table {
         // The question goes through the driver's cuGetExportTable, which is a slot of ours; what a
         // signal handler calls meanwhile is the program's, so it waits.
         let signals = sys::block_signals();
@@ -87,11 +90,11 @@ pub fn introduce(i: &Instance, n: u32, r: &CallbackRecord) {
         // SAFETY: the instance's own cudaGetExportTable and the tables that it documents by its code.
         unsafe {
             let mut table: *const usize = core::ptr::null();
-            if ask(&mut table, &cutap_calls::RUNTIME_VERSION_TABLE) == 0 && !table.is_null() {
+            if get_export_table(&mut table, &cutap_calls::RUNTIME_VERSION_TABLE) == 0 && !table.is_null() {
                 core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32) -> u32>(table.add(1).read())(&mut version);
             }
             let (mut count, mut list): (u32, *mut ListedName) = (0, core::ptr::null_mut());
-            if ask(&mut table, &cutap_calls::RUNTIME_NAMES_TABLE) == 0 && !table.is_null() {
+            if get_export_table(&mut table, &cutap_calls::RUNTIME_NAMES_TABLE) == 0 && !table.is_null() {
                 core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32, *mut *mut ListedName) -> u32>(
                     table.add(1).read(),
                 )(&mut count, &mut list);

@@ -9,7 +9,7 @@ use crate::exec;
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, notice, real};
 use crate::routes::libc;
-use crate::slots::{make, patched, table};
+use crate::slots::{create, patched, table};
 use crate::start::{begin, names, page, switch};
 use crate::sys::x86_64::shadow_stack;
 use crate::sys::{self, allowed};
@@ -37,7 +37,7 @@ unsafe fn call(real: usize, handle: usize, name: *const u8, version: *const u8) 
 ///
 /// # Safety
 /// Arguments of a request of the program's.
-pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
+pub unsafe extern "C" fn intercept(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
     real::find_next();
     if name.is_null() || !begin::running() {
         return 0;
@@ -60,8 +60,8 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
         unsafe { ask_as_caller(real, handle, text, name, version, caller) }
     } else {
         // SAFETY: as above.
-        let found = unsafe { call(real, handle, name, version) };
-        Some(instead_of_libcs(found).unwrap_or_else(|| hand_out(found, text, caller, route::DLSYM)))
+        let address = unsafe { call(real, handle, name, version) };
+        Some(instead_of_libcs(address).unwrap_or_else(|| hand_out(address, text, caller, route::DLSYM)))
     };
     patched::look_at_some(answer.unwrap_or(0));
     if switch::lookups() {
@@ -80,7 +80,7 @@ fn instead_of_libcs(found: usize) -> Option<usize> {
 }
 
 /// # Safety
-/// As `ask`.
+/// As `intercept`.
 unsafe fn ask_as_caller(
     real: usize,
     handle: usize,
@@ -97,8 +97,8 @@ unsafe fn ask_as_caller(
         return None;
     };
     // SAFETY: the gate is a `ret` in the caller's object, which is running and so stays mapped.
-    let found = unsafe { crate::slots::thunks_x86_64::call_through(real, handle, name, version, gate) };
-    Some(hand_out(found, text, caller, route::DLSYM))
+    let address = unsafe { crate::slots::thunks_x86_64::call_through(real, handle, name, version, gate) };
+    Some(hand_out(address, text, caller, route::DLSYM))
 }
 
 /// True when a library whose requests to the kernel are recorded looks up a function that makes them.
@@ -139,7 +139,7 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
         owner.layer != 0 && owner.has_code(found) && unsafe { owner.has_function(name, found) }
     });
     if watched == Some(true) && live::at(caller, |user| user.layer) != Some(Layer::DRIVER.number()) {
-        let slot = live::at(found, |owner| make::for_function(found, owner, name, how));
+        let slot = live::at(found, |owner| create::for_function(found, owner, name, how));
         return slot.flatten().unwrap_or(found);
     }
     if watched.is_none() && how == route::DLSYM && cutap_calls::in_family(name) {

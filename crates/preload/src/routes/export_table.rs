@@ -10,7 +10,7 @@ use crate::loader::live;
 use crate::loader::objects::Object;
 use crate::slots::frame::Frame;
 use crate::slots::hooks::IMAGES;
-use crate::slots::{make, table};
+use crate::slots::{create, table};
 use crate::start::{announce, names, page, run, switch};
 use crate::sys;
 use crate::thread::record;
@@ -57,14 +57,14 @@ pub fn after(frame: &mut Frame) {
     // CUPTI switches the driver's flags by its own table; copies of it are linked into other profilers.
     let profiler = live::at(frame.caller, |o| o.profiler) == Some(true);
     if profiler || uuid == cutap_calls::PROFILER_TABLE {
-        suppress::never();
+        suppress::disable();
         instances::profiler_came();
     }
     let mut table = 0;
     if code as u32 == 0
-        && let Some([given]) = program_words(pointer as usize)
+        && let Some([returned]) = program_words(pointer as usize)
     {
-        table = given as usize;
+        table = returned as usize;
         // SAFETY: the driver wrote it.
         let place = unsafe { &mut *(pointer as *mut usize) };
         if uuid == cutap_calls::CALLBACK_TABLE && table != 0 {
@@ -88,8 +88,8 @@ pub fn after(frame: &mut Frame) {
 fn came(frame: &Frame, uuid: &[u8; 16], at: usize, profiler: bool) {
     // The names of those that request tables are known before their calls are.
     live::at(frame.caller, announce::announce_if_made);
-    let known = table(uuid);
-    let why = match known.map(|t| t.treatment) {
+    let description = table(uuid);
+    let why = match description.map(|t| t.treatment) {
         Some(Treatment::Runtime) => return,
         Some(Treatment::Left) => Err(Why::Check),
         // Its words are slots already, so a profiler's calls pass through them.
@@ -97,7 +97,7 @@ fn came(frame: &Frame, uuid: &[u8; 16], at: usize, profiler: bool) {
         _ if profiler => Err(Why::Profiler),
         _ => live::at(table::function_of(frame.slot), |owner| {
             // SAFETY: in the loader's callback: the owner is mapped.
-            unsafe { wrap(owner, uuid, at, known, hidden::is_known_at(at)) }
+            unsafe { wrap(owner, uuid, at, description, hidden::is_known_at(at)) }
         })
         .unwrap_or(Err(Why::NoOwner)),
     };
@@ -139,7 +139,7 @@ unsafe fn wrap(owner: &Object, uuid: &[u8; 16], at: usize, known: Option<&Table>
         if word == 0 || table::is_thunk(word) || whole.is_err() {
             return;
         }
-        let Some(thunk) = make::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else {
+        let Some(thunk) = create::for_word(at + n * 8, word, owner, SlotName::new(uuid, n as u32).bytes()) else {
             return;
         };
         if !writable {
@@ -177,14 +177,14 @@ fn each(at: usize, words: &Range<usize>, mut f: impl FnMut(usize, usize)) -> Opt
 }
 
 fn ours(table: usize, caller: usize) -> usize {
-    let given = live::at(caller, |o| {
+    let own_table = live::at(caller, |o| {
         if o.profiler {
             names::gap_named(diagnostic::PROFILER_TABLE, o.name());
             return None;
         }
         instances::table_for(o, table)
     });
-    given.flatten().unwrap_or(table)
+    own_table.flatten().unwrap_or(table)
 }
 
 /// Runtimes before 12 load their fat binaries through slots of 6bd5fb6c. The table's address is part of
@@ -204,7 +204,7 @@ fn watch_images(table: usize) {
         if !unsafe { sys::protect(page, PAGE, sys::PROT_READ | sys::PROT_WRITE) } {
             return page::count(diagnostic::WORD_PROTECTED, 1);
         }
-        if let Some(thunk) = make::for_hooks(real, hook) {
+        if let Some(thunk) = create::for_hooks(real, hook) {
             let _ = word.compare_exchange(real, thunk, AcqRel, Relaxed);
         }
     }

@@ -36,20 +36,20 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     let (word, name, version) = (s.word.load(Relaxed), s.name.load(Relaxed), s.version.load(Relaxed));
     let place = live::at(word, |o| (o.ret(), o.span, libc::is_user(o)));
     let Some((Some(gate), span, user)) = place.filter(|_| !shadow_stack()) else {
-        suppress::never();
+        suppress::disable();
         page::count(diagnostic::BOUND_BY_LOADER, 1);
         return first;
     };
     // SAFETY: the object is running, so its strings are mapped.
     let text = unsafe { crate::sys::text(name, 4096) };
     // SAFETY: the gate lies in the calling object.
-    let ask = |handle| real::without_signals(|| unsafe { as_the_loader(handle, text, name, version, gate) });
-    let mut found = ask(0);
-    if found >= span.0 && found < span.1 {
+    let resolve = |handle| real::without_signals(|| unsafe { as_the_loader(handle, text, name, version, gate) });
+    let mut address = resolve(0);
+    if address >= span.0 && address < span.1 {
         // A non-PIE program answers with its own PLT.
-        found = ask(usize::MAX);
+        address = resolve(usize::MAX);
     }
-    if found == 0 {
+    if address == 0 {
         return first;
     }
     // Its parent binds the word for itself, and makes the slot.
@@ -57,12 +57,12 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
         if cutap_calls::in_family(text) {
             page::count(diagnostic::NO_RING, 1);
         }
-        return found;
+        return address;
     }
     notice::notice();
-    let target = match dlsym::hand_out(found, text, gate, route::FIRST_CALL) {
-        same if same == found && user && libc::is_name(text) && libc::is_on() => {
-            libc::slot_at(found, text, route::FIRST_CALL).unwrap_or(found)
+    let target = match dlsym::hand_out(address, text, gate, route::FIRST_CALL) {
+        same if same == address && user && libc::is_name(text) && libc::is_on() => {
+            libc::slot_at(address, text, route::FIRST_CALL).unwrap_or(address)
         }
         target => target,
     };

@@ -16,7 +16,7 @@ const LIBRARY_KERNEL: &[u8] = function_with(Role::LibraryKernel).as_bytes();
 
 /// A function with `Role::KernelHandle` returned `code`. Its arguments are where it writes the handle, what the handle
 /// is taken from, and the kernel's name.
-pub fn ended(function: &[u8], &[place, from, name, ..]: &[u64; 6], code: u64) {
+pub fn record_kernel_handle(function: &[u8], &[place, from, name, ..]: &[u64; 6], code: u64) {
     if code as u32 != 0 {
         return;
     }
@@ -34,14 +34,14 @@ pub fn ended(function: &[u8], &[place, from, name, ..]: &[u64; 6], code: u64) {
 /// The driver has handed out `handle` as the function of `kernel`.
 pub fn function_of(handle: u64, kernel: u64) {
     kind_of(handle, false);
-    if !told(handle, kernel) {
+    if !was_pair_written(handle, kernel) {
         names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: kernel, c: 0, s: &[], t: &[] });
     }
 }
 
 /// Whether a kernel's function was already told to be that: runtimes ask for it at every launch. After a module was
 /// unloaded both may be others.
-fn told(handle: u64, kernel: u64) -> bool {
+fn was_pair_written(handle: u64, kernel: u64) -> bool {
     const PAIRS: usize = 1024;
     static TOLD: [AtomicU64; PAIRS] = [const { AtomicU64::new(0) }; PAIRS];
     let pair =
@@ -179,36 +179,36 @@ pub(super) fn kernel_name(name: *const u8) -> u32 {
     };
     let mut id = place.load(Acquire);
     for _ in 0..MOST_BEHIND {
-        let Some(known) = CUTAP_KERNEL_NAMES.get(id as usize).filter(|_| id != 0) else { break };
-        if known.pointer.load(Relaxed) == name as usize {
-            if known.unloaded.load(Relaxed) == epoch {
+        let Some(entry) = CUTAP_KERNEL_NAMES.get(id as usize).filter(|_| id != 0) else { break };
+        if entry.pointer.load(Relaxed) == name as usize {
+            if entry.unloaded.load(Relaxed) == epoch {
                 return id;
             }
-            let (text, len) = (known.text.load(Relaxed), known.len.load(Relaxed));
+            let (text, len) = (entry.text.load(Relaxed), entry.len.load(Relaxed));
             // SAFETY: our copy in the names file, which stays mapped.
             let copy = unsafe { core::slice::from_raw_parts(text, len as usize) };
             if is_text(name as usize, copy) {
-                known.unloaded.store(epoch, Relaxed);
+                entry.unloaded.store(epoch, Relaxed);
                 return id;
             }
             // Another's by now.
-            known.pointer.store(0, Relaxed);
+            entry.pointer.store(0, Relaxed);
         }
-        id = known.next.load(Relaxed);
+        id = entry.next.load(Relaxed);
     }
     let Some(len) = name_length(name) else { return 0 };
     let id = NEXT.fetch_add(1, Relaxed);
     let record = Name { kind: kind::KERNEL_NAME, ticks: 0, a: id.into(), b: name as u64, c: 0, s: &[], t: &[] };
     let Some(copy) = names::write_copy(&record, name as usize, len) else { return 0 };
     // Filled before it is published; an id beyond the table is simply told again each time.
-    let known = CUTAP_KERNEL_NAMES.get(id as usize).filter(|_| OPENED.reach(&CUTAP_KERNEL_NAMES, id as usize));
-    if let Some(known) = known {
-        known.pointer.store(name as usize, Relaxed);
-        known.unloaded.store(epoch, Relaxed);
-        known.text.store(copy.cast_mut(), Relaxed);
-        known.len.store(len as u32, Relaxed);
+    let entry = CUTAP_KERNEL_NAMES.get(id as usize).filter(|_| OPENED.reach(&CUTAP_KERNEL_NAMES, id as usize));
+    if let Some(entry) = entry {
+        entry.pointer.store(name as usize, Relaxed);
+        entry.unloaded.store(epoch, Relaxed);
+        entry.text.store(copy.cast_mut(), Relaxed);
+        entry.len.store(len as u32, Relaxed);
         let _ = place.fetch_update(AcqRel, Acquire, |before| {
-            known.next.store(before, Relaxed);
+            entry.next.store(before, Relaxed);
             Some(id)
         });
     }

@@ -46,12 +46,12 @@ pub struct Instance {
     pub listed: AtomicU32,
     /// Where it asks for a kernel's function only because we watch, as far as `footprint` has found out: return
     /// addresses.
-    pub asks: [AtomicUsize; 4],
+    pub self_induced_callers: [AtomicUsize; 4],
 }
 
 impl Instance {
     /// True when `address` lies in its code.
-    pub fn holds(&self, address: usize) -> bool {
+    pub fn contains_code(&self, address: usize) -> bool {
         address >= self.text.0.load(Relaxed) && address < self.text.1.load(Relaxed)
     }
     /// Where its code begins, and its length.
@@ -96,13 +96,13 @@ impl Instance {
         }
     }
     /// A function need not be reported, unless somebody else listens.
-    pub fn quiet(&self, id: usize) {
+    pub fn stop_reports(&self, id: usize) {
         if self.flag(id).is_some_and(|f| matches!(f.1.load(Relaxed), FOLLOWS | QUIET)) {
             self.arm(id, QUIET);
         }
     }
     /// It is reported again.
-    pub fn loud(&self, id: usize) {
+    pub fn resume_reports(&self, id: usize) {
         if self.flag(id).is_some_and(|f| f.1.load(Relaxed) == QUIET) {
             self.arm(id, FOLLOWS);
         }
@@ -174,7 +174,7 @@ pub static ALL: Table<Instance, INSTANCES> = Table(
             introduced: AtomicU32::new(0),
             list: AtomicPtr::new(core::ptr::null_mut()),
             listed: AtomicU32::new(0),
-            asks: [const { AtomicUsize::new(0) }; 4],
+            self_induced_callers: [const { AtomicUsize::new(0) }; 4],
         }
     }; INSTANCES],
 );
@@ -186,12 +186,12 @@ pub fn close() {
 }
 
 /// The instance in whose code `address` lies. Most that ask do so of the same one again.
-pub fn around(address: usize) -> Option<&'static Instance> {
+pub fn containing(address: usize) -> Option<&'static Instance> {
     static LAST: AtomicUsize = AtomicUsize::new(0);
-    if let Some(i) = ALL.get(LAST.load(Relaxed)).filter(|i| i.holds(address)) {
+    if let Some(i) = ALL.get(LAST.load(Relaxed)).filter(|i| i.contains_code(address)) {
         return Some(i);
     }
-    let n = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).position(|i| i.holds(address))?;
+    let n = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).position(|i| i.contains_code(address))?;
     LAST.store(n, Relaxed);
     ALL.get(n)
 }
@@ -311,9 +311,9 @@ pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
 
 /// True for the code of a runtime that has its table and has not made its first call yet.
 pub fn starting(caller: usize) -> bool {
-    let known = ALL.iter().take_while(|i| i.object.load(Acquire) != 0);
-    let mut waiting = known.filter(|i| i.introduced.load(Acquire) != 2);
-    waiting.any(|i| i.holds(caller))
+    let instances = ALL.iter().take_while(|i| i.object.load(Acquire) != 0);
+    let mut waiting = instances.filter(|i| i.introduced.load(Acquire) != 2);
+    waiting.any(|i| i.contains_code(caller))
 }
 
 /// Hooks of the driver's functions ask whether a runtime is starting, which ends with the first call that it reports.

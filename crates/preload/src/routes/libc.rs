@@ -4,7 +4,7 @@
 
 use crate::loader::live;
 use crate::loader::objects::Object;
-use crate::slots::make;
+use crate::slots::create;
 use crate::start::{announce, armed};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cutap_calls::{Layer, is_part, kernel};
@@ -50,7 +50,7 @@ pub unsafe fn slot(address: usize, owner: &Object, name: &[u8], how: u8) -> Opti
         LOADS.iter().find(free)?;
         announce::tell_driver();
     }
-    make::for_function(address, &own, name, how)
+    create::for_function(address, &own, name, how)
 }
 
 /// The same of an address that was looked up.

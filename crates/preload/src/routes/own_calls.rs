@@ -67,7 +67,7 @@ pub fn fills_record(b: &mut ThreadState, frame: &Frame) -> bool {
     let [first, ..] = frame.args;
     let Some((argument, place)) = fills(table::name_of(frame.slot)) else { return false };
     let Some(to) = frame.args.get(argument) else { return false };
-    if instances::around(frame.caller).is_none() {
+    if instances::containing(frame.caller).is_none() {
         return false;
     }
     let pages = Pages::new(frame.stack as usize, &mut b.stack);
@@ -113,7 +113,7 @@ fn is_function(slot: u32) -> bool {
 
 /// The runtime that makes a call from `caller`, if it reports launches.
 fn asking(caller: usize) -> Option<&'static Instance> {
-    instances::around(caller).filter(|i| i.is_on(LAUNCH))
+    instances::containing(caller).filter(|i| i.is_on(LAUNCH))
 }
 
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this
@@ -166,18 +166,18 @@ fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> b
         return finds_values(name);
     }
     if is_function(slot) {
-        let known = i.asks.iter().any(|a| a.load(Relaxed) == caller);
-        b.asked = if known { (0, 0) } else { (caller, slot) };
-        if known {
+        let is_known_caller = i.self_induced_callers.iter().any(|a| a.load(Relaxed) == caller);
+        b.unreported_lookup = if is_known_caller { (0, 0) } else { (caller, slot) };
+        if is_known_caller {
             remember(i, caller, slot);
         }
-        return known;
+        return is_known_caller;
     }
-    let (before, _) = b.asked;
+    let (before, _) = b.unreported_lookup;
     if before != 0 && caller.wrapping_sub(before) < HELPER {
         was_one(i, b);
     }
-    b.asked = (0, 0);
+    b.unreported_lookup = (0, 0);
     remember(i, caller, slot);
     true
 }
@@ -187,22 +187,22 @@ fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> b
 #[inline(always)]
 pub fn reported(i: &Instance, b: &mut ThreadState, at: usize, launch: bool) {
     b.reported = at;
-    if b.asked.0 != 0 {
+    if b.unreported_lookup.0 != 0 {
         if launch && i.version.load(Relaxed) >= ASKS {
             was_one(i, b);
         }
-        b.asked = (0, 0);
+        b.unreported_lookup = (0, 0);
     }
 }
 
 /// What was asked last was our footprint, and counted as the program's.
 #[cold]
 fn was_one(i: &Instance, b: &mut ThreadState) {
-    let (before, slot) = b.asked;
+    let (before, slot) = b.unreported_lookup;
     counts::take_back(b, slot);
     page::count(diagnostic::FOOTPRINT, 1);
     // Beyond the places that are remembered it goes like this each time.
-    if let Some(free) = i.asks.iter().find(|a| a.load(Relaxed) == 0) {
+    if let Some(free) = i.self_induced_callers.iter().find(|a| a.load(Relaxed) == 0) {
         free.store(before, Relaxed);
     }
 }

@@ -6,7 +6,7 @@ use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::loader::objects::Object;
 use crate::slots::frame::Frame;
-use crate::slots::{make, table};
+use crate::slots::{create, table};
 use crate::start::{page, switch};
 use crate::thread::record;
 use cutap_calls::{Layer, Role, function_with};
@@ -29,19 +29,19 @@ pub fn after(frame: &mut Frame) {
     // A driver that refused the call may have read and written nothing, and so has one whose call a hook answered.
     let succeeded = code as u32 == 0;
     let mut text = [0u8; NAME];
-    let (mut found, mut given) = (0, 0);
+    let (mut resolved, mut exchanged) = (0, 0);
     let name = if succeeded || switch::lookups() {
         let (address, name) = written(pointer as usize, symbol as usize, &mut text);
-        found = address.filter(|_| succeeded && !name.is_empty()).unwrap_or(0);
+        resolved = address.filter(|_| succeeded && !name.is_empty()).unwrap_or(0);
         name
     } else {
         &[]
     };
-    if found != 0 {
-        given = exchange(found, name, frame.caller);
-        if given != found {
+    if resolved != 0 {
+        exchanged = exchange(resolved, name, frame.caller);
+        if exchanged != resolved {
             // SAFETY: the driver wrote it.
-            unsafe { (pointer as *mut usize).write(given) };
+            unsafe { (pointer as *mut usize).write(exchanged) };
         }
     }
     if switch::lookups() {
@@ -54,13 +54,13 @@ pub fn after(frame: &mut Frame) {
         } else {
             0
         };
-        let given = if given == 0 { found } else { given };
+        let exchanged = if exchanged == 0 { resolved } else { exchanged };
         record::lookup(
             which,
             frame.caller,
             version as u32 as usize,
             flags,
-            &table::answer(given),
+            &table::answer(exchanged),
             code & 0xffff_ffff | status << 32,
             name,
         );
@@ -104,7 +104,7 @@ fn exchange(found: usize, name: &[u8], caller: usize) -> usize {
 /// # Safety
 /// The owner is mapped.
 unsafe fn slot_of(owner: &Object, name: &[u8], found: usize) -> usize {
-    let slot = |exact: &[u8]| make::for_function(found, owner, exact, route::GET_PROC_ADDRESS).unwrap_or(found);
+    let slot = |exact: &[u8]| create::for_function(found, owner, exact, route::GET_PROC_ADDRESS).unwrap_or(found);
     let mut best: &[u8] = &[];
     // The exported name of that very address, for the base name stands for several versions. Of
     // aliases the one that begins with what was asked for.

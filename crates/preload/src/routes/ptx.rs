@@ -75,9 +75,9 @@ fn text(at: usize, bytes: usize) {
         // An image of machine code has a zero in its head.
         let whole = read.iter().position(|&b| b == 0).unwrap_or(read.len());
         let part = read.get(..whole).unwrap_or(&[]);
-        let found =
+        let entry_place =
             part.windows(ENTRY.len() + 1).position(|w| w.starts_with(ENTRY) && w[ENTRY.len()].is_ascii_whitespace());
-        from += match found {
+        from += match entry_place {
             Some(place) => place + entry(at.wrapping_add(from + place), bytes - from - place),
             None if whole < read.len() || whole <= ENTRY.len() => return,
             None => whole - ENTRY.len(),
@@ -101,7 +101,7 @@ fn entry(at: usize, bytes: usize) -> usize {
         sum = extend(sum, part);
         if let Some(end) = end {
             if read.get(end) == Some(&b')') {
-                tell(at, len + end + 1, name, sum);
+                write_entry(at, len + end + 1, name, sum);
             }
             return len + end + 1;
         }
@@ -111,7 +111,7 @@ fn entry(at: usize, bytes: usize) -> usize {
     len.max(ENTRY.len())
 }
 
-fn tell(at: usize, bytes: usize, name: u64, sum: u64) {
+fn write_entry(at: usize, bytes: usize, name: u64, sum: u64) {
     let Some(last) = LAST.get(name as usize % LAST.len()) else { return };
     if last.load(Relaxed) == sum {
         return;

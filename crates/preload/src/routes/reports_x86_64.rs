@@ -336,7 +336,7 @@ global_asm!(
     inside = const offset_of!(ThreadState, inside),
     depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
-    asked = const offset_of!(ThreadState, asked.0),
+    asked = const offset_of!(ThreadState, unreported_lookup.0),
     reported = const offset_of!(ThreadState, reported),
     numbers = const REPORTED,
     room_for_numbers = const ROOM_FOR_REPORTED,

@@ -35,7 +35,7 @@ static CUTAP_QUIET: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// True for a driver call of such a runtime. If no call is open, one of the runtime's was not seen.
 #[inline(always)]
-pub fn holds(caller: usize) -> bool {
+pub fn is_suppressed_runtime(caller: usize) -> bool {
     let [low, len] = &CUTAP_QUIET;
     caller.wrapping_sub(low.load(Relaxed)) < len.load(Relaxed)
 }
@@ -44,11 +44,11 @@ pub fn holds(caller: usize) -> bool {
 fn claim(i: &Instance) -> bool {
     let [low, len] = &CUTAP_QUIET;
     let (first, bytes) = i.text();
-    let taken = low.compare_exchange(0, first, AcqRel, Acquire);
-    if taken.is_ok() {
+    let claimed = low.compare_exchange(0, first, AcqRel, Acquire);
+    if claimed.is_ok() {
         len.store(bytes, Release);
     }
-    taken.is_ok() || taken == Err(first)
+    claimed.is_ok() || claimed == Err(first)
 }
 
 /// A call that came through a slot, and was reported, ends; `driver`: there were recorded calls inside.
@@ -71,7 +71,7 @@ fn another(i: &Instance, id: usize, f: &Function, so_far: u32) {
     f.set_bound(so_far.min(ENOUGH));
     // A launch's report names the kernel.
     if so_far >= ENOUGH && !f.launch.load(Relaxed) && !NEVER.load(Relaxed) && claim(i) {
-        i.quiet(id);
+        i.stop_reports(id);
     }
 }
 
@@ -87,20 +87,20 @@ pub fn another_way(f: &Function) {
 /// too?
 #[cold]
 pub fn counted(i: &Instance, id: usize, f: &Function, b: &ThreadState, slot: u32, name: &[u8]) {
-    let given = table::find(i.object.load(Relaxed), name).map_or(0, |twin| counts::value(b, twin));
+    let slot_calls = table::find(i.object.load(Relaxed), name).map_or(0, |twin| counts::value(b, twin));
     match counts::value(b, slot) {
-        reported if given < reported => another_way(f),
+        reported if slot_calls < reported => another_way(f),
         reported => another(i, id, f, reported.min(ENOUGH.into()) as u32),
     }
 }
 
 /// A word may lead past its slot, for a time: all is reported again.
-pub fn again() {
+pub fn resume_all() {
     for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
         for (id, f) in i.functions.iter().enumerate() {
             if f.bound() == ENOUGH {
                 f.set_bound(0);
-                i.loud(id);
+                i.resume_reports(id);
             }
         }
     }
@@ -108,20 +108,20 @@ pub fn again() {
 
 /// A driver call tells that a call of the runtime was not seen: some address leads past a slot.
 #[cold]
-pub fn past() {
+pub fn slot_bypassed() {
     static SO_FAR: AtomicU32 = AtomicU32::new(0);
     match SO_FAR.fetch_add(1, Relaxed) {
-        0..PAST => again(),
-        _ => never(),
+        0..PAST => resume_all(),
+        _ => disable(),
     }
 }
 
 /// Everything is reported from now on.
 #[cold]
-pub fn never() {
+pub fn disable() {
     if !NEVER.swap(true, Relaxed) {
         let [_, len] = &CUTAP_QUIET;
         len.store(0, Relaxed);
-        again();
+        resume_all();
     }
 }

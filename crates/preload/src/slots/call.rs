@@ -51,7 +51,7 @@ unsafe extern "C" fn cutap_noted(frame: *mut Frame) -> usize {
     let frame = unsafe { &mut *frame };
     forked::check();
     let Some(slot) = table::slot(frame.slot) else { return 0 };
-    recording::note(frame);
+    recording::record_enter_only(frame);
     slot.real.load(Relaxed)
 }
 
@@ -116,14 +116,14 @@ fn is_hooked(frame: &Frame) -> bool {
 }
 fn made_here(frame: &mut Frame) -> bool {
     if !is_hooked(frame) {
-        hooks::made(frame.hooks, &frame.args);
+        hooks::keep_inputs(frame.hooks, &frame.args);
     }
     true
 }
 fn ended_here(frame: &mut Frame) {
     let [code, _] = frame.result;
     if !is_hooked(frame) {
-        hooks::ended(frame.hooks, table::name_of(frame.slot), &frame.args, code);
+        hooks::keep_results(frame.hooks, table::name_of(frame.slot), &frame.args, code);
     }
 }
 fn range_on(_: &mut Frame) {

@@ -18,16 +18,16 @@ pub fn entry() -> usize {
 
 /// What was put aside on the way to the call whose stack arguments begin at `stack`; `None`: a signal handler's call
 /// has come in between.
-pub fn kept(stack: usize) -> Option<Payload> {
+pub fn saved_registers(stack: usize) -> Option<Payload> {
     let p: *const [u64; 6];
     // SAFETY: computes an address in this thread's static TLS block, and reads what lies there.
-    let [at, kept @ ..] = unsafe {
+    let [at, registers @ ..] = unsafe {
         asm!("mov {0}, qword ptr [rip + cutap_aside@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
              options(nostack, pure, readonly));
         p.read_volatile()
     };
     // Where the return address stood, and rax below it.
-    (at as usize == stack.wrapping_sub(16)).then_some(kept)
+    (at as usize == stack.wrapping_sub(16)).then_some(registers)
 }
 
 global_asm!(

@@ -17,10 +17,10 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
         let first = first_word(kind::ENTER, 2 + 6, n, 0) as u32;
         return clock::is_timestamp().then(|| (fast_x86_64::unknown(), first));
     };
-    let known = |(soname, newest): &(&str, u32)| {
+    let is_supported = |(soname, newest): &(&str, u32)| {
         (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
     };
-    let believed = owner.layer == Layer::DRIVER.number() || NEWEST.iter().any(known);
+    let believed = owner.layer == Layer::DRIVER.number() || NEWEST.iter().any(is_supported);
     if !believed || !clock::is_timestamp() {
         return None;
     }

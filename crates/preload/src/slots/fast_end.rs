@@ -9,11 +9,11 @@ use core::ffi::{c_int, c_void};
 /// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not
 /// closed. Its result is given back by the assembler.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, began: *const ThreadState) {
+unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, origin: *const ThreadState) {
     // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live permanently.
-    let (frame, began) = unsafe { (&*frame, &*began) };
+    let (frame, origin) = unsafe { (&*frame, &*origin) };
     match recorded {
-        0 => recording::after_quick(frame, began),
+        0 => recording::after_quick(frame, origin),
         _ => recording::ended_quick(frame),
     }
 }

@@ -146,7 +146,7 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     let Some(row) = rows::of(table::row_of(n)).filter(|_| quick & UNWANTED == 0 && !switch::rules_changed()) else {
         return COMMON;
     };
-    if b.depth == 0 && suppress::holds(caller) {
+    if b.depth == 0 && suppress::is_suppressed_runtime(caller) {
         return COMMON;
     }
     let args = frame.args();
@@ -161,8 +161,8 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     frame.entered(number, b);
     // Launches are the driver's, whose functions take the same arguments in all versions. That there are none is what
     // the quick frame believes.
-    let passed = if quick & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
-    1 + passed as i32
+    let stack_words = if quick & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
+    1 + stack_words as i32
 }
 
 #[inline(never)]

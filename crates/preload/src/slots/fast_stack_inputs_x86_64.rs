@@ -97,8 +97,8 @@ fn plan(row: &Row) -> Option<u64> {
 fn input(row: &Row, step: &Step) -> Option<u64> {
     let place = |offset: u16| {
         let (word, ints) = (u64::from(offset / 8), u64::from(row.ints));
-        let known = offset.is_multiple_of(8) && word < ints + u64::from(row.stack);
-        known.then(|| if word < ints { RDI - word } else { word - ints })
+        let is_argument = offset.is_multiple_of(8) && word < ints + u64::from(row.stack);
+        is_argument.then(|| if word < ints { RDI - word } else { word - ints })
     };
     if step.kind != kind::MEMORY || step.base != WORDS {
         return None;

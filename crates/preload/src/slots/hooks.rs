@@ -41,7 +41,7 @@ const FILE: u32 = 1 << 14;
 const FILE_THIRD: u32 = 1 << 15;
 
 /// What those of `set` do that keep what a function is given: it is called with these arguments.
-pub fn made(set: u32, args: &[u64; 6]) {
+pub fn keep_inputs(set: u32, args: &[u64; 6]) {
     if set & IMAGE != 0 {
         handles::image(args);
     }
@@ -60,9 +60,9 @@ pub fn made(set: u32, args: &[u64; 6]) {
     }
 }
 /// The same, of what it gave back.
-pub fn ended(set: u32, function: &[u8], args: &[u64; 6], code: u64) {
+pub fn keep_results(set: u32, function: &[u8], args: &[u64; 6], code: u64) {
     if set & HANDLES != 0 {
-        handles::ended(function, args, code);
+        handles::record_kernel_handle(function, args, code);
     }
 }
 /// Slots that take an image, and the hook that finds it among the arguments.

@@ -1,6 +1,6 @@
 //! A slot is one function of one load of one library. Its thunk's address is what the program holds.
 //!
-//! The thunk jumps to the slot's entry, which `make` chooses once, when it makes the slot:
+//! The thunk jumps to the slot's entry, which `create` chooses once, with the slot:
 //!
 //! | condition, the first that holds | entry |
 //! | --- | --- |
@@ -23,6 +23,7 @@
 pub mod arguments_x86_64;
 pub mod call;
 pub mod call_stack_x86_64;
+pub mod create;
 pub mod extension;
 pub mod fast;
 mod fast_end;
@@ -34,7 +35,6 @@ mod frame_x86_64;
 pub mod hooks;
 pub mod kernel_function_x86_64;
 mod launch_x86_64;
-pub mod make;
 pub mod own_calls_x86_64;
 pub mod patched;
 mod quick_frame;

@@ -175,7 +175,7 @@ global_asm!(
     two_words = const plan::TWO_WORDS[1],
     first = const FIRST,
     reported = const offset_of!(ThreadState, reported),
-    asked = const offset_of!(ThreadState, asked.0),
+    asked = const offset_of!(ThreadState, unreported_lookup.0),
     header = const offset_of!(ThreadState, header),
     counter = const offset_of!(RingHeader, footprint),
 );
@@ -191,7 +191,7 @@ const BY_QUICK: u32 = 2;
 extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
     let Some(b) = block::existing().filter(|b| !b.inside && !switch::rules_changed()) else { return COMMON };
     b.leave_below(at);
-    if b.depth == 0 && suppress::holds(caller) {
+    if b.depth == 0 && suppress::is_suppressed_runtime(caller) {
         return COMMON;
     }
     let n = table::number_at(slot);

@@ -24,19 +24,19 @@ static LISTED: [AtomicU64; THUNKS / 64] = [const { AtomicU64::new(0) }; THUNKS /
 pub fn look_at_some(address: usize) {
     let count = table::count();
     let from = if count <= A_FEW { 0 } else { NEXT.fetch_add(A_FEW, Relaxed) % count };
-    look(from, count.min(from + A_FEW));
+    report_patched(from, count.min(from + A_FEW));
     if let Some(n) = table::number_of(address) {
-        look(n, n + 1);
+        report_patched(n, n + 1);
     }
 }
 
 /// At the end of the process.
 pub fn look_at_all() {
-    look(0, table::count());
+    report_patched(0, table::count());
 }
 
 /// Looks at the thunks from one number up to another.
-fn look(from: u32, to: u32) {
+fn report_patched(from: u32, to: u32) {
     const PAGE: usize = 4096;
     let mut page = 0;
     for n in from..to {
@@ -63,8 +63,8 @@ unsafe fn is_whole(at: usize) -> bool {
     let (first, second) = PROLOGUE.split_at(8);
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
     // SAFETY: the caller's promise.
-    let [here, behind] = unsafe { [load8(at), load8(at + 8)] };
-    here == word(first) && behind == word(second)
+    let [here, next_word] = unsafe { [load8(at), load8(at + 8)] };
+    here == word(first) && next_word == word(second)
 }
 
 /// True once for each thunk.

@@ -29,10 +29,10 @@ pub struct QuickFrame {
     /// r9, r8, rcx, rdx, rsi, rdi
     args: [u64; 6],
     /// The caller's rbp, and where the call returns to.
-    behind: [usize; 2],
+    caller_frame: [usize; 2],
 }
 /// Bytes of what lies below rbp.
-pub const BYTES: usize = offset_of!(QuickFrame, behind);
+pub const BYTES: usize = offset_of!(QuickFrame, caller_frame);
 const _: () = assert!(BYTES == 112 && offset_of!(QuickFrame, slot) + 56 == BYTES);
 /// Fields that the assembler names.
 pub const BLOCK: usize = offset_of!(QuickFrame, result);
@@ -59,7 +59,7 @@ impl QuickFrame {
     }
     /// Where the call returns to.
     pub fn caller(&self) -> usize {
-        let [_, caller] = self.behind;
+        let [_, caller] = self.caller_frame;
         caller
     }
     /// The words of the integer registers, in order.

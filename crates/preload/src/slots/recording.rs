@@ -40,8 +40,8 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     let Some(b) = ready_for(slot) else { return not_recorded(frame, slot) };
     let at = frame.stack as usize;
     b.leave_below(at);
-    if b.depth == 0 && suppress::holds(frame.caller) {
-        suppress::past();
+    if b.depth == 0 && suppress::is_suppressed_runtime(frame.caller) {
+        suppress::slot_bypassed();
     }
     if !rules::is_wanted(slot) {
         return;
@@ -67,7 +67,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
 #[cold]
 fn not_recorded(frame: &Frame, slot: &Slot) {
     if !switch::counting() {
-        return switch::passed();
+        return switch::count_unrecorded();
     }
     let Some(b) = blocks::current() else { return };
     if !rules::is_wanted(slot) {
@@ -148,7 +148,7 @@ pub fn ended_quick(quick: &QuickFrame) {
 }
 
 /// A C++ function: an enter record alone.
-pub fn note(frame: &mut Frame) {
+pub fn record_enter_only(frame: &mut Frame) {
     let Some(slot) = table::slot(frame.slot) else { return };
     let Some(b) = ready() else { return not_recorded(frame, slot) };
     if slot.plan.load(Relaxed) & plan::UNWANTED != 0 {

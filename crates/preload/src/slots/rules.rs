@@ -64,7 +64,7 @@ fn apply() {
     let c = switch::here();
     let epoch = c.rules_epoch.load(Acquire);
     // Known: another thread was first.
-    if !epoch.is_multiple_of(2) || epoch == fork::seen() {
+    if !epoch.is_multiple_of(2) || epoch == fork::applied_rules() {
         return;
     }
     let mut rules = [0; RULES_BYTES];
@@ -77,15 +77,15 @@ fn apply() {
         objects::with(|s| {
             let owner = |load: u32| s.objects().iter().find(|o| o.id == load);
             let layer = |o: &Object, name: &[u8]| if is_slot_name(name) { Layer::HIDDEN.number() } else { o.layer };
-            let wanted = |o: &Object, name: &[u8]| filter::recorded(rules, layer(o, name), o.name(), name);
+            let is_selected = |o: &Object, name: &[u8]| filter::recorded(rules, layer(o, name), o.name(), name);
             let kernel = |name: &[u8]| filter::recorded(rules, Layer::KERNEL.number(), b"libc.so.6", name);
             each_recorded(|load, name, of_kernel| match of_kernel {
                 true => kernel(name),
-                false => owner(load).is_none_or(|o| wanted(o, name)),
+                false => owner(load).is_none_or(|o| is_selected(o, name)),
             });
         });
         instances::ask_again();
-        fork::set_seen(epoch);
+        fork::set_applied_rules(epoch);
         // What another thread found out by the old rules meanwhile; from now on it notices by itself that they are
         // others.
         instances::ask_again();

@@ -72,7 +72,7 @@ impl Slot {
         };
     }
     /// Finds out whether a new one's calls are wanted, by the rules that hold when it is done.
-    pub(super) fn look(&self, wanted: impl Fn() -> bool) {
+    pub(super) fn update_wanted(&self, wanted: impl Fn() -> bool) {
         loop {
             let rules = switch::rules();
             self.set_wanted(wanted());

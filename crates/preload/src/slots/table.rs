@@ -1,4 +1,4 @@
-//! The table of slots, and the numbers of those that have no thunk. `make` fills them.
+//! The table of slots, and the numbers of those that have no thunk. `create` fills them.
 
 use super::slot::Slot;
 use super::thunks_x86_64::{THUNK_BYTES, thunk};
@@ -98,11 +98,11 @@ pub fn find(object: u32, name: &[u8]) -> Option<u32> {
 pub fn take_number() -> Option<u32> {
     // Before a number is taken, for none is given back: where the table cannot be opened it may be later.
     let room = |n: u32| OPENED.reach(&CUTAP_SLOTS, n as usize);
-    let taken = room(NEXT.load(Relaxed)).then(|| NEXT.fetch_add(1, Relaxed)).filter(|n| room(*n));
-    if taken.is_none() {
+    let number = room(NEXT.load(Relaxed)).then(|| NEXT.fetch_add(1, Relaxed)).filter(|n| room(*n));
+    if number.is_none() {
         page::count(diagnostic::NO_SLOT_LEFT, 1);
     }
-    taken
+    number
 }
 
 /// A number that no thunk has.

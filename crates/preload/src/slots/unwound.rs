@@ -88,16 +88,16 @@ fn stack_pointer() -> Option<StackPointer> {
         at = live::each(
             |_| true,
             |o| {
-                let mut found = None;
+                let mut exported_at = None;
                 // SAFETY: under the loader's lock.
                 unsafe {
                     o.tables.find(b"_Unwind_GetCFA", |s, _| {
                         let address = o.base.wrapping_add(s.value);
-                        found = is_function(s, o.base, address).then_some(address);
-                        found.is_some()
+                        exported_at = is_function(s, o.base, address).then_some(address);
+                        exported_at.is_some()
                     });
                 }
-                found
+                exported_at
             },
         )?;
         FOUND.store(at, Relaxed);

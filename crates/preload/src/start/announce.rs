@@ -7,15 +7,15 @@ use cutap_wire::names::{Name, kind};
 
 /// Tells an object's name to the stream, once. Only under the loader's lock: its path is the loader's.
 pub fn announce(o: &Object) {
-    if o.id != 0 && process::made() {
-        object_names::tell(o);
+    if o.id != 0 && process::ensure_folder() {
+        object_names::write(o);
     }
 }
 
 /// The same, if this process has anything to say at all.
 pub fn announce_if_made(o: &Object) {
     if page::is_made() {
-        object_names::tell(o);
+        object_names::write(o);
     }
 }
 

@@ -29,12 +29,12 @@ fn rules() -> &'static [u8] {
 }
 
 /// Whether a function may be recorded.
-pub fn holds(layer: u8, library: &[u8], name: &[u8]) -> bool {
+pub fn may_be_recorded(layer: u8, library: &[u8], name: &[u8]) -> bool {
     cutap_calls::filter::recorded(rules(), layer, library, name)
 }
 
 /// Whether its calls are wanted, not only recorded because annotations of addresses depend on them.
-pub fn shows(layer: u8, library: &[u8], name: &[u8]) -> bool {
+pub fn is_selected(layer: u8, library: &[u8], name: &[u8]) -> bool {
     cutap_calls::filter::armed(rules(), layer, library, name)
 }
 
@@ -44,8 +44,9 @@ pub fn holds_layer(layer: u8) -> bool {
 }
 
 /// Whether the rules want a function, of what is armed.
-pub fn wanted(layer: u8, library: &[u8], name: &[u8]) -> bool {
-    holds(layer, library, name) && cutap_calls::filter::recorded(current(switch::here()), layer, library, name)
+pub fn is_selected_now(layer: u8, library: &[u8], name: &[u8]) -> bool {
+    may_be_recorded(layer, library, name)
+        && cutap_calls::filter::recorded(current(switch::here()), layer, library, name)
 }
 /// The rules that choose among it now.
 fn current(c: &Control) -> &[u8] {

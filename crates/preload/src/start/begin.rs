@@ -22,18 +22,18 @@ pub fn begin(environment: *const *const u8) {
     }
     close_tables();
     if !map::is_glibcs() {
-        other_libc::leave();
-        run::STATE.store(state::looked(false), Release);
+        other_libc::stand_aside();
+        run::STATE.store(state::after_search(false), Release);
         return;
     }
     sanitizer::put_first();
     let environment = if environment.is_null() { environment::before_libc() } else { environment };
-    let state = state::looked(set_up(environment));
+    let state = state::after_search(set_up(environment));
     run::STATE.store(state, Release);
     if state == RUNNING {
         thread::fork::start();
         // Of a process that was switched alone, also what it starts is.
-        if run::control().is_some_and(|c| c.alone.load(Acquire) != 0) && own::made() {
+        if run::control().is_some_and(|c| c.alone.load(Acquire) != 0) && own::create_once() {
             forks::watch();
         }
         real::find_next();
@@ -78,7 +78,7 @@ fn set_up(environment: *const *const u8) -> bool {
     let Some(page) = page else { return false };
     // SAFETY: just mapped.
     if !unsafe { run::wants_us(page) } {
-        switch::leave();
+        switch::disable_in_child();
         return false;
     }
     run::set_control(page);

@@ -64,15 +64,15 @@ fn fatbin(at: usize) -> Option<(usize, usize, Kind)> {
 
 /// Keeps one image.
 pub fn module(at: usize) {
-    if at == 0 || !process::made() || !process::settled() {
+    if at == 0 || !process::ensure_folder() || !process::settled() {
         return;
     }
-    let Some((start, bytes, what)) = measure(at) else { return count(diagnostic::MODULE_NOT_DUMPED, 1) };
+    let Some((start, bytes, format)) = measure(at) else { return count(diagnostic::MODULE_NOT_DUMPED, 1) };
     let mut folder = Path::run();
     folder.push(b"/modules");
     let _ = sys::make_folder(folder.bytes());
     folder.push(b"/").push(page::folder()).push(b"-");
-    folder.number(u64::from(NEXT.fetch_add(1, Relaxed))).push(what.ending());
+    folder.number(u64::from(NEXT.fetch_add(1, Relaxed))).push(format.ending());
     let written = sys::with(folder.bytes(), &[sys::Open::New], |file| file.write(start, bytes));
     let name = folder.bytes().rsplit(|&b| b == b'/').next().and_then(|n| n.strip_suffix(b"\0")).unwrap_or(&[]);
     if written != Some(true) {
@@ -80,5 +80,5 @@ pub fn module(at: usize) {
         sys::remove(folder.bytes());
         return gap(diagnostic::MODULE_NOT_DUMPED, name, &[]);
     }
-    names::write(&Name { kind: kind::MODULE, ticks: 0, a: bytes as u64, b: what as u64, c: 0, s: name, t: &[] });
+    names::write(&Name { kind: kind::MODULE, ticks: 0, a: bytes as u64, b: format as u64, c: 0, s: name, t: &[] });
 }

@@ -23,7 +23,7 @@ fn forked() {
         blocks::forked();
         // Its own folder, at its first word; or nothing at all.
         if run::flags() & control::NO_FOLLOW != 0 {
-            switch::leave();
+            switch::disable_in_child();
         }
         names_file::forked();
         process::forked();
@@ -32,7 +32,7 @@ fn forked() {
             instances::share_anew();
         }
         if list::forked() {
-            suppress::never();
+            suppress::disable();
         }
         objects::forked();
         live::forked();

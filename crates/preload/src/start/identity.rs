@@ -12,7 +12,7 @@ pub struct Identity {
     pid: u32,
     namespace: u32,
     /// Ticks of the kernel, the lower half.
-    began: u32,
+    start_time: u32,
 }
 
 impl Identity {
@@ -30,31 +30,31 @@ impl Identity {
             false => path.push(b"/proc/").number(pid.into()).push(b"/stat"),
         };
         let readable = pid == sys::getpid() || number(&own) == u64::from(sys::getpid());
-        let began = if readable { began(&path) } else { 0 };
-        Identity { pid, namespace, began }
+        let start_time = if readable { start_time_of(&path) } else { 0 };
+        Identity { pid, namespace, start_time }
     }
     /// Says in a page whose it is.
     pub fn put(self, page: &Control) {
         page.pid_namespace.store(self.namespace, Relaxed);
-        page.began.store(self.began, Relaxed);
+        page.began.store(self.start_time, Relaxed);
         page.first_pid.store(self.pid, Release);
     }
     /// Whether a page is this process's.
     pub fn owns(self, page: &Control) -> bool {
-        let (namespace, began) = (page.pid_namespace.load(Acquire), page.began.load(Acquire));
+        let (namespace, start_time) = (page.pid_namespace.load(Acquire), page.began.load(Acquire));
         page.first_pid.load(Acquire) == self.pid
             && (namespace == self.namespace || namespace == 0 || self.namespace == 0)
-            && (began == self.began || began == 0 || self.began == 0)
+            && (start_time == self.start_time || start_time == 0 || self.start_time == 0)
     }
 }
 
 /// When a process began: the twentieth word behind its name, which is in brackets and may hold anything.
-fn began(path: &Path) -> u32 {
+fn start_time_of(path: &Path) -> u32 {
     let mut text = [0u8; 512];
     let read = sys::with(path.bytes(), &[sys::Open::Read], |file| file.read(&mut text)).unwrap_or(0);
     let text = text.get(..read).unwrap_or(&[]);
-    let behind = text.iter().rposition(|b| *b == b')').map_or(0, |at| at + 2);
-    text.get(behind..).unwrap_or(&[]).split(|b| *b == b' ').nth(19).map_or(0, number) as u32
+    let after_name = text.iter().rposition(|b| *b == b')').map_or(0, |at| at + 2);
+    text.get(after_name..).unwrap_or(&[]).split(|b| *b == b' ').nth(19).map_or(0, number) as u32
 }
 
 /// The digits in a text.

@@ -8,7 +8,7 @@ use cutap_wire::names::{Name, kind};
 /// Writes a name; where its first string stands now, for as long as the process lives.
 #[inline(never)]
 pub fn write(name: &Name) -> Option<*const u8> {
-    if !process::made() {
+    if !process::ensure_folder() {
         count(diagnostic::NAME_DROPPED, 1);
         return None;
     }
@@ -19,7 +19,7 @@ pub fn write(name: &Name) -> Option<*const u8> {
 /// left out at the end. Where the string is now, for as long as the process lives.
 #[inline(never)]
 pub fn write_copy(name: &Name, from: usize, bytes: usize) -> Option<*const u8> {
-    if !process::made() {
+    if !process::ensure_folder() {
         count(diagnostic::NAME_DROPPED, 1);
         return None;
     }

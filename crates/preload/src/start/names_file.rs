@@ -41,22 +41,22 @@ fn has_memory(bytes: usize) -> bool {
 }
 
 /// Makes the file; a forked child's begins with its parent's names.
-pub fn make() -> bool {
-    let done = has_file(sys::MADE, (PARENT_BYTES.load(Relaxed) + 1).next_multiple_of(GROW));
-    if done {
+pub fn create() -> bool {
+    let is_open = has_file(sys::MADE, (PARENT_BYTES.load(Relaxed) + 1).next_multiple_of(GROW));
+    if is_open {
         begin(&IN_FILE);
         HAS_FILE.store(true, Release);
     }
-    done
+    is_open
 }
 
 /// The same in this process's own memory, where no file can be made.
-pub fn make_without() -> bool {
-    let done = has_memory(ahead_of(PARENT_BYTES.load(Relaxed)));
-    if done {
+pub fn create_in_memory() -> bool {
+    let is_open = has_memory(ahead_of(PARENT_BYTES.load(Relaxed)));
+    if is_open {
         begin(&WITHOUT);
     }
-    done
+    is_open
 }
 
 fn begin(store: &Store) {
@@ -72,12 +72,12 @@ fn begin(store: &Store) {
 
 /// Brings the names of a process without a file into one. Where they stood they stay, for texts there are pointed to.
 pub fn move_in() -> bool {
-    let taken = NEXT.load(Acquire);
-    if !has_file(sys::MADE, (taken + GROW).next_multiple_of(GROW)) {
+    let used_bytes = NEXT.load(Acquire);
+    if !has_file(sys::MADE, (used_bytes + GROW).next_multiple_of(GROW)) {
         return false;
     }
     // Nearly all, before anybody, or a child that is forked meanwhile, looks there.
-    for (part, bytes) in parts(taken.min(WITHOUT.open())) {
+    for (part, bytes) in parts(used_bytes.min(WITHOUT.open())) {
         if let (Some(from), Some(to)) = (WITHOUT.at(part.start), IN_FILE.at(part.start)) {
             // SAFETY: both are open that far.
             unsafe { core::ptr::copy_nonoverlapping(from, to, bytes) };
@@ -164,10 +164,10 @@ fn take(bytes: usize) -> Option<*mut u8> {
         if end > MAX_BYTES {
             return None;
         }
-        let wanted = ahead_of(end);
-        if wanted > store.open() {
+        let target_bytes = ahead_of(end);
+        if target_bytes > store.open() {
             // Two threads may both do it: twice does no harm.
-            let more = if in_file { has_file(&[sys::Open::ReadWrite], wanted) } else { has_memory(wanted) };
+            let more = if in_file { has_file(&[sys::Open::ReadWrite], target_bytes) } else { has_memory(target_bytes) };
             if !more && end > store.open() {
                 return None;
             }

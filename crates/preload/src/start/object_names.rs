@@ -7,7 +7,7 @@ use crate::sys;
 use cutap_wire::names::{Name, kind};
 
 /// Tells an object's name to the stream, once. Only under the loader's lock: its path is the loader's.
-pub(super) fn tell(o: &Object) {
+pub(super) fn write(o: &Object) {
     if o.id == 0 || !live::announce(o.id) {
         return;
     }
@@ -29,11 +29,11 @@ pub(super) fn tell(o: &Object) {
 }
 
 /// Tells the names of all that is loaded.
-pub(super) fn tell_all() {
+pub(super) fn write_all() {
     live::each(
         |_| true,
         |o| {
-            tell(o);
+            write(o);
             None::<()>
         },
     );

@@ -16,7 +16,7 @@ use cutap_wire::control::{Control, LEFT_NAMES_BYTES};
 const LONGEST: usize = 63;
 
 /// Leaves this process alone, and says so in the run directory if there is one.
-pub fn leave() {
+pub fn stand_aside() {
     vfork::pass_on();
     if !run_named(environment::before_libc()) {
         return;
@@ -27,7 +27,7 @@ pub fn leave() {
         if wants_us(page) {
             // The run continues while this process lives: what it starts may be traced.
             keep_alive();
-            tell(&*page);
+            count_process(&*page);
         }
         if !page.is_null() {
             sys::unmap(page.cast(), PAGE);
@@ -36,7 +36,7 @@ pub fn leave() {
 }
 
 /// Counts this process, and names its program if that is not named yet.
-fn tell(page: &Control) {
+fn count_process(page: &Control) {
     page.left_alone.fetch_add(1, AcqRel);
     let mut path = [0; 512];
     let length = sys::read_link(b"/proc/self/exe\0", &mut path);

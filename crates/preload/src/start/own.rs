@@ -26,13 +26,13 @@ static MAKING: AtomicU32 = AtomicU32::new(0);
 const MOST: u32 = 1 << 16;
 
 /// Something is being armed. True, once, when the page is made for that.
-pub fn made() -> bool {
+pub fn create_once() -> bool {
     let first = OWNER.load(Acquire) == 0 && run::is_running() && sys::take(&MAKING, sys::gettid());
     if first {
         let signals = sys::block_signals();
         // Not that of a vfork child: the memory is its parent's.
         let pid = crate::thread::fork::pid();
-        make(&[pid, sys::getppid()]);
+        create_page(&[pid, sys::getppid()]);
         // Once: where it cannot be made now, it is not tried at each function.
         OWNER.store(pid, Release);
         sys::restore_signals(signals);
@@ -49,7 +49,7 @@ pub(super) fn look_before_fork() {
     }
     // SAFETY: only looked for.
     if unsafe { of_process(u32::MAX, sys::getpid(), |_| ()) }.is_some() {
-        let _ = made();
+        let _ = create_once();
     }
 }
 
@@ -73,7 +73,7 @@ fn take(alone: &[u32]) -> bool {
         return false;
     }
     OWNER.store(me, Release);
-    make(alone).is_some()
+    create_page(alone).is_some()
 }
 
 /// Room for the flags of runtime instance `n`, in this process's file.
@@ -93,7 +93,7 @@ fn path(n: u32) -> Path {
     path
 }
 
-fn make(alone: &[u32]) -> Option<()> {
+fn create_page(alone: &[u32]) -> Option<()> {
     let run = control()?;
     NUMBER.store(0, Release);
     let n = run.own_pages.fetch_add(1, AcqRel);
@@ -103,12 +103,12 @@ fn make(alone: &[u32]) -> Option<()> {
         let own = page.cast::<Control>();
         (&raw mut (*own).version).write(VERSION);
         Identity::of(sys::getpid()).put(&*own);
-        let seen = take_over(switch::here(), own);
+        let copied_state = take_over(switch::here(), own);
         (&raw mut (*own).magic).write_volatile(MAGIC);
         // Behind the page that others can see now: one that was switched before is found, one after finds us.
         core::sync::atomic::fence(SeqCst);
         // Whoever switches the run has written what we began as before it looks for us.
-        if seen != (switch::here().recording.load(Acquire), switch::here().rules_epoch.load(Acquire)) {
+        if copied_state != (switch::here().recording.load(Acquire), switch::here().rules_epoch.load(Acquire)) {
             take_over(switch::here(), own);
         }
         if !alone.is_empty() && run.alone.load(SeqCst) != 0 {
@@ -169,22 +169,22 @@ unsafe fn inherit(number: u32, own: *mut Control, alone: &[u32]) {
 ///
 /// # Safety
 /// What `then` is given may change meanwhile.
-unsafe fn of_process<R>(number: u32, who: u32, then: impl Fn(&Control) -> R) -> Option<R> {
-    let who = Identity::of(who);
+unsafe fn of_process<R>(number: u32, process: u32, then: impl Fn(&Control) -> R) -> Option<R> {
+    let process = Identity::of(process);
     let run = control().map_or(0, |c| c.own_pages.load(SeqCst)).min(MOST);
     for n in (0..run).rev().filter(|n| *n != number) {
-        let other = sys::with(path(n).bytes(), &[sys::Open::ReadWrite], |file| {
+        let mapping = sys::with(path(n).bytes(), &[sys::Open::ReadWrite], |file| {
             let whole = file.read(&mut [0; PAGE]) == PAGE;
             whole.then(|| file.map(0, PAGE))
         });
-        let Some(other) = other.flatten().filter(|at| !at.is_null()) else { continue };
+        let Some(mapping) = mapping.flatten().filter(|at| !at.is_null()) else { continue };
         // SAFETY: a whole page of the file.
-        let page = unsafe { &*other.cast::<Control>() };
-        let found = (page.magic == MAGIC && who.owns(page)).then(|| then(page));
+        let page = unsafe { &*mapping.cast::<Control>() };
+        let result = (page.magic == MAGIC && process.owns(page)).then(|| then(page));
         // SAFETY: mapped above.
-        unsafe { sys::unmap(other, PAGE) };
-        if found.is_some() {
-            return found;
+        unsafe { sys::unmap(mapping, PAGE) };
+        if result.is_some() {
+            return result;
         }
     }
     None

@@ -36,7 +36,7 @@ pub fn given_up_by(child: u32) {
 }
 
 /// Makes the folder unless it is there.
-pub fn made() -> bool {
+pub fn ensure_folder() -> bool {
     let state = STATE.load(Acquire);
     if state == MADE {
         return true;
@@ -47,23 +47,23 @@ pub fn made() -> bool {
     let me = sys::gettid();
     if sys::take(&STATE, me) {
         let signals = sys::block_signals();
-        let mut done = make(names_file::make);
-        if let (false, Some(c)) = (done, run::control()) {
+        let mut created = create_folder(names_file::create);
+        if let (false, Some(c)) = (created, run::control()) {
             c.failed.fetch_add(1, Relaxed);
         }
         // What a vfork child cannot do, its parent may.
-        let lent = !done && vfork_word_x86_64::is_child();
-        if lent {
+        let left_to_parent = !created && vfork_word_x86_64::is_child();
+        if left_to_parent {
             vfork_word_x86_64::go_without();
-        } else if !done {
-            done = make_without();
+        } else if !created {
+            created = make_without();
         }
-        STATE.store(if lent { NONE } else { state::made(done) }, Release);
+        STATE.store(if left_to_parent { NONE } else { state::after_creation(created) }, Release);
         sys::restore_signals(signals);
-        if done {
-            object_names::tell_all();
+        if created {
+            object_names::write_all();
         }
-        return done;
+        return created;
     }
     // The maker makes a dozen system calls. Never wait for ourselves.
     for turn in 0..TURNS {
@@ -79,7 +79,7 @@ pub fn made() -> bool {
 }
 
 /// In a folder, with names that `names` makes there.
-fn make(names: fn() -> bool) -> bool {
+fn create_folder(names: fn() -> bool) -> bool {
     // A vfork child that is the first to call has another id than the process whose memory this is.
     let pid = fork::pid();
     let Some(folder) = folder(pid) else { return false };
@@ -100,7 +100,7 @@ fn make(names: fn() -> bool) -> bool {
 fn make_without() -> bool {
     let page = sys::pages(PAGE).cast::<Process>();
     // SAFETY: fresh memory.
-    let Some(q) = (unsafe { page.as_mut() }).filter(|_| names_file::make_without()) else { return false };
+    let Some(q) = (unsafe { page.as_mut() }).filter(|_| names_file::create_in_memory()) else { return false };
     fill(q, (fork::pid(), fork::ppid()), FORKED.load(Relaxed), &[]);
     WITHOUT.store(true, Release);
     show(page);
@@ -116,7 +116,7 @@ pub fn settled() -> bool {
         return false;
     }
     let signals = sys::block_signals();
-    if make(names_file::move_in) {
+    if create_folder(names_file::move_in) {
         WITHOUT.store(false, Release);
         if let Some(c) = run::control() {
             c.failed.fetch_sub(1, Relaxed);
@@ -150,7 +150,7 @@ pub fn driver_loaded() {
 /// Makes the folder for the driver's sake. A program that calls it past all routes has no other reason for a folder,
 /// and would leave no trace.
 pub fn leave_word_of_driver() {
-    if is_here() && !switch::has_left() && made() {
+    if is_here() && !switch::has_left() && ensure_folder() {
         driver_loaded();
     }
 }
@@ -161,7 +161,7 @@ pub fn has_driver() -> bool {
 }
 
 /// Both clocks when this process's page was made.
-pub fn begun() -> Option<(u64, u64)> {
+pub fn start_times() -> Option<(u64, u64)> {
     page().map(|p| (p.start_ticks, p.start_monotonic))
 }
 

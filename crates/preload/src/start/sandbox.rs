@@ -153,10 +153,10 @@ fn attempt(calls: Calls, counter: bool) -> Option<Attempt> {
         clock::before_stop();
     }
     if calls != Calls::NONE {
-        clock::keep(process::begun().unwrap_or_else(clock::pair));
+        clock::keep(process::start_times().unwrap_or_else(clock::pair));
     }
-    let wanted = (page::is_made() || process::has_driver()) && !switch::has_left();
-    if wanted && process::made() && calls.make_files() {
+    let is_needed = (page::is_made() || process::has_driver()) && !switch::has_left();
+    if is_needed && process::ensure_folder() && calls.make_files() {
         blocks::lay_in();
     }
     Some(forbid(Whom::Process, calls, counter))
@@ -190,14 +190,14 @@ pub fn after(attempt: &Attempt, failed: bool) {
     if attempt.counter {
         clock::stop();
         switch::stop();
-        tell(b"the time stamp counter: nothing is recorded from then on");
+        report_forbidden(b"the time stamp counter: nothing is recorded from then on");
     }
     if attempt.calls == Calls::NONE || !page::is_made() {
         return;
     }
     let mut text = [0u8; 512];
     let mut length = 0;
-    for used in USED.iter().filter(|used| attempt.calls.holds(used.number)) {
+    for used in USED.iter().filter(|used| attempt.calls.contains(used.number)) {
         let between: &[u8] = if length == 0 { b"" } else { b" " };
         for byte in between.iter().chain(used.name) {
             if let Some(to) = text.get_mut(length) {
@@ -205,12 +205,12 @@ pub fn after(attempt: &Attempt, failed: bool) {
             }
         }
     }
-    tell(text.get(..length).unwrap_or(&[]));
+    report_forbidden(text.get(..length).unwrap_or(&[]));
 }
 
-fn tell(what: &[u8]) {
+fn report_forbidden(description: &[u8]) {
     if page::is_made() {
-        names::gap_named(SANDBOXED, what);
+        names::gap_named(SANDBOXED, description);
     } else {
         count(SANDBOXED, 1);
     }

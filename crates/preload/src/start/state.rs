@@ -36,7 +36,7 @@ pub const fn running(state: u32) -> Asked {
 }
 
 /// The library's word when the look for a run directory has ended.
-pub const fn looked(found: bool) -> u32 {
+pub const fn after_search(found: bool) -> u32 {
     if found { RUNNING } else { OFF }
 }
 
@@ -65,7 +65,7 @@ pub const fn want(state: u32, me: u32) -> Want {
 }
 
 /// The process folder's word when its maker is done.
-pub const fn made(done: bool) -> u32 {
+pub const fn after_creation(done: bool) -> u32 {
     if done { MADE } else { FAILED }
 }
 
@@ -85,7 +85,7 @@ mod tests {
         for (state, does, then) in rows {
             assert_eq!(running(state), does, "{state}");
             for (found, then) in [true, false].into_iter().zip(then) {
-                let now = if does == Asked::Start { looked(found) } else { state };
+                let now = if does == Asked::Start { after_search(found) } else { state };
                 assert_eq!(now, then, "{state} {found}");
                 // Whoever asks then has an answer: nothing starts twice.
                 assert_ne!(running(now), Asked::Start, "{state} {found}");
@@ -102,7 +102,7 @@ mod tests {
         for (state, does, then) in rows {
             assert_eq!(want(state, 7), does, "{state}");
             for (done, then) in [true, false].into_iter().zip(then) {
-                let now = if does == Want::Make { made(done) } else { state };
+                let now = if does == Want::Make { after_creation(done) } else { state };
                 assert_eq!(now, then, "{state} {done}");
                 assert_ne!(want(now, 7), Want::Make, "{state} {done}: made twice");
             }

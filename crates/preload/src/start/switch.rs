@@ -43,7 +43,7 @@ pub fn start() {
     }
 }
 /// A forked child of which nothing is wanted.
-pub fn leave() {
+pub fn disable_in_child() {
     fork::away(LEFT, true);
 }
 /// Nothing is recorded in this process any more.
@@ -97,7 +97,7 @@ pub fn listening() -> bool {
 
 /// A call that is not recorded; counted if that is nobody's wish.
 #[cold]
-pub fn passed() {
+pub fn count_unrecorded() {
     if broken() {
         page::count(cutap_wire::diagnostic::NOT_WRITTEN, 1);
     }
@@ -109,18 +109,18 @@ pub fn lookups() -> bool {
 
 /// The number of the rules that hold, and of those that what is armed was looked at with.
 pub fn rules() -> (u32, u32) {
-    (here().rules_epoch.load(SeqCst), fork::seen())
+    (here().rules_epoch.load(SeqCst), fork::applied_rules())
 }
 
 /// True when somebody has changed the rules.
 #[inline(always)]
 pub fn rules_changed() -> bool {
-    here().rules_epoch.load(Relaxed) != fork::seen_now()
+    here().rules_epoch.load(Relaxed) != fork::applied_rules_relaxed()
 }
 
 /// The rules are others, whatever their number says: they are another page's.
 pub fn look_again() {
     // Numbers of rules are even.
-    fork::set_seen(u32::MAX);
+    fork::set_applied_rules(u32::MAX);
     fork::agree();
 }

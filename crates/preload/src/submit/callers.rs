@@ -62,7 +62,7 @@ pub fn is_shared(thread: usize) -> bool {
 }
 
 /// The outermost call of a thread ends, and the rings were looked at.
-pub fn leave(thread: usize) {
+pub fn exit(thread: usize) {
     if let Some(own) = place_of(thread) {
         own.thread.store(0, SeqCst);
     }
@@ -84,23 +84,23 @@ mod tests {
         assert!(!is_shared(1));
         assert!(enter(2, 5000));
         assert!(is_shared(1) && is_shared(2));
-        leave(1);
+        exit(1);
         assert!(is_shared(2), "the other one overlapped it");
         assert!(enter(3, 7000) && is_shared(3), "the second one still runs");
-        leave(2);
+        exit(2);
         assert!(is_shared(3));
-        leave(3);
+        exit(3);
         assert!(enter(3, 7000) && !is_shared(3), "it is alone");
-        leave(3);
+        exit(3);
         // One that was left by an exception: the next is an outermost one again.
         assert!(enter(1, 900) && enter(1, 1000) && !is_shared(1));
-        leave(1);
+        exit(1);
         // More threads than places: from then on nothing is certain.
         assert!((1..=MOST).all(|thread| enter(thread, 10)) && !enter(MOST + 1, 10));
-        (1..=MOST).for_each(leave);
+        (1..=MOST).for_each(exit);
         assert!(enter(1, 10) && is_shared(1));
         forget();
         assert!(enter(1, 10) && !is_shared(1));
-        leave(1);
+        exit(1);
     }
 }

@@ -41,10 +41,10 @@ impl<'a> Commands<'a> {
     /// The next words of an entry.
     pub fn words(&mut self, words: impl Iterator<Item = u32>) {
         for word in words {
-            let (left, subchannel, method, grow) = self.open;
-            if left > 0 {
+            let (remaining, subchannel, method, grow) = self.open;
+            if remaining > 0 {
                 let next = if grow == 0 { method } else { method.wrapping_add(4) };
-                self.open = (left - 1, subchannel, next, if grow == 1 { 0 } else { grow });
+                self.open = (remaining - 1, subchannel, next, if grow == 1 { 0 } else { grow });
                 self.method(subchannel, method, word);
                 continue;
             }

@@ -21,9 +21,9 @@ const THREAD: u32 = 0x3fff_ffff;
 pub fn alone<R>(then: impl FnOnce() -> R) -> Option<R> {
     let signals = sys::block_signals();
     let me = sys::gettid() & THREAD;
-    let taken = take(me);
-    let result = taken.then(then);
-    if taken && HOLDER.compare_exchange(me, 0, Release, Relaxed).is_err() && !sys::unlock_pi(&HOLDER) {
+    let locked = take(me);
+    let result = locked.then(then);
+    if locked && HOLDER.compare_exchange(me, 0, Release, Relaxed).is_err() && !sys::unlock_pi(&HOLDER) {
         HOLDER.store(0, Release);
     }
     sys::restore_signals(signals);

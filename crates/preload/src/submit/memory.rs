@@ -134,9 +134,9 @@ pub unsafe fn mapped(fd: i32, at: usize, bytes: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         let state = state();
-        let Some(found) = state.prepared.iter_mut().find(|p| p.bytes != 0 && p.at == fd as u64) else { return };
-        let piece = Piece { at: at as u64, bytes: bytes as u64, offset: found.offset, of: found.of };
-        found.bytes = 0;
+        let Some(preparation) = state.prepared.iter_mut().find(|p| p.bytes != 0 && p.at == fd as u64) else { return };
+        let piece = Piece { at: at as u64, bytes: bytes as u64, offset: preparation.offset, of: preparation.of };
+        preparation.bytes = 0;
         put(&HOST, &HOST_OPENED, &mut state.hosts, piece);
     }
 }
@@ -148,8 +148,8 @@ pub unsafe fn mapped(fd: i32, at: usize, bytes: usize) {
 pub unsafe fn unmapped(at: usize, bytes: usize) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        let gone = used(&HOST, state().hosts).filter(|p| p.is_in(at as u64, bytes as u64));
-        gone.map(|p| p.bytes = 0).count() != 0
+        let affected = used(&HOST, state().hosts).filter(|p| p.is_in(at as u64, bytes as u64));
+        affected.map(|p| p.bytes = 0).count() != 0
     }
 }
 
@@ -157,7 +157,7 @@ pub unsafe fn unmapped(at: usize, bytes: usize) -> bool {
 ///
 /// # Safety
 /// Under the lock.
-pub unsafe fn seen(piece: Piece) {
+pub unsafe fn add_gpu_mapping(piece: Piece) {
     // SAFETY: the caller's promise.
     unsafe {
         let state = state();
@@ -202,8 +202,8 @@ pub unsafe fn host(at: u64) -> Option<(usize, u64)> {
         let state = state();
         let range = used(&RANGE, state.ranges).find_map(|p| Some((p.inside(at)?, *p)));
         if let Some((inside, range)) = range {
-            let (host, left) = host_of(range.of, range.offset + inside)?;
-            return Some((host, left.min(range.bytes - inside)));
+            let (host, length) = host_of(range.of, range.offset + inside)?;
+            return Some((host, length.min(range.bytes - inside)));
         }
         used(&HOST, state.hosts).find_map(|p| Some((at as usize, p.bytes - p.inside(at)?)))
     }
@@ -215,18 +215,18 @@ pub unsafe fn host(at: u64) -> Option<(usize, u64)> {
 /// # Safety
 /// Under the lock, and `to` is writable for `len` bytes.
 pub unsafe fn copy(from: usize, to: *mut u8, len: usize) -> usize {
-    let mut done = 0;
-    while done < len {
-        let at = from + done;
-        let part = (len - done).min(PAGE - at % PAGE);
+    let mut copied = 0;
+    while copied < len {
+        let at = from + copied;
+        let part = (len - copied).min(PAGE - at % PAGE);
         if !sys::readable(at & !(PAGE - 1)) {
             break;
         }
         // SAFETY: the page is there, and the driver unmaps nothing under the lock; `to` is the caller's promise.
-        unsafe { words(at, to.add(done), part) };
-        done += part;
+        unsafe { words(at, to.add(copied), part) };
+        copied += part;
     }
-    done
+    copied
 }
 
 /// Eight bytes at a time: reads of a device's memory cost about a microsecond each.

@@ -60,7 +60,7 @@ fn before(frame: &mut Frame) -> bool {
     if let Some(b) = record::ready() {
         frame.word = u64::from(callers::enter(&raw const *b as usize, frame.stack as usize));
         if frame.word != 0 {
-            lock::alone(|| rings::look(b, frame, flag::BEFORE));
+            lock::alone(|| rings::write_new_entries(b, frame, flag::BEFORE));
         }
     }
     true
@@ -73,9 +73,9 @@ fn after(frame: &mut Frame) {
         None if switch::recording() => {}
         None => rings::missed(),
         Some(b) => {
-            lock::alone(|| rings::look(b, frame, 0));
+            lock::alone(|| rings::write_new_entries(b, frame, 0));
             if frame.word != 0 {
-                callers::leave(&raw const *b as usize);
+                callers::exit(&raw const *b as usize);
             }
         }
     }

@@ -95,7 +95,7 @@ pub fn announce(library: &Object) {
 }
 
 /// A channel was made. Only under the lock.
-pub fn made(channel: Channel) {
+pub fn add_channel(channel: Channel) {
     freed(channel.object);
     match all().iter_mut().find(|c| c.object.handle == 0) {
         Some(free) => *free = channel,
@@ -125,10 +125,10 @@ pub fn missed() {
 }
 
 /// Writes what is new in all rings, with these flags, inside the call of `frame`. Only under the lock.
-pub fn look(b: &mut ThreadState, frame: &Frame, flags: u32) {
+pub fn write_new_entries(b: &mut ThreadState, frame: &Frame, flags: u32) {
     let missed = MISSED.swap(false, Relaxed);
     let mut tested = (0, 0);
-    let mut left = TOTAL;
+    let mut budget = TOTAL;
     for channel in all().iter_mut().filter(|c| c.object.handle != 0) {
         let Some(put) = put_of(channel, &mut tested) else { continue };
         let count =
@@ -139,7 +139,7 @@ pub fn look(b: &mut ThreadState, frame: &Frame, flags: u32) {
         if missed {
             page::count(diagnostic::SUBMISSION_MISSED, u64::from(count));
         } else {
-            write(b, frame, channel, (count, flags), &mut left);
+            write(b, frame, channel, (count, flags), &mut budget);
         }
         channel.cursor = put;
     }
@@ -181,7 +181,7 @@ fn put_of(channel: &mut Channel, tested: &mut (usize, usize)) -> Option<u32> {
 const CLOSE: usize = 2 << 20;
 
 /// Writes the new entries of a channel as a call inside that of `frame`.
-fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flags): (u32, u32), left: &mut usize) {
+fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flags): (u32, u32), budget: &mut usize) {
     let Some(slot) = SLOT.load(Acquire).checked_sub(1) else { return };
     let shared = callers::is_shared(&raw const *b as usize);
     let flags = flags | if shared { flag::SHARED } else { 0 } | if frame.recorded == 0 { flag::ALONE } else { 0 };
@@ -196,10 +196,10 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     let at = &raw const words as usize;
     let call = OpenCall { number: 0, slot, frame: at, reported: 0 };
     let Some(number) = record::enter(b, call, frame.caller, [&words]) else { return };
-    let mut kept = KeptSubmission { b, at, number, left };
+    let mut submission = KeptSubmission { b, at, number, budget };
     let bytes = channel.classes;
-    kept.own(what::CLASSES, 0, &bytes);
-    let Some((_, host)) = channel.host else { return record::exit(kept.b, at, number, &[0]) };
+    submission.own(what::CLASSES, 0, &bytes);
+    let Some((_, host)) = channel.host else { return record::exit(submission.b, at, number, &[0]) };
     let mut classes = channel.classes;
     let mut commands = Commands::new(&mut classes);
     for n in 0..count {
@@ -211,17 +211,17 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
             page::count(diagnostic::SUBMISSION_NOT_READ, 1);
             break;
         }
-        kept.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
+        submission.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
         let [low, high] = entry;
         let (from, length) =
             (u64::from(low & !3) | u64::from(high & 0xff) << 32, (high >> 10 & 0x1f_ffff) as usize * 4);
         commands.entry();
-        kept.memory(what::COMMANDS, from, length, |bytes| commands.words(bytes));
+        submission.memory(what::COMMANDS, from, length, |bytes| commands.words(bytes));
     }
     for at in commands.sent() {
-        kept.memory(what::DESCRIPTOR, *at, DESCRIPTOR_BYTES as usize, |_| {});
+        submission.memory(what::DESCRIPTOR, *at, DESCRIPTOR_BYTES as usize, |_| {});
     }
-    record::exit(kept.b, at, number, &[0]);
+    record::exit(submission.b, at, number, &[0]);
     channel.classes = classes;
 }
 
@@ -230,7 +230,7 @@ struct KeptSubmission<'a> {
     b: &'a mut ThreadState,
     at: usize,
     number: u32,
-    left: &'a mut usize,
+    budget: &'a mut usize,
 }
 
 impl KeptSubmission<'_> {
@@ -248,24 +248,24 @@ impl KeptSubmission<'_> {
     /// What a GPU has at an address. `read` is given each word.
     fn memory(
         &mut self,
-        what: u8,
+        piece_kind: u8,
         from: u64,
         len: usize,
         mut read: impl FnMut(core::iter::Copied<core::slice::Iter<'_, u32>>),
     ) {
-        let kept = len.min(*self.left);
-        *self.left -= kept;
-        if kept < len {
+        let capped = len.min(*self.budget);
+        *self.budget -= capped;
+        if capped < len {
             page::count(diagnostic::SUBMISSION_CUT, 1);
         }
-        let mut done = 0;
-        while done < kept {
-            let at = from + done as u64;
+        let mut copied = 0;
+        while copied < capped {
+            let at = from + copied as u64;
             // SAFETY: under the lock.
             let host = unsafe { memory::host(at) };
             let (host, there) = host.unwrap_or((0, 0));
-            let part = (kept - done).min(MOST).min(usize::try_from(there).unwrap_or(usize::MAX));
-            let piece = NewPiece { what, address: at, room: part, meant: len - done };
+            let part = (capped - copied).min(MOST).min(usize::try_from(there).unwrap_or(usize::MAX));
+            let piece = NewPiece { what: piece_kind, address: at, room: part, meant: len - copied };
             let got = record::memory(self.b, self.at, self.number, &piece, |to| {
                 // SAFETY: as many bytes as the record has room for; under the lock.
                 let got = unsafe { memory::copy(host, to, part) };
@@ -273,7 +273,7 @@ impl KeptSubmission<'_> {
                 read(unsafe { core::slice::from_raw_parts(to.cast::<u32>(), got / 4) }.iter().copied());
                 got
             });
-            done += got;
+            copied += got;
             if got < part || got == 0 {
                 return page::count(diagnostic::SUBMISSION_NOT_READ, 1);
             }

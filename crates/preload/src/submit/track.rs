@@ -21,12 +21,12 @@ pub fn is_followed(name: &[u8]) -> bool {
 /// On the way in: what goes away is forgotten before it does.
 pub fn before(frame: &Frame) {
     let [at, bytes, _, flags, ..] = frame.args;
-    let goes = match table::name_of(frame.slot) {
+    let unmaps = match table::name_of(frame.slot) {
         b"munmap" => true,
         b"mmap" | b"mmap64" => flags & FIXED != 0,
         _ => false,
     };
-    if goes && is_on() {
+    if unmaps && is_on() {
         lock::alone(|| {
             // SAFETY: under the lock.
             if unsafe { memory::unmapped(at as usize, bytes as usize) } {
@@ -124,13 +124,13 @@ impl<'a> Fields<'a> {
 fn request(ioctl: &Ioctl) -> Option<()> {
     let number_of = if ioctl.uvm { ioctl.request } else { ioctl.request & 0xff };
     let is = |t: Tracked| t != Tracked::Channel && (t == Tracked::MapExternal) == ioctl.uvm;
-    let (what, places) = places(is, number_of, ioctl.size)?;
+    let (tracked, places) = places(is, number_of, ioctl.size)?;
     let status = status_at(number_of, ioctl.size);
     let of = Fields::of(ioctl.argument, places, status);
     if !matches!(status.map(|at| of.number(at, 4)), None | Some(Some(0))) {
         return None;
     }
-    match what {
+    match tracked {
         Tracked::Alloc => channel(&of),
         Tracked::Free => {
             let object = of.object(0, 1)?;
@@ -147,19 +147,25 @@ fn request(ioctl: &Ioctl) -> Option<()> {
             lock::alone(|| unsafe { memory::prepared(fd as i32, object, offset, bytes) });
             Some(())
         }
-        Tracked::MapDma => {
-            seen(Piece { at: of.get(4, 8)?, bytes: of.get(3, 8)?, offset: of.get(2, 8)?, of: of.object(0, 1)? })
-        }
-        Tracked::MapExternal => {
-            seen(Piece { at: of.get(0, 8)?, bytes: of.get(1, 8)?, offset: of.get(2, 8)?, of: of.object(3, 4)? })
-        }
+        Tracked::MapDma => add_gpu_mapping(Piece {
+            at: of.get(4, 8)?,
+            bytes: of.get(3, 8)?,
+            offset: of.get(2, 8)?,
+            of: of.object(0, 1)?,
+        }),
+        Tracked::MapExternal => add_gpu_mapping(Piece {
+            at: of.get(0, 8)?,
+            bytes: of.get(1, 8)?,
+            offset: of.get(2, 8)?,
+            of: of.object(3, 4)?,
+        }),
         Tracked::Channel => None,
     }
 }
 
-fn seen(piece: Piece) -> Option<()> {
+fn add_gpu_mapping(piece: Piece) -> Option<()> {
     // SAFETY: under the lock.
-    lock::alone(|| unsafe { memory::seen(piece) });
+    lock::alone(|| unsafe { memory::add_gpu_mapping(piece) });
     Some(())
 }
 
@@ -170,7 +176,7 @@ fn channel(of: &Fields) -> Option<()> {
     let params = Fields::of(of.get(3, 8)? as usize, places, None);
     let ring = (params.get(0, 8)?, params.word(1)?);
     let userd = Object { client: object.client, handle: params.word(2)? };
-    let made = Channel::new(object, class, params.word(4).unwrap_or(0), ring, (userd, params.get(3, 8)?));
-    lock::alone(|| rings::made(made));
+    let new_channel = Channel::new(object, class, params.word(4).unwrap_or(0), ring, (userd, params.get(3, 8)?));
+    lock::alone(|| rings::add_channel(new_channel));
     Some(())
 }

@@ -23,7 +23,7 @@ impl Calls {
             *word &= !other;
         }
     }
-    pub fn holds(&self, number: usize) -> bool {
+    pub fn contains(&self, number: usize) -> bool {
         self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 != 0)
     }
 }
@@ -132,7 +132,7 @@ const TO_GROW: [usize; 3] = [nr::FALLOCATE, nr::MMAP, nr::PRLIMIT64];
 impl Calls {
     /// Whether files cannot be made without these.
     pub fn make_files(&self) -> bool {
-        TO_OPEN.into_iter().chain(TO_GROW).any(|number| self.holds(number))
+        TO_OPEN.into_iter().chain(TO_GROW).any(|number| self.contains(number))
     }
 }
 
@@ -155,10 +155,10 @@ mod tests {
     fn each_call_that_is_used_has_a_place() {
         let mut calls = Calls::NONE;
         for used in USED {
-            assert!(!calls.holds(used.number), "{} twice", used.number);
+            assert!(!calls.contains(used.number), "{} twice", used.number);
             calls.insert(used.number);
-            assert!(calls.holds(used.number), "{} has no place", used.number);
+            assert!(calls.contains(used.number), "{} has no place", used.number);
         }
-        assert!(!calls.holds(500));
+        assert!(!calls.contains(500));
     }
 }

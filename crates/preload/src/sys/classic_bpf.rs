@@ -28,7 +28,7 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
         let [low, high, yes, no, k0, k1, k2, k3] = instruction(at)?;
         let (code, k) = (u16::from_le_bytes([low, high]), u32::from_le_bytes([k0, k1, k2, k3]));
         at += 1;
-        let other = if code & 8 != 0 { x } else { k };
+        let operand = if code & 8 != 0 { x } else { k };
         match code {
             // Loads and stores.
             0x20 => {
@@ -46,30 +46,30 @@ pub fn run(instruction: &mut dyn FnMut(usize) -> Option<[u8; 8]>, data: &[u32; D
             0x07 => x = a,
             0x87 => a = x,
             // Arithmetic.
-            0x04 | 0x0c => a = a.wrapping_add(other),
-            0x14 | 0x1c => a = a.wrapping_sub(other),
-            0x24 | 0x2c => a = a.wrapping_mul(other),
+            0x04 | 0x0c => a = a.wrapping_add(operand),
+            0x14 | 0x1c => a = a.wrapping_sub(operand),
+            0x24 | 0x2c => a = a.wrapping_mul(operand),
             // A division by zero ends the program with 0.
-            0x34 | 0x3c => match a.checked_div(other) {
+            0x34 | 0x3c => match a.checked_div(operand) {
                 Some(quotient) => a = quotient,
                 None => return Some(Answer { value: 0, reads_arguments }),
             },
-            0x44 | 0x4c => a |= other,
-            0x54 | 0x5c => a &= other,
-            0x64 | 0x6c => a = a.wrapping_shl(other),
-            0x74 | 0x7c => a = a.wrapping_shr(other),
+            0x44 | 0x4c => a |= operand,
+            0x54 | 0x5c => a &= operand,
+            0x64 | 0x6c => a = a.wrapping_shl(operand),
+            0x74 | 0x7c => a = a.wrapping_shr(operand),
             0x84 => a = a.wrapping_neg(),
-            0xa4 | 0xac => a ^= other,
+            0xa4 | 0xac => a ^= operand,
             // Jumps.
             0x05 => at = at.checked_add(k as usize)?,
             0x15 | 0x1d | 0x25 | 0x2d | 0x35 | 0x3d | 0x45 | 0x4d => {
-                let holds = match code & 0xf0 {
-                    0x10 => a == other,
-                    0x20 => a > other,
-                    0x30 => a >= other,
-                    _ => a & other != 0,
+                let condition = match code & 0xf0 {
+                    0x10 => a == operand,
+                    0x20 => a > operand,
+                    0x30 => a >= operand,
+                    _ => a & operand != 0,
                 };
-                at += usize::from(if holds { yes } else { no });
+                at += usize::from(if condition { yes } else { no });
             }
             0x06 => return Some(Answer { value: k, reads_arguments }),
             0x16 => return Some(Answer { value: a, reads_arguments }),

@@ -69,12 +69,12 @@ pub fn with<R>(path: &[u8], how: &[Open], then: impl FnOnce(&File) -> R) -> Opti
 
 /// A struct stat as words: device, number there, links, mode in the lower half of the fourth. By the call that libc
 /// makes behind each of its own opens, so that a sandbox that lets a file be opened knows it.
-fn stat(fd: usize, path: &[u8], how: usize) -> Option<[u64; 18]> {
+fn stat(fd: usize, path: &[u8], flags: usize) -> Option<[u64; 18]> {
     let mut stat = [0u64; 18];
     let to = stat.as_mut_ptr() as usize;
     // SAFETY: the path ends in a zero byte; the kernel writes 144 bytes.
-    let done = unsafe { syscall4(nr::NEWFSTATAT, fd, path.as_ptr() as usize, to, how) };
-    (done == 0).then_some(stat)
+    let status = unsafe { syscall4(nr::NEWFSTATAT, fd, path.as_ptr() as usize, to, flags) };
+    (status == 0).then_some(stat)
 }
 
 /// Device, number there, and the device that it is, of a descriptor of a character device.
@@ -101,9 +101,9 @@ pub fn regular_file(path: usize) -> Option<[u64; 2]> {
     }
     let mut stat = [0u64; 18];
     // SAFETY: the kernel checks the path's memory and answers EFAULT; it writes 144 bytes.
-    let done = unsafe { syscall4(nr::NEWFSTATAT, AT_FDCWD, path, stat.as_mut_ptr() as usize, 0) };
+    let status = unsafe { syscall4(nr::NEWFSTATAT, AT_FDCWD, path, stat.as_mut_ptr() as usize, 0) };
     let [device, number, _, mode, ..] = stat;
-    (done == 0 && mode as u32 & KIND == REGULAR).then_some([device, number])
+    (status == 0 && mode as u32 & KIND == REGULAR).then_some([device, number])
 }
 
 /// Gives what was just made its mode, if the program's umask has taken rights of its owner's: the collector, which is
@@ -222,9 +222,9 @@ impl File {
             return false;
         }
         // SAFETY: no memory is involved.
-        let done = unsafe { syscall4(nr::FALLOCATE, self.fd, 0, offset, bytes) == 0 };
+        let allocated = unsafe { syscall4(nr::FALLOCATE, self.fd, 0, offset, bytes) == 0 };
         // A filter may answer in the kernel's place, and what is mapped behind the end of a file cannot be touched.
-        done && self.length().is_some_and(|length| length >= (offset + bytes) as u64)
+        allocated && self.length().is_some_and(|length| length >= (offset + bytes) as u64)
     }
     /// Bytes of it.
     fn length(&self) -> Option<u64> {
@@ -235,9 +235,9 @@ impl File {
         // struct statfs: type, bytes of a block, blocks, free ones, those that we may use, ...
         let mut fs = [0u64; 16];
         // SAFETY: the kernel writes 120 bytes.
-        let done = unsafe { syscall4(nr::FSTATFS, self.fd, fs.as_mut_ptr() as usize, 0, 0) };
+        let status = unsafe { syscall4(nr::FSTATFS, self.fd, fs.as_mut_ptr() as usize, 0, 0) };
         let [_, block, blocks, _, free, ..] = fs;
-        if done != 0 || blocks == 0 { u64::MAX } else { free.saturating_mul(block) }
+        if status != 0 || blocks == 0 { u64::MAX } else { free.saturating_mul(block) }
     }
     /// Its first page, allocated and mapped.
     pub fn first_page(&self) -> Option<*mut u8> {

@@ -66,12 +66,12 @@ pub(super) fn ppid() -> u32 {
 
 /// This thread's id as libc has it; else a number that no other thread has.
 pub(super) fn tid() -> u32 {
-    let (behind, thread) = (TID.load(Relaxed), thread_pointer());
-    if behind == 0 {
+    let (tid_offset, thread) = (TID.load(Relaxed), thread_pointer());
+    if tid_offset == 0 {
         return (thread >> 6) as u32 & 0x3fff_ffff;
     }
     // SAFETY: libc's block of this thread: a thread that libc did not make calls no driver.
-    unsafe { *(thread.wrapping_add(behind) as *const u32) }
+    unsafe { *(thread.wrapping_add(tid_offset) as *const u32) }
 }
 
 /// A clock without a system call, about.

@@ -42,7 +42,7 @@ pub struct PhdrInfo {
 
 impl PhdrInfo {
     /// True when one of the object's segments holds `address`.
-    pub fn holds(&self, address: usize) -> bool {
+    pub fn contains(&self, address: usize) -> bool {
         // SAFETY: phdr and phnum come from the loader.
         let headers = unsafe { core::slice::from_raw_parts(self.phdr, usize::from(self.phnum)) };
         headers.iter().any(|h| {

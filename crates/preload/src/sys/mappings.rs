@@ -31,9 +31,9 @@ pub fn give_back(mappings: u32) {
 
 #[cold]
 fn most() -> u32 {
-    let known = MOST.load(Relaxed);
-    if known != 0 {
-        return known;
+    let cached = MOST.load(Relaxed);
+    if cached != 0 {
+        return cached;
     }
     let mut text = [0u8; 16];
     let read = with(b"/proc/sys/vm/max_map_count\0", &[Open::Read], |file| file.read(&mut text)).unwrap_or(0);

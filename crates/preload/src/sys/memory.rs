@@ -45,13 +45,13 @@ pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, 
     let (local, remote, count) = (local.as_ptr() as usize, remote.as_ptr() as usize, pieces.len().min(MOST));
     // SAFETY: the kernel checks what is read; what is written is the caller's promise.
     let read = |pid| unsafe { syscall6(nr::PROCESS_VM_READV, pid as usize, local, 1, remote, count, 0) };
-    let mut done = read(pid);
-    if matches!(done, ESRCH | EPERM) {
+    let mut result = read(pid);
+    if matches!(result, ESRCH | EPERM) {
         // A child that shares its parent's memory outlived it, or may not trace it; or the first thread has ended, and
         // has no memory.
-        done = read(gettid());
+        result = read(gettid());
     }
-    match done {
+    match result {
         n @ 0.. => Ok(n as usize),
         // What the kernel itself says of memory. All else is a filter's, which may answer any error.
         error => Err(!matches!(error, EFAULT | ENOMEM)),
@@ -68,12 +68,12 @@ pub unsafe fn write_process(pid: u32, to: usize, bytes: &[u8]) -> Option<bool> {
     let (local, remote) = (local.as_ptr() as usize, remote.as_ptr() as usize);
     // SAFETY: the kernel checks the memory; that it may change is the caller's promise.
     let write = |pid| unsafe { syscall6(nr::PROCESS_VM_WRITEV, pid as usize, local, 1, remote, 1, 0) };
-    let mut done = write(pid);
+    let mut result = write(pid);
     // As in `read_process`.
-    if matches!(done, ESRCH | EPERM) {
-        done = write(gettid());
+    if matches!(result, ESRCH | EPERM) {
+        result = write(gettid());
     }
-    match done {
+    match result {
         n @ 0.. => Some(n as usize == bytes.len()),
         EFAULT | ENOMEM => Some(false),
         _ => None,

@@ -45,9 +45,9 @@ pub fn pages(bytes: usize) -> *mut u8 {
 
 /// Memory of this process that reads as zeros and counts as no data until it is [`opened`]. Null when refused.
 pub fn closed_pages(bytes: usize) -> *mut u8 {
-    let how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     // SAFETY: a new mapping.
-    let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ, how, usize::MAX, 0) };
+    let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ, flags, usize::MAX, 0) };
     if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
 }
 
@@ -81,9 +81,9 @@ pub unsafe fn protect(at: usize, bytes: usize, rights: usize) -> bool {
 /// # Safety
 /// Both are mappings of ours of this length, and what the others hold is not needed any more.
 pub unsafe fn move_over(from: *mut u8, to: *mut u8, bytes: usize) -> bool {
-    let how = MREMAP_MAYMOVE | MREMAP_FIXED;
+    let flags = MREMAP_MAYMOVE | MREMAP_FIXED;
     // SAFETY: the caller's promise.
-    unsafe { syscall6(nr::MREMAP, from as usize, bytes, bytes, how, to as usize, 0) == to as isize }
+    unsafe { syscall6(nr::MREMAP, from as usize, bytes, bytes, flags, to as usize, 0) == to as isize }
 }
 
 /// The pages read as zero in a forked child.
@@ -113,8 +113,8 @@ pub const THREAD_NAME: usize = 15;
 pub fn thread_name(to: &mut [u8; THREAD_NAME + 1]) -> &[u8] {
     const PR_GET_NAME: usize = 16;
     // SAFETY: the kernel writes 16 bytes.
-    let done = unsafe { syscall2(nr::PRCTL, PR_GET_NAME, to.as_mut_ptr() as usize) } == 0;
-    let len = to.iter().position(|&c| c == 0).filter(|_| done).unwrap_or(0);
+    let succeeded = unsafe { syscall2(nr::PRCTL, PR_GET_NAME, to.as_mut_ptr() as usize) } == 0;
+    let len = to.iter().position(|&c| c == 0).filter(|_| succeeded).unwrap_or(0);
     to.get(..len).unwrap_or(&[])
 }
 

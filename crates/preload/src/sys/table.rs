@@ -54,11 +54,11 @@ impl Opened {
         let (at, bytes) = extent(table);
         let end = ((n + 1) * size_of::<T>()).next_multiple_of(STEP).min(bytes);
         // SAFETY: pages of a table of ours, which only gain rights. Two threads may do the same.
-        let done = unsafe { protect(at, end, PROT_READ | PROT_WRITE) };
-        if done {
+        let opened = unsafe { protect(at, end, PROT_READ | PROT_WRITE) };
+        if opened {
             self.0.fetch_max(end, AcqRel);
         }
-        done
+        opened
     }
 }
 

@@ -64,7 +64,7 @@ pub struct ThreadState {
     pub reported: usize,
     /// While calls are only counted: where a runtime asked for a kernel's function, outside of what it reports, and
     /// that function's slot, until it reports something. See `routes::own_calls`.
-    pub asked: (usize, u32),
+    pub unreported_lookup: (usize, u32),
     /// Sequence of the current chunk.
     pub sequence: u64,
     /// Whoever drains did not empty a chunk of this ring for too long: it is not waited for until it does.
@@ -72,7 +72,7 @@ pub struct ThreadState {
     /// The ring's first page and first chunk are in a heads file.
     pub shares: bool,
     /// Of a child by vfork: the page that says so, in its own folder; else null.
-    pub lent: *mut Process,
+    pub vfork_page: *mut Process,
     /// Number of that folder among those of the child's process id.
     pub folder: u32,
     /// Which chunk of the file each mapping is, plus one; and the mapping.
@@ -112,7 +112,7 @@ pub fn existing() -> Option<&'static mut ThreadState> {
 impl ThreadState {
     /// The folder of its files.
     pub fn path(&self) -> path::Path {
-        if self.lent.is_null() {
+        if self.vfork_page.is_null() {
             return path::Path::process();
         }
         let mut path = path::Path::run();
@@ -128,12 +128,12 @@ impl ThreadState {
     /// said of them.
     #[inline(always)]
     pub fn leave_below(&mut self, frame: usize) {
-        let mut asked = false;
+        let mut checked_stack = false;
         while let Some(top) = self.depth.checked_sub(1).and_then(|d| self.open.get(d)) {
-            if frame.wrapping_sub(top.frame) >= ONE_STACK || (!asked && sys::on_signal_stack()) {
+            if frame.wrapping_sub(top.frame) >= ONE_STACK || (!checked_stack && sys::on_signal_stack()) {
                 return;
             }
-            asked = true;
+            checked_stack = true;
             self.depth -= 1;
         }
     }

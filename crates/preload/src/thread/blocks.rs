@@ -41,11 +41,11 @@ fn memory(n: u32) -> Option<*mut ThreadState> {
         }
         at = match slab.compare_exchange(core::ptr::null_mut(), fresh, AcqRel, Acquire) {
             Ok(_) => fresh,
-            Err(other) => {
+            Err(existing) => {
                 // SAFETY: just mapped, and no other thread knows of it.
                 unsafe { sys::unmap(fresh.cast(), bytes) };
                 mappings::give_back(1);
-                other
+                existing
             }
         };
     }
@@ -69,11 +69,11 @@ pub fn current() -> Option<&'static mut ThreadState> {
             return Some(block);
         }
     }
-    make()
+    acquire()
 }
 
 #[cold]
-fn make() -> Option<&'static mut ThreadState> {
+fn acquire() -> Option<&'static mut ThreadState> {
     // SAFETY: this thread's own word.
     let word = unsafe { &mut *word() };
     if *word == MAKING {
@@ -113,9 +113,9 @@ static LOOKED: AtomicU32 = AtomicU32::new(0);
 fn take_over() -> Option<*mut ThreadState> {
     let me = sys::gettid();
     let count = (COUNT.load(Acquire) as usize).min(MAX);
-    let looks = count.min(LOOKS);
+    let probes = count.min(LOOKS);
     let from = if count > LOOKS { LOOKED.fetch_add(LOOKS as u32, Relaxed) as usize % count } else { 0 };
-    for n in (from..from + looks).map(|n| if n < count { n } else { n - count }) {
+    for n in (from..from + probes).map(|n| if n < count { n } else { n - count }) {
         let Some(slot) = BLOCKS.get(n) else { continue };
         let b = slot.load(Acquire);
         if b.is_null() {
@@ -180,34 +180,34 @@ fn new() -> Option<*mut ThreadState> {
     if failures != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(FAILED_AT.load(Relaxed)) < pause {
         return None;
     }
-    let made = (process::made() && process::settled()).then(|| make_block(sys::gettid())).flatten();
-    if made.is_some() {
+    let created = (process::ensure_folder() && process::settled()).then(|| make_block(sys::gettid())).flatten();
+    if created.is_some() {
         FAILURES.store(0, Relaxed);
     } else {
         FAILED_AT.store(sys::clock(sys::MONOTONIC), Relaxed);
         FAILURES.store(failures.saturating_add(1), Relaxed);
     }
-    made
+    created
 }
 
 /// A block for the thread `tid`; 0: for one that comes later.
 fn make_block(tid: u32) -> Option<*mut ThreadState> {
     let n = COUNT.fetch_add(1, AcqRel);
     let b = if OPENED.reach(&BLOCKS, n as usize) { memory(n) } else { None };
-    let made = b.is_some_and(|b| {
+    let has_ring = b.is_some_and(|b| {
         // SAFETY: this number's memory, all zero, which is a valid block.
         let block = unsafe { &mut *b };
         block.generation = fork::generation();
         block.tid.store(tid, Relaxed);
         block.ring = n;
-        let made = ring::make(block);
-        if !made {
+        let has_ring = ring::create(block);
+        if !has_ring {
             // SAFETY: no other thread knows of the block; the next one with this number finds zeros.
             unsafe { b.write_bytes(0, 1) };
         }
-        made
+        has_ring
     });
-    if !made {
+    if !has_ring {
         // The number goes back if it is still the last; else it stays without a ring.
         let _ = COUNT.compare_exchange(n + 1, n, AcqRel, Relaxed);
         return None;
@@ -254,16 +254,16 @@ fn is_free(n: u32) -> bool {
 
 /// A block for a child that has this process's memory, with a folder of the child's own.
 fn lend() -> Option<*mut ThreadState> {
-    let made = process::made().then(make_lent).flatten();
-    if made.is_none() {
+    let block = process::ensure_folder().then(make_lent).flatten();
+    if block.is_none() {
         vfork_word::go_without();
     }
-    made
+    block
 }
 
 /// Such a child writes nothing any more.
 pub fn leave_lent() {
-    let Some(b) = existing().filter(|b| !b.lent.is_null()) else { return };
+    let Some(b) = existing().filter(|b| !b.vfork_page.is_null()) else { return };
     // SAFETY: this thread's own word; its block, which only the child knows.
     unsafe {
         *word() = core::ptr::null_mut();
@@ -282,9 +282,9 @@ fn make_lent() -> Option<*mut ThreadState> {
     // SAFETY: fresh memory, all zero, which is a valid block; the page was just mapped.
     unsafe {
         let block = &mut *b;
-        (block.generation, block.lent, block.folder) = (fork::generation(), page, folder);
+        (block.generation, block.vfork_page, block.folder) = (fork::generation(), page, folder);
         block.tid.store(tid, Relaxed);
-        if !ring::make(block) {
+        if !ring::create(block) {
             sys::unmap(b.cast(), size_of::<ThreadState>());
             return None;
         }
@@ -305,7 +305,7 @@ pub fn forked() {
         // to it.
         if let Some(b) = unsafe { slot.swap(core::ptr::null_mut(), AcqRel).as_mut() } {
             b.writer.chunk = core::ptr::null_mut();
-            b.counts.leave();
+            b.counts.unmap_parents();
         }
     }
     // Its parent's blocks stay where they are: words of threads lead to them.

@@ -16,7 +16,7 @@ pub(super) const MAPPED: usize = HEAD + ENTRIES as usize * 8;
 impl Counts {
     /// Of a thread of a forked child's parent: its files are no longer mapped, and whose word leads there still finds
     /// no numbers.
-    pub fn leave(&mut self) {
+    pub fn unmap_parents(&mut self) {
         self.room_for_reported = 0;
         for at in core::mem::replace(&mut self.at, [core::ptr::null_mut(); 2]).into_iter().filter(|at| !at.is_null()) {
             let nothing = sys::pages(MAPPED);

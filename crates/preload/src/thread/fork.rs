@@ -61,25 +61,25 @@ pub fn away(bit: u32, set: bool) {
 }
 
 /// The rules that what is armed was last looked at with: their number. `agree` makes of it what the frames compare.
-static SEEN: AtomicU32 = AtomicU32::new(0);
+static APPLIED_RULES: AtomicU32 = AtomicU32::new(0);
 
-/// See `SEEN`.
-pub fn seen() -> u32 {
-    SEEN.load(SeqCst)
+/// See `APPLIED_RULES`.
+pub fn applied_rules() -> u32 {
+    APPLIED_RULES.load(SeqCst)
 }
-/// See `SEEN`; for each call.
+/// See `APPLIED_RULES`; for each call.
 #[inline(always)]
-pub fn seen_now() -> u32 {
-    SEEN.load(Relaxed)
+pub fn applied_rules_relaxed() -> u32 {
+    APPLIED_RULES.load(Relaxed)
 }
 /// It was looked at with these. `agree` tells the frames.
-pub fn set_seen(rules: u32) {
-    SEEN.store(rules, SeqCst);
+pub fn set_applied_rules(rules: u32) {
+    APPLIED_RULES.store(rules, SeqCst);
 }
 
 /// Sets the words that follow from `here`, `away` and the rules that were looked at, one of which has changed.
 pub fn agree() {
-    let all = || (CUTAP_FORK.here.load(SeqCst) == HERE && !is_away(), seen());
+    let all = || (CUTAP_FORK.here.load(SeqCst) == HERE && !is_away(), applied_rules());
     loop {
         let (here, rules) = all();
         let word = |state: u32| if here { u64::from(rules) << 32 | u64::from(state) } else { 0 };

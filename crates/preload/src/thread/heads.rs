@@ -45,7 +45,7 @@ pub fn place(head: SharedHead, chunk_bytes: usize, path: &[u8]) -> Option<(*mut 
 fn open(file: &File, head: SharedHead, chunk_bytes: usize, end: usize, path: &[u8]) -> bool {
     let all = HEADS as usize * (PAGE + chunk_bytes);
     let ahead = (end + (STEP - 1 - head.number as usize % STEP) * chunk_bytes).min(all);
-    let done = sys::with(path, sys::MADE, |on_disk| {
+    let opened_bytes = sys::with(path, sys::MADE, |on_disk| {
         let bytes = [ahead, end].into_iter().find(|bytes| on_disk.allocate(*bytes))?;
         let at = match file.at.load(Acquire) {
             at if !at.is_null() => at,
@@ -53,7 +53,7 @@ fn open(file: &File, head: SharedHead, chunk_bytes: usize, end: usize, path: &[u
         };
         sys::opened(at, bytes).then_some(bytes)
     });
-    done.flatten().is_some_and(|bytes| {
+    opened_bytes.flatten().is_some_and(|bytes| {
         file.open.fetch_max(bytes, AcqRel);
         true
     })

@@ -19,20 +19,20 @@ pub fn own(block: &mut ThreadState, tid: u32) {
         header.tid.store(tid, Relaxed);
         header.owner.word.store(0, Relaxed);
         let m = (&raw const header.owner).cast_mut().cast();
-        let made = match (mutexattr_init(), mutexattr_setrobust(), mutexattr_setpshared(), libcs_mutex()) {
+        let is_locked = match (mutexattr_init(), mutexattr_setrobust(), mutexattr_setpshared(), libcs_mutex()) {
             (Some(init), Some(robust), Some(shared), Some((make, lock))) => {
                 init(a) == 0 && robust(a, 1) == 0 && shared(a, 1) == 0 && make(m, a) == 0 && lock(m) == 0
             }
             _ => false,
         };
         let libcs = header.owner.word.load(Relaxed);
-        if made && !allowed::may_tell_thread() {
+        if is_locked && !allowed::may_tell_thread() {
             header.tid.store(libcs & OWNER_TID, Relaxed);
-        } else if made && libcs != tid {
+        } else if is_locked && libcs != tid {
             // libc believes a child by a raw clone to be the thread that it is a copy of; the kernel does not.
             header.owner.word.store(tid, Release);
         }
-        if !made {
+        if !is_locked {
             // Never seen as dead: its ring is not used again.
             header.owner.word.store(tid, Release);
         }
@@ -64,7 +64,7 @@ pub unsafe fn bury(b: *mut ThreadState) {
         // The first page is in the mapping of the first chunk, if there is one.
         mappings::give_back((block.mapped.iter().filter(|m| m.0 != 0).count() as u32).max(1));
         block.counts.give_back();
-        sys::unmap(block.lent.cast(), PAGE);
+        sys::unmap(block.vfork_page.cast(), PAGE);
         sys::unmap(block.header.cast(), PAGE);
         sys::unmap(b.cast(), size_of::<ThreadState>());
     }

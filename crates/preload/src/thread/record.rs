@@ -172,8 +172,8 @@ pub fn unwound_around(at: usize, end: usize) {
 }
 
 /// Writes something learned about an open call.
-pub fn learned(b: &mut ThreadState, at: usize, number: u32, what: u64, value: u64) {
-    about_quickly(b, at, kind::NOTE, number, &[what, value]);
+pub fn write_note(b: &mut ThreadState, at: usize, number: u32, note_kind: u64, value: u64) {
+    about_quickly(b, at, kind::NOTE, number, &[note_kind, value]);
 }
 
 /// Calls ago that a first word surely says, however many a signal handler makes in between.
@@ -220,11 +220,11 @@ pub fn memory(
 ) -> usize {
     // SAFETY: the record has the words of the piece.
     let write = |to: &Reserved| unsafe { piece.write(to.at, fill) };
-    let done = about_with(b, at, kind::MEMORY, number, piece.words() as u32, write);
-    if done.is_none() {
+    let written = about_with(b, at, kind::MEMORY, number, piece.words() as u32, write);
+    if written.is_none() {
         page::count(diagnostic::MEMORY_NOT_KEPT, 1);
     }
-    done.unwrap_or(0)
+    written.unwrap_or(0)
 }
 
 /// A record that says how many calls ago its own began.

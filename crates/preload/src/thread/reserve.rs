@@ -99,7 +99,7 @@ const NEAR: u64 = 1 << 31;
 #[cold]
 fn reserve_anyhow(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: &dyn Fn(u32) -> u32) -> Option<Pending> {
     abandoned(b, at);
-    let asked = kind;
+    let requested_kind = kind;
     loop {
         if b.writer.chunk.is_null() && !ring::next_chunk(b, kind, words) {
             return None;
@@ -124,7 +124,7 @@ fn reserve_anyhow(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: &d
                 }
                 Err(NotReserved::Raced) => {}
                 Err(NotReserved::Full) => {
-                    if !ring::next_chunk(b, asked, words) {
+                    if !ring::next_chunk(b, requested_kind, words) {
                         return None;
                     }
                 }

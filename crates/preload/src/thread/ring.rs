@@ -28,10 +28,10 @@ const MOST_AWAKE_NS: u64 = 20_000_000;
 const LAST_ROOM: u64 = 2 << 20;
 
 /// Makes the first page of a ring, and its first chunk if calls are recorded. The first record opens the chunk.
-pub fn make(block: &mut ThreadState) -> bool {
+pub fn create(block: &mut ThreadState) -> bool {
     let bytes = run::chunk_bytes();
-    let shared = shared_head(block.ring).filter(|_| switch::recording() && block.lent.is_null());
-    let made = match shared {
+    let shared = shared_head(block.ring).filter(|_| switch::recording() && block.vfork_page.is_null());
+    let pages = match shared {
         Some(head) => {
             let mut path = block.path();
             path.push(b"/h").number(head.file.into()).push(b".heads");
@@ -40,7 +40,7 @@ pub fn make(block: &mut ThreadState) -> bool {
         None => own_file(block, bytes),
     };
     block.shares = shared.is_some();
-    let Some((page, chunk)) = made else { return false };
+    let Some((page, chunk)) = pages else { return false };
     let header = page.cast::<RingHeader>();
     // SAFETY: a fresh page of our file.
     unsafe {
@@ -64,7 +64,7 @@ fn own_file(block: &ThreadState, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)>
     }
     let (offset, end) = (chunk_offset(0, chunk_bytes), chunk_offset(1, chunk_bytes));
     // An earlier try may have left the file without a header.
-    let made = sys::with(path(block).bytes(), sys::MADE, |file| {
+    let mapping = sys::with(path(block).bytes(), sys::MADE, |file| {
         let page = if switch::recording() && file.allocate(end) { file.map(0, end) } else { core::ptr::null_mut() };
         if page.is_null() {
             return Some((file.first_page()?, core::ptr::null_mut()));
@@ -72,11 +72,11 @@ fn own_file(block: &ThreadState, chunk_bytes: u32) -> Option<(*mut u8, *mut u8)>
         // SAFETY: inside the mapping.
         Some((page, unsafe { page.add(offset) }))
     });
-    let made = made.flatten();
-    if made.is_none() {
+    let mapping = mapping.flatten();
+    if mapping.is_none() {
         mappings::give_back(1);
     }
-    made
+    mapping
 }
 
 /// The file of a block's ring.
@@ -90,8 +90,8 @@ fn path(block: &ThreadState) -> path::Path {
 /// record is dropped then, and counted here.
 #[cold]
 pub fn next_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
-    let done = open_chunk(block, kind, words);
-    if !done {
+    let opened = open_chunk(block, kind, words);
+    if !opened {
         let lossy = run::flags() & control::LOSSY != 0;
         page::count(
             match kind {
@@ -106,7 +106,7 @@ pub fn next_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
             1,
         );
     }
-    done
+    opened
 }
 
 fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
@@ -165,18 +165,18 @@ fn open_chunk(block: &mut ThreadState, kind: u8, words: u32) -> bool {
 /// records are dropped.
 fn change<R>(block: &mut ThreadState, blocking: bool, then: impl FnOnce(&mut ThreadState, &mut ChunkWriter) -> R) -> R {
     let mut writer = block.writer;
-    let shown = &raw mut block.writer.chunk;
+    let chunk_word = &raw mut block.writer.chunk;
     if !blocking {
         // SAFETY: our own block.
-        unsafe { shown.write_volatile(core::ptr::null_mut()) };
+        unsafe { chunk_word.write_volatile(core::ptr::null_mut()) };
         compiler_fence(SeqCst);
     }
-    let done = then(block, &mut writer);
+    let result = then(block, &mut writer);
     (block.writer.bytes, block.writer.last) = (writer.bytes, writer.last);
     compiler_fence(SeqCst);
     // SAFETY: as above.
     unsafe { (&raw mut block.writer.chunk).write_volatile(writer.chunk) };
-    done
+    result
 }
 
 /// Adds chunks as long as that can be done, until the ring has so many: no file can be made longer soon.
@@ -222,7 +222,7 @@ fn try_next(block: &mut ThreadState, writer: &mut ChunkWriter, kind: u8, words: 
     let flags = run::flags();
     let lossy = flags & control::LOSSY != 0;
     // In a lossy ring a call that was recorded ends there too, so that no call looks unfinished.
-    let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP | kind::STACK | kind::MEMORY);
+    let ends_call = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP | kind::STACK | kind::MEMORY);
     if flags & (control::LOSSY | control::FLIGHT) == 0 {
         // Whoever drains may take it while we wait.
         close(writer, header.chunk_bytes);
@@ -232,7 +232,7 @@ fn try_next(block: &mut ThreadState, writer: &mut ChunkWriter, kind: u8, words: 
         n != 0 && !p.is_null() && unsafe { (*p.cast::<ChunkHeader>()).state.load(Acquire) } == FREE
     });
     block.in_vain &= free.is_none();
-    if free.is_none() && ends && lengthen(writer, header.chunk_bytes, words) {
+    if free.is_none() && ends_call && lengthen(writer, header.chunk_bytes, words) {
         return Some(true);
     }
     let chunks = header.chunks.load(Relaxed);
@@ -251,7 +251,7 @@ fn try_next(block: &mut ThreadState, writer: &mut ChunkWriter, kind: u8, words: 
                 },
             }
         }
-        None if lossy && full && !ends => return Some(false),
+        None if lossy && full && !ends_call => return Some(false),
         None if !lossy && full && may_wait => return None,
         None => match add_chunk(block, writer.chunk, header, chunks) {
             Some(p) => {
@@ -306,7 +306,7 @@ fn oldest(block: &ThreadState, current: *mut ChunkHeader) -> Option<*mut u8> {
     let waiting = block.writing.0 as usize;
     // SAFETY: the header is mapped.
     let bytes = unsafe { (*block.header).chunk_bytes } as usize;
-    let mut found: Option<(u64, *mut u8)> = None;
+    let mut earliest: Option<(u64, *mut u8)> = None;
     for &(n, p) in &block.mapped {
         // A record that a signal handler interrupted may be waiting for its words there.
         if n == 0 || p.cast() == current || waiting.wrapping_sub(p as usize) < bytes {
@@ -317,11 +317,11 @@ fn oldest(block: &ThreadState, current: *mut ChunkHeader) -> Option<*mut u8> {
             let c = &*p.cast::<ChunkHeader>();
             (c.state.load(Relaxed), c.sequence.load(Relaxed))
         };
-        if state == FULL && found.is_none_or(|f| sequence < f.0) {
-            found = Some((sequence, p));
+        if state == FULL && earliest.is_none_or(|f| sequence < f.0) {
+            earliest = Some((sequence, p));
         }
     }
-    found.map(|f| f.1)
+    earliest.map(|f| f.1)
 }
 
 /// One more chunk at the end of the file, allocated before it is published.
@@ -332,7 +332,7 @@ fn add_chunk(block: &mut ThreadState, current: *mut ChunkHeader, header: &RingHe
     let path = path(block);
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
     let place = chunk_mapping(block, current, bytes, n)?;
-    let over = block.mapped.get(place).filter(|m| m.0 != 0).map_or(core::ptr::null_mut(), |m| m.1);
+    let replaced = block.mapped.get(place).filter(|m| m.0 != 0).map_or(core::ptr::null_mut(), |m| m.1);
     // A ring that shares its head has no file before its second chunk.
     let ways = if block.shares { sys::MADE } else { &[sys::Open::ReadWrite][..] };
     let p = sys::with(path.bytes(), ways, |file| {
@@ -341,10 +341,10 @@ fn add_chunk(block: &mut ThreadState, current: *mut ChunkHeader, header: &RingHe
         }
         // A thread that has filled one will fill another; most never do.
         // SAFETY: a full chunk's mapping that only this block knows.
-        if n == 0 { file.map(offset, bytes) } else { unsafe { file.map_whole(offset, bytes, over) } }
+        if n == 0 { file.map(offset, bytes) } else { unsafe { file.map_whole(offset, bytes, replaced) } }
     });
     let Some(p) = p.filter(|p| !p.is_null()) else {
-        mappings::give_back(u32::from(over.is_null()));
+        mappings::give_back(u32::from(replaced.is_null()));
         return None;
     };
     header.chunks.store(n + 1, Release);

@@ -21,14 +21,14 @@ pub fn start() {
 
 /// A child that has one thread.
 pub fn forked() {
-    let (behind, thread) = (BEHIND.load(Relaxed), thread_pointer());
+    let (list_offset, thread) = (BEHIND.load(Relaxed), thread_pointer());
     // libc's thread block has its own address at two places; one that somebody else made may not be touched.
     // SAFETY: the thread pointer leads to its block, of which the ABI promises the first word and libc more.
     let libcs = unsafe { *((thread + SELF) as *const usize) } == thread;
-    if behind == 0 || !libcs || sys::robust_list() != 0 {
+    if list_offset == 0 || !libcs || sys::robust_list() != 0 {
         return;
     }
-    let list = thread.wrapping_add(behind);
+    let list = thread.wrapping_add(list_offset);
     // What the parent's thread holds is not this one's. An empty list leads to itself.
     // SAFETY: libc's list of this thread, where libc has it, which no other thread reads: the kernel does not know it.
     unsafe {

@@ -27,7 +27,7 @@ pub struct Span {
 impl Span {
     /// True when all these bytes lie in it.
     #[inline(always)]
-    pub fn holds(self, at: usize, len: usize) -> bool {
+    pub fn contains(self, at: usize, len: usize) -> bool {
         let (offset, size) = (at.wrapping_sub(self.low), self.high.wrapping_sub(self.low));
         offset < size && len <= size - offset
     }
@@ -36,7 +36,7 @@ impl Span {
 impl Span {
     /// How far it continues from an address in it.
     pub fn reach(self, at: usize) -> usize {
-        if self.holds(at, 0) { self.high - at } else { 0 }
+        if self.contains(at, 0) { self.high - at } else { 0 }
     }
 }
 
@@ -59,22 +59,22 @@ impl Stack {
 
     /// True when all these bytes lie in what is known already.
     #[inline(always)]
-    pub fn holds(&self, at: usize, len: usize) -> bool {
-        self.span.holds(at, len)
+    pub fn contains(&self, at: usize, len: usize) -> bool {
+        self.span.contains(at, len)
     }
 
     /// What surely stays readable; it reaches down to `at`, an address on the stack of the call, if that is known to be
     /// the thread's.
     #[inline(always)]
     pub fn with(&mut self, at: usize) -> Span {
-        if !self.span.holds(at, 0) && self.failures < TRIES {
-            self.learn(at);
+        if !self.span.contains(at, 0) && self.failures < TRIES {
+            self.extend_down_to(at);
         }
         self.span
     }
 
     #[cold]
-    fn learn(&mut self, at: usize) {
+    fn extend_down_to(&mut self, at: usize) {
         let Span { low, high } = self.span;
         let page = at & !(PAGE - 1);
         let end = if high == 0 { end_above(at) } else { high };
@@ -94,8 +94,8 @@ impl Stack {
 
 /// Where the stack ends that `at` may lie on; 0: that is not known.
 fn end_above(at: usize) -> usize {
-    let ends = [first_end(), sys::x86_64::thread_pointer()];
-    ends.into_iter().find(|end| *end > at && end - at < MOST).unwrap_or(0)
+    let candidates = [first_end(), sys::x86_64::thread_pointer()];
+    candidates.into_iter().find(|end| *end > at && end - at < MOST).unwrap_or(0)
 }
 
 /// Where the first thread's stack ends; 0: that is not known.
@@ -117,8 +117,8 @@ fn bottom() -> Option<usize> {
     words.windows(2).find_map(|pair| {
         let &[from, len] = pair else { return None };
         let whole = from != 0 && from.is_multiple_of(PAGE) && len != 0 && len.is_multiple_of(PAGE);
-        let behind = from.wrapping_add(len).wrapping_sub(block);
-        (whole && from < block && behind != 0 && behind < BEHIND).then_some(from)
+        let distance = from.wrapping_add(len).wrapping_sub(block);
+        (whole && from < block && distance != 0 && distance < BEHIND).then_some(from)
     })
 }
 
@@ -138,10 +138,10 @@ mod tests {
             let mut stack = Stack::none();
             let at = here();
             let span = stack.with(at);
-            assert!(span.holds(at, 64) && span.holds(at & !4095, 1));
-            assert!(!span.holds(at, usize::MAX) && !span.holds(at, MOST) && !span.holds(0, 1));
+            assert!(span.contains(at, 64) && span.contains(at & !4095, 1));
+            assert!(!span.contains(at, usize::MAX) && !span.contains(at, MOST) && !span.contains(0, 1));
             let heap = std::vec![0u8; 64];
-            assert!(!span.holds(heap.as_ptr() as usize, 1));
+            assert!(!span.contains(heap.as_ptr() as usize, 1));
             assert_eq!((stack.with(heap.as_ptr() as usize).low, stack.failures), (span.low, 1));
         };
         std::thread::spawn(test).join().unwrap();

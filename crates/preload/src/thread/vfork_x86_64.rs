@@ -35,9 +35,9 @@ pub fn pass_on() {
         unsafe {
             tables.find(b"vfork", |symbol, _| {
                 let address = base.wrapping_add(symbol.value);
-                let found = is_function(symbol, base, address);
-                REAL.store(if found { address } else { 0 }, Relaxed);
-                found
+                let is_vfork = is_function(symbol, base, address);
+                REAL.store(if is_vfork { address } else { 0 }, Relaxed);
+                is_vfork
             });
         }
     });
@@ -63,12 +63,12 @@ extern "C" fn check() {
 /// The child has ended, or runs another program: nothing of its block is needed any more. `block`: null, being made, or
 /// the child's.
 #[cfg(feature = "inject")]
-unsafe extern "C" fn over(block: *mut super::block::ThreadState, child: u32) {
+unsafe extern "C" fn child_finished(block: *mut super::block::ThreadState, child: u32) {
     process::given_up_by(child);
-    vfork_memory::over(child);
+    vfork_memory::unmap_of_child(child);
     // SAFETY: a block that the child made; no other thread knows of it.
     unsafe {
-        if block as usize > 1 && !(*block).lent.is_null() {
+        if block as usize > 1 && !(*block).vfork_page.is_null() {
             super::owner::bury(block);
         }
     }
@@ -206,6 +206,6 @@ pub unsafe extern "C" fn vfork() {
         signals = const sys::ALL_BUT_OWN,
         child = const CHILD,
         check = sym check,
-        over = sym over,
+        over = sym child_finished,
     )
 }

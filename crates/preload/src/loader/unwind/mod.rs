@@ -53,11 +53,11 @@ const RETURN: usize = 16;
 /// # Safety
 /// The object is mapped and stays so; every byte of `span` that its tables lie in can be read.
 pub unsafe fn layout(header: usize, span: (usize, usize), at: usize) -> Result<Layout, Why> {
-    let look = |from: usize| Reader { at: from, span };
+    let reader_at = |from: usize| Reader { at: from, span };
     // The call is the instruction in front of the address that it returns to.
     let pc = at.wrapping_sub(1);
-    let fde = look(header).search(header, pc)?;
-    let (cie, mut r) = look(fde).fde(pc)?;
+    let fde = reader_at(header).search(header, pc)?;
+    let (cie, mut r) = reader_at(fde).fde(pc)?;
     let mut rows = Rows::new(&cie, pc);
     let (start, end) = cie.program;
     rows.run(&mut Reader { at: start, span }, end)?;
@@ -231,8 +231,8 @@ impl Reader {
                 b'R' => encoding = self.u8()?,
                 b'L' => drop(self.u8()?),
                 b'P' => {
-                    let how = self.u8()?;
-                    self.pointer(how, false)?;
+                    let pointer_encoding = self.u8()?;
+                    self.pointer(pointer_encoding, false)?;
                 }
                 _ => return Err(Why::Unusual),
             }

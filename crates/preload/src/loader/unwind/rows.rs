@@ -30,9 +30,9 @@ impl State {
         }
     }
     pub(super) fn layout(&self) -> Result<Layout, Why> {
-        let told = !self.expression && matches!(self.register, RSP | RBP);
+        let is_register_based = !self.expression && matches!(self.register, RSP | RBP);
         let fits = (8..0x3_0000).contains(&self.offset) && self.offset % 8 == 0;
-        if !told || !fits || self.rules.get(RETURN) != Some(&Rule::At(-8)) {
+        if !is_register_based || !fits || self.rules.get(RETURN) != Some(&Rule::At(-8)) {
             return Err(Why::Unusual);
         }
         let mut saved = [0u8; 6];
@@ -55,15 +55,15 @@ pub(super) struct Rows<'a> {
     pub(super) now: State,
     /// As the CIE leaves it.
     pub(super) first: State,
-    kept: [State; 8],
+    remembered_states: [State; 8],
     depth: usize,
 }
 
 impl<'a> Rows<'a> {
     /// The rows of a function, up to the one of an address.
     pub(super) fn new(cie: &'a Cie, pc: usize) -> Rows<'a> {
-        let kept = [State::START; 8];
-        Rows { loc: cie.begin, pc, cie, now: State::START, first: State::START, kept, depth: 0 }
+        let remembered_states = [State::START; 8];
+        Rows { loc: cie.begin, pc, cie, now: State::START, first: State::START, remembered_states, depth: 0 }
     }
 
     pub(super) fn run(&mut self, r: &mut Reader, end: usize) -> Result<(), Why> {
@@ -130,12 +130,12 @@ impl<'a> Rows<'a> {
             }
             // remember_state, restore_state
             0x0a => {
-                *self.kept.get_mut(self.depth).ok_or(Why::Unusual)? = self.now;
+                *self.remembered_states.get_mut(self.depth).ok_or(Why::Unusual)? = self.now;
                 self.depth += 1;
             }
             0x0b => {
                 self.depth = self.depth.checked_sub(1).ok_or(Why::Unusual)?;
-                self.now = *self.kept.get(self.depth).ok_or(Why::Unusual)?;
+                self.now = *self.remembered_states.get(self.depth).ok_or(Why::Unusual)?;
             }
             // def_cfa, def_cfa_register, def_cfa_offset, def_cfa_expression
             0x0c => (self.now.register, self.now.offset, self.now.expression) = (r.uleb()?, r.uleb()? as i64, false),

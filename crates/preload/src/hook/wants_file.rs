@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
 use cutap_wire::hooks::{Head, PATTERN, WANTED_BYTES, WANTS, Wanted};
 
 /// A want in the file.
-pub type Told = Wanted;
+pub type WantEntry = Wanted;
 
 static AT: AtomicUsize = AtomicUsize::new(0);
 
@@ -18,8 +18,8 @@ pub fn begin(file: &sys::File, head: &Head) {
     }
 }
 
-fn all() -> &'static [Told] {
-    let at = core::ptr::with_exposed_provenance::<Told>(AT.load(Acquire));
+fn all() -> &'static [WantEntry] {
+    let at = core::ptr::with_exposed_provenance::<WantEntry>(AT.load(Acquire));
     if at.is_null() {
         return &[];
     }
@@ -28,29 +28,29 @@ fn all() -> &'static [Told] {
 }
 
 /// Writes a want, or finds it.
-pub fn put(library: u32, layers: u32, name: &[u8], of: &[u8]) -> Option<&'static Told> {
-    for told in all() {
-        if told.state.compare_exchange(0, 1, AcqRel, Acquire).is_ok() {
-            told.library.store(library, Relaxed);
-            told.layers.store(layers, Relaxed);
-            for (to, from) in told.text.iter().zip([name, of]) {
+pub fn put(library: u32, layers: u32, name: &[u8], of: &[u8]) -> Option<&'static WantEntry> {
+    for entry in all() {
+        if entry.state.compare_exchange(0, 1, AcqRel, Acquire).is_ok() {
+            entry.library.store(library, Relaxed);
+            entry.layers.store(layers, Relaxed);
+            for (to, from) in entry.text.iter().zip([name, of]) {
                 to.iter().zip(from).for_each(|(to, from)| to.store(*from, Relaxed));
             }
-            told.state.store(2, Release);
-            return Some(told);
+            entry.state.store(2, Release);
+            return Some(entry);
         }
         let is = |to: &[AtomicU8; PATTERN], from: &[u8]| {
             let from = from.iter().copied().chain(core::iter::repeat(0));
             to.iter().zip(from).all(|(to, from)| to.load(Relaxed) == from)
         };
-        let [told_name, told_of] = &told.text;
+        let [entry_name, entry_library] = &entry.text;
         // One that another process is writing at this moment may be the same: it is there twice then.
-        let same = told.state.load(Acquire) == 2
-            && (told.library.load(Relaxed), told.layers.load(Relaxed)) == (library, layers)
-            && is(told_name, name)
-            && is(told_of, of);
+        let same = entry.state.load(Acquire) == 2
+            && (entry.library.load(Relaxed), entry.layers.load(Relaxed)) == (library, layers)
+            && is(entry_name, name)
+            && is(entry_library, of);
         if same {
-            return Some(told);
+            return Some(entry);
         }
     }
     None

@@ -39,13 +39,13 @@ pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option
     let load = owner.id | if hooks::is_footprint_name(name, how) { 1 << 31 } else { 0 };
     // A word of a table may hold the same function: that is another slot.
     let is = |s: &Slot| !is_slot_name(s.name());
-    find_or_make(real, real, load, is, || make(real, owner, load, owner.layer, name, how))
+    find_or_make(real, real, load, is, || create(real, owner, load, owner.layer, name, how))
 }
 
 /// The address to put into a word of an export table in place of `real`; `None`: it stays.
 pub fn for_word(word: usize, real: usize, owner: &Object, name: &[u8]) -> Option<usize> {
-    let make = || make(real, owner, owner.id, Layer::HIDDEN.number(), name, route::EXPORT_TABLE);
-    find_or_make(word, real, owner.id, |s| s.name() == name, make)
+    let create_slot = || create(real, owner, owner.id, Layer::HIDDEN.number(), name, route::EXPORT_TABLE);
+    find_or_make(word, real, owner.id, |s| s.name() == name, create_slot)
 }
 
 /// Finds the slot of a function and load, by a key that tells such slots apart.
@@ -54,25 +54,25 @@ fn find_or_make(
     real: usize,
     load: u32,
     is: impl Fn(&Slot) -> bool,
-    make: impl Fn() -> Option<u32>,
+    create_slot: impl Fn() -> Option<u32>,
 ) -> Option<usize> {
     let mut cell = cell_of(key);
-    let mut made = 0;
+    let mut number = 0;
     loop {
         let at = BY_ADDRESS.get(cell % HASH)?;
-        let mut found = at.load(Acquire);
-        if found == 0 {
-            if made == 0 {
-                made = make()? + 1;
+        let mut occupant = at.load(Acquire);
+        if occupant == 0 {
+            if number == 0 {
+                number = create_slot()? + 1;
             }
-            match at.compare_exchange(0, made, AcqRel, Acquire) {
-                Ok(_) => return Some(thunk(made as usize - 1)),
-                Err(other) => found = other,
+            match at.compare_exchange(0, number, AcqRel, Acquire) {
+                Ok(_) => return Some(thunk(number as usize - 1)),
+                Err(existing) => occupant = existing,
             }
         }
-        let s = slot(found - 1)?;
+        let s = slot(occupant - 1)?;
         if s.function.load(Relaxed) == real && s.object.load(Relaxed) == load && is(s) {
-            return Some(thunk(found as usize - 1));
+            return Some(thunk(occupant as usize - 1));
         }
         cell += 1;
     }
@@ -89,8 +89,8 @@ pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
     Some(thunk(n as usize))
 }
 
-fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) -> Option<u32> {
-    if own::made() {
+fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) -> Option<u32> {
+    if own::create_once() {
         forks::watch();
     }
     let cxx = name.starts_with(b"_Z");
@@ -100,13 +100,13 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     }
     let mut hooks = hooks::special(of, name, how);
     let of_kernel = hooks & hooks::KERNEL != 0;
-    let shown = armed::shows(of, owner.name(), name);
-    if shown || armed::holds(of, owner.name(), name) {
+    let selected = armed::is_selected(of, owner.name(), name);
+    if selected || armed::may_be_recorded(of, owner.name(), name) {
         hooks |= hooks::RECORD;
         if of == Layer::HIDDEN.number() && own_calls::may_be_hidden(name) {
             hooks |= hooks::FOOTPRINT;
         }
-        if shown && !cxx && call_stack::wants(of, owner.name(), name) {
+        if selected && !cxx && call_stack::captures_stack_of(of, owner.name(), name) {
             hooks |= hooks::STACK;
         }
     }
@@ -122,7 +122,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
         && !hooks::is_footprint_name(name, how)
         && hook::library::wanting(layer, owner.name(), name).next().is_some();
     // Without a folder nothing can be told of it. The parent of a vfork child may have one later.
-    if hooks == 0 && !hooked || !process::made() {
+    if hooks == 0 && !hooked || !process::ensure_folder() {
         return None;
     }
     let n = take_number()?;
@@ -132,9 +132,9 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     }
     let row = if cxx { 0 } else { rows::find(name, false, owner.major()) };
     let shape = rows::of(row).map_or(shape(6, 0, 0), |r| shape(r.ints, r.vectors, r.stack));
-    let hidden = if shown { 0 } else { HIDDEN };
-    let how = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | hidden | shape << 44;
-    let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: how, c: real as u64, s: name, t: &[] };
+    let hidden = if selected { 0 } else { HIDDEN };
+    let origin = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | hidden | shape << 44;
+    let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: origin, c: real as u64, s: name, t: &[] };
     let text = names::write(&record)?;
     let s = slot(n)?;
     s.real.store(real, Relaxed);
@@ -158,7 +158,7 @@ fn make(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) ->
     s.plan.store(plan::of_row(row), Relaxed);
     s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
     s.name.store(text.cast_mut(), Release);
-    s.look(|| armed::wanted(of, owner.name(), name));
+    s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
     let to = match hooks {
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),
@@ -207,7 +207,7 @@ fn info_of(n: u32, real: usize, owner: &Object, layer: u32, name: &[u8]) -> Opti
     let can = contract::CAN_ANSWER | contract::CAN_ARGUMENTS | contract::CAN_RESULT;
     let library = owner.name();
     let (slot, object, original) = (n, owner.id, real);
-    functions::make(&Found { layer, library, name, version, slot, object, reported: None, can, why: None, original })
+    functions::create(&Found { layer, library, name, version, slot, object, reported: None, can, why: None, original })
 }
 
 /// The inner thunk of a function that is recorded and has hooks: the frame around them.

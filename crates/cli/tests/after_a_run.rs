@@ -63,8 +63,14 @@ fn rows_of_a_report() {
     assert!(allocations.contains("device memory: cuMemAlloc_v2") && allocations.contains("128 KiB"), "{allocations}");
     let slip = cutap(&["report", "--callers", "cuMemAloc"]).arg(&file).output().unwrap();
     refused(&slip, 125, &["did you mean cuMemAlloc?"]);
-    let flags = cutap(&["report", "--errors", "--top", "3"]).arg(&file).output().unwrap();
-    refused(&flags, 125, &["--top for these, --slowest", "--errors"]);
+    let flags = cutap(&["report", "--errors", "--sort", "calls"]).arg(&file).output().unwrap();
+    refused(&flags, 125, &["--sort is for --by", "--errors"]);
+    let rows = |words: &[&str]| text(words, &file).lines().filter(|line| line.contains(": ")).count();
+    assert!(rows(&["report", "--blocking"]) > rows(&["report", "--blocking", "--top", "1"]));
+    let failed = record(&folder, &program, "ignored_error");
+    let none = text(&["report", "--errors", "--top", "0"], &failed);
+    assert!(none.contains("and 1 more line, which a larger --top lists"), "{none}");
+    assert_eq!(text(&["report", "--errors", "--top", "1"], &failed), text(&["report", "--errors"], &failed));
     usage_error(&cutap(&["report", "--sort", "colour"]).arg(&file).output().unwrap(), &["'colour'", "p99"]);
 }
 

@@ -120,8 +120,8 @@ impl Report {
             let sentence = match depth {
                 Some(_) => format!("--depth is for --tree and --callers; leave it out with --{flag}"),
                 None => format!(
-                    "--sort is for --by, --tree and --callers, --top for these, --slowest, --leaks and --allocations; \
-                     leave them out with --{flag}"
+                    "--sort is for --by, --tree and --callers, --top for these and all lists of calls; leave them out \
+                     with --{flag}"
                 ),
             };
             return Err(Error::own(sentence));

@@ -6,6 +6,7 @@ use crate::call_stats::{CallStats, View};
 use crate::call_tree::{CallPaths, CallTree, Chain};
 use crate::path_stacks::PathStacks;
 use crate::label::Label;
+use crate::rows::Rows;
 use crate::style::Styles;
 use crate::table::Table;
 use cutap_trace::{End, Exit};
@@ -17,10 +18,20 @@ pub(super) const KIND: Kind = Kind {
     flag: "blocking",
     help: "Calls that may block the host, with the calls around them",
     value: Takes::Nothing,
-    new: |_| Box::new(Waits(CallTree::default(), PathStacks::new(reason))),
+    new: |_| Box::new(Waits::new()),
 };
 
-struct Waits(CallTree, PathStacks);
+struct Waits {
+    calls: CallTree,
+    stacks: PathStacks,
+    rows: Rows,
+}
+
+impl Waits {
+    fn new() -> Waits {
+        Waits { calls: CallTree::default(), stacks: PathStacks::new(reason), rows: Rows::default() }
+    }
+}
 
 /// Why a call waits.
 fn reason(exit: &Exit) -> Option<String> {
@@ -57,27 +68,32 @@ fn all_ns(paths: &CallPaths) -> u64 {
 
 impl Report for Waits {
     fn input(&mut self) -> Input<'_> {
-        Input::Calls(&mut self.0)
+        Input::Calls(&mut self.calls)
     }
     fn stacks(&mut self) -> Option<&mut dyn EventSink> {
-        Some(&mut self.1)
+        Some(&mut self.stacks)
+    }
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.rows = rows;
+        rows.sort.is_none() && rows.depth.is_none()
     }
     fn has_times(&self) -> bool {
         true
     }
 
     fn nothing(&self) -> Option<&'static str> {
-        groups(&self.0.chains()).is_empty().then_some("no call waited for the device")
+        groups(&self.calls.chains()).is_empty().then_some("no call waited for the device")
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let paths = self.0.chains();
-        let groups = groups(&paths);
+        let paths = self.calls.chains();
+        let mut groups = groups(&paths);
+        groups.truncate(self.rows.top.unwrap_or(usize::MAX));
         let headings = CallStats::headings(View::Blocking);
         // The calls around it are below its name.
         let indent = headings.iter().map(|h| h.width + 1).sum::<usize>() + 4;
         let mut table = Table::new(headings, Styles::new(false), out);
-        let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
+        let stacks = if self.stacks.is_empty() { "" } else { ", with the first stack" };
         table.head(&format!("call: why it waits, and the calls around it{stacks}"))?;
         for Group { path, why, chain } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
@@ -85,18 +101,19 @@ impl Report for Waits {
             table.row(&cells, 0, &format!("{last}: {why}"), "")?;
             chain.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
             around.iter().rev().try_for_each(|call| table.line(&format!("{:indent$}in {call}", "")))?;
-            self.1.write(path, why, indent, table.out())?;
+            self.stacks.write(path, why, indent, table.out())?;
         }
         Ok(())
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let paths = self.0.chains();
-        groups(&paths).into_iter().try_for_each(|Group { path, why, chain }| {
+        let paths = self.calls.chains();
+        let top = self.rows.top.unwrap_or(usize::MAX);
+        groups(&paths).into_iter().take(top).try_for_each(|Group { path, why, chain }| {
             let mut line = json!({"type": "sync", "path": path, "why": why});
             if let Value::Object(line) = &mut line {
                 line.extend(chain.sums.json(View::Blocking, all_ns(&paths)));
-                if let Some(first) = self.1.of(&path, why).first() {
+                if let Some(first) = self.stacks.of(&path, why).first() {
                     line.insert("stack".to_owned(), json!(**first));
                 }
             }

@@ -4,6 +4,7 @@
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::path_stacks::{PathStacks, error_word};
+use crate::rows::Rows;
 use cutap_trace::End;
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
@@ -13,31 +14,53 @@ pub(super) const KIND: Kind = Kind {
     flag: "errors",
     help: "Calls that failed, with the calls around them",
     value: Takes::Nothing,
-    new: |_| Box::new(Errors(CallTree::default(), PathStacks::new(error_word))),
+    new: |_| Box::new(Errors::new()),
 };
 
-struct Errors(CallTree, PathStacks);
+struct Errors {
+    calls: CallTree,
+    stacks: PathStacks,
+    rows: Rows,
+}
+
+impl Errors {
+    fn new() -> Errors {
+        Errors { calls: CallTree::default(), stacks: PathStacks::new(error_word), rows: Rows::default() }
+    }
+
+    /// The groups that are listed.
+    fn groups(&self) -> Vec<FailureGroup> {
+        let mut groups = self.calls.failures();
+        groups.truncate(self.rows.top.unwrap_or(usize::MAX));
+        groups
+    }
+}
 
 impl Report for Errors {
     fn input(&mut self) -> Input<'_> {
-        Input::Calls(&mut self.0)
+        Input::Calls(&mut self.calls)
     }
 
     fn stacks(&mut self) -> Option<&mut dyn EventSink> {
-        Some(&mut self.1)
+        Some(&mut self.stacks)
+    }
+
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.rows = rows;
+        rows.sort.is_none() && rows.depth.is_none()
     }
 
     fn nothing(&self) -> Option<&'static str> {
-        self.0.failures().is_empty().then_some("no call failed")
+        self.calls.failures().is_empty().then_some("no call failed")
     }
 
     fn problems(&self) -> Option<u64> {
-        Some(self.0.totals().1)
+        Some(self.calls.totals().1)
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let groups = self.0.failures();
-        let stacks = if self.1.is_empty() { "" } else { ", with the first stack" };
+        let groups = self.groups();
+        let stacks = if self.stacks.is_empty() { "" } else { ", with the first stack" };
         writeln!(out, "    calls  call = error, the calls around it, and the failed calls inside{stacks}")?;
         for FailureGroup { failed: FailedCall { path, status }, calls, runs, causes } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
@@ -51,7 +74,12 @@ impl Report for Errors {
                 };
                 writeln!(out, "{:13}after {} = {status}{of}", "", path.last().map_or("?", |call| call))?;
             }
-            self.1.write(path, status, 13, out)?;
+            self.stacks.write(path, status, 13, out)?;
+        }
+        match self.calls.failures().len() - groups.len() {
+            0 => {}
+            1 => writeln!(out, "{:>9}  and 1 more line, which a larger --top lists", "")?,
+            n => writeln!(out, "{:>9}  and {n} more lines, which a larger --top lists", "")?,
         }
         Ok(())
     }
@@ -64,12 +92,12 @@ impl Report for Errors {
                 ("calls".to_owned(), json!(calls)),
             ])
         };
-        self.0.failures().iter().try_for_each(|FailureGroup { failed, calls, runs, causes }| {
+        self.groups().iter().try_for_each(|FailureGroup { failed, calls, runs, causes }| {
             let causes: Vec<Value> = causes.iter().map(|(cause, calls)| object(cause, *calls).into()).collect();
             let mut line = Map::from_iter([("type".to_owned(), json!("error"))]);
             line.extend(object(failed, *calls));
             line.insert("causes".to_owned(), json!(causes));
-            if let Some(first) = self.1.of(&failed.path, &failed.status).first() {
+            if let Some(first) = self.stacks.of(&failed.path, &failed.status).first() {
                 line.insert("stack".to_owned(), json!(**first));
             }
             let mut line = Value::Object(line);

@@ -62,7 +62,7 @@ struct Recorded {
 struct Answer {
     name: Spanned<String>,
     #[serde(default, rename = "in")]
-    given: Vec<u32>,
+    numbers: Vec<u32>,
     #[serde(default)]
     result: u32,
     #[serde(default)]
@@ -157,7 +157,7 @@ fn exports(
             if !answer.out.is_empty() && answer.out.len() != outs {
                 return Err(source.error(at, format!("`{name}` has {outs} outputs, and {} are here", answer.out.len())));
             }
-            write!(defaults, "Answer {{ given: &{:?}, result: {}, out: &[", answer.given, answer.result).unwrap();
+            write!(defaults, "Answer {{ numbers: &{:?}, result: {}, out: &[", answer.numbers, answer.result).unwrap();
             for hex in &answer.out {
                 let bytes = bytes(hex).ok_or_else(|| source.error(at, format!("`{hex}` is no hexadecimal text")))?;
                 write!(defaults, "b\"{}\",", bytes.escape_ascii()).unwrap();

@@ -23,10 +23,10 @@ impl CallWords {
     /// A word by its number in the record of a call (see `cutap_calls::known::Shape`).
     fn get(&self, function: &Function, word: u8) -> Option<u64> {
         let shape = function.shape;
-        let behind = word.checked_sub(shape.ints);
+        let past_registers = word.checked_sub(shape.ints);
         // SAFETY: the shape says how many words the prototype has, and the caller promised to follow it.
         unsafe {
-            match behind {
+            match past_registers {
                 None if word < 6 => Some(*self.registers.add(word.into())),
                 Some(n) if n >= shape.vectors && n < shape.vectors + shape.stack => {
                     Some(*self.stack.add((n - shape.vectors).into()))
@@ -43,7 +43,7 @@ pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -
     COUNTS[place].fetch_add(1, Ordering::Relaxed);
     let name = DEFAULTS[place];
     let words = CallWords { registers, stack };
-    let result = lifecycle::require_started().and_then(|()| match known(name) {
+    let result = lifecycle::require_started().and_then(|()| match function_form(name) {
         Some(function) => check(function, &words),
         None => Ok(()),
     });
@@ -51,7 +51,7 @@ pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -
 }
 
 /// The form of a function in the simulated version.
-fn known(name: &str) -> Option<&'static Function> {
+fn function_form(name: &str) -> Option<&'static Function> {
     let plain = name.strip_suffix("_ptsz").or(name.strip_suffix("_ptds")).unwrap_or(name);
     let family = TABLES.families.iter().find(|f| f.name == "driver")?;
     let first = family.functions.partition_point(|f| f.name < plain);
@@ -97,7 +97,7 @@ fn is_needed(function: &Function, words: &CallWords, param: &Param) -> bool {
 
 /// Whether an enum has a value.
 fn has(all: &Enum, value: u64) -> bool {
-    all.values.iter().any(|(known, _)| *known as u32 == value as u32)
+    all.values.iter().any(|(member, _)| *member as u32 == value as u32)
 }
 
 /// Whether the count of a list is 0.
@@ -121,12 +121,12 @@ fn handle(state: &DriverState, kind: &str, value: u64) -> Answer {
         "CUarray" => state.array.arrays.contains_key(&handle),
         "CUtexref" | "CUsurfref" => state.array.references.contains_key(&handle),
         "CUgraph" | "CUgraphNode" | "CUgraphExec" | "CUmemoryPool" | "CUmemGenericAllocationHandle" => {
-            let known = state.graph.graphs.contains_key(&handle)
+            let exists = state.graph.graphs.contains_key(&handle)
                 || state.graph.nodes.contains_key(&handle)
                 || state.graph.executables.contains_key(&handle)
                 || state.memory.pools.contains_key(&handle)
                 || state.reservation.pieces.contains_key(&handle);
-            return if known { Ok(()) } else { Err(Fault::INVALID_VALUE) };
+            return if exists { Ok(()) } else { Err(Fault::INVALID_VALUE) };
         }
         "CUexternalMemory" | "CUexternalSemaphore" if null => return Err(Fault::INVALID_VALUE),
         // This driver never creates objects of these kinds.

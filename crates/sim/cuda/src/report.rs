@@ -8,7 +8,7 @@ use crate::driver::device::with_number;
 use crate::generated::DEFAULTS;
 use crate::state::driver_state;
 use crate::tables;
-use cutap_machine::{say, variable};
+use cutap_machine::{print_to_stderr, variable};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of the default answers, for a reader in another library or process. `counts[i]` is the number of
@@ -52,7 +52,7 @@ extern "C" fn at_end() {
     if let Some(file) = variable(c"CUTAP_SIM_HIDDEN") {
         let lines: String = tables::called().into_iter().map(|(slot, calls)| format!("{slot} {calls}\n")).collect();
         if let Err(error) = std::fs::write(&file, lines) {
-            say(&format!("cutap-sim: cannot write {file}: {error}; CUTAP_SIM_HIDDEN names a file"));
+            print_to_stderr(&format!("cutap-sim: cannot write {file}: {error}; CUTAP_SIM_HIDDEN names a file"));
         }
     }
     if variable(c"CUTAP_SIM_REPORT").is_none_or(|v| v != "1") {
@@ -68,5 +68,5 @@ extern "C" fn at_end() {
     let total: u64 = called.iter().map(|(_, count)| count).sum();
     let list: Vec<String> = called.iter().map(|(name, count)| format!("{name} x{count}")).collect();
     let colon = if list.is_empty() { "" } else { ": " };
-    say(&format!("cutap-sim: {total} calls answered by default{colon}{}", list.join(", ")));
+    print_to_stderr(&format!("cutap-sim: {total} calls answered by default{colon}{}", list.join(", ")));
 }

@@ -6,7 +6,7 @@
 //! is ignored, with a message on standard error.
 
 use crate::TOTAL_MEMORY;
-use crate::environment::{say, variable};
+use crate::environment::{print_to_stderr, variable};
 use crate::process::FirstUse;
 use std::ffi::CStr;
 use std::ops::RangeInclusive;
@@ -25,10 +25,10 @@ pub struct Config {
 pub fn config() -> &'static Config {
     static CONFIG: FirstUse<Config> = FirstUse::empty();
     let mut ignored = Vec::new();
-    let (config, made) = CONFIG.get(|| read(&mut ignored));
+    let (config, is_first) = CONFIG.get(|| read(&mut ignored));
     // Threads that read the same settings at the same time report them once.
-    if made {
-        ignored.iter().for_each(|line| say(line));
+    if is_first {
+        ignored.iter().for_each(|line| print_to_stderr(line));
     }
     config
 }

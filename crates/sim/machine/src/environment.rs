@@ -13,7 +13,7 @@ pub fn variable(name: &CStr) -> Option<String> {
 }
 
 /// Writes a line to standard error. A closed standard error is no reason to fail.
-pub fn say(line: &str) {
+pub fn print_to_stderr(line: &str) {
     let line = format!("{line}\n");
     let mut rest = line.as_bytes();
     while !rest.is_empty() {

@@ -10,7 +10,7 @@ mod stub;
 mod visible;
 
 pub use config::{Config, config};
-pub use environment::{say, variable};
+pub use environment::{print_to_stderr, variable};
 pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID};
 pub use process::{FirstUse, PerProcess, generation};
 pub use visible::{Hidden, visible};

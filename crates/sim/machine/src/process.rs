@@ -26,7 +26,7 @@ pub fn generation() -> u32 {
     match MEANS.load(Ordering::Acquire) {
         BY_PAGE => match WIPED.generation.load(Ordering::Acquire) {
             0 => next_generation(),
-            known => known,
+            generation => generation,
         },
         BY_NUMBER => std::process::id(),
         _ => decide(),
@@ -41,7 +41,7 @@ fn next_generation() -> u32 {
     let next = LAST.fetch_add(1, Ordering::AcqRel) + 1;
     match WIPED.generation.compare_exchange(0, next, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => next,
-        Err(other) => other,
+        Err(winner) => winner,
     }
 }
 
@@ -64,21 +64,21 @@ impl<T: Sync> FirstUse<T> {
     }
 
     /// The value, and whether this call has made it.
-    pub fn get(&'static self, make: impl FnOnce() -> T) -> (&'static T, bool) {
+    pub fn get(&'static self, create: impl FnOnce() -> T) -> (&'static T, bool) {
         let there = self.0.load(Ordering::Acquire);
         if !there.is_null() {
             // SAFETY: a value that is stored is never changed nor freed.
             return (unsafe { &*there }, false);
         }
-        let made = Box::into_raw(Box::new(make()));
-        match self.0.compare_exchange(there, made, Ordering::AcqRel, Ordering::Acquire) {
+        let candidate = Box::into_raw(Box::new(create()));
+        match self.0.compare_exchange(there, candidate, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: as above.
-            Ok(_) => (unsafe { &*made }, true),
-            Err(other) => {
+            Ok(_) => (unsafe { &*candidate }, true),
+            Err(winner) => {
                 // SAFETY: it was made here, and no other thread has seen it.
-                drop(unsafe { Box::from_raw(made) });
+                drop(unsafe { Box::from_raw(candidate) });
                 // SAFETY: as above.
-                (unsafe { &*other }, false)
+                (unsafe { &*winner }, false)
             }
         }
     }
@@ -93,7 +93,7 @@ impl<T: Sync> PerProcess<T> {
         PerProcess(AtomicPtr::new(std::ptr::null_mut()))
     }
 
-    pub fn get(&'static self, make: fn() -> T) -> &'static T {
+    pub fn get(&'static self, create: fn() -> T) -> &'static T {
         let own = generation();
         let mut there = self.0.load(Ordering::Acquire);
         loop {
@@ -104,14 +104,14 @@ impl<T: Sync> PerProcess<T> {
                 return value;
             }
             // The parent's value stays in memory: the thread that forked may still be using it.
-            let made = Box::into_raw(Box::new((own, make())));
-            match self.0.compare_exchange(there, made, Ordering::AcqRel, Ordering::Acquire) {
+            let candidate = Box::into_raw(Box::new((own, create())));
+            match self.0.compare_exchange(there, candidate, Ordering::AcqRel, Ordering::Acquire) {
                 // SAFETY: as above.
-                Ok(_) => return unsafe { &(*made).1 },
-                Err(other) => {
+                Ok(_) => return unsafe { &(*candidate).1 },
+                Err(winner) => {
                     // SAFETY: it was made here, and no other thread has seen it.
-                    drop(unsafe { Box::from_raw(made) });
-                    there = other;
+                    drop(unsafe { Box::from_raw(candidate) });
+                    there = winner;
                 }
             }
         }

@@ -31,8 +31,8 @@ fn chosen(list: Option<&str>, order: Option<&str>, uuids: &[[u8; 16]]) -> Result
     // The first entry decides what all of them are. The first one without a device ends the list.
     let by_uuid = digits_of(list).is_some();
     for entry in list.split(',') {
-        let found = if by_uuid { with_uuid(entry, uuids) } else { with_number(entry, uuids.len()) };
-        match found {
+        let device = if by_uuid { with_uuid(entry, uuids) } else { with_number(entry, uuids.len()) };
+        match device {
             Some(device) if devices.contains(&device) => return Err(Hidden::Wrongly),
             Some(device) => devices.push(device),
             None => break,
@@ -68,9 +68,9 @@ fn with_uuid(entry: &str, uuids: &[[u8; 16]]) -> Option<i32> {
         let all = uuid.iter().flat_map(|byte| [byte >> 4, byte & 15]);
         all.zip(&digits).all(|(own, digit)| own == *digit)
     };
-    let mut found = uuids.iter().enumerate().filter(|(_, uuid)| !digits.is_empty() && begins(uuid));
-    let (device, _) = found.next()?;
-    if found.next().is_some() { None } else { Some(device as i32) }
+    let mut matching = uuids.iter().enumerate().filter(|(_, uuid)| !digits.is_empty() && begins(uuid));
+    let (device, _) = matching.next()?;
+    if matching.next().is_some() { None } else { Some(device as i32) }
 }
 
 #[cfg(test)]

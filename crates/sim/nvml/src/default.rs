@@ -21,7 +21,7 @@ pub struct Function {
 /// A recorded answer of an H200.
 pub struct Answer {
     /// The numbers among the arguments. An empty list matches any numbers.
-    pub given: &'static [u32],
+    pub numbers: &'static [u32],
     pub result: u32,
     /// The bytes of each output.
     pub out: &'static [&'static [u8]],
@@ -33,13 +33,13 @@ pub extern "C" fn answer(place: u32, words: *const u64) -> u32 {
     // SAFETY: the stub put six words there.
     let words = unsafe { std::slice::from_raw_parts(words, 6) };
     let params: Vec<(char, u64)> = function.kinds.chars().zip(words.iter().copied()).collect();
-    match lifecycle::require_started().and_then(|()| told(function, &params)) {
+    match lifecycle::require_started().and_then(|()| recorded_answer(function, &params)) {
         Ok(()) => 0,
         Err(Fault(code)) => code,
     }
 }
 
-fn told(function: &Function, params: &[(char, u64)]) -> Outcome {
+fn recorded_answer(function: &Function, params: &[(char, u64)]) -> Outcome {
     for (kind, word) in params {
         match kind {
             'd' => drop(Device::of(*word).ordinal()?),
@@ -50,8 +50,8 @@ fn told(function: &Function, params: &[(char, u64)]) -> Outcome {
     if function.answers.is_empty() {
         return Err(Fault::NOT_SUPPORTED);
     }
-    let given: Vec<u32> = params.iter().filter(|p| p.0 == 'n').map(|p| p.1 as u32).collect();
-    let is = |answer: &&Answer| answer.given.is_empty() || answer.given == given;
+    let numbers: Vec<u32> = params.iter().filter(|p| p.0 == 'n').map(|p| p.1 as u32).collect();
+    let is = |answer: &&Answer| answer.numbers.is_empty() || answer.numbers == numbers;
     let answer = function.answers.iter().find(is).ok_or(Fault::INVALID_ARGUMENT)?;
     if answer.result != 0 {
         return Err(Fault(answer.result));

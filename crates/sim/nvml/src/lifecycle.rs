@@ -15,8 +15,8 @@ fn count(word: u64) -> u32 {
 
 fn change(by: impl Fn(u32) -> Option<u32>) -> Answer {
     let next = |word| Some(u64::from(generation()) << 32 | u64::from(by(count(word))?));
-    let done = STARTED.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-    done.map(drop).map_err(|_| Fault::UNINITIALIZED)
+    let updated = STARTED.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+    updated.map(drop).map_err(|_| Fault::UNINITIALIZED)
 }
 
 pub fn start() {

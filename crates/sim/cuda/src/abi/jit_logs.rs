@@ -47,7 +47,7 @@ impl Logs {
     }
 
     /// Appends to the logs after a linker has accepted or rejected a piece.
-    pub fn added<T>(self, answer: Answer<T>) -> Answer<T> {
+    pub fn append_outcome<T>(self, answer: Answer<T>) -> Answer<T> {
         if let (Some(log), Err(fault)) = (self.error, &answer) {
             let before = In::<u32>::at(log.size).get().unwrap_or(0).min(log.bytes);
             let (room, text) = (log.bytes - before, reason(*fault));
@@ -60,7 +60,7 @@ impl Logs {
     }
 
     /// Writes the logs after code was accepted or rejected.
-    pub fn told<T>(self, answer: Answer<T>) -> Answer<T> {
+    pub fn write_outcome<T>(self, answer: Answer<T>) -> Answer<T> {
         let refused = answer.as_ref().err().map_or(&b""[..], |fault| reason(*fault));
         for (log, text) in [(self.info, &b""[..]), (self.error, refused)] {
             let Some(log) = log else { continue };

@@ -2,7 +2,7 @@
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::{allocation, context, current, submit};
-use crate::state::{Array, Copy3D, DriverState, Handle, Kind, Plane3D, Side, Task, driver_state, known};
+use crate::state::{Array, Copy3D, DriverState, Handle, Kind, Plane3D, Side, Task, driver_state, lookup};
 
 /// CUDA_ARRAY_DESCRIPTOR
 #[repr(C)]
@@ -43,80 +43,86 @@ const ALL_FLAGS: u32 = 0x1ff;
 
 pub fn create(state: &mut DriverState, d: Description3D) -> Answer<Handle> {
     let texel = texel(d.format, d.channels)?;
-    let given = [d.width, d.height, d.depth];
+    let extent = [d.width, d.height, d.depth];
     let most = MOST[usize::from(d.height > 0) + usize::from(d.depth > 0)];
     let layered = d.flags & 1 != 0;
-    if d.flags & !ALL_FLAGS != 0 || (!layered && given.iter().zip(most).any(|(side, most)| *side > most)) {
+    if d.flags & !ALL_FLAGS != 0 || (!layered && extent.iter().zip(most).any(|(side, most)| *side > most)) {
         return Err(Fault::INVALID_VALUE);
     }
     let sides = [d.width, d.height.max(1), d.depth.max(1), texel];
     let size = sides.into_iter().try_fold(1u64, u64::checked_mul).filter(|s| *s > 0).ok_or(Fault::INVALID_VALUE)?;
     let context = current::require(state)?;
     let address = allocation::allocate(state, Kind::Device, size)?;
-    let made = state.new_handle();
+    let handle = state.new_handle();
     let Description3D { width, height, depth, format, channels, flags } = d;
     let array = Array { context, address, width, height, depth, format, channels, flags, texel };
-    state.array.arrays.insert(made, array);
-    Ok(made)
+    state.array.arrays.insert(handle, array);
+    Ok(handle)
 }
 
-pub extern "C" fn cuArrayCreate_v2(found: Out<Handle>, description: In<Description>) -> u32 {
+pub extern "C" fn cuArrayCreate_v2(handle: Out<Handle>, description: In<Description>) -> u32 {
     answer(|| {
-        found.check()?;
+        handle.check()?;
         let Description { width, height, format, channels } = description.get()?;
         let whole = Description3D { width, height, depth: 0, format, channels, flags: 0 };
-        found.put(create(&mut driver_state(), whole)?)
+        handle.put(create(&mut driver_state(), whole)?)
     })
 }
 
-pub extern "C" fn cuArray3DCreate_v2(found: Out<Handle>, description: In<Description3D>) -> u32 {
-    answer(|| found.check()?.put(create(&mut driver_state(), description.get()?)?))
+pub extern "C" fn cuArray3DCreate_v2(handle: Out<Handle>, description: In<Description3D>) -> u32 {
+    answer(|| handle.check()?.put(create(&mut driver_state(), description.get()?)?))
 }
 
 pub extern "C" fn cuArrayDestroy(array: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let gone = state.array.arrays.remove(&array).ok_or(Fault::INVALID_HANDLE)?;
-        allocation::release(&mut state, gone.address);
+        let array = state.array.arrays.remove(&array).ok_or(Fault::INVALID_HANDLE)?;
+        allocation::release(&mut state, array.address);
         Ok(())
     })
 }
 
-pub extern "C" fn cuArrayGetDescriptor_v2(found: Out<Description>, array: Handle) -> u32 {
+pub extern "C" fn cuArrayGetDescriptor_v2(descriptor: Out<Description>, array: Handle) -> u32 {
     answer(|| {
-        let Array { width, height, format, channels, .. } = *known(&driver_state().array.arrays, array)?;
-        found.put(Description { width, height, format, channels })
+        let Array { width, height, format, channels, .. } = *lookup(&driver_state().array.arrays, array)?;
+        descriptor.put(Description { width, height, format, channels })
     })
 }
 
-pub extern "C" fn cuArray3DGetDescriptor_v2(found: Out<Description3D>, array: Handle) -> u32 {
+pub extern "C" fn cuArray3DGetDescriptor_v2(descriptor: Out<Description3D>, array: Handle) -> u32 {
     answer(|| {
-        let Array { width, height, depth, format, channels, flags, .. } = *known(&driver_state().array.arrays, array)?;
-        found.put(Description3D { width, height, depth, format, channels, flags })
+        let Array { width, height, depth, format, channels, flags, .. } = *lookup(&driver_state().array.arrays, array)?;
+        descriptor.put(Description3D { width, height, depth, format, channels, flags })
     })
 }
 
 /// Only arrays with several planes have planes, and this driver makes none of those.
-pub extern "C" fn cuArrayGetPlane(found: Out<Handle>, array: Handle, _plane: u32) -> u32 {
-    answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+pub extern "C" fn cuArrayGetPlane(plane_array: Out<Handle>, array: Handle, _plane: u32) -> u32 {
+    answer(|| {
+        plane_array.check().and(lookup(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE))
+    })
 }
 
 /// This driver makes no sparse arrays.
-pub extern "C" fn cuArrayGetSparseProperties(found: Out<[u64; 5]>, array: Handle) -> u32 {
-    answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+pub extern "C" fn cuArrayGetSparseProperties(properties: Out<[u64; 5]>, array: Handle) -> u32 {
+    answer(|| {
+        properties.check().and(lookup(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE))
+    })
 }
 
 /// Only for arrays with deferred memory, and this driver makes none of those.
-pub extern "C" fn cuArrayGetMemoryRequirements(found: Out<[u64; 4]>, array: Handle, _device: i32) -> u32 {
-    answer(|| found.check().and(known(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+pub extern "C" fn cuArrayGetMemoryRequirements(requirements: Out<[u64; 4]>, array: Handle, _device: i32) -> u32 {
+    answer(|| {
+        requirements.check().and(lookup(&driver_state().array.arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE))
+    })
 }
 
 fn line(to: Plane3D, from: Plane3D, size: usize, stream: Option<Handle>) -> u32 {
     answer(|| {
         let mut state = driver_state();
         let order = context::stream(&mut state, stream.unwrap_or(Handle::NULL))?;
-        let what = Copy3D::line(to, from, size as u64);
-        submit::put(state, order, Task::Copy(Box::new(what)), stream.is_none())
+        let copy = Copy3D::line(to, from, size as u64);
+        submit::put(state, order, Task::Copy(Box::new(copy)), stream.is_none())
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::api::graph_edges::edges;
 use crate::driver::{capture, capture_status, context, current};
-use crate::state::{CapturePosition, DriverState, Edge, Guard, Handle, driver_state, known, known_mut};
+use crate::state::{CapturePosition, DriverState, Edge, Guard, Handle, driver_state, lookup, lookup_mut};
 
 const NONE: u32 = 0;
 const ACTIVE: u32 = 1;
@@ -36,12 +36,12 @@ pub extern "C" fn cuStreamBeginCaptureToGraph(
     begin(stream, mode, || Ok(Some((graph, edges(after, data, count)?))))
 }
 
-pub extern "C" fn cuStreamEndCapture(handle: Handle, found: Out<Handle>) -> u32 {
+pub extern "C" fn cuStreamEndCapture(handle: Handle, graph: Out<Handle>) -> u32 {
     answer(|| {
         let mut state = driver_state();
         let stream = context::stream(&mut state, handle)?;
         let result = capture::end(&mut state, stream);
-        found.put_if_wanted(result.unwrap_or(Handle::NULL));
+        graph.put_if_wanted(result.unwrap_or(Handle::NULL));
         result.map(drop)
     })
 }
@@ -55,42 +55,42 @@ fn status(state: &DriverState, place: Option<&CapturePosition>) -> u32 {
 }
 
 /// IMPLICIT for a legacy stream that would wait for a captured one. A query does not break the capture.
-fn asked(handle: Handle) -> Answer<(Guard, Handle)> {
+fn stream_for_query(handle: Handle) -> Answer<(Guard, Handle)> {
     let mut state = driver_state();
     let stream = context::stream(&mut state, handle)?;
-    let found = &state.stream.streams[&stream];
-    if found.legacy && capture_status::blocking_capture(&state, found.context).is_some() {
+    let entry = &state.stream.streams[&stream];
+    if entry.legacy && capture_status::blocking_capture(&state, entry.context).is_some() {
         return Err(Fault::STREAM_CAPTURE_IMPLICIT);
     }
     Ok((state, stream))
 }
 
-pub extern "C" fn cuStreamIsCapturing(handle: Handle, found: Out<u32>) -> u32 {
+pub extern "C" fn cuStreamIsCapturing(handle: Handle, status_out: Out<u32>) -> u32 {
     answer(|| {
-        found.check()?;
-        let (state, stream) = asked(handle)?;
-        found.put(status(&state, state.stream.streams[&stream].capture.as_ref()))
+        status_out.check()?;
+        let (state, stream) = stream_for_query(handle)?;
+        status_out.put(status(&state, state.stream.streams[&stream].capture.as_ref()))
     })
 }
 
-pub extern "C" fn cuStreamGetCaptureInfo(handle: Handle, found: Out<u32>, id: Out<u64>) -> u32 {
-    cuStreamGetCaptureInfo_v2(handle, found, id, Out::at(0), Out::at(0), Out::at(0))
+pub extern "C" fn cuStreamGetCaptureInfo(handle: Handle, status_out: Out<u32>, id: Out<u64>) -> u32 {
+    cuStreamGetCaptureInfo_v2(handle, status_out, id, Out::at(0), Out::at(0), Out::at(0))
 }
 
 pub extern "C" fn cuStreamGetCaptureInfo_v2(
     handle: Handle,
-    found: Out<u32>,
+    status_out: Out<u32>,
     id: Out<u64>,
     graph: Out<Handle>,
     after: Out<*const Handle>,
     count: Out<usize>,
 ) -> u32 {
-    cuStreamGetCaptureInfo_v3(handle, found, id, graph, after, Out::at(0), count)
+    cuStreamGetCaptureInfo_v3(handle, status_out, id, graph, after, Out::at(0), count)
 }
 
 pub extern "C" fn cuStreamGetCaptureInfo_v3(
     handle: Handle,
-    found: Out<u32>,
+    status_out: Out<u32>,
     id: Out<u64>,
     graph: Out<Handle>,
     after: Out<*const Handle>,
@@ -98,15 +98,15 @@ pub extern "C" fn cuStreamGetCaptureInfo_v3(
     count: Out<usize>,
 ) -> u32 {
     answer(|| {
-        found.check()?;
-        let (mut state, stream) = asked(handle)?;
+        status_out.check()?;
+        let (mut state, stream) = stream_for_query(handle)?;
         let place = state.stream.streams[&stream].capture.clone();
         let status = status(&state, place.as_ref());
-        found.put(status)?;
+        status_out.put(status)?;
         let Some(place) = place.filter(|_| status == ACTIVE) else { return Ok(()) };
         id.put_if_wanted(place.capture);
         graph.put_if_wanted(state.graph.captures[&place.capture].graph);
-        let stream = known_mut(&mut state.stream.streams, stream)?;
+        let stream = lookup_mut(&mut state.stream.streams, stream)?;
         stream.capture_info = place.after.iter().map(|e| (e.from, e.data)).unzip();
         after.put_if_wanted(stream.capture_info.0.as_ptr());
         data.put_if_wanted(stream.capture_info.1.as_ptr());
@@ -135,7 +135,7 @@ pub extern "C" fn cuStreamUpdateCaptureDependencies_v2(
     answer(|| {
         let mut state = driver_state();
         let stream = context::stream(&mut state, handle)?;
-        let place = known(&state.stream.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
+        let place = lookup(&state.stream.streams, stream)?.capture.clone().ok_or(Fault::ILLEGAL_STATE)?;
         let graph = state.graph.captures.get(&place.capture).ok_or(Fault::STREAM_CAPTURE_INVALIDATED)?.graph;
         let more = edges(after, data, count)?;
         if flags > 1 || more.iter().any(|e| state.graph.nodes.get(&e.from).is_none_or(|n| n.graph != graph)) {
@@ -143,7 +143,8 @@ pub extern "C" fn cuStreamUpdateCaptureDependencies_v2(
         }
         let mut after = if flags == 1 { Vec::new() } else { place.after };
         after.extend(more.iter().filter(|e| !after.contains(e)).copied().collect::<Vec<_>>());
-        known_mut(&mut state.stream.streams, stream)?.capture = Some(CapturePosition { capture: place.capture, after });
+        lookup_mut(&mut state.stream.streams, stream)?.capture =
+            Some(CapturePosition { capture: place.capture, after });
         Ok(())
     })
 }

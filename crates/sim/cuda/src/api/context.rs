@@ -6,28 +6,34 @@ use crate::driver::device::device;
 use crate::driver::{capture_status, current, order};
 use crate::state::{Context, DriverState, Guard, Handle, driver_state};
 
-fn create(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
+fn create(context_out: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
     answer(|| {
-        found.check()?;
+        context_out.check()?;
         if flags & !0xff != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let made = context::create(&mut driver_state(), device(ordinal)?, flags);
-        current::push(made)?;
-        found.put(made)
+        let handle = context::create(&mut driver_state(), device(ordinal)?, flags);
+        current::push(handle)?;
+        context_out.put(handle)
     })
 }
 
-pub extern "C" fn cuCtxCreate_v2(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
-    create(found, flags, ordinal)
+pub extern "C" fn cuCtxCreate_v2(context_out: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
+    create(context_out, flags, ordinal)
 }
 
-pub extern "C" fn cuCtxCreate_v3(found: Out<Handle>, _affinity: u64, _count: i32, flags: u32, ordinal: i32) -> u32 {
-    create(found, flags, ordinal)
+pub extern "C" fn cuCtxCreate_v3(
+    context_out: Out<Handle>,
+    _affinity: u64,
+    _count: i32,
+    flags: u32,
+    ordinal: i32,
+) -> u32 {
+    create(context_out, flags, ordinal)
 }
 
-pub extern "C" fn cuCtxCreate_v4(found: Out<Handle>, _parameters: u64, flags: u32, ordinal: i32) -> u32 {
-    create(found, flags, ordinal)
+pub extern "C" fn cuCtxCreate_v4(context_out: Out<Handle>, _parameters: u64, flags: u32, ordinal: i32) -> u32 {
+    create(context_out, flags, ordinal)
 }
 
 pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> u32 {
@@ -59,8 +65,8 @@ pub extern "C" fn cuCtxSetCurrent(handle: Handle) -> u32 {
     answer(|| alive(&driver_state(), handle).map(|()| current::set(handle)))
 }
 
-pub extern "C" fn cuCtxGetCurrent(found: Out<Handle>) -> u32 {
-    answer(|| found.put(current::get()))
+pub extern "C" fn cuCtxGetCurrent(context_out: Out<Handle>) -> u32 {
+    answer(|| context_out.put(current::get()))
 }
 
 pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> u32 {
@@ -70,41 +76,41 @@ pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> u32 {
     })
 }
 
-pub extern "C" fn cuCtxPopCurrent_v2(found: Out<Handle>) -> u32 {
+pub extern "C" fn cuCtxPopCurrent_v2(context_out: Out<Handle>) -> u32 {
     answer(|| match current::pop() {
         Handle::NULL => Err(Fault::INVALID_CONTEXT),
         context => {
-            found.put_if_wanted(context);
+            context_out.put_if_wanted(context);
             Ok(())
         }
     })
 }
 
 /// Reads a property of a context. NULL means the current one.
-fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Context) -> T) -> u32 {
+fn read<T>(handle: Handle, out: Out<T>, property: impl FnOnce(&Context) -> T) -> u32 {
     answer(|| {
         let state = driver_state();
         let handle = named(&state, handle)?;
-        out.put(what(&state.context.contexts[&handle]))
+        out.put(property(&state.context.contexts[&handle]))
     })
 }
 
-fn change(what: impl FnOnce(&mut Context) -> Answer) -> u32 {
+fn change(edit: impl FnOnce(&mut Context) -> Answer) -> u32 {
     answer(|| {
         let mut state = driver_state();
         let handle = current::require(&state)?;
-        what(state.context.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?)
+        edit(state.context.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?)
     })
 }
 
-pub extern "C" fn cuCtxGetDevice(found: Out<i32>) -> u32 {
-    answer(|| found.put(current::device()?))
+pub extern "C" fn cuCtxGetDevice(device: Out<i32>) -> u32 {
+    answer(|| device.put(current::device()?))
 }
 
-pub extern "C" fn cuCtxGetDevice_v2(found: Out<i32>, handle: Handle) -> u32 {
+pub extern "C" fn cuCtxGetDevice_v2(device: Out<i32>, handle: Handle) -> u32 {
     answer(|| match handle {
-        Handle::NULL => found.put(current::device()?),
-        handle => found.put(current::fixed(handle).ok_or(Fault::INVALID_CONTEXT)?.device),
+        Handle::NULL => device.put(current::device()?),
+        handle => device.put(current::fixed(handle).ok_or(Fault::INVALID_CONTEXT)?.device),
     })
 }
 

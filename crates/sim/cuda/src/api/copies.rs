@@ -9,8 +9,8 @@ fn line(to: (Side, u64), from: (Side, u64), size: usize, stream: Option<Handle>)
     answer(|| {
         let mut state = driver_state();
         let order = context::stream(&mut state, stream.unwrap_or(Handle::NULL))?;
-        let what = Copy3D::line(Plane3D::line(to.0, to.1), Plane3D::line(from.0, from.1), size as u64);
-        submit::put(state, order, Task::Copy(Box::new(what)), stream.is_none())
+        let copy = Copy3D::line(Plane3D::line(to.0, to.1), Plane3D::line(from.0, from.1), size as u64);
+        submit::put(state, order, Task::Copy(Box::new(copy)), stream.is_none())
     })
 }
 

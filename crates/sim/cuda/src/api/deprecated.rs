@@ -12,8 +12,8 @@ pub extern "C" fn cuCtxPushCurrent(handle: Handle) -> u32 {
     context::cuCtxPushCurrent_v2(handle)
 }
 
-pub extern "C" fn cuCtxPopCurrent(found: Out<Handle>) -> u32 {
-    context::cuCtxPopCurrent_v2(found)
+pub extern "C" fn cuCtxPopCurrent(context_out: Out<Handle>) -> u32 {
+    context::cuCtxPopCurrent_v2(context_out)
 }
 
 pub extern "C" fn cuStreamDestroy(handle: Handle) -> u32 {
@@ -28,8 +28,8 @@ pub extern "C" fn cuMemHostRegister(address: u64, size: usize, flags: u32) -> u3
     memory::cuMemHostRegister_v2(address, size, flags)
 }
 
-pub extern "C" fn cuLinkCreate(count: u32, names: In<u32>, values: In<u64>, found: Out<Handle>) -> u32 {
-    linker::cuLinkCreate_v2(count, names, values, found)
+pub extern "C" fn cuLinkCreate(count: u32, names: In<u32>, values: In<u64>, link: Out<Handle>) -> u32 {
+    linker::cuLinkCreate_v2(count, names, values, link)
 }
 
 pub extern "C" fn cuLinkAddData(

@@ -9,20 +9,20 @@ pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
     answer(|| count.put(devices::count()))
 }
 
-pub extern "C" fn cuDeviceGet(found: Out<i32>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(device(ordinal)?))
+pub extern "C" fn cuDeviceGet(device_out: Out<i32>, ordinal: i32) -> u32 {
+    answer(|| device_out.check()?.put(device(ordinal)?))
 }
 
 pub extern "C" fn cuDeviceGetName(name: Out<u8>, size: i32, ordinal: i32) -> u32 {
     answer(|| device(ordinal).and_then(|_| put_text(name, size as u32, NAME.to_bytes())))
 }
 
-pub extern "C" fn cuDeviceGetUuid(found: Out<[u8; 16]>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(uuid(device(ordinal)?)))
+pub extern "C" fn cuDeviceGetUuid(uuid_out: Out<[u8; 16]>, ordinal: i32) -> u32 {
+    answer(|| uuid_out.check()?.put(uuid(device(ordinal)?)))
 }
 
-pub extern "C" fn cuDeviceGetUuid_v2(found: Out<[u8; 16]>, ordinal: i32) -> u32 {
-    cuDeviceGetUuid(found, ordinal)
+pub extern "C" fn cuDeviceGetUuid_v2(uuid_out: Out<[u8; 16]>, ordinal: i32) -> u32 {
+    cuDeviceGetUuid(uuid_out, ordinal)
 }
 
 pub extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, ordinal: i32) -> u32 {
@@ -71,18 +71,18 @@ pub extern "C" fn cuDeviceGetPCIBusId(text: Out<u8>, size: i32, ordinal: i32) ->
     })
 }
 
-pub extern "C" fn cuDeviceGetByPCIBusId(found: Out<i32>, text: Text) -> u32 {
+pub extern "C" fn cuDeviceGetByPCIBusId(device_out: Out<i32>, text: Text) -> u32 {
     answer(|| {
-        found.check()?;
-        let asked = text.str()?.to_uppercase();
-        if asked.is_empty() || !asked.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.')) {
+        device_out.check()?;
+        let bus_id = text.str()?.to_uppercase();
+        if bus_id.is_empty() || !bus_id.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.')) {
             return Err(Fault::INVALID_VALUE);
         }
         let is = |ordinal: &i32| {
             let full = pci_text(*ordinal);
-            asked == full || asked == full[5..] || asked == full[..10] || asked == full[5..10]
+            bus_id == full || bus_id == full[5..] || bus_id == full[..10] || bus_id == full[5..10]
         };
-        found.put((0..devices::count()).find(is).ok_or(Fault::INVALID_DEVICE)?)
+        device_out.put((0..devices::count()).find(is).ok_or(Fault::INVALID_DEVICE)?)
     })
 }
 

@@ -2,20 +2,23 @@
 
 use crate::abi::{Answer, Fault, Out, answer};
 use crate::driver::{capture, capture_status, context, current, order, submit};
-use crate::state::{DriverState, Event, Handle, Task, driver_state, known};
+use crate::state::{DriverState, Event, Handle, Task, driver_state, lookup};
 
-pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
+pub extern "C" fn cuEventCreate(event: Out<Handle>, flags: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        event.check()?;
         // An event for other processes must not have a time.
         if flags & !7 != 0 || flags & 6 == 4 {
             return Err(Fault::INVALID_VALUE);
         }
         let mut state = driver_state();
         let context = current::require(&state)?;
-        let made = state.new_handle();
-        state.stream.events.insert(made, Event { context, flags, recorded: 0, done: 0, time: None, captured: None });
-        found.put(made)
+        let handle = state.new_handle();
+        state
+            .stream
+            .events
+            .insert(handle, Event { context, flags, recorded: 0, completed: 0, time: None, captured: None });
+        event.put(handle)
     })
 }
 
@@ -38,7 +41,7 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
         let mut state = driver_state();
         let stream = context::stream(&mut state, stream)?;
         let context = state.stream.streams[&stream].context;
-        if known(&state.stream.events, handle)?.context != context {
+        if lookup(&state.stream.events, handle)?.context != context {
             return Err(Fault::INVALID_HANDLE);
         }
         match flags {
@@ -50,7 +53,7 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
 
 /// An event whose last record was captured cannot be queried. The query breaks the capture.
 fn not_captured(state: &mut DriverState, handle: Handle) -> Answer {
-    match known(&state.stream.events, handle)?.captured.as_ref().map(|p| p.capture) {
+    match lookup(&state.stream.events, handle)?.captured.as_ref().map(|p| p.capture) {
         Some(id) if state.graph.captures.get(&id).is_none_or(|c| c.broken) => Err(Fault::INVALID_VALUE),
         Some(id) => capture_status::spoil(state, id, Fault::CAPTURED_EVENT),
         None => Ok(()),
@@ -62,7 +65,7 @@ pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
         let mut state = driver_state();
         not_captured(&mut state, handle)?;
         capture_status::forbid(&mut state)?;
-        if known(&state.stream.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
+        if lookup(&state.stream.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
     })
 }
 
@@ -71,8 +74,8 @@ pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
         let mut state = driver_state();
         not_captured(&mut state, handle)?;
         capture_status::forbid(&mut state)?;
-        let which = known(&state.stream.events, handle)?.recorded;
-        order::wait(state, |w| w.stream.events.get(&handle).is_none_or(|e| e.done >= which))
+        let which = lookup(&state.stream.events, handle)?.recorded;
+        order::wait(state, |w| w.stream.events.get(&handle).is_none_or(|e| e.completed >= which))
             .map(|mut state| state.memory.settle_pools())
     })
 }
@@ -81,7 +84,7 @@ pub extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end:
     answer(|| {
         milliseconds.check().or(Err(Fault::INVALID_HANDLE))?;
         let state = driver_state();
-        let events = [known(&state.stream.events, start)?, known(&state.stream.events, end)?];
+        let events = [lookup(&state.stream.events, start)?, lookup(&state.stream.events, end)?];
         if events.iter().any(|e| e.recorded == 0 || e.flags & Event::DISABLE_TIMING != 0) {
             return Err(Fault::INVALID_HANDLE);
         }

@@ -4,7 +4,7 @@ use crate::abi::{Answer, Fault, In, Out, answer, of_the_program};
 use crate::api::launch::Config;
 use crate::driver::device::{attribute, device};
 use crate::driver::occupancy::{MAX_DYNAMIC_SHARED, SHARED_PER_SM, blocks, max_dynamic_shared};
-use crate::state::{DriverState, Function, Handle, driver_state, known, known_mut};
+use crate::state::{DriverState, Function, Handle, driver_state, lookup, lookup_mut};
 use cutap_machine::config;
 
 /// Whether a kernel can change nodes with this function. Since 13.3; read-only.
@@ -50,7 +50,7 @@ fn set(f: &mut Function, id: u32, value: i32) -> Answer {
 
 /// A function of a module. INVALID_HANDLE for a kernel of a library.
 fn function_of(state: &DriverState, function: Handle) -> Answer<&Function> {
-    known(&state.code.functions, function).and_then(|f| if f.is_kernel() { Err(Fault::INVALID_HANDLE) } else { Ok(f) })
+    lookup(&state.code.functions, function).and_then(|f| if f.is_kernel() { Err(Fault::INVALID_HANDLE) } else { Ok(f) })
 }
 
 pub extern "C" fn cuFuncGetAttribute(value: Out<i32>, id: u32, function: Handle) -> u32 {
@@ -58,32 +58,32 @@ pub extern "C" fn cuFuncGetAttribute(value: Out<i32>, id: u32, function: Handle)
 }
 
 pub extern "C" fn cuFuncSetAttribute(function: Handle, id: u32, value: i32) -> u32 {
-    answer(|| set(known_mut(&mut driver_state().code.functions, function)?, id, value))
+    answer(|| set(lookup_mut(&mut driver_state().code.functions, function)?, id, value))
 }
 
 pub extern "C" fn cuKernelGetAttribute(value: Out<i32>, id: u32, kernel: Handle, ordinal: i32) -> u32 {
     answer(|| {
         value.check()?;
         device(ordinal)?;
-        value.put(get(known(&driver_state().code.functions, kernel)?, id)?)
+        value.put(get(lookup(&driver_state().code.functions, kernel)?, id)?)
     })
 }
 
 pub extern "C" fn cuKernelSetAttribute(id: u32, value: i32, kernel: Handle, ordinal: i32) -> u32 {
     answer(|| {
         device(ordinal)?;
-        set(known_mut(&mut driver_state().code.functions, kernel)?, id, value)
+        set(lookup_mut(&mut driver_state().code.functions, kernel)?, id, value)
     })
 }
 
 /// A hint has no effect in this driver.
 fn hint(function: Handle) -> u32 {
-    answer(|| known(&driver_state().code.functions, function).map(drop))
+    answer(|| lookup(&driver_state().code.functions, function).map(drop))
 }
 
 pub extern "C" fn cuFuncSetCacheConfig(function: Handle, config: u32) -> u32 {
     answer(|| {
-        known(&driver_state().code.functions, function)?;
+        lookup(&driver_state().code.functions, function)?;
         if config > 3 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
     })
 }
@@ -94,7 +94,7 @@ pub extern "C" fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, _device: 
 
 pub extern "C" fn cuFuncSetSharedMemConfig(function: Handle, config: u32) -> u32 {
     answer(|| {
-        known(&driver_state().code.functions, function)?;
+        lookup(&driver_state().code.functions, function)?;
         if config > 2 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
     })
 }
@@ -104,7 +104,7 @@ pub extern "C" fn cuFuncLoad(function: Handle) -> u32 {
 }
 
 pub extern "C" fn cuFuncIsLoaded(state: Out<u32>, function: Handle) -> u32 {
-    answer(|| known(&driver_state().code.functions, function).and_then(|_| state.put(1)))
+    answer(|| lookup(&driver_state().code.functions, function).and_then(|_| state.put(1)))
 }
 
 pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -113,7 +113,7 @@ pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     block: i32,
     dynamic: usize,
 ) -> u32 {
-    answer(|| count.check()?.put(blocks(known(&driver_state().code.functions, function)?, block, dynamic)?))
+    answer(|| count.check()?.put(blocks(lookup(&driver_state().code.functions, function)?, block, dynamic)?))
 }
 
 pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -125,7 +125,7 @@ pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 ) -> u32 {
     answer(|| {
         count.check()?;
-        let blocks = blocks(known(&driver_state().code.functions, function)?, block, dynamic)?;
+        let blocks = blocks(lookup(&driver_state().code.functions, function)?, block, dynamic)?;
         if flags > 1 { Err(Fault::INVALID_VALUE) } else { count.put(blocks) }
     })
 }
@@ -146,12 +146,12 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
         if limit < 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        let most = known(&driver_state().code.functions, function)?.max_threads();
+        let most = lookup(&driver_state().code.functions, function)?.max_threads();
         let limit = if limit == 0 { most } else { limit.min(most) };
         let mut best = (0, 0);
         for size in (32..=limit).step_by(32) {
             let bytes = shared.map_or(Ok(dynamic), |ask| of_the_program(|| ask(size)))?;
-            let count = blocks(known(&driver_state().code.functions, function)?, size, bytes)?;
+            let count = blocks(lookup(&driver_state().code.functions, function)?, size, bytes)?;
             best = best.max((count * size, size));
         }
         let per_sm = if best.1 == 0 { 0 } else { best.0 / best.1 };
@@ -177,7 +177,7 @@ fn any_kernel(function: Handle, config: In<Config>) -> Answer {
     if config.get()?.block.contains(&0) {
         return Err(Fault::INVALID_VALUE);
     }
-    if function == Handle::NULL { Ok(()) } else { known(&driver_state().code.functions, function).map(drop) }
+    if function == Handle::NULL { Ok(()) } else { lookup(&driver_state().code.functions, function).map(drop) }
 }
 
 /// The portable number of 8 blocks in a cluster, and one cluster for every eight multiprocessors. cuBLAS passes no
@@ -198,7 +198,7 @@ pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
 ) -> u32 {
     answer(|| {
         let state = driver_state();
-        let f = known(&state.code.functions, function)?;
+        let f = lookup(&state.code.functions, function)?;
         if count <= 0 || block <= 0 || block > f.max_threads() {
             return Err(Fault::INVALID_VALUE);
         }

@@ -54,9 +54,9 @@ fn short(state: &DriverState, node: &Node, flags: u32) -> String {
     let number = node.number;
     match &node.task {
         Task::Kernel(launch) => {
-            let how = if flags & LAUNCHES != 0 { launched(launch) } else { String::new() };
+            let launch_size = if flags & LAUNCHES != 0 { launched(launch) } else { String::new() };
             let name = kernel(state, launch);
-            format!("[style=\"bold\" shape=\"octagon\" label=\"{number}\n{name}\n{how}\"];")
+            format!("[style=\"bold\" shape=\"octagon\" label=\"{number}\n{name}\n{launch_size}\"];")
         }
         Task::Copy(copy) if flags & COPIES != 0 => long_copy(state, copy, &format!("ID}} | {{{number}")),
         Task::Copy(copy) => {
@@ -74,7 +74,7 @@ fn short(state: &DriverState, node: &Node, flags: u32) -> String {
 fn name(state: &DriverState, task: &Task) -> String {
     match task {
         Task::Child(graph, _) => child_name(state, *graph),
-        other => KINDS.get(other.kind() as usize).copied().unwrap_or_default().to_owned(),
+        task => KINDS.get(task.kind() as usize).copied().unwrap_or_default().to_owned(),
     }
 }
 
@@ -168,9 +168,9 @@ fn places(state: &DriverState, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
     while let Some(node) = next.pop_front() {
         places.insert(node, places.len() as u32);
         for earlier in before(node) {
-            if let Some(left) = followers.get_mut(&earlier) {
-                *left -= 1;
-                next.extend((*left == 0).then_some(earlier));
+            if let Some(unplaced) = followers.get_mut(&earlier) {
+                *unplaced -= 1;
+                next.extend((*unplaced == 0).then_some(earlier));
             }
         }
     }
@@ -179,17 +179,17 @@ fn places(state: &DriverState, nodes: &[Handle]) -> BTreeMap<Handle, u32> {
 
 /// A graph, then the graphs of its nodes.
 fn cluster(state: &DriverState, handle: Handle, flags: u32, text: &mut String) -> Answer {
-    let graph = state.graph.known_graph(handle)?;
+    let graph = state.graph.lookup_graph(handle)?;
     let id = graph.id;
     let _ = write!(text, "subgraph cluster_{id} {{\nlabel=\"graph_{id}\" graph[style=\"dashed\"];\n");
     let places = places(state, &graph.nodes);
     let nodes = || graph.nodes.iter().filter_map(|handle| Some((*handle, state.graph.nodes.get(handle)?)));
     for (handle, node) in nodes() {
-        let shown = match flags & EVERYTHING {
+        let attributes = match flags & EVERYTHING {
             0 => short(state, node, flags),
             _ => long(state, handle, node, places.get(&handle).copied().unwrap_or(0)),
         };
-        let _ = write!(text, "\"graph_{id}_node_{}\"{shown}\n\n", node.number);
+        let _ = write!(text, "\"graph_{id}_node_{}\"{attributes}\n\n", node.number);
     }
     for (_, node) in nodes() {
         for edge in &node.after {

@@ -1,7 +1,7 @@
 //! Edges of graphs, and lists of nodes.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
-use crate::state::{DriverState, Edge, Handle, Task, driver_state, known_mut};
+use crate::state::{DriverState, Edge, Handle, Task, driver_state, lookup_mut};
 
 /// A list of nodes, with optional data of the edges from them.
 pub fn edges(nodes: In<Handle>, data: In<[u8; 8]>, count: usize) -> Answer<Vec<Edge>> {
@@ -26,13 +26,13 @@ fn list<T: Copy>(all: &[T], room: Out<T>, count: Out<usize>, empty: T) -> Answer
 }
 
 pub extern "C" fn cuGraphGetNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
-    answer(|| list(&driver_state().graph.known_graph(graph)?.nodes, room, count, Handle::NULL))
+    answer(|| list(&driver_state().graph.lookup_graph(graph)?.nodes, room, count, Handle::NULL))
 }
 
 pub extern "C" fn cuGraphGetRootNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
     answer(|| {
         let state = driver_state();
-        let nodes = state.graph.known_graph(graph)?.nodes.iter();
+        let nodes = state.graph.lookup_graph(graph)?.nodes.iter();
         let roots: Vec<Handle> = nodes.filter(|n| state.graph.nodes[n].after.is_empty()).copied().collect();
         list(&roots, room, count, Handle::NULL)
     })
@@ -51,7 +51,7 @@ pub extern "C" fn cuGraphGetEdges_v2(
 ) -> u32 {
     answer(|| {
         let state = driver_state();
-        let nodes = state.graph.known_graph(graph)?.nodes.iter();
+        let nodes = state.graph.lookup_graph(graph)?.nodes.iter();
         let all: Vec<(Edge, Handle)> =
             nodes.flat_map(|n| state.graph.nodes[n].after.iter().map(|e| (*e, *n))).collect();
         if from.is_null() != to.is_null() {
@@ -61,13 +61,13 @@ pub extern "C" fn cuGraphGetEdges_v2(
         if !data.is_null() && !from.is_null() {
             all.iter().take(places).enumerate().try_for_each(|(n, (e, _))| data.put_at(n, e.data))?;
         }
-        let (starts, ends): (Vec<Handle>, Vec<Handle>) = all.iter().map(|(e, to)| (e.from, *to)).unzip();
-        list(&starts, from, count, Handle::NULL)?;
+        let (sources, targets): (Vec<Handle>, Vec<Handle>) = all.iter().map(|(e, to)| (e.from, *to)).unzip();
+        list(&sources, from, count, Handle::NULL)?;
         if to.is_null() {
             return Ok(());
         }
         count.put(places)?;
-        list(&ends, to, count, Handle::NULL)
+        list(&targets, to, count, Handle::NULL)
     })
 }
 
@@ -91,7 +91,7 @@ pub extern "C" fn cuGraphNodeGetDependencies_v2(
     data: Out<[u8; 8]>,
     count: Out<usize>,
 ) -> u32 {
-    answer(|| neighbours(&driver_state().graph.known_node(node)?.after, room, data, count))
+    answer(|| neighbours(&driver_state().graph.lookup_node(node)?.after, room, data, count))
 }
 
 pub extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
@@ -106,13 +106,13 @@ pub extern "C" fn cuGraphNodeGetDependentNodes_v2(
 ) -> u32 {
     answer(|| {
         let state = driver_state();
-        let graph = state.graph.known_node(node)?.graph;
+        let graph = state.graph.lookup_node(node)?.graph;
         let edge_to = |n: &Handle| {
             let edge = state.graph.nodes[n].after.iter().find(|e| e.from == node)?;
             Some(Edge { from: *n, data: edge.data })
         };
-        let behind: Vec<Edge> = state.graph.known_graph(graph)?.nodes.iter().filter_map(edge_to).collect();
-        neighbours(&behind, room, data, count)
+        let dependents: Vec<Edge> = state.graph.lookup_graph(graph)?.nodes.iter().filter_map(edge_to).collect();
+        neighbours(&dependents, room, data, count)
     })
 }
 
@@ -123,10 +123,10 @@ fn named(
     (from, to, data): (In<Handle>, In<Handle>, In<[u8; 8]>),
     count: usize,
 ) -> Answer<Vec<(Edge, Handle)>> {
-    state.graph.known_graph(graph)?;
-    let starts = edges(from, data, count)?;
-    let ends = edges(to, In::at(0), count)?;
-    let all: Vec<_> = starts.into_iter().zip(ends).map(|(e, to)| (e, to.from)).collect();
+    state.graph.lookup_graph(graph)?;
+    let sources = edges(from, data, count)?;
+    let targets = edges(to, In::at(0), count)?;
+    let all: Vec<_> = sources.into_iter().zip(targets).map(|(e, to)| (e, to.from)).collect();
     let of_it = |node: &Handle| state.graph.nodes.get(node).is_some_and(|n| n.graph == graph);
     let good = all.iter().all(|(e, to)| of_it(&e.from) && of_it(to) && e.from != *to);
     if good { Ok(all) } else { Err(Fault::INVALID_VALUE) }
@@ -155,7 +155,7 @@ pub extern "C" fn cuGraphAddDependencies_v2(
             return Err(Fault::NOT_SUPPORTED);
         }
         for (edge, to) in all {
-            known_mut(&mut state.graph.nodes, to)?.after.push(edge);
+            lookup_mut(&mut state.graph.nodes, to)?.after.push(edge);
         }
         Ok(())
     })
@@ -183,7 +183,7 @@ pub extern "C" fn cuGraphRemoveDependencies_v2(
             return Err(Fault::NOT_SUPPORTED);
         }
         for (edge, to) in all {
-            known_mut(&mut state.graph.nodes, to)?.after.retain(|e| e.from != edge.from);
+            lookup_mut(&mut state.graph.nodes, to)?.after.retain(|e| e.from != edge.from);
         }
         Ok(())
     })

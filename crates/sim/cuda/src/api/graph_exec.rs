@@ -48,14 +48,14 @@ fn launches_from_device(parts: &Parts) -> Result<(), Refusal> {
     }
 }
 
-fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refusal> {
-    found.check()?;
+fn instantiate(graph_exec: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refusal> {
+    graph_exec.check()?;
     if !are_flags(flags) {
         return Err(Fault::INVALID_VALUE.into());
     }
     let mut state = driver_state();
     current::require(&state)?;
-    state.graph.known_graph(graph)?;
+    state.graph.lookup_graph(graph)?;
     let in_order = |fault| Refusal { fault, result: INVALID_STRUCTURE, node: Handle::NULL };
     graph::in_order(&state, graph).map_err(in_order)?;
     let parts = graph::parts(&state, graph)?;
@@ -67,36 +67,42 @@ fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refu
         return Err(Fault::NOT_SUPPORTED.into());
     }
     destroy::hold(&mut state, &memory);
-    let made = state.new_handle();
+    let handle = state.new_handle();
     let id = state.next_order() as u32;
-    state.graph.executables.insert(made, Executable { flags, parts, id });
-    Ok(found.put(made)?)
+    state.graph.executables.insert(handle, Executable { flags, parts, id });
+    Ok(graph_exec.put(handle)?)
 }
 
 /// For the functions without a result structure. They have no stream for an upload.
-fn instantiate_only(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
+fn instantiate_only(graph_exec: Out<Handle>, graph: Handle, flags: u64) -> Answer {
     if flags & UPLOAD != 0 {
         return Err(Fault::INVALID_VALUE);
     }
-    instantiate(found, graph, flags).map_err(|refusal| refusal.fault)
+    instantiate(graph_exec, graph, flags).map_err(|refusal| refusal.fault)
 }
 
-pub extern "C" fn cuGraphInstantiate(found: Out<Handle>, graph: Handle, _wrong: u64, _log: u64, _size: usize) -> u32 {
-    answer(|| instantiate_only(found, graph, 0))
-}
-
-pub extern "C" fn cuGraphInstantiate_v2(
-    found: Out<Handle>,
+pub extern "C" fn cuGraphInstantiate(
+    graph_exec: Out<Handle>,
     graph: Handle,
     _wrong: u64,
     _log: u64,
     _size: usize,
 ) -> u32 {
-    answer(|| instantiate_only(found, graph, 0))
+    answer(|| instantiate_only(graph_exec, graph, 0))
 }
 
-pub extern "C" fn cuGraphInstantiateWithFlags(found: Out<Handle>, graph: Handle, flags: u64) -> u32 {
-    answer(|| instantiate_only(found, graph, flags))
+pub extern "C" fn cuGraphInstantiate_v2(
+    graph_exec: Out<Handle>,
+    graph: Handle,
+    _wrong: u64,
+    _log: u64,
+    _size: usize,
+) -> u32 {
+    answer(|| instantiate_only(graph_exec, graph, 0))
+}
+
+pub extern "C" fn cuGraphInstantiateWithFlags(graph_exec: Out<Handle>, graph: Handle, flags: u64) -> u32 {
+    answer(|| instantiate_only(graph_exec, graph, flags))
 }
 
 /// CUDA_GRAPH_INSTANTIATE_PARAMS
@@ -109,25 +115,29 @@ pub struct Instantiation {
     result: u32,
 }
 
-pub extern "C" fn cuGraphInstantiateWithParams(found: Out<Handle>, graph: Handle, what: Out<Instantiation>) -> u32 {
+pub extern "C" fn cuGraphInstantiateWithParams(
+    graph_exec: Out<Handle>,
+    graph: Handle,
+    params: Out<Instantiation>,
+) -> u32 {
     answer(|| {
-        let given = what.get()?;
-        let made = instantiate(found, graph, given.flags);
-        let (result, wrong) = made.as_ref().err().map_or((SUCCESS, Handle::NULL), |r| (r.result, r.node));
-        what.put(Instantiation { wrong, result, ..given })?;
-        made.map_err(|refusal| refusal.fault)
+        let request = params.get()?;
+        let outcome = instantiate(graph_exec, graph, request.flags);
+        let (result, wrong) = outcome.as_ref().err().map_or((SUCCESS, Handle::NULL), |r| (r.result, r.node));
+        params.put(Instantiation { wrong, result, ..request })?;
+        outcome.map_err(|refusal| refusal.fault)
     })
 }
 
 /// INVALID_VALUE for an unknown handle.
-fn known(state: &mut DriverState, handle: Handle) -> Answer<&mut Executable> {
+fn lookup_exec(state: &mut DriverState, handle: Handle) -> Answer<&mut Executable> {
     state.graph.executables.get_mut(&handle).ok_or(Fault::INVALID_VALUE)
 }
 
 pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let Executable { flags, parts, .. } = known(&mut state, handle)?;
+        let Executable { flags, parts, .. } = lookup_exec(&mut state, handle)?;
         let (flags, parts) = (*flags, parts.clone());
         let stream = context::stream(&mut state, stream)?;
         capture_status::refuse(&mut state, stream)?;
@@ -141,7 +151,7 @@ pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
 pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        known(&mut state, handle)?;
+        lookup_exec(&mut state, handle)?;
         context::stream(&mut state, stream).map(drop)
     })
 }
@@ -149,18 +159,18 @@ pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> u32 {
 pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let gone = state.graph.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
-        destroy::release(&mut state, &gone.parts.allocated());
+        let executable = state.graph.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
+        destroy::release(&mut state, &executable.parts.allocated());
         Ok(())
     })
 }
 
 pub extern "C" fn cuGraphExecGetFlags(handle: Handle, flags: Out<u64>) -> u32 {
-    answer(|| flags.check()?.put(known(&mut driver_state(), handle)?.flags))
+    answer(|| flags.check()?.put(lookup_exec(&mut driver_state(), handle)?.flags))
 }
 
 pub extern "C" fn cuGraphExecGetId(handle: Handle, id: Out<u32>) -> u32 {
-    answer(|| id.check()?.put(known(&mut driver_state(), handle)?.id))
+    answer(|| id.check()?.put(lookup_exec(&mut driver_state(), handle)?.id))
 }
 
 /// CUgraphExecUpdateResultInfo
@@ -174,9 +184,9 @@ pub struct Update {
 
 fn update(handle: Handle, graph: Handle) -> Answer<Result<(), (u32, Handle)>> {
     let mut state = driver_state();
-    known(&mut state, handle)?;
+    lookup_exec(&mut state, handle)?;
     let parts = graph::parts(&state, graph)?;
-    let parts_of_it = &mut known(&mut state, handle)?.parts;
+    let parts_of_it = &mut lookup_exec(&mut state, handle)?.parts;
     let (before, after) = (parts_of_it.allocated(), parts.allocated());
     let result = parts_of_it.update(parts);
     if result.is_ok() {
@@ -208,10 +218,10 @@ pub extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, info: Out<
 fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut DriverState) -> Answer<Task>) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        known(&mut state, handle)?;
+        lookup_exec(&mut state, handle)?;
         let task = task(&mut state)?;
         lower::check_range(&state, &task)?;
-        let part = known(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let part = lookup_exec(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         if part.task.kind() != task.kind() {
             return Err(Fault::INVALID_VALUE);
         }
@@ -220,24 +230,24 @@ fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut DriverState) -> Answ
     })
 }
 
-pub extern "C" fn cuGraphExecKernelNodeSetParams(handle: Handle, node: Handle, what: In<Kernel>) -> u32 {
-    set(handle, node, |w| Kernel2 { kernel: what.get()?, ..Kernel2::default() }.task(w))
+pub extern "C" fn cuGraphExecKernelNodeSetParams(handle: Handle, node: Handle, params: In<Kernel>) -> u32 {
+    set(handle, node, |w| Kernel2 { kernel: params.get()?, ..Kernel2::default() }.task(w))
 }
 
-pub extern "C" fn cuGraphExecKernelNodeSetParams_v2(handle: Handle, node: Handle, what: In<Kernel2>) -> u32 {
-    set(handle, node, |w| what.get()?.task(w))
+pub extern "C" fn cuGraphExecKernelNodeSetParams_v2(handle: Handle, node: Handle, params: In<Kernel2>) -> u32 {
+    set(handle, node, |w| params.get()?.task(w))
 }
 
-pub extern "C" fn cuGraphExecMemcpyNodeSetParams(handle: Handle, node: Handle, what: In<Copy3D>, _c: Handle) -> u32 {
-    set(handle, node, |_| Ok(Task::Copy(Box::new(what.get()?))))
+pub extern "C" fn cuGraphExecMemcpyNodeSetParams(handle: Handle, node: Handle, params: In<Copy3D>, _c: Handle) -> u32 {
+    set(handle, node, |_| Ok(Task::Copy(Box::new(params.get()?))))
 }
 
-pub extern "C" fn cuGraphExecMemsetNodeSetParams(handle: Handle, node: Handle, what: In<Set>, _c: Handle) -> u32 {
-    set(handle, node, |_| Ok(Task::Set(what.get()?)))
+pub extern "C" fn cuGraphExecMemsetNodeSetParams(handle: Handle, node: Handle, params: In<Set>, _c: Handle) -> u32 {
+    set(handle, node, |_| Ok(Task::Set(params.get()?)))
 }
 
-pub extern "C" fn cuGraphExecHostNodeSetParams(handle: Handle, node: Handle, what: In<Host>) -> u32 {
-    set(handle, node, |_| what.get()?.task())
+pub extern "C" fn cuGraphExecHostNodeSetParams(handle: Handle, node: Handle, params: In<Host>) -> u32 {
+    set(handle, node, |_| params.get()?.task())
 }
 
 pub extern "C" fn cuGraphExecChildGraphNodeSetParams(handle: Handle, node: Handle, child: Handle) -> u32 {
@@ -252,12 +262,12 @@ pub extern "C" fn cuGraphExecEventWaitNodeSetEvent(handle: Handle, node: Handle,
     set(handle, node, |_| Ok(Task::Wait(event)))
 }
 
-pub extern "C" fn cuGraphExecBatchMemOpNodeSetParams(handle: Handle, node: Handle, what: In<Batch>) -> u32 {
-    set(handle, node, |w| what.get()?.task(w))
+pub extern "C" fn cuGraphExecBatchMemOpNodeSetParams(handle: Handle, node: Handle, params: In<Batch>) -> u32 {
+    set(handle, node, |w| params.get()?.task(w))
 }
 
-pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, what: u64) -> u32 {
-    set(handle, node, |w| match graph_params::any(w, Handle::NULL, what)? {
+pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, params: u64) -> u32 {
+    set(handle, node, |w| match graph_params::any(w, Handle::NULL, params)? {
         Task::Child(child, _) => Ok(Task::Child(child, Arc::new(graph::parts(w, child)?))),
         task => Ok(task),
     })
@@ -267,7 +277,7 @@ pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, what: u
 pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u32) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let part = known(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let part = lookup_exec(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         match part.task {
             Task::Kernel(_) | Task::Copy(_) | Task::Set(_) => part.enabled = enabled != 0,
             _ => return Err(Fault::INVALID_VALUE),
@@ -280,7 +290,7 @@ pub extern "C" fn cuGraphNodeGetEnabled(handle: Handle, node: Handle, enabled: O
     answer(|| {
         enabled.check()?;
         let mut state = driver_state();
-        let part = known(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let part = lookup_exec(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
         enabled.put(part.enabled.into())
     })
 }

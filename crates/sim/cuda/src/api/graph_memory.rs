@@ -8,28 +8,28 @@ use crate::driver::{destroy, graph};
 use crate::state::{Handle, Kind, Task, driver_state};
 
 pub extern "C" fn cuGraphAddMemAllocNode(
-    found: Out<Handle>,
+    node: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
     count: usize,
-    what: Out<Memory>,
+    params: Out<Memory>,
 ) -> u32 {
     answer(|| {
-        found.check()?;
+        node.check()?;
         let mut state = driver_state();
-        state.graph.known_graph(graph)?;
+        state.graph.lookup_graph(graph)?;
         let after = edges(after, In::at(0), count)?;
-        let mut memory = what.get()?;
+        let mut memory = params.get()?;
         let task = memory.task(&mut state)?;
-        what.put(memory)?;
-        found.put(graph::add(&mut state, graph, after, task)?)
+        params.put(memory)?;
+        node.put(graph::add(&mut state, graph, after, task)?)
     })
 }
 
 pub extern "C" fn cuGraphMemAllocNodeGetParams(node: Handle, out: Out<Memory>) -> u32 {
     answer(|| {
         let state = driver_state();
-        match state.graph.known_node(node)?.task {
+        match state.graph.lookup_node(node)?.task {
             Task::Allocate(address, size) => {
                 let device = state.memory.allocations.get(&address).map_or(0, |a| a.device);
                 out.put(Memory::of(device, address, size))
@@ -40,24 +40,24 @@ pub extern "C" fn cuGraphMemAllocNodeGetParams(node: Handle, out: Out<Memory>) -
 }
 
 pub extern "C" fn cuGraphAddMemFreeNode(
-    found: Out<Handle>,
+    node: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
     count: usize,
     address: u64,
 ) -> u32 {
     answer(|| {
-        found.check()?;
+        node.check()?;
         let mut state = driver_state();
-        state.graph.known_graph(graph)?;
+        state.graph.lookup_graph(graph)?;
         destroy::may_free(&state, graph, address)?;
         let after = edges(after, In::at(0), count)?;
-        found.put(graph::add(&mut state, graph, after, Task::Free(address))?)
+        node.put(graph::add(&mut state, graph, after, Task::Free(address))?)
     })
 }
 
 pub extern "C" fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) -> u32 {
-    answer(|| match driver_state().graph.known_node(node)?.task {
+    answer(|| match driver_state().graph.lookup_node(node)?.task {
         Task::Free(freed) => address.put(freed),
         _ => Err(Fault::INVALID_VALUE),
     })
@@ -91,19 +91,19 @@ pub extern "C" fn cuDeviceGraphMemTrim(ordinal: i32) -> u32 {
 
 /// A handle for a conditional node. Flag 1: each launch starts with the default value.
 pub extern "C" fn cuGraphConditionalHandleCreate(
-    found: Out<Handle>,
+    handle: Out<Handle>,
     graph: Handle,
     _context: Handle,
     _start: u32,
     flags: u32,
 ) -> u32 {
     answer(|| {
-        found.check()?;
+        handle.check()?;
         let mut state = driver_state();
-        state.graph.known_graph(graph)?;
+        state.graph.lookup_graph(graph)?;
         if flags > 1 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(state.new_handle())
+        handle.put(state.new_handle())
     })
 }

@@ -6,7 +6,7 @@ use crate::api::launch::{self, Config};
 use crate::api::stream_memory::{self, Batched};
 use crate::driver::device::device;
 use crate::driver::{code, current, destroy, graph};
-use crate::state::{Copy3D, Data, DriverState, Function, Handle, HostFunction, Launch, Set, Task, known_mut};
+use crate::state::{Copy3D, Data, DriverState, Function, Handle, HostFunction, Launch, Set, Task, lookup_mut};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -36,11 +36,11 @@ impl Kernel2 {
         let Kernel { function, grid, block, shared, parameters, extra } = self.kernel;
         let as_kernel = function == Handle::NULL;
         let function = if as_kernel { self.library_kernel } else { function };
-        let found = state.code.functions.get(&function).filter(|f| f.is_kernel() == as_kernel);
-        let found = found.ok_or(Fault::INVALID_HANDLE)?;
+        let kernel = state.code.functions.get(&function).filter(|f| f.is_kernel() == as_kernel);
+        let kernel = kernel.ok_or(Fault::INVALID_HANDLE)?;
         let config = Config { grid, block, shared, stream: Handle::NULL, attributes: 0, count: 0 };
-        launch::check(found, &config, parameters, extra)?;
-        let arguments = launch::arguments(found, parameters, extra)?;
+        launch::check(kernel, &config, parameters, extra)?;
+        let arguments = launch::arguments(kernel, parameters, extra)?;
         let launch = Launch { function, grid, block, shared, arguments, ..Launch::default() };
         Ok(Task::Kernel(Box::new(launch)))
     }
@@ -125,7 +125,7 @@ impl Memory {
 
 /// The task of a child graph node. INVALID_VALUE for a graph in itself.
 pub fn child(state: &mut DriverState, home: Handle, child: Handle) -> Answer<Task> {
-    state.graph.known_graph(child)?;
+    state.graph.lookup_graph(child)?;
     if home == child { Err(Fault::INVALID_VALUE) } else { graph::owned_copy(state, child) }
 }
 
@@ -182,29 +182,29 @@ pub fn any(state: &mut DriverState, home: Handle, address: u64) -> Answer<Task> 
 }
 
 fn conditional(state: &mut DriverState, address: u64) -> Answer<Task> {
-    let mut what: Conditional = In::at(address + PART).get()?;
-    if what.kind > 2 || what.size == 0 || what.size > 1024 {
+    let mut params: Conditional = In::at(address + PART).get()?;
+    if params.kind > 2 || params.size == 0 || params.size > 1024 {
         return Err(Fault::INVALID_VALUE);
     }
-    let bodies: Vec<Handle> = (0..what.size).map(|_| graph::create(state)).collect();
+    let bodies: Vec<Handle> = (0..params.size).map(|_| graph::create(state)).collect();
     for body in &bodies {
-        known_mut(&mut state.graph.graphs, *body)?.owned = true;
+        lookup_mut(&mut state.graph.graphs, *body)?.owned = true;
     }
     let bodies: Arc<[Handle]> = bodies.into();
-    what.bodies = bodies.as_ptr() as u64;
-    Out::<Conditional>::at(address + PART).put(what)?;
+    params.bodies = bodies.as_ptr() as u64;
+    Out::<Conditional>::at(address + PART).put(params)?;
     Ok(Task::Conditional(bodies))
 }
 
 /// Writes the parameters of a task into a CUgraphNodeParams at an address.
-pub fn tell(state: &mut DriverState, task: &Task, address: u64) -> Answer {
+pub fn write_params(state: &mut DriverState, task: &Task, address: u64) -> Answer {
     Out::<[u64; 32]>::at(address).put([0; 32])?;
     Out::<u32>::at(address).put(task.kind())?;
     let part = address + PART;
     match task {
         Task::Kernel(launch) => Out::<Kernel2>::at(part).put(Kernel2::of(state, launch)?),
-        Task::Copy(what) => Out::<Copy3D>::at(part + 16).put(**what),
-        Task::Set(what) => Out::<Set>::at(part).put(*what),
+        Task::Copy(copy) => Out::<Copy3D>::at(part + 16).put(**copy),
+        Task::Set(set) => Out::<Set>::at(part).put(*set),
         Task::Host(function, data) => Out::<Host>::at(part).put(Host { function: Some(*function), data: data.0 }),
         Task::Child(graph, _) => Out::<Handle>::at(part).put(*graph),
         Task::Wait(event) | Task::Record(event) => Out::<Handle>::at(part).put(*event),

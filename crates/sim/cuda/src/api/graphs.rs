@@ -4,20 +4,20 @@ use crate::abi::{Fault, Out, answer};
 use crate::driver::{graph, user_object};
 use crate::state::{Handle, Task, driver_state};
 
-pub extern "C" fn cuGraphCreate(found: Out<Handle>, flags: u32) -> u32 {
+pub extern "C" fn cuGraphCreate(graph: Out<Handle>, flags: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        graph.check()?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(graph::create(&mut driver_state()))
+        graph.put(graph::create(&mut driver_state()))
     })
 }
 
 pub extern "C" fn cuGraphDestroy(handle: Handle) -> u32 {
     let result = answer(|| {
         let mut state = driver_state();
-        if state.graph.known_graph(handle)?.owned {
+        if state.graph.lookup_graph(handle)?.owned {
             return Err(Fault::INVALID_VALUE);
         }
         graph::destroy(&mut state, handle)
@@ -25,28 +25,28 @@ pub extern "C" fn cuGraphDestroy(handle: Handle) -> u32 {
     user_object::call_destructors(result)
 }
 
-pub extern "C" fn cuGraphClone(found: Out<Handle>, handle: Handle) -> u32 {
-    answer(|| found.check()?.put(graph::duplicate(&mut driver_state(), handle)?))
+pub extern "C" fn cuGraphClone(graph_clone: Out<Handle>, handle: Handle) -> u32 {
+    answer(|| graph_clone.check()?.put(graph::duplicate(&mut driver_state(), handle)?))
 }
 
-pub extern "C" fn cuGraphNodeFindInClone(found: Out<Handle>, node: Handle, clone: Handle) -> u32 {
+pub extern "C" fn cuGraphNodeFindInClone(node_out: Out<Handle>, node: Handle, clone: Handle) -> u32 {
     answer(|| {
-        found.check()?;
+        node_out.check()?;
         let state = driver_state();
-        state.graph.known_node(node)?;
-        let mut nodes = state.graph.known_graph(clone)?.nodes.iter();
-        found.put(*nodes.find(|n| state.graph.nodes[n].origin == node).ok_or(Fault::INVALID_VALUE)?)
+        state.graph.lookup_node(node)?;
+        let mut nodes = state.graph.lookup_graph(clone)?.nodes.iter();
+        node_out.put(*nodes.find(|n| state.graph.nodes[n].origin == node).ok_or(Fault::INVALID_VALUE)?)
     })
 }
 
 pub extern "C" fn cuGraphNodeGetType(node: Handle, kind: Out<u32>) -> u32 {
-    answer(|| kind.check()?.put(driver_state().graph.known_node(node)?.task.kind()))
+    answer(|| kind.check()?.put(driver_state().graph.lookup_node(node)?.task.kind()))
 }
 
 pub extern "C" fn cuGraphDestroyNode(node: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        if matches!(state.graph.known_node(node)?.task, Task::Allocate(..) | Task::Free(_)) {
+        if matches!(state.graph.lookup_node(node)?.task, Task::Allocate(..) | Task::Free(_)) {
             return Err(Fault::NOT_SUPPORTED);
         }
         graph::remove_node(&mut state, node)
@@ -54,22 +54,22 @@ pub extern "C" fn cuGraphDestroyNode(node: Handle) -> u32 {
 }
 
 pub extern "C" fn cuGraphGetId(graph: Handle, id: Out<u32>) -> u32 {
-    answer(|| id.check()?.put(driver_state().graph.known_graph(graph)?.id))
+    answer(|| id.check()?.put(driver_state().graph.lookup_graph(graph)?.id))
 }
 
-pub extern "C" fn cuGraphNodeGetContainingGraph(node: Handle, found: Out<Handle>) -> u32 {
-    answer(|| found.check()?.put(driver_state().graph.known_node(node)?.graph))
+pub extern "C" fn cuGraphNodeGetContainingGraph(node: Handle, graph: Out<Handle>) -> u32 {
+    answer(|| graph.check()?.put(driver_state().graph.lookup_node(node)?.graph))
 }
 
 pub extern "C" fn cuGraphNodeGetLocalId(node: Handle, id: Out<u32>) -> u32 {
-    answer(|| id.check()?.put(driver_state().graph.known_node(node)?.number))
+    answer(|| id.check()?.put(driver_state().graph.lookup_node(node)?.number))
 }
 
 pub extern "C" fn cuGraphNodeGetToolsId(node: Handle, id: Out<u64>) -> u32 {
     answer(|| {
         let state = driver_state();
-        let node = state.graph.known_node(node)?;
-        let graph = state.graph.known_graph(node.graph)?.id;
+        let node = state.graph.lookup_node(node)?;
+        let graph = state.graph.lookup_graph(node.graph)?.id;
         id.check()?.put(u64::from(graph) << 32 | u64::from(node.number))
     })
 }

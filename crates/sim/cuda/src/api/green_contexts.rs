@@ -39,14 +39,14 @@ fn all(ordinal: i32) -> Answer<u32> {
 }
 
 /// INVALID_CONTEXT for an unknown green context.
-fn known(state: &DriverState, green: Handle) -> Answer<&GreenContext> {
+fn lookup_green(state: &DriverState, green: Handle) -> Answer<&GreenContext> {
     state.context.greens.get(&green).ok_or(Fault::INVALID_CONTEXT)
 }
 
-pub extern "C" fn cuDeviceGetDevResource(ordinal: i32, found: Out<Resource>, kind: u32) -> u32 {
+pub extern "C" fn cuDeviceGetDevResource(ordinal: i32, resource_out: Out<Resource>, kind: u32) -> u32 {
     answer(|| {
         let ordinal = device(ordinal)?;
-        found.check()?.put(resource(kind, all(ordinal)?)?)
+        resource_out.check()?.put(resource(kind, all(ordinal)?)?)
     })
 }
 
@@ -58,30 +58,30 @@ fn share(state: &DriverState, context: Handle) -> Answer<u32> {
     }
 }
 
-pub extern "C" fn cuCtxGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
+pub extern "C" fn cuCtxGetDevResource(handle: Handle, resource_out: Out<Resource>, kind: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        resource_out.check()?;
         let state = driver_state();
-        found.put(resource(kind, share(&state, named(&state, handle)?)?)?)
+        resource_out.put(resource(kind, share(&state, named(&state, handle)?)?)?)
     })
 }
 
-pub extern "C" fn cuStreamGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
+pub extern "C" fn cuStreamGetDevResource(handle: Handle, resource_out: Out<Resource>, kind: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        resource_out.check()?;
         let mut state = driver_state();
         let stream = context::stream(&mut state, handle)?;
-        found.put(resource(kind, share(&state, state.stream.streams[&stream].context)?)?)
+        resource_out.put(resource(kind, share(&state, state.stream.streams[&stream].context)?)?)
     })
 }
 
-pub extern "C" fn cuGreenCtxGetDevResource(green: Handle, found: Out<Resource>, kind: u32) -> u32 {
-    answer(|| found.check()?.put(resource(kind, known(&driver_state(), green)?.share)?))
+pub extern "C" fn cuGreenCtxGetDevResource(green: Handle, resource_out: Out<Resource>, kind: u32) -> u32 {
+    answer(|| resource_out.check()?.put(resource(kind, lookup_green(&driver_state(), green)?.share)?))
 }
 
 /// Splits into equal shares of at least `least` multiprocessors, and a remainder.
 pub extern "C" fn cuDevSmResourceSplitByCount(
-    found: Out<Resource>,
+    groups: Out<Resource>,
     count: Out<u32>,
     input: In<Resource>,
     rest: Out<Resource>,
@@ -89,7 +89,7 @@ pub extern "C" fn cuDevSmResourceSplitByCount(
     least: u32,
 ) -> u32 {
     answer(|| {
-        let wanted = count.check()?.get()?;
+        let requested = count.check()?.get()?;
         let whole = input.get()?;
         if whole.kind != MULTIPROCESSORS {
             return Err(Fault::INVALID_RESOURCE_TYPE);
@@ -99,19 +99,19 @@ pub extern "C" fn cuDevSmResourceSplitByCount(
         if possible == 0 {
             return Err(Fault::INVALID_RESOURCE_CONFIGURATION);
         }
-        let made = if found.is_null() { possible } else { possible.min(wanted) };
-        if !found.is_null() {
-            (0..made).try_for_each(|n| found.put_at(n as usize, Resource { count: each, ..whole }))?;
+        let group_count = if groups.is_null() { possible } else { possible.min(requested) };
+        if !groups.is_null() {
+            (0..group_count).try_for_each(|n| groups.put_at(n as usize, Resource { count: each, ..whole }))?;
         }
-        rest.put_if_wanted(Resource { count: whole.count - made * each, ..whole });
-        count.put(made)
+        rest.put_if_wanted(Resource { count: whole.count - group_count * each, ..whole });
+        count.put(group_count)
     })
 }
 
 /// The description is a handle for a number of multiprocessors.
-pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resource>, count: u32) -> u32 {
+pub extern "C" fn cuDevResourceGenerateDesc(description: Out<Handle>, list: In<Resource>, count: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        description.check()?;
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -122,16 +122,16 @@ pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resourc
             sum += resource(one.kind, one.count)?.count;
         }
         let mut state = driver_state();
-        let made = state.new_handle();
-        state.context.shares.insert(made, sum);
-        found.put(made)
+        let handle = state.new_handle();
+        state.context.shares.insert(handle, sum);
+        description.put(handle)
     })
 }
 
-pub extern "C" fn cuGreenCtxCreate(found: Out<Handle>, share: Handle, ordinal: i32, flags: u32) -> u32 {
+pub extern "C" fn cuGreenCtxCreate(green: Out<Handle>, share: Handle, ordinal: i32, flags: u32) -> u32 {
     const DEFAULT_STREAM: u32 = 1;
     answer(|| {
-        found.check()?;
+        green.check()?;
         let ordinal = device(ordinal)?;
         if flags != DEFAULT_STREAM {
             return Err(Fault::INVALID_VALUE);
@@ -139,9 +139,9 @@ pub extern "C" fn cuGreenCtxCreate(found: Out<Handle>, share: Handle, ordinal: i
         let mut state = driver_state();
         let share = state.context.shares.get(&share).copied().unwrap_or(all(ordinal)?);
         let context = context::create(&mut state, ordinal, 0);
-        let made = state.new_handle();
-        state.context.greens.insert(made, GreenContext { context, share });
-        found.put(made)
+        let handle = state.new_handle();
+        state.context.greens.insert(handle, GreenContext { context, share });
+        green.put(handle)
     })
 }
 
@@ -155,31 +155,31 @@ pub extern "C" fn cuGreenCtxDestroy(green: Handle) -> u32 {
     })
 }
 
-pub extern "C" fn cuCtxFromGreenCtx(found: Out<Handle>, green: Handle) -> u32 {
-    answer(|| found.check()?.put(known(&driver_state(), green)?.context))
+pub extern "C" fn cuCtxFromGreenCtx(context: Out<Handle>, green: Handle) -> u32 {
+    answer(|| context.check()?.put(lookup_green(&driver_state(), green)?.context))
 }
 
 pub extern "C" fn cuGreenCtxGetId(green: Handle, id: Out<u64>) -> u32 {
     answer(|| {
         let state = driver_state();
-        let context = known(&state, green)?.context;
+        let context = lookup_green(&state, green)?.context;
         id.check()?.put(state.context.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.id)
     })
 }
 
 /// Runs code with the green context as the current one.
-fn within(green: Handle, what: impl FnOnce() -> u32) -> u32 {
+fn within(green: Handle, call: impl FnOnce() -> u32) -> u32 {
     answer(|| {
-        let context = known(&driver_state(), green)?.context;
+        let context = lookup_green(&driver_state(), green)?.context;
         current::push(context)?;
-        let result = what();
+        let result = call();
         current::pop();
         if result == 0 { Ok(()) } else { Err(Fault(result)) }
     })
 }
 
-pub extern "C" fn cuGreenCtxStreamCreate(found: Out<Handle>, green: Handle, flags: u32, priority: i32) -> u32 {
-    within(green, || streams::cuStreamCreateWithPriority(found, flags, priority))
+pub extern "C" fn cuGreenCtxStreamCreate(stream: Out<Handle>, green: Handle, flags: u32, priority: i32) -> u32 {
+    within(green, || streams::cuStreamCreateWithPriority(stream, flags, priority))
 }
 
 /// Covers all earlier work of the context, which is in its blocking streams.

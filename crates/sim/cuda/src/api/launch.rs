@@ -4,7 +4,7 @@ use crate::abi::{Answer, Fault, In, answer, bytes_at};
 use crate::driver::device::attribute;
 use crate::driver::occupancy::{blocks, max_dynamic_shared};
 use crate::driver::{context, submit};
-use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, known, known_mut};
+use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, lookup, lookup_mut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn size_of(f: &Function) -> u64 {
 
 /// Copies the arguments of a kernel.
 pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc<Arguments>>> {
-    let wanted = &f.kernel().parameters;
+    let layout = &f.kernel().parameters;
     let len = size_of(f);
     let mut block = vec![0u8; len as usize].into_boxed_slice();
     if extra != 0 {
@@ -71,12 +71,12 @@ pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc
     } else if parameters == PARAMETERS_SET || parameters == 0 {
         return Ok(None);
     } else {
-        for (n, p) in wanted.iter().enumerate() {
+        for (n, p) in layout.iter().enumerate() {
             let from = In::<u64>::at(parameters).get_at(n)?;
             block[p.offset as usize..][..p.size as usize].copy_from_slice(&bytes_at(from, p.size)?);
         }
     }
-    let pointers = wanted.iter().map(|p| block.as_ptr() as u64 + p.offset).collect();
+    let pointers = layout.iter().map(|p| block.as_ptr() as u64 + p.offset).collect();
     Ok(Some(Arc::new(Arguments { _block: block, pointers })))
 }
 
@@ -125,14 +125,14 @@ fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
 
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
     let mut state = driver_state();
-    check(known(&state.code.functions, function)?, &config, parameters, extra)?;
+    check(lookup(&state.code.functions, function)?, &config, parameters, extra)?;
     let stream = context::stream(&mut state, config.stream)?;
     let f = &state.code.functions[&function];
     if !f.is_kernel() && f.context != state.stream.streams[&stream].context {
         return Err(Fault::INVALID_HANDLE);
     }
-    let kept = state.stream.streams[&stream].capture.is_some();
-    let arguments = if kept { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
+    let is_captured = state.stream.streams[&stream].capture.is_some();
+    let arguments = if is_captured { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
     let Config { grid, block, shared, .. } = config;
     let attributes = attributes(&config)?;
     let launch = Launch { function, grid, block, shared, arguments, attributes };
@@ -181,7 +181,7 @@ fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
     let at_once = {
         let state = driver_state();
         let threads = config.block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
-        let each = blocks(known(&state.code.functions, function)?, threads as i32, config.shared as usize)?;
+        let each = blocks(lookup(&state.code.functions, function)?, threads as i32, config.shared as usize)?;
         each as u64 * attribute(0, 16)? as u64
     };
     if config.grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
@@ -227,8 +227,8 @@ pub extern "C" fn cuLaunchCooperativeKernelMultiDevice(list: In<OnDevice>, count
 const PARAMETERS_SET: u64 = 1;
 
 /// Changes the settings for the launch functions from before CUDA 4.0.
-fn change(function: Handle, what: impl FnOnce(&mut Function)) -> u32 {
-    answer(|| known_mut(&mut driver_state().code.functions, function).map(what))
+fn change(function: Handle, edit: impl FnOnce(&mut Function)) -> u32 {
+    answer(|| lookup_mut(&mut driver_state().code.functions, function).map(edit))
 }
 
 pub extern "C" fn cuFuncSetBlockShape(function: Handle, x: i32, y: i32, z: i32) -> u32 {
@@ -272,7 +272,7 @@ pub extern "C" fn cuLaunchGrid(function: Handle, width: i32, height: i32) -> u32
 
 pub extern "C" fn cuLaunchGridAsync(function: Handle, width: i32, height: i32, stream: Handle) -> u32 {
     answer(|| {
-        let (block, shared) = known(&driver_state().code.functions, function).map(|f| (f.block, f.shared))?;
+        let (block, shared) = lookup(&driver_state().code.functions, function).map(|f| (f.block, f.shared))?;
         let grid = [width as u32, height as u32, 1];
         launch(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, PARAMETERS_SET, 0)
     })

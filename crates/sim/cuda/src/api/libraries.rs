@@ -4,7 +4,7 @@ use crate::abi::{Answer, Fault, In, Out, Text, answer};
 use crate::api::modules::options;
 use crate::driver::code;
 use crate::image::Image;
-use crate::state::{Function, Handle, driver_state, known};
+use crate::state::{Function, Handle, driver_state, lookup};
 use std::ffi::c_char;
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ fn library_options(count: u32, names: In<u32>, values: In<u64>, of_file: bool) -
     Ok(())
 }
 
-fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
-    answer(|| found.check()?.put(code::load_library(&mut driver_state(), image()?)))
+fn load(library: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
+    answer(|| library.check()?.put(code::load_library(&mut driver_state(), image()?)))
 }
 
 /// The options for the compiler have no effect, except for its logs.
 pub extern "C" fn cuLibraryLoadData(
-    found: Out<Handle>,
+    library: Out<Handle>,
     image: u64,
     names: In<u32>,
     values: In<u64>,
@@ -44,15 +44,15 @@ pub extern "C" fn cuLibraryLoadData(
     library_values: In<u64>,
     library_count: u32,
 ) -> u32 {
-    load(found, || {
+    load(library, || {
         let logs = options(count, names, values)?;
         library_options(library_count, library_names, library_values, false)?;
-        logs.told(code::image_at(image))
+        logs.write_outcome(code::image_at(image))
     })
 }
 
 pub extern "C" fn cuLibraryLoadFromFile(
-    found: Out<Handle>,
+    library: Out<Handle>,
     path: Text,
     names: In<u32>,
     values: In<u64>,
@@ -61,10 +61,10 @@ pub extern "C" fn cuLibraryLoadFromFile(
     library_values: In<u64>,
     library_count: u32,
 ) -> u32 {
-    load(found, || {
+    load(library, || {
         let logs = options(count, names, values)?;
         library_options(library_count, library_names, library_values, true)?;
-        logs.told(code::image_in(path.get()?))
+        logs.write_outcome(code::image_in(path.get()?))
     })
 }
 
@@ -72,23 +72,23 @@ pub extern "C" fn cuLibraryUnload(library: Handle) -> u32 {
     answer(|| code::unload_library(driver_state(), library))
 }
 
-pub extern "C" fn cuLibraryGetKernel(found: Out<Handle>, library: Handle, name: Text) -> u32 {
-    answer(|| found.check()?.put(code::kernel(&mut driver_state(), library, name.str()?)?))
+pub extern "C" fn cuLibraryGetKernel(kernel: Out<Handle>, library: Handle, name: Text) -> u32 {
+    answer(|| kernel.check()?.put(code::kernel(&mut driver_state(), library, name.str()?)?))
 }
 
-pub extern "C" fn cuLibraryGetModule(found: Out<Handle>, library: Handle) -> u32 {
-    answer(|| found.check()?.put(code::module_of(&mut driver_state(), library)?))
+pub extern "C" fn cuLibraryGetModule(module: Out<Handle>, library: Handle) -> u32 {
+    answer(|| module.check()?.put(code::module_of(&mut driver_state(), library)?))
 }
 
 pub extern "C" fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) -> u32 {
-    answer(|| count.put(known(&driver_state().code.libraries, library)?.image.kernels.len() as u32))
+    answer(|| count.put(lookup(&driver_state().code.libraries, library)?.image.kernels.len() as u32))
 }
 
-pub extern "C" fn cuLibraryEnumerateKernels(found: Out<Handle>, room: u32, library: Handle) -> u32 {
+pub extern "C" fn cuLibraryEnumerateKernels(kernels: Out<Handle>, room: u32, library: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let count = known(&state.code.libraries, library)?.image.kernels.len().min(room as usize);
-        (0..count).try_for_each(|index| found.put_at(index, code::kernel_at(&mut state, library, index)?))
+        let count = lookup(&state.code.libraries, library)?.image.kernels.len().min(room as usize);
+        (0..count).try_for_each(|index| kernels.put_at(index, code::kernel_at(&mut state, library, index)?))
     })
 }
 
@@ -99,56 +99,56 @@ pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, librar
         }
         let mut state = driver_state();
         let module = code::module_of(&mut state, library)?;
-        let (found, bytes) = code::variable(&mut state, module, name.str()?)?;
-        address.put_if_wanted(found);
+        let (start, bytes) = code::variable(&mut state, module, name.str()?)?;
+        address.put_if_wanted(start);
         size.put_if_wanted(bytes as usize);
         Ok(())
     })
 }
 
 pub extern "C" fn cuLibraryGetManaged(address: Out<u64>, size: Out<usize>, library: Handle, name: Text) -> u32 {
-    let other = answer(|| {
+    let result = answer(|| {
         let (state, name) = (driver_state(), name.str()?);
-        let variables = &known(&state.code.libraries, library)?.image.variables;
+        let variables = &lookup(&state.code.libraries, library)?.image.variables;
         if variables.iter().any(|v| v.name == name && !v.managed) { Err(Fault::NOT_FOUND) } else { Ok(()) }
     });
-    if other == 0 { cuLibraryGetGlobal(address, size, library, name) } else { other }
+    if result == 0 { cuLibraryGetGlobal(address, size, library, name) } else { result }
 }
 
 /// Unified functions: this driver has none.
-pub extern "C" fn cuLibraryGetUnifiedFunction(found: Out<u64>, library: Handle, name: Text) -> u32 {
+pub extern "C" fn cuLibraryGetUnifiedFunction(function: Out<u64>, library: Handle, name: Text) -> u32 {
     answer(|| {
-        found.check()?;
-        known(&driver_state().code.libraries, library)?;
+        function.check()?;
+        lookup(&driver_state().code.libraries, library)?;
         name.get().and(Err(Fault::INVALID_VALUE))
     })
 }
 
-pub extern "C" fn cuKernelGetFunction(found: Out<Handle>, kernel: Handle) -> u32 {
+pub extern "C" fn cuKernelGetFunction(function: Out<Handle>, kernel: Handle) -> u32 {
     answer(|| {
-        found.check()?;
-        found.put(code::function_of(&mut driver_state(), kernel)?)
+        function.check()?;
+        function.put(code::function_of(&mut driver_state(), kernel)?)
     })
 }
 
-pub extern "C" fn cuKernelGetLibrary(found: Out<Handle>, kernel: Handle) -> u32 {
+pub extern "C" fn cuKernelGetLibrary(library: Out<Handle>, kernel: Handle) -> u32 {
     answer(|| {
         let state = driver_state();
-        let kernel = known(&state.code.functions, kernel)?;
-        known(&state.code.libraries, kernel.home)?;
-        found.put(kernel.home)
+        let kernel = lookup(&state.code.functions, kernel)?;
+        lookup(&state.code.libraries, kernel.home)?;
+        library.put(kernel.home)
     })
 }
 
 /// Reads a property of a function of a module, or of a kernel of a library. INVALID_HANDLE for the other kind.
-fn read(handle: Handle, kernel: bool, what: impl FnOnce(&Function) -> Answer) -> u32 {
+fn read(handle: Handle, kernel: bool, property: impl FnOnce(&Function) -> Answer) -> u32 {
     answer(|| {
         if handle == Handle::NULL {
             return Err(Fault::INVALID_VALUE);
         }
         let state = driver_state();
-        let found = known(&state.code.functions, handle)?;
-        if found.is_kernel() == kernel { what(found) } else { Err(Fault::INVALID_HANDLE) }
+        let function = lookup(&state.code.functions, handle)?;
+        if function.is_kernel() == kernel { property(function) } else { Err(Fault::INVALID_HANDLE) }
     })
 }
 
@@ -160,8 +160,8 @@ pub extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> u
     read(function, false, |f| name.put(f.kernel().name.as_ptr()))
 }
 
-pub extern "C" fn cuFuncGetModule(found: Out<Handle>, function: Handle) -> u32 {
-    read(function, false, |f| found.put(f.home))
+pub extern "C" fn cuFuncGetModule(module: Out<Handle>, function: Handle) -> u32 {
+    read(function, false, |f| module.put(f.home))
 }
 
 fn parameter(f: &Function, index: usize, offset: Out<usize>, size: Out<usize>) -> Answer {

@@ -5,26 +5,26 @@ use crate::abi::{Answer, Fault, In, Out, Text, answer, bytes_at};
 use crate::api::modules::options;
 use crate::driver::current;
 use crate::image::{self, Source};
-use crate::state::{DriverState, Handle, Link, driver_state, known_mut};
+use crate::state::{DriverState, Handle, Link, driver_state, lookup_mut};
 
-pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, found: Out<Handle>) -> u32 {
+pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, link: Out<Handle>) -> u32 {
     answer(|| {
         let mut state = driver_state();
         current::require(&state)?;
-        found.check()?;
+        link.check()?;
         let logs = options(count, names, values)?;
-        let made = state.new_handle();
-        state.code.links.insert(made, Link { logs, ..Link::default() });
-        logs.told(Ok(()))?;
-        found.put(made)
+        let handle = state.new_handle();
+        state.code.links.insert(handle, Link { logs, ..Link::default() });
+        logs.write_outcome(Ok(()))?;
+        link.put(handle)
     })
 }
 
 /// Kinds 0 to 2: machine code, PTX, fat binary. Kinds 3 and 4: object and archive, which are ignored.
 fn add(state: &mut DriverState, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
-    let link = known_mut(&mut state.code.links, link)?;
+    let link = lookup_mut(&mut state.code.links, link)?;
     match kind {
-        0..=2 => drop(link.logs.added(image::read(Source::Bytes(&code)))?),
+        0..=2 => drop(link.logs.append_outcome(image::read(Source::Bytes(&code)))?),
         3 | 4 => return Ok(()),
         _ => return Err(Fault::INVALID_VALUE),
     }
@@ -44,7 +44,7 @@ pub extern "C" fn cuLinkAddData_v2(
 ) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        known_mut(&mut state.code.links, link)?;
+        lookup_mut(&mut state.code.links, link)?;
         options(count, names, values)?;
         if data == 0 || size == 0 || kind > 5 {
             return Err(Fault::INVALID_VALUE);
@@ -62,7 +62,7 @@ pub extern "C" fn cuLinkAddFile_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        known_mut(&mut driver_state().code.links, link)?;
+        lookup_mut(&mut driver_state().code.links, link)?;
         options(count, names, values)?;
         // The file may be slow, so the lock is not held.
         let code = image::file(path.str()?.as_ref())?;
@@ -74,7 +74,7 @@ pub extern "C" fn cuLinkComplete(link: Handle, image: Out<*const u8>, size: Out<
     answer(|| {
         image.check()?;
         let mut state = driver_state();
-        let link = known_mut(&mut state.code.links, link)?;
+        let link = lookup_mut(&mut state.code.links, link)?;
         if link.linked.is_some() {
             return Err(Fault::INVALID_HANDLE);
         }

@@ -3,12 +3,12 @@
 use crate::abi::{Fault, Out, answer};
 use crate::state::{Handle, driver_state};
 
-pub extern "C" fn cuLogsRegisterCallback(function: u64, _data: u64, found: Out<Handle>) -> u32 {
+pub extern "C" fn cuLogsRegisterCallback(function: u64, _data: u64, callback: Out<Handle>) -> u32 {
     answer(|| {
         if function == 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put_if_wanted(driver_state().new_handle());
+        callback.put_if_wanted(driver_state().new_handle());
         Ok(())
     })
 }

@@ -10,10 +10,10 @@ type Hints = [u32; 6];
 /// CUmemcpySrcAccessOrder. 0 is invalid.
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=3;
 
-fn put(stream: Handle, what: Copy3D) -> Answer {
+fn put(stream: Handle, copy: Copy3D) -> Answer {
     let mut state = driver_state();
     let order = context::stream(&mut state, stream)?;
-    submit::put(state, order, Task::Copy(Box::new(what)), false)
+    submit::put(state, order, Task::Copy(Box::new(copy)), false)
 }
 
 fn line(to: u64, from: u64, size: usize, stream: Handle) -> Answer {
@@ -143,6 +143,6 @@ pub extern "C" fn cuMemcpy3DBatchAsync(
     result
 }
 
-pub extern "C" fn cuMemcpy3DWithAttributesAsync(what: In<Volume>, flags: u64, stream: Handle) -> u32 {
-    answer(|| if flags == 0 { what.get()?.put(stream) } else { Err(Fault::INVALID_VALUE) })
+pub extern "C" fn cuMemcpy3DWithAttributesAsync(operation: In<Volume>, flags: u64, stream: Handle) -> u32 {
+    answer(|| if flags == 0 { operation.get()?.put(stream) } else { Err(Fault::INVALID_VALUE) })
 }

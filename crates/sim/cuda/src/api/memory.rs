@@ -63,8 +63,8 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) 
 fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
     let mut state = driver_state();
     capture_status::forbid(&mut state)?;
-    let found = state.memory.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
-    let context = found.context;
+    let allocation = state.memory.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
+    let context = allocation.context;
     destroy::begin(&mut state, address)?;
     match order::wait_for_context(state, context) {
         Ok(mut state) => destroy::finish(&mut state, address),
@@ -121,21 +121,21 @@ pub extern "C" fn cuMemHostUnregister(address: u64) -> u32 {
     })
 }
 
-pub extern "C" fn cuMemHostGetDevicePointer_v2(found: Out<u64>, address: u64, flags: u32) -> u32 {
+pub extern "C" fn cuMemHostGetDevicePointer_v2(device_pointer: Out<u64>, address: u64, flags: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        device_pointer.check()?;
         let state = driver_state();
         current::require(&state)?;
         match state.memory.find(address) {
-            Some((_, a)) if flags == 0 && !a.on_device() => found.put(address),
+            Some((_, a)) if flags == 0 && !a.on_device() => device_pointer.put(address),
             _ => Err(Fault::INVALID_VALUE),
         }
     })
 }
 
-pub extern "C" fn cuMemHostGetFlags(found: Out<u32>, address: u64) -> u32 {
+pub extern "C" fn cuMemHostGetFlags(flags_out: Out<u32>, address: u64) -> u32 {
     answer(|| match driver_state().memory.find(address).map(|(_, a)| a.kind) {
-        Some(Kind::Host(flags) | Kind::Registered(flags)) => found.put(flags),
+        Some(Kind::Host(flags) | Kind::Registered(flags)) => flags_out.put(flags),
         _ => Err(Fault::INVALID_VALUE),
     })
 }
@@ -143,9 +143,9 @@ pub extern "C" fn cuMemHostGetFlags(found: Out<u32>, address: u64) -> u32 {
 pub extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) -> u32 {
     answer(|| {
         let state = driver_state();
-        let (start, found) = state.memory.find(address).ok_or(Fault::NOT_FOUND)?;
+        let (start, allocation) = state.memory.find(address).ok_or(Fault::NOT_FOUND)?;
         base.put_if_wanted(start);
-        size.put_if_wanted(found.size as usize);
+        size.put_if_wanted(allocation.size as usize);
         Ok(())
     })
 }

@@ -4,7 +4,7 @@ use crate::abi::Logs;
 use crate::abi::{Answer, Fault, In, Out, Text, answer};
 use crate::driver::code;
 use crate::image::Image;
-use crate::state::{Handle, driver_state, known};
+use crate::state::{Handle, driver_state, lookup};
 use cutap_machine::variable;
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
     })
 }
 
-fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
-    answer(|| found.check()?.put(code::load(&mut driver_state(), image()?)?))
+fn load(module: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
+    answer(|| module.check()?.put(code::load(&mut driver_state(), image()?)?))
 }
 
-pub extern "C" fn cuModuleLoad(found: Out<Handle>, path: Text) -> u32 {
-    load(found, || code::image_in(path.get()?))
+pub extern "C" fn cuModuleLoad(module: Out<Handle>, path: Text) -> u32 {
+    load(module, || code::image_in(path.get()?))
 }
 
-pub extern "C" fn cuModuleLoadData(found: Out<Handle>, image: u64) -> u32 {
-    load(found, || code::image_at(image))
+pub extern "C" fn cuModuleLoadData(module: Out<Handle>, image: u64) -> u32 {
+    load(module, || code::image_at(image))
 }
 
 /// CU_JIT_NUM_OPTIONS of 13.5.
@@ -47,43 +47,43 @@ pub fn options(count: u32, names: In<u32>, values: In<u64>) -> Answer<Logs> {
 }
 
 pub extern "C" fn cuModuleLoadDataEx(
-    found: Out<Handle>,
+    module: Out<Handle>,
     image: u64,
     count: u32,
     names: In<u32>,
     values: In<u64>,
 ) -> u32 {
-    load(found, || options(count, names, values)?.told(code::image_at(image)))
+    load(module, || options(count, names, values)?.write_outcome(code::image_at(image)))
 }
 
-pub extern "C" fn cuModuleLoadFatBinary(found: Out<Handle>, image: u64) -> u32 {
-    load(found, || code::image_at(image))
+pub extern "C" fn cuModuleLoadFatBinary(module: Out<Handle>, image: u64) -> u32 {
+    load(module, || code::image_at(image))
 }
 
 pub extern "C" fn cuModuleUnload(module: Handle) -> u32 {
     answer(|| code::unload(driver_state(), module))
 }
 
-pub extern "C" fn cuModuleGetFunction(found: Out<Handle>, module: Handle, name: Text) -> u32 {
+pub extern "C" fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: Text) -> u32 {
     answer(|| {
-        found.check()?;
+        function.check()?;
         let name = name.str()?;
         if name.is_empty() {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(code::function(&mut driver_state(), module, name)?)
+        function.put(code::function(&mut driver_state(), module, name)?)
     })
 }
 
 pub extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) -> u32 {
-    answer(|| count.put(known(&driver_state().code.modules, module)?.image.kernels.len() as u32))
+    answer(|| count.put(lookup(&driver_state().code.modules, module)?.image.kernels.len() as u32))
 }
 
-pub extern "C" fn cuModuleEnumerateFunctions(found: Out<Handle>, room: u32, module: Handle) -> u32 {
+pub extern "C" fn cuModuleEnumerateFunctions(functions: Out<Handle>, room: u32, module: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let count = known(&state.code.modules, module)?.image.kernels.len().min(room as usize);
-        (0..count).try_for_each(|index| found.put_at(index, code::function_at(&mut state, module, index)?))
+        let count = lookup(&state.code.modules, module)?.image.kernels.len().min(room as usize);
+        (0..count).try_for_each(|index| functions.put_at(index, code::function_at(&mut state, module, index)?))
     })
 }
 
@@ -92,18 +92,18 @@ pub extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, size: Out<usize>, modu
         if address.is_null() && size.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
-        let (found, bytes) = code::variable(&mut driver_state(), module, name.str()?)?;
-        address.put_if_wanted(found);
+        let (start, bytes) = code::variable(&mut driver_state(), module, name.str()?)?;
+        address.put_if_wanted(start);
         size.put_if_wanted(bytes as usize);
         Ok(())
     })
 }
 
 /// This driver does not read texture and surface references from images.
-pub extern "C" fn cuModuleGetTexRef(_found: Out<Handle>, module: Handle, _name: Text) -> u32 {
-    answer(|| known(&driver_state().code.modules, module).and(Err(Fault::NOT_FOUND)))
+pub extern "C" fn cuModuleGetTexRef(_reference: Out<Handle>, module: Handle, _name: Text) -> u32 {
+    answer(|| lookup(&driver_state().code.modules, module).and(Err(Fault::NOT_FOUND)))
 }
 
-pub extern "C" fn cuModuleGetSurfRef(found: Out<Handle>, module: Handle, name: Text) -> u32 {
-    cuModuleGetTexRef(found, module, name)
+pub extern "C" fn cuModuleGetSurfRef(reference: Out<Handle>, module: Handle, name: Text) -> u32 {
+    cuModuleGetTexRef(reference, module, name)
 }

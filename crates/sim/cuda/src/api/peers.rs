@@ -27,29 +27,29 @@ pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from:
 }
 
 /// The device of the other context. It must differ from the current device; otherwise the result is `fault`.
-fn other(state: &DriverState, context: Handle, same: Fault) -> Answer<i32> {
+fn peer_device(state: &DriverState, context: Handle, same: Fault) -> Answer<i32> {
     let own = state.context.contexts[&current::require(state)?].device;
-    let other = state.context.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;
-    if own == other { Err(same) } else { Ok(other) }
+    let peer = state.context.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;
+    if own == peer { Err(same) } else { Ok(peer) }
 }
 
 pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let other = other(&state, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
+        let peer = peer_device(&state, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
         let own = state.context.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
-        if own.peers.insert(other) { Ok(()) } else { Err(Fault::PEER_ACCESS_ALREADY_ENABLED) }
+        if own.peers.insert(peer) { Ok(()) } else { Err(Fault::PEER_ACCESS_ALREADY_ENABLED) }
     })
 }
 
 pub extern "C" fn cuCtxDisablePeerAccess(context: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let other = other(&state, context, Fault::PEER_ACCESS_NOT_ENABLED)?;
+        let peer = peer_device(&state, context, Fault::PEER_ACCESS_NOT_ENABLED)?;
         let own = state.context.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
-        if own.peers.remove(&other) { Ok(()) } else { Err(Fault::PEER_ACCESS_NOT_ENABLED) }
+        if own.peers.remove(&peer) { Ok(()) } else { Err(Fault::PEER_ACCESS_NOT_ENABLED) }
     })
 }

@@ -10,10 +10,10 @@ const BLOCK: u64 = 2 << 20;
 
 /// Writes an attribute of an address; each has its own type. With `many`, an attribute without a meaning for the
 /// address is no error.
-fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>, many: bool) -> Answer {
+fn put(value: u64, id: u32, address: u64, allocation: Option<(u64, &Allocation)>, many: bool) -> Answer {
     let word = |w: u64| Out::<u64>::at(value).put(w);
     let half = |w: u32| Out::<u32>::at(value).put(w);
-    let Some((start, a)) = found else {
+    let Some((start, a)) = allocation else {
         // The driver does not know this address.
         return match id {
             2 | 8 | 13 | 16 => half(0),
@@ -67,9 +67,9 @@ pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u6
             return Err(Fault::INVALID_VALUE);
         }
         let state = driver_state();
-        let found = state.memory.find(address);
+        let allocation = state.memory.find(address);
         ids.check_count(count as usize).and(values.check_count(count as usize))?;
-        (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found, true))
+        (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, allocation, true))
     })
 }
 

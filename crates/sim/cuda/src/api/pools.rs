@@ -8,16 +8,16 @@ use crate::state::{Allocation, DriverState, Handle, Kind, Pool, Task, driver_sta
 
 /// The default pool of a device. It is created at the first request.
 fn default_pool(state: &mut DriverState, device: i32) -> Handle {
-    let found = state.memory.pools.iter().find(|(_, p)| p.default && p.device == device).map(|(handle, _)| *handle);
-    found.unwrap_or_else(|| {
-        let made = state.new_handle();
-        state.memory.pools.insert(made, Pool::new(device, true));
-        made
+    let existing = state.memory.pools.iter().find(|(_, p)| p.default && p.device == device).map(|(handle, _)| *handle);
+    existing.unwrap_or_else(|| {
+        let handle = state.new_handle();
+        state.memory.pools.insert(handle, Pool::new(device, true));
+        handle
     })
 }
 
 /// INVALID_VALUE for an unknown pool.
-fn known_pool(state: &DriverState, pool: Handle) -> Answer<&Pool> {
+fn lookup_pool(state: &DriverState, pool: Handle) -> Answer<&Pool> {
     state.memory.pools.get(&pool).filter(|pool| !pool.destroyed).ok_or(Fault::INVALID_VALUE)
 }
 
@@ -29,41 +29,41 @@ fn current_pool(state: &mut DriverState, device: i32) -> Handle {
     }
 }
 
-fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) -> u32 {
+fn allocate(address_out: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) -> u32 {
     answer(|| {
-        found.check()?;
+        address_out.check()?;
         let mut state = driver_state();
         let stream = context::stream(&mut state, stream)?;
         if size == 0 {
-            return found.put(0);
+            return address_out.put(0);
         }
         let context = state.stream.streams[&stream].context;
         let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
         let pool = pool.unwrap_or_else(|| current_pool(&mut state, device));
-        let device = known_pool(&state, pool)?.device;
+        let device = lookup_pool(&state, pool)?.device;
         if state.stream.streams[&stream].capture.is_some() {
             let task = destroy::for_graph(&mut state, device, context, size as u64)?;
             let Task::Allocate(address, _) = task else { return Err(Fault::INVALID_VALUE) };
             submit::put(state, stream, task, false)?;
-            return found.put(address);
+            return address_out.put(address);
         }
         let (from, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
         from.take(size as u64, in_use)?;
-        let made = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
-        let made = allocation::allocate_for(&mut state, made);
-        if let (Err(_), Some(pool)) = (&made, state.memory.pools.get_mut(&pool)) {
+        let allocation = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
+        let address = allocation::allocate_for(&mut state, allocation);
+        if let (Err(_), Some(pool)) = (&address, state.memory.pools.get_mut(&pool)) {
             pool.give(size as u64);
         }
-        found.put(made?)
+        address_out.put(address?)
     })
 }
 
-pub extern "C" fn cuMemAllocAsync(found: Out<u64>, size: usize, stream: Handle) -> u32 {
-    allocate(found, size, None, stream)
+pub extern "C" fn cuMemAllocAsync(address_out: Out<u64>, size: usize, stream: Handle) -> u32 {
+    allocate(address_out, size, None, stream)
 }
 
-pub extern "C" fn cuMemAllocFromPoolAsync(found: Out<u64>, size: usize, pool: Handle, stream: Handle) -> u32 {
-    allocate(found, size, Some(pool), stream)
+pub extern "C" fn cuMemAllocFromPoolAsync(address_out: Out<u64>, size: usize, pool: Handle, stream: Handle) -> u32 {
+    allocate(address_out, size, Some(pool), stream)
 }
 
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
@@ -84,26 +84,26 @@ pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
             return submit::put(state, stream, Task::Free(address), false);
         }
         destroy::begin(&mut state, address)?;
-        let done = submit::put(state, stream, Task::Free(address), false);
-        if done.is_err() {
+        let submitted = submit::put(state, stream, Task::Free(address), false);
+        if submitted.is_err() {
             destroy::cancel(&mut self::driver_state(), address);
         }
-        done
+        submitted
     })
 }
 
-pub extern "C" fn cuDeviceGetDefaultMemPool(found: Out<Handle>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(default_pool(&mut driver_state(), device(ordinal)?)))
+pub extern "C" fn cuDeviceGetDefaultMemPool(pool: Out<Handle>, ordinal: i32) -> u32 {
+    answer(|| pool.check()?.put(default_pool(&mut driver_state(), device(ordinal)?)))
 }
 
-pub extern "C" fn cuDeviceGetMemPool(found: Out<Handle>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(current_pool(&mut driver_state(), device(ordinal)?)))
+pub extern "C" fn cuDeviceGetMemPool(pool: Out<Handle>, ordinal: i32) -> u32 {
+    answer(|| pool.check()?.put(current_pool(&mut driver_state(), device(ordinal)?)))
 }
 
 pub extern "C" fn cuDeviceSetMemPool(ordinal: i32, pool: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        known_pool(&state, pool)?;
+        lookup_pool(&state, pool)?;
         state.memory.chosen_pools.insert(device(ordinal)?, pool);
         Ok(())
     })
@@ -119,30 +119,30 @@ pub struct Properties {
     id: i32,
 }
 
-pub extern "C" fn cuMemPoolCreate(found: Out<Handle>, properties: In<Properties>) -> u32 {
+pub extern "C" fn cuMemPoolCreate(pool: Out<Handle>, properties: In<Properties>) -> u32 {
     answer(|| {
-        found.check()?;
+        pool.check()?;
         let properties = properties.get()?;
         if properties.kind != 1 || !(1..=4).contains(&properties.place) {
             return Err(Fault::INVALID_VALUE);
         }
         let device = device(if properties.place == 1 { properties.id } else { 0 }).or(Err(Fault::INVALID_VALUE))?;
         let mut state = driver_state();
-        let made = state.new_handle();
-        state.memory.pools.insert(made, Pool::new(device, false));
-        found.put(made)
+        let handle = state.new_handle();
+        state.memory.pools.insert(handle, Pool::new(device, false));
+        pool.put(handle)
     })
 }
 
 pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        if known_pool(&state, pool)?.default {
+        if lookup_pool(&state, pool)?.default {
             return Err(Fault::INVALID_VALUE);
         }
-        let (gone, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
-        gone.destroy(in_use);
-        if gone.held == 0 {
+        let (entry, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
+        entry.destroy(in_use);
+        if entry.reserved == 0 {
             state.memory.pools.remove(&pool);
         }
         state.memory.chosen_pools.retain(|_, p| *p != pool);
@@ -165,8 +165,8 @@ fn get(pool: &Pool, id: u32, value: u64) -> Answer {
     match id {
         1..=3 => out::<u32>(value).put(setting(id) as u32),
         4 => out::<u64>(value).put(setting(id)),
-        5 => out::<u64>(value).put(pool.held),
-        6 => out::<u64>(value).put(pool.held_high),
+        5 => out::<u64>(value).put(pool.reserved),
+        6 => out::<u64>(value).put(pool.reserved_high),
         7 => out::<u64>(value).put(pool.used),
         8 => out::<u64>(value).put(pool.used_high),
         _ => Err(Fault::INVALID_VALUE),
@@ -178,7 +178,7 @@ fn out<T>(address: u64) -> Out<T> {
 }
 
 pub extern "C" fn cuMemPoolGetAttribute(pool: Handle, id: u32, value: u64) -> u32 {
-    answer(|| get(known_pool(&driver_state(), pool)?, id, value))
+    answer(|| get(lookup_pool(&driver_state(), pool)?, id, value))
 }
 
 pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u32 {
@@ -189,7 +189,7 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
             1..=3 => pool.settings[id as usize - 1] = out::<u32>(value).get()?.into(),
             4 => pool.settings[3] = out::<u64>(value).get()?,
             // A maximum can only be set to 0.
-            6 if out::<u64>(value).get()? == 0 => pool.held_high = pool.held,
+            6 if out::<u64>(value).get()? == 0 => pool.reserved_high = pool.reserved,
             8 if out::<u64>(value).get()? == 0 => pool.used_high = pool.used,
             _ => return Err(Fault::INVALID_VALUE),
         }
@@ -202,7 +202,7 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
 pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: usize) -> u32 {
     answer(|| {
         let state = driver_state();
-        let own = known_pool(&state, pool)?.device;
+        let own = lookup_pool(&state, pool)?.device;
         if count == 0 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -219,15 +219,15 @@ pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: us
 }
 
 pub extern "C" fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, _location: u64) -> u32 {
-    answer(|| flags.check().and(known_pool(&driver_state(), pool).map(drop)).and_then(|()| flags.put(3)))
+    answer(|| flags.check().and(lookup_pool(&driver_state(), pool).map(drop)).and_then(|()| flags.put(3)))
 }
 
 /// This driver shares no pool with another process.
-pub extern "C" fn cuMemPoolExportToShareableHandle(_found: u64, pool: Handle, _kind: u32, _flags: u64) -> u32 {
-    answer(|| known_pool(&driver_state(), pool).and(Err(Fault::INVALID_VALUE)))
+pub extern "C" fn cuMemPoolExportToShareableHandle(_handle: u64, pool: Handle, _kind: u32, _flags: u64) -> u32 {
+    answer(|| lookup_pool(&driver_state(), pool).and(Err(Fault::INVALID_VALUE)))
 }
 
-pub extern "C" fn cuMemPoolImportFromShareableHandle(_found: u64, _file: u64, _kind: u32, _flags: u64) -> u32 {
+pub extern "C" fn cuMemPoolImportFromShareableHandle(_pool: u64, _file: u64, _kind: u32, _flags: u64) -> u32 {
     answer(|| Err(Fault::INVALID_VALUE))
 }
 
@@ -239,12 +239,12 @@ fn place(location: In<[u32; 2]>, kind: u32) -> Answer<i32> {
     }
 }
 
-pub extern "C" fn cuMemGetDefaultMemPool(found: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
-    answer(|| found.check()?.put(default_pool(&mut driver_state(), place(location, kind)?)))
+pub extern "C" fn cuMemGetDefaultMemPool(pool: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
+    answer(|| pool.check()?.put(default_pool(&mut driver_state(), place(location, kind)?)))
 }
 
-pub extern "C" fn cuMemGetMemPool(found: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
-    answer(|| found.check()?.put(current_pool(&mut driver_state(), place(location, kind)?)))
+pub extern "C" fn cuMemGetMemPool(pool: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
+    answer(|| pool.check()?.put(current_pool(&mut driver_state(), place(location, kind)?)))
 }
 
 pub extern "C" fn cuMemSetMemPool(location: In<[u32; 2]>, kind: u32, pool: Handle) -> u32 {

@@ -5,8 +5,8 @@ use crate::driver::context;
 use crate::driver::device::device;
 use crate::state::{Handle, driver_state};
 
-pub extern "C" fn cuDevicePrimaryCtxRetain(found: Out<Handle>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(context::retain_primary(device(ordinal)?)))
+pub extern "C" fn cuDevicePrimaryCtxRetain(context_out: Out<Handle>, ordinal: i32) -> u32 {
+    answer(|| context_out.check()?.put(context::retain_primary(device(ordinal)?)))
 }
 
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(ordinal: i32) -> u32 {

@@ -26,17 +26,17 @@ fn find(name: Text, version: u32, flags: u64) -> Answer<Result<Function, u32>> {
     let has = |thread| all.clone().any(|p| p.thread == thread);
     let thread = flags & THREAD != 0 && has(true);
     Ok(match newest(thread) {
-        Some(found) => Ok(found.function),
+        Some(proc) => Ok(proc.function),
         None if has(thread) => Err(VERSION_TOO_OLD),
         None => Err(NO_SUCH_NAME),
     })
 }
 
-pub extern "C" fn cuGetProcAddress(name: Text, found: Out<*const c_void>, version: u32, flags: u64) -> u32 {
+pub extern "C" fn cuGetProcAddress(name: Text, function_out: Out<*const c_void>, version: u32, flags: u64) -> u32 {
     answer_always(|| {
-        found.check()?;
+        function_out.check()?;
         match find(name, version, flags)? {
-            Ok(function) => found.put(address(function)),
+            Ok(function) => function_out.put(address(function)),
             Err(_) => Err(Fault::NOT_FOUND),
         }
     })
@@ -44,19 +44,19 @@ pub extern "C" fn cuGetProcAddress(name: Text, found: Out<*const c_void>, versio
 
 pub extern "C" fn cuGetProcAddress_v2(
     name: Text,
-    found: Out<*const c_void>,
+    function_out: Out<*const c_void>,
     version: u32,
     flags: u64,
     status: Out<u32>,
 ) -> u32 {
     answer_always(|| {
-        found.check()?;
+        function_out.check()?;
         let (function, reason) = match find(name, version, flags)? {
             Ok(function) => (address(function), FOUND),
             Err(reason) => (std::ptr::null(), reason),
         };
         status.put_if_wanted(reason);
-        found.put(function)
+        function_out.put(function)
     })
 }
 
@@ -64,7 +64,7 @@ pub extern "C" fn cuGetExportTable(table: Out<*const c_void>, uuid: In<[u8; 16]>
     answer_always(|| {
         let uuid = uuid.get()?;
         match tables::find(&uuid) {
-            Some(found) => table.put(found),
+            Some(address) => table.put(address),
             None => table.put(std::ptr::null()).and(Err(Fault::INVALID_VALUE)),
         }
     })

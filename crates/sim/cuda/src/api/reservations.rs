@@ -5,25 +5,25 @@ use crate::driver::address_space::{self, GRANULE};
 use crate::driver::device::device;
 use crate::state::{Handle, Properties, driver_state};
 
-pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, what: In<Properties>, option: u32) -> u32 {
+pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, properties: In<Properties>, option: u32) -> u32 {
     answer(|| {
         bytes.check()?;
-        let what = what.get()?;
-        if what.kind != 0 || what.place != 0 {
-            address_space::check(&what)?; // all zero is answered too
+        let properties = properties.get()?;
+        if properties.kind != 0 || properties.place != 0 {
+            address_space::check(&properties)?; // all zero is answered too
         }
         if option > 1 { Err(Fault::INVALID_VALUE) } else { bytes.put(GRANULE as usize) }
     })
 }
 
-pub extern "C" fn cuMemCreate(found: Out<Handle>, size: usize, what: In<Properties>, flags: u64) -> u32 {
+pub extern "C" fn cuMemCreate(handle: Out<Handle>, size: usize, properties: In<Properties>, flags: u64) -> u32 {
     answer(|| {
-        found.check()?;
-        let what = what.get()?;
+        handle.check()?;
+        let properties = properties.get()?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(address_space::create(&mut driver_state(), size as u64, what)?)
+        handle.put(address_space::create(&mut driver_state(), size as u64, properties)?)
     })
 }
 
@@ -31,13 +31,19 @@ pub extern "C" fn cuMemRelease(memory: Handle) -> u32 {
     answer(|| address_space::release(&mut driver_state(), memory))
 }
 
-pub extern "C" fn cuMemAddressReserve(found: Out<u64>, size: usize, alignment: usize, wanted: u64, flags: u64) -> u32 {
+pub extern "C" fn cuMemAddressReserve(
+    address: Out<u64>,
+    size: usize,
+    alignment: usize,
+    address_hint: u64,
+    flags: u64,
+) -> u32 {
     answer(|| {
-        found.check()?;
+        address.check()?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(address_space::reserve(&mut driver_state(), size as u64, alignment as u64, wanted)?)
+        address.put(address_space::reserve(&mut driver_state(), size as u64, alignment as u64, address_hint)?)
     })
 }
 
@@ -99,32 +105,37 @@ pub extern "C" fn cuMemGetAccess(flags: Out<u64>, location: In<[u32; 2]>, addres
     })
 }
 
-pub extern "C" fn cuMemGetAllocationPropertiesFromHandle(found: Out<Properties>, memory: Handle) -> u32 {
-    answer(|| found.check()?.put(address_space::known(&driver_state(), memory)?.properties))
+pub extern "C" fn cuMemGetAllocationPropertiesFromHandle(properties: Out<Properties>, memory: Handle) -> u32 {
+    answer(|| properties.check()?.put(address_space::lookup(&driver_state(), memory)?.properties))
 }
 
-pub extern "C" fn cuMemRetainAllocationHandle(found: Out<Handle>, address: u64) -> u32 {
-    answer(|| found.check()?.put(address_space::retain(&mut driver_state(), address)?))
+pub extern "C" fn cuMemRetainAllocationHandle(handle: Out<Handle>, address: u64) -> u32 {
+    answer(|| handle.check()?.put(address_space::retain(&mut driver_state(), address)?))
 }
 
 /// Only file descriptors can be exported.
-pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, kind: u32, flags: u64) -> u32 {
+pub extern "C" fn cuMemExportToShareableHandle(
+    shareable_handle: Out<i32>,
+    memory: Handle,
+    kind: u32,
+    flags: u64,
+) -> u32 {
     answer(|| {
-        found.check()?;
+        shareable_handle.check()?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(address_space::export(&driver_state(), memory, kind)?)
+        shareable_handle.put(address_space::export(&driver_state(), memory, kind)?)
     })
 }
 
 /// The pointer argument holds the file descriptor.
-pub extern "C" fn cuMemImportFromShareableHandle(found: Out<Handle>, file: u64, kind: u32) -> u32 {
+pub extern "C" fn cuMemImportFromShareableHandle(handle: Out<Handle>, file: u64, kind: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        handle.check()?;
         if kind != address_space::FILE {
             return Err(Fault::INVALID_VALUE);
         }
-        found.put(address_space::import(&mut driver_state(), file as i32)?)
+        handle.put(address_space::import(&mut driver_state(), file as i32)?)
     })
 }

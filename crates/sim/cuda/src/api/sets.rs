@@ -10,8 +10,8 @@ fn set(to: (u64, usize), value: u32, bytes: u32, size: (usize, usize), stream: O
         let mut state = driver_state();
         let order = context::stream(&mut state, stream.unwrap_or(Handle::NULL))?;
         let (width, height) = (size.0 as u64, size.1 as u64);
-        let what = Set { to: to.0, pitch: to.1 as u64, value, element: bytes, width, height };
-        submit::put(state, order, Task::Set(what), stream.is_none())
+        let set = Set { to: to.0, pitch: to.1 as u64, value, element: bytes, width, height };
+        submit::put(state, order, Task::Set(set), stream.is_none())
     })
 }
 

@@ -2,7 +2,7 @@
 //! opened. A handle has 64 bytes and is passed by value, in eight words on the stack.
 
 use crate::abi::{Fault, Out, answer};
-use crate::state::{Handle, Kind, driver_state, known};
+use crate::state::{Handle, Kind, driver_state, lookup};
 
 const MARK: u64 = u64::from_le_bytes(*b"cutapsim");
 
@@ -13,19 +13,19 @@ pub type Shared = [u64; 8];
 #[derive(Clone, Copy)]
 pub struct ByValue(Shared);
 
-fn make(what: u64, id: u64) -> Shared {
+fn shared_handle(object: u64, id: u64) -> Shared {
     let process = u64::from(std::process::id());
-    [MARK, process, what, id, !what, !process, 0, MARK]
+    [MARK, process, object, id, !object, !process, 0, MARK]
 }
 
 /// The object of a handle. It must be valid and of this process.
 fn open(ByValue(handle): ByValue) -> Result<u64, Fault> {
-    let [mark, process, what, _, not_what, not_process, zero, end] = handle;
-    let whole = mark == MARK && end == MARK && not_what == !what && not_process == !process && zero == 0;
+    let [mark, process, object, _, not_object, not_process, zero, end] = handle;
+    let whole = mark == MARK && end == MARK && not_object == !object && not_process == !process && zero == 0;
     match whole {
         false => Err(Fault::INVALID_VALUE),
         true if process != u64::from(std::process::id()) => Err(Fault::NOT_SUPPORTED),
-        true => Ok(what),
+        true => Ok(object),
     }
 }
 
@@ -33,16 +33,18 @@ pub extern "C" fn cuIpcGetMemHandle(handle: Out<Shared>, address: u64) -> u32 {
     answer(|| {
         let state = driver_state();
         match state.memory.find(address) {
-            Some((start, a)) if a.kind == Kind::Device && a.pool == Handle::NULL => handle.put(make(start, a.id)),
+            Some((start, a)) if a.kind == Kind::Device && a.pool == Handle::NULL => {
+                handle.put(shared_handle(start, a.id))
+            }
             _ => Err(Fault::INVALID_VALUE),
         }
     })
 }
 
 /// INVALID_CONTEXT, because the process that made a handle cannot open it. INVALID_VALUE for an invalid handle.
-pub extern "C" fn cuIpcOpenMemHandle_v2(found: Out<u64>, handle: ByValue, flags: u32) -> u32 {
+pub extern "C" fn cuIpcOpenMemHandle_v2(address: Out<u64>, handle: ByValue, flags: u32) -> u32 {
     answer(|| {
-        found.check()?;
+        address.check()?;
         if flags != 1 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -50,8 +52,8 @@ pub extern "C" fn cuIpcOpenMemHandle_v2(found: Out<u64>, handle: ByValue, flags:
     })
 }
 
-pub extern "C" fn cuIpcOpenMemHandle(found: Out<u64>, handle: ByValue, flags: u32) -> u32 {
-    cuIpcOpenMemHandle_v2(found, handle, flags)
+pub extern "C" fn cuIpcOpenMemHandle(address: Out<u64>, handle: ByValue, flags: u32) -> u32 {
+    cuIpcOpenMemHandle_v2(address, handle, flags)
 }
 
 pub extern "C" fn cuIpcCloseMemHandle(_address: u64) -> u32 {
@@ -61,11 +63,11 @@ pub extern "C" fn cuIpcCloseMemHandle(_address: u64) -> u32 {
 pub extern "C" fn cuIpcGetEventHandle(handle: Out<Shared>, event: Handle) -> u32 {
     const INTERPROCESS: u32 = 4;
     answer(|| {
-        let flags = known(&driver_state().stream.events, event)?.flags;
-        if flags & INTERPROCESS == 0 { Err(Fault::INVALID_HANDLE) } else { handle.put(make(event.0, 0)) }
+        let flags = lookup(&driver_state().stream.events, event)?.flags;
+        if flags & INTERPROCESS == 0 { Err(Fault::INVALID_HANDLE) } else { handle.put(shared_handle(event.0, 0)) }
     })
 }
 
-pub extern "C" fn cuIpcOpenEventHandle(found: Out<Handle>, handle: ByValue) -> u32 {
-    answer(|| found.check().and_then(|_| open(handle).or(Err(Fault::MAP_FAILED))).and(Err(Fault::INVALID_CONTEXT)))
+pub extern "C" fn cuIpcOpenEventHandle(event: Out<Handle>, handle: ByValue) -> u32 {
+    answer(|| event.check().and_then(|_| open(handle).or(Err(Fault::MAP_FAILED))).and(Err(Fault::INVALID_CONTEXT)))
 }

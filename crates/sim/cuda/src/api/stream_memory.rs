@@ -83,11 +83,11 @@ pub extern "C" fn cuStreamGetAttribute(handle: Handle, id: u32, value: Out<Value
         let stream = context::stream(&mut state, handle)?;
         known_attribute(id)?;
         let stream = &state.stream.streams[&stream];
-        let mut found = stream.attributes.get(&id).copied().unwrap_or_default();
+        let mut attribute = stream.attributes.get(&id).copied().unwrap_or_default();
         if id == PRIORITY {
-            found[0] = u64::from(stream.priority as u32);
+            attribute[0] = u64::from(stream.priority as u32);
         }
-        value.put(found)
+        value.put(attribute)
     })
 }
 

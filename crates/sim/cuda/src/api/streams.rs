@@ -3,26 +3,26 @@
 use crate::abi::{Fault, Out, answer};
 use crate::driver::context::{self, named};
 use crate::driver::{capture, capture_status, current, order, submit};
-use crate::state::{Data, Handle, HostFunction, Stream, StreamCallback, Task, Work, driver_state, known};
+use crate::state::{Data, Handle, HostFunction, Stream, StreamCallback, Task, Work, driver_state, lookup};
 
 /// Priorities of an H200 are 0 down to this.
 pub const GREATEST_PRIORITY: i32 = -5;
 
-pub extern "C" fn cuStreamCreate(found: Out<Handle>, flags: u32) -> u32 {
-    cuStreamCreateWithPriority(found, flags, 0)
+pub extern "C" fn cuStreamCreate(stream: Out<Handle>, flags: u32) -> u32 {
+    cuStreamCreateWithPriority(stream, flags, 0)
 }
 
-pub extern "C" fn cuStreamCreateWithPriority(found: Out<Handle>, flags: u32, priority: i32) -> u32 {
+pub extern "C" fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: u32, priority: i32) -> u32 {
     answer(|| {
-        found.check()?;
+        stream.check()?;
         if flags & !Stream::NON_BLOCKING != 0 {
             return Err(Fault::INVALID_VALUE);
         }
         let mut state = driver_state();
         let context = current::require(&state)?;
-        let (made, id) = (state.new_handle(), state.next_order());
-        state.stream.streams.insert(made, Stream::new(context, flags, priority.clamp(GREATEST_PRIORITY, 0), id));
-        found.put(made)
+        let (handle, id) = (state.new_handle(), state.next_order());
+        state.stream.streams.insert(handle, Stream::new(context, flags, priority.clamp(GREATEST_PRIORITY, 0), id));
+        stream.put(handle)
     })
 }
 
@@ -34,7 +34,7 @@ pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
         }
         let mut state = driver_state();
         context::stream(&mut state, handle)?;
-        capture::leave(&mut state, handle);
+        capture::abandon(&mut state, handle);
         if order::is_idle(&state, handle) {
             state.stream.streams.remove(&handle);
         } else if let Some(stream) = state.stream.streams.get_mut(&handle) {
@@ -73,7 +73,7 @@ pub extern "C" fn cuStreamWaitEvent(handle: Handle, event: Handle, flags: u32) -
     answer(|| {
         let mut state = driver_state();
         let stream = context::stream(&mut state, handle)?;
-        known(&state.stream.events, event)?;
+        lookup(&state.stream.events, event)?;
         match flags {
             0 => submit::put(state, stream, Task::Wait(event), false),
             EXTERNAL => capture::keep_external(&mut state, stream, &Task::Wait(event)),
@@ -115,12 +115,12 @@ pub extern "C" fn cuLaunchHostFunc_v2(
     cuLaunchHostFunc(handle, function, data)
 }
 
-fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Stream) -> T) -> u32 {
+fn read<T>(handle: Handle, out: Out<T>, property: impl FnOnce(&Stream) -> T) -> u32 {
     answer(|| {
         out.check()?;
         let mut state = driver_state();
         let stream = context::stream(&mut state, handle)?;
-        out.put(what(&state.stream.streams[&stream]))
+        out.put(property(&state.stream.streams[&stream]))
     })
 }
 
@@ -136,14 +136,14 @@ pub extern "C" fn cuStreamGetId(handle: Handle, id: Out<u64>) -> u32 {
     read(handle, id, |s| s.id)
 }
 
-pub extern "C" fn cuStreamGetCtx(handle: Handle, found: Out<Handle>) -> u32 {
-    read(handle, found, |s| s.context)
+pub extern "C" fn cuStreamGetCtx(handle: Handle, context: Out<Handle>) -> u32 {
+    read(handle, context, |s| s.context)
 }
 
 /// Also returns the green context of the stream, which is always NULL.
-pub extern "C" fn cuStreamGetCtx_v2(handle: Handle, found: Out<Handle>, green: Out<Handle>) -> u32 {
+pub extern "C" fn cuStreamGetCtx_v2(handle: Handle, context: Out<Handle>, green: Out<Handle>) -> u32 {
     green.put_if_wanted(Handle::NULL);
-    cuStreamGetCtx(handle, found)
+    cuStreamGetCtx(handle, context)
 }
 
 pub extern "C" fn cuStreamGetGreenCtx(handle: Handle, green: Out<Handle>) -> u32 {

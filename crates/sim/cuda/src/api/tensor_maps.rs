@@ -16,7 +16,7 @@ struct Tensor {
     strides: In<u64>,
     steps: In<u32>,
     /// Interleave, swizzle, promotion, fill.
-    how: [u32; 4],
+    modes: [u32; 4],
 }
 
 fn good(is: bool) -> Answer {
@@ -25,7 +25,7 @@ fn good(is: bool) -> Answer {
 
 impl Tensor {
     fn check(&self, least_rank: u32) -> Answer<Map> {
-        let [interleave, swizzle, promotion, fill] = self.how;
+        let [interleave, swizzle, promotion, fill] = self.modes;
         good(self.kind < 16 && (least_rank..=5).contains(&self.rank))?;
         good(interleave < 3 && swizzle < 7 && promotion < 4 && fill < 2)?;
         let unit = if interleave == 2 { 32 } else { 16 };
@@ -62,8 +62,8 @@ pub extern "C" fn cuTensorMapEncodeTiled(
 ) -> u32 {
     answer(|| {
         map.check()?;
-        let how = [interleave, swizzle, promotion, fill];
-        let filled = Tensor { kind, rank, address, sides, strides, steps, how }.check(1)?;
+        let modes = [interleave, swizzle, promotion, fill];
+        let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(1)?;
         for n in 0..rank as usize {
             good((1..=256).contains(&boxes.get_at(n)?))?;
         }
@@ -90,8 +90,8 @@ pub extern "C" fn cuTensorMapEncodeIm2col(
 ) -> u32 {
     answer(|| {
         map.check()?;
-        let how = [interleave, swizzle, promotion, fill];
-        let filled = Tensor { kind, rank, address, sides, strides, steps, how }.check(3)?;
+        let modes = [interleave, swizzle, promotion, fill];
+        let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;
         good(!lower.is_null() && !upper.is_null() && channels <= 256 && pixels <= 1024)?;
         map.put(filled)
     })
@@ -117,8 +117,8 @@ pub extern "C" fn cuTensorMapEncodeIm2colWide(
 ) -> u32 {
     answer(|| {
         map.check()?;
-        let how = [interleave, swizzle, promotion, fill];
-        let filled = Tensor { kind, rank, address, sides, strides, steps, how }.check(3)?;
+        let modes = [interleave, swizzle, promotion, fill];
+        let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;
         good(channels <= 256 && pixels <= 1024 && mode < 2)?;
         map.put(filled)
     })

@@ -2,14 +2,14 @@
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::current;
-use crate::state::{Handle, TextureObject, TextureReference, driver_state, known, known_mut};
+use crate::state::{Handle, TextureObject, TextureReference, driver_state, lookup, lookup_mut};
 
 /// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC and CUDA_RESOURCE_VIEW_DESC, as bytes.
 type Resource = [u64; 18];
 type Sampling = [u64; 13];
 type View = [u64; 14];
 
-fn create(found: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
+fn create(object: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
     answer(|| {
         let resource = resource.get()?;
         // Kind (array, mipmapped array, line, plane), and its handle or address.
@@ -18,23 +18,23 @@ fn create(found: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, vi
         }
         let mut state = driver_state();
         current::require(&state)?;
-        found.check()?;
-        let made = state.new_handle();
+        object.check()?;
+        let handle = state.new_handle();
         state
             .array
             .textures
-            .insert(made, TextureObject { resource, sampling: sampling.get().ok(), view: view.get().ok() });
-        found.put(made)
+            .insert(handle, TextureObject { resource, sampling: sampling.get().ok(), view: view.get().ok() });
+        object.put(handle)
     })
 }
 
 pub extern "C" fn cuTexObjectCreate(
-    found: Out<Handle>,
+    object: Out<Handle>,
     resource: In<Resource>,
     sampling: In<Sampling>,
     view: In<View>,
 ) -> u32 {
-    create(found, resource, sampling, view)
+    create(object, resource, sampling, view)
 }
 
 pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
@@ -44,28 +44,28 @@ pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
     })
 }
 
-fn told<T>(out: Out<T>, object: Handle, what: impl FnOnce(&TextureObject) -> Option<T>) -> u32 {
+fn get_description<T>(out: Out<T>, object: Handle, description: impl FnOnce(&TextureObject) -> Option<T>) -> u32 {
     answer(|| {
         out.check()?;
         let state = driver_state();
-        out.put(state.array.textures.get(&object).and_then(what).ok_or(Fault::INVALID_VALUE)?)
+        out.put(state.array.textures.get(&object).and_then(description).ok_or(Fault::INVALID_VALUE)?)
     })
 }
 
 pub extern "C" fn cuTexObjectGetResourceDesc(out: Out<Resource>, object: Handle) -> u32 {
-    told(out, object, |o| Some(o.resource))
+    get_description(out, object, |o| Some(o.resource))
 }
 
 pub extern "C" fn cuTexObjectGetTextureDesc(out: Out<Sampling>, object: Handle) -> u32 {
-    told(out, object, |o| o.sampling)
+    get_description(out, object, |o| o.sampling)
 }
 
 pub extern "C" fn cuTexObjectGetResourceViewDesc(out: Out<View>, object: Handle) -> u32 {
-    told(out, object, |o| o.view)
+    get_description(out, object, |o| o.view)
 }
 
-pub extern "C" fn cuSurfObjectCreate(found: Out<Handle>, resource: In<Resource>) -> u32 {
-    create(found, resource, In::at(0), In::at(0))
+pub extern "C" fn cuSurfObjectCreate(object: Out<Handle>, resource: In<Resource>) -> u32 {
+    create(object, resource, In::at(0), In::at(0))
 }
 
 pub extern "C" fn cuSurfObjectDestroy(object: Handle) -> u32 {
@@ -76,13 +76,13 @@ pub extern "C" fn cuSurfObjectGetResourceDesc(out: Out<Resource>, object: Handle
     cuTexObjectGetResourceDesc(out, object)
 }
 
-pub extern "C" fn cuTexRefCreate(found: Out<Handle>) -> u32 {
+pub extern "C" fn cuTexRefCreate(reference: Out<Handle>) -> u32 {
     answer(|| {
-        found.check()?;
+        reference.check()?;
         let mut state = driver_state();
-        let made = state.new_handle();
-        state.array.references.insert(made, TextureReference::default());
-        found.put(made)
+        let handle = state.new_handle();
+        state.array.references.insert(handle, TextureReference::default());
+        reference.put(handle)
     })
 }
 
@@ -90,12 +90,12 @@ pub extern "C" fn cuTexRefDestroy(reference: Handle) -> u32 {
     answer(|| driver_state().array.references.remove(&reference).map(drop).ok_or(Fault::INVALID_HANDLE))
 }
 
-fn read(reference: Handle, what: impl FnOnce(&TextureReference) -> Answer) -> u32 {
-    answer(|| what(known(&driver_state().array.references, reference)?))
+fn read(reference: Handle, property: impl FnOnce(&TextureReference) -> Answer) -> u32 {
+    answer(|| property(lookup(&driver_state().array.references, reference)?))
 }
 
-fn change(reference: Handle, what: impl FnOnce(&mut TextureReference)) -> u32 {
-    answer(|| known_mut(&mut driver_state().array.references, reference).map(what))
+fn change(reference: Handle, edit: impl FnOnce(&mut TextureReference)) -> u32 {
+    answer(|| lookup_mut(&mut driver_state().array.references, reference).map(edit))
 }
 
 pub extern "C" fn cuTexRefSetMipmapLevelBias(reference: Handle, bias: f32) -> u32 {

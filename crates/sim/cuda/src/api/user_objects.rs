@@ -9,19 +9,19 @@ use std::ffi::c_void;
 const NO_DESTRUCTOR_SYNC: u32 = 1;
 
 pub extern "C" fn cuUserObjectCreate(
-    found: Out<Handle>,
+    object: Out<Handle>,
     data: *mut c_void,
     end: Option<HostFunction>,
     count: u32,
     flags: u32,
 ) -> u32 {
     answer(|| {
-        found.check()?;
+        object.check()?;
         let destructor = end.filter(|_| good(count) && flags == NO_DESTRUCTOR_SYNC).ok_or(Fault::INVALID_VALUE)?;
         let mut state = driver_state();
-        let made = state.new_handle();
-        state.graph.user_objects.insert(made, UserObject { data: Data(data), destructor, references: count });
-        found.put(made)
+        let handle = state.new_handle();
+        state.graph.user_objects.insert(handle, UserObject { data: Data(data), destructor, references: count });
+        object.put(handle)
     })
 }
 
@@ -29,20 +29,20 @@ fn good(count: u32) -> bool {
     (1..=i32::MAX as u32).contains(&count)
 }
 
-fn change(handle: Handle, count: u32, what: impl FnOnce(&mut DriverState) -> Answer) -> u32 {
+fn change(handle: Handle, count: u32, edit: impl FnOnce(&mut DriverState) -> Answer) -> u32 {
     let result = answer(|| {
         let mut state = driver_state();
         if !good(count) || !state.graph.user_objects.contains_key(&handle) {
             return Err(Fault::INVALID_VALUE);
         }
-        what(&mut state)
+        edit(&mut state)
     });
     user_object::call_destructors(result)
 }
 
 fn more(state: &mut DriverState, handle: Handle, count: u32) {
-    if let Some(found) = state.graph.user_objects.get_mut(&handle) {
-        found.references = found.references.saturating_add(count);
+    if let Some(object) = state.graph.user_objects.get_mut(&handle) {
+        object.references = object.references.saturating_add(count);
     }
 }
 
@@ -63,7 +63,7 @@ pub extern "C" fn cuUserObjectRelease(handle: Handle, count: u32) -> u32 {
 /// Flag 1 moves references of the caller to the graph.
 pub extern "C" fn cuGraphRetainUserObject(graph: Handle, handle: Handle, count: u32, flags: u32) -> u32 {
     change(handle, count, |state| {
-        state.graph.known_graph(graph)?;
+        state.graph.lookup_graph(graph)?;
         match flags {
             0 => more(state, handle, count),
             1 => user_object::require(state, handle, count)?,
@@ -77,9 +77,9 @@ pub extern "C" fn cuGraphRetainUserObject(graph: Handle, handle: Handle, count: 
 
 pub extern "C" fn cuGraphReleaseUserObject(graph: Handle, handle: Handle, count: u32) -> u32 {
     change(handle, count, |state| {
-        let held = state.graph.graphs.get_mut(&graph).and_then(|g| g.objects.get_mut(&handle));
-        let held = held.filter(|held| **held >= count).ok_or(Fault::INVALID_VALUE)?;
-        *held -= count;
+        let references = state.graph.graphs.get_mut(&graph).and_then(|g| g.objects.get_mut(&handle));
+        let references = references.filter(|references| **references >= count).ok_or(Fault::INVALID_VALUE)?;
+        *references -= count;
         user_object::release(state, handle, count);
         Ok(())
     })

@@ -51,24 +51,24 @@ pub fn create(state: &mut DriverState, size: u64, properties: Properties) -> Ans
     }
     *used += size;
     let (file, offset) = place(state, size, properties.handles & FILE != 0)?;
-    let made = state.new_handle();
-    state.reservation.pieces.insert(made, Piece { properties, size, file, offset, references: 1 });
-    Ok(made)
+    let handle = state.new_handle();
+    state.reservation.pieces.insert(handle, Piece { properties, size, file, offset, references: 1 });
+    Ok(handle)
 }
 
 /// The piece of memory of a descriptor that `export` returned, perhaps in another process.
 pub fn import(state: &mut DriverState, fd: RawFd) -> Answer<Handle> {
     let (file, size) = pages::import_file(fd)?;
     let properties = Properties { kind: 1, handles: FILE, place: 1, ..Properties::default() };
-    let made = state.new_handle();
+    let handle = state.new_handle();
     *state.memory.used.entry(0).or_default() += size;
-    state.reservation.pieces.insert(made, Piece { properties, size, file: Arc::new(file), offset: 0, references: 1 });
-    Ok(made)
+    state.reservation.pieces.insert(handle, Piece { properties, size, file: Arc::new(file), offset: 0, references: 1 });
+    Ok(handle)
 }
 
 /// A descriptor for another process.
 pub fn export(state: &DriverState, memory: Handle, kind: u32) -> Answer<RawFd> {
-    let memory = known(state, memory)?;
+    let memory = lookup(state, memory)?;
     match kind == FILE && memory.properties.handles & FILE != 0 {
         true => pages::duplicate(memory.file.as_raw_fd()),
         false => Err(Fault::INVALID_VALUE),
@@ -76,7 +76,7 @@ pub fn export(state: &DriverState, memory: Handle, kind: u32) -> Answer<RawFd> {
 }
 
 /// INVALID_VALUE for an unknown handle.
-pub fn known(state: &DriverState, memory: Handle) -> Answer<&Piece> {
+pub fn lookup(state: &DriverState, memory: Handle) -> Answer<&Piece> {
     state.reservation.pieces.get(&memory).filter(|m| m.references > 0).ok_or(Fault::INVALID_VALUE)
 }
 
@@ -93,9 +93,9 @@ pub fn retain(state: &mut DriverState, address: u64) -> Answer<Handle> {
 
 /// Removes a holder. The memory ends when it also has no mapping.
 pub fn release(state: &mut DriverState, memory: Handle) -> Answer {
-    known(state, memory)?;
-    if let Some(found) = state.reservation.pieces.get_mut(&memory) {
-        found.references -= 1;
+    lookup(state, memory)?;
+    if let Some(piece) = state.reservation.pieces.get_mut(&memory) {
+        piece.references -= 1;
     }
     forget(state, memory);
     Ok(())
@@ -106,16 +106,16 @@ fn forget(state: &mut DriverState, handle: Handle) {
     if mapped || state.reservation.pieces.get(&handle).is_none_or(|m| m.references > 0) {
         return;
     }
-    let Some(gone) = state.reservation.pieces.remove(&handle) else { return };
-    let used = state.memory.used.entry(gone.properties.id).or_default();
-    *used = used.saturating_sub(gone.size);
-    if gone.properties.handles & FILE == 0 {
-        pages::discard(gone.file.as_fd(), gone.offset, gone.size);
+    let Some(piece) = state.reservation.pieces.remove(&handle) else { return };
+    let used = state.memory.used.entry(piece.properties.id).or_default();
+    *used = used.saturating_sub(piece.size);
+    if piece.properties.handles & FILE == 0 {
+        pages::discard(piece.file.as_fd(), piece.offset, piece.size);
     }
 }
 
-/// Reserves addresses without memory, at `wanted` if that is free.
-pub fn reserve(state: &mut DriverState, size: u64, alignment: u64, wanted: u64) -> Answer<u64> {
+/// Reserves addresses without memory, at `hint` if that is free.
+pub fn reserve(state: &mut DriverState, size: u64, alignment: u64, hint: u64) -> Answer<u64> {
     const FIRST: u64 = 0x2800_0000_0000;
     const END: u64 = 0x3f00_0000_0000;
     static NEXT: AtomicU64 = AtomicU64::new(FIRST);
@@ -125,9 +125,9 @@ pub fn reserve(state: &mut DriverState, size: u64, alignment: u64, wanted: u64) 
     }
     let alignment = alignment.max(GRANULE);
     let map = |at| pages::map(at, size, NO_ACCESS);
-    if wanted != 0 && wanted.is_multiple_of(alignment) && map(wanted).is_ok() {
-        state.reservation.reserved.insert(wanted, size);
-        return Ok(wanted);
+    if hint != 0 && hint.is_multiple_of(alignment) && map(hint).is_ok() {
+        state.reservation.reserved.insert(hint, size);
+        return Ok(hint);
     }
     loop {
         let start = NEXT.fetch_add(size + alignment, Ordering::Relaxed).next_multiple_of(alignment);
@@ -159,17 +159,17 @@ pub fn free(state: &mut DriverState, address: u64, size: u64) -> Answer {
 
 /// Whether a range is in one reservation.
 fn is_reserved(state: &DriverState, address: u64, size: u64) -> bool {
-    let found = state.reservation.reserved.range(..=address).next_back();
-    found.is_some_and(|(start, len)| size <= *len && address - start <= len - size)
+    let reservation = state.reservation.reserved.range(..=address).next_back();
+    reservation.is_some_and(|(start, len)| size <= *len && address - start <= len - size)
 }
 
 pub fn map(state: &mut DriverState, address: u64, size: u64, offset: u64, memory: Handle) -> Answer {
-    let found = known(state, memory)?;
+    let piece = lookup(state, memory)?;
     let whole = |n: u64| n.is_multiple_of(GRANULE);
-    let fits = offset.checked_add(size).is_some_and(|end| end <= found.size);
-    let taken = state.reservation.mappings.range(..address.saturating_add(size)).next_back();
-    let taken = taken.is_some_and(|(start, m)| start + m.size > address);
-    if size == 0 || taken || !whole(address) {
+    let fits = offset.checked_add(size).is_some_and(|end| end <= piece.size);
+    let last = state.reservation.mappings.range(..address.saturating_add(size)).next_back();
+    let overlaps = last.is_some_and(|(start, m)| start + m.size > address);
+    if size == 0 || overlaps || !whole(address) {
         return Err(Fault::INVALID_VALUE);
     }
     if !whole(size) || !whole(offset) || !fits {
@@ -179,7 +179,7 @@ pub fn map(state: &mut DriverState, address: u64, size: u64, offset: u64, memory
         return Err(Fault::INVALID_VALUE);
     }
     // SAFETY: `reserve` mapped these pages, and no mapping is there.
-    unsafe { pages::map_file(address, size, found.file.as_fd(), found.offset + offset) }?;
+    unsafe { pages::map_file(address, size, piece.file.as_fd(), piece.offset + offset) }?;
     state.reservation.mappings.insert(address, Mapping { piece: memory, size, access: BTreeMap::new() });
     Ok(())
 }
@@ -188,15 +188,15 @@ pub fn map(state: &mut DriverState, address: u64, size: u64, offset: u64, memory
 fn exactly(state: &DriverState, address: u64, size: u64) -> Answer<Vec<u64>> {
     let end = address.checked_add(size).ok_or(Fault::INVALID_VALUE)?;
     let mut at = address;
-    let mut found = Vec::new();
+    let mut starts = Vec::new();
     for (start, mapping) in state.reservation.mappings.range(address..end) {
         if *start != at {
             return Err(Fault::INVALID_VALUE);
         }
         at += mapping.size;
-        found.push(*start);
+        starts.push(*start);
     }
-    if at == end && size > 0 { Ok(found) } else { Err(Fault::INVALID_VALUE) }
+    if at == end && size > 0 { Ok(starts) } else { Err(Fault::INVALID_VALUE) }
 }
 
 /// Removes the mappings of a range. A range without a mapping is no error.
@@ -208,11 +208,11 @@ pub fn unmap(state: &mut DriverState, address: u64, size: u64) -> Answer {
         }
     }
     for start in exactly(state, address, size)? {
-        if let Some(gone) = state.reservation.mappings.remove(&start) {
+        if let Some(mapping) = state.reservation.mappings.remove(&start) {
             state.memory.allocations.remove(&start);
             // SAFETY: a mapping of this driver was there, and it is no longer in the table.
-            unsafe { pages::reserve_again(start, gone.size) };
-            forget(state, gone.piece);
+            unsafe { pages::reserve_again(start, mapping.size) };
+            forget(state, mapping.piece);
         }
     }
     Ok(())
@@ -238,8 +238,8 @@ pub fn set_access(state: &mut DriverState, address: u64, size: u64, allowed: &[(
         }
         let device = state.reservation.pieces.get(&memory).map_or(0, |m| m.properties.id);
         let none = Handle::NULL;
-        let made = Allocation { size, kind: Kind::Mapped, device, context: none, id, pool: none };
-        state.memory.allocations.entry(start).or_insert(made);
+        let allocation = Allocation { size, kind: Kind::Mapped, device, context: none, id, pool: none };
+        state.memory.allocations.entry(start).or_insert(allocation);
     }
     Ok(())
 }

@@ -19,27 +19,27 @@ pub fn allocate(state: &mut DriverState, kind: Kind, size: u64) -> Answer<u64> {
 }
 
 /// A new allocation from a description; its id is set here.
-pub fn allocate_for(state: &mut DriverState, mut made: Allocation) -> Answer<u64> {
-    if made.size == 0 {
+pub fn allocate_for(state: &mut DriverState, mut allocation: Allocation) -> Answer<u64> {
+    if allocation.size == 0 {
         return Err(Fault::INVALID_VALUE);
     }
-    made.id = state.next_order();
-    let address = if made.pool != Handle::NULL {
+    allocation.id = state.next_order();
+    let address = if allocation.pool != Handle::NULL {
         // The pool has counted the bytes already.
-        map_in_window(state, made.device, made.pages())?
-    } else if made.on_device() {
-        let used = state.memory.used.get(&made.device).copied().unwrap_or(0);
+        map_in_window(state, allocation.device, allocation.pages())?
+    } else if allocation.on_device() {
+        let used = state.memory.used.get(&allocation.device).copied().unwrap_or(0);
         let free = config().memory.saturating_sub(used);
-        if made.size > free || made.pages() > free {
+        if allocation.size > free || allocation.pages() > free {
             return Err(Fault::OUT_OF_MEMORY);
         }
-        let address = map_in_window(state, made.device, made.pages())?;
-        *state.memory.used.entry(made.device).or_default() += made.pages();
+        let address = map_in_window(state, allocation.device, allocation.pages())?;
+        *state.memory.used.entry(allocation.device).or_default() += allocation.pages();
         address
     } else {
-        pages::map(0, made.pages(), READ_WRITE).map_err(|_| Fault::OUT_OF_MEMORY)?
+        pages::map(0, allocation.pages(), READ_WRITE).map_err(|_| Fault::OUT_OF_MEMORY)?
     };
-    state.memory.allocations.insert(address, made);
+    state.memory.allocations.insert(address, allocation);
     Ok(address)
 }
 
@@ -68,21 +68,21 @@ pub fn register(state: &mut DriverState, address: u64, size: u64, flags: u32) ->
 pub fn release(state: &mut DriverState, address: u64) {
     let memory = &mut state.memory;
     memory.ending.remove(&address);
-    let Some(gone) = memory.allocations.remove(&address) else { return };
+    let Some(allocation) = memory.allocations.remove(&address) else { return };
     memory.advice.remove(&address);
     memory.of_graphs.remove(&address);
-    if let Some(pool) = memory.pools.get_mut(&gone.pool) {
-        pool.give(gone.size);
-    } else if gone.on_device() {
-        let used = memory.used.entry(gone.device).or_default();
-        *used = used.saturating_sub(gone.pages());
+    if let Some(pool) = memory.pools.get_mut(&allocation.pool) {
+        pool.give(allocation.size);
+    } else if allocation.on_device() {
+        let used = memory.used.entry(allocation.device).or_default();
+        *used = used.saturating_sub(allocation.pages());
     }
-    if let Some(hint) = HINTS.get(gone.device as usize).filter(|_| gone.on_device()) {
+    if let Some(hint) = HINTS.get(allocation.device as usize).filter(|_| allocation.on_device()) {
         hint.fetch_min(address, Ordering::Relaxed);
     }
-    if !matches!(gone.kind, Kind::Registered(_)) {
+    if !matches!(allocation.kind, Kind::Registered(_)) {
         // SAFETY: `pages::map` mapped these pages for this allocation, which is no longer in the table.
-        unsafe { pages::unmap(address, gone.pages()) };
+        unsafe { pages::unmap(address, allocation.pages()) };
     }
 }
 
@@ -95,7 +95,7 @@ fn map_in_window(state: &DriverState, device: i32, size: u64) -> Answer<u64> {
     let mut at = hint.load(Ordering::Relaxed).max(start + 0x200_0000);
     while at + size <= start + WINDOW_SIZE {
         match state.memory.allocations.range(..at + size).next_back() {
-            Some((other, found)) if other + found.pages() > at => at = other + found.pages(),
+            Some((previous, allocation)) if previous + allocation.pages() > at => at = previous + allocation.pages(),
             _ => match pages::map(at, size, READ_WRITE) {
                 Ok(address) => {
                     // A small allocation fills the gap that it is in. A large one may have skipped smaller gaps.

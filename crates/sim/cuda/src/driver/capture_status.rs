@@ -2,7 +2,7 @@
 
 use super::current;
 use crate::abi::{Answer, Fault};
-use crate::state::{Capture, CapturePosition, DriverState, Handle, known};
+use crate::state::{Capture, CapturePosition, DriverState, Handle, lookup};
 
 /// CUstreamCaptureMode
 const GLOBAL: u32 = 0;
@@ -16,18 +16,18 @@ pub fn require_whole(state: &DriverState, place: &CapturePosition) -> Answer {
 
 /// For calls that cannot be captured. They break the capture of their stream.
 pub fn refuse(state: &mut DriverState, stream: Handle) -> Answer {
-    let Some(place) = known(&state.stream.streams, stream)?.capture.clone() else { return Ok(()) };
+    let Some(place) = lookup(&state.stream.streams, stream)?.capture.clone() else { return Ok(()) };
     require_whole(state, &place)?;
     spoil(state, place.capture, Fault::STREAM_CAPTURE_UNSUPPORTED)
 }
 
 /// The legacy stream would wait for the captured streams of its context. That breaks the capture.
 pub fn implicit(state: &mut DriverState, stream: Handle) -> Answer {
-    let found = known(&state.stream.streams, stream)?;
-    if state.graph.captures.is_empty() || !found.legacy {
+    let entry = lookup(&state.stream.streams, stream)?;
+    if state.graph.captures.is_empty() || !entry.legacy {
         return Ok(());
     }
-    match blocking_capture(state, found.context) {
+    match blocking_capture(state, entry.context) {
         Some(id) => spoil(state, id, Fault::STREAM_CAPTURE_IMPLICIT),
         None => Ok(()),
     }
@@ -64,8 +64,8 @@ pub fn forbid(state: &mut DriverState) -> Answer {
 
 /// For calls that query a stream or wait for it: they break its capture.
 pub fn forbid_stream(state: &mut DriverState, stream: Handle) -> Answer {
-    let found = known(&state.stream.streams, stream)?;
-    if let Some(place) = &found.capture {
+    let entry = lookup(&state.stream.streams, stream)?;
+    if let Some(place) = &entry.capture {
         let id = place.capture;
         return spoil(state, id, Fault::STREAM_CAPTURE_UNSUPPORTED);
     }

@@ -6,7 +6,7 @@ use crate::abi::{Answer, Fault};
 use crate::host::rows;
 use crate::image::{self, Image, Source};
 use crate::state::{
-    Allocation, DriverState, Function, Guard, Handle, Kind, Library, Module, driver_state, known, known_mut,
+    Allocation, DriverState, Function, Guard, Handle, Kind, Library, Module, driver_state, lookup, lookup_mut,
 };
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -28,21 +28,21 @@ pub fn image_in(path: &CStr) -> Answer<Arc<Image>> {
 /// Creates a module in the current context.
 pub fn load(state: &mut DriverState, image: Arc<Image>) -> Answer<Handle> {
     let context = current::require(state)?;
-    let made = state.new_handle();
+    let handle = state.new_handle();
     let module = Module { context, image, functions: BTreeMap::new(), variables: BTreeMap::new() };
-    state.code.modules.insert(made, module);
-    Ok(made)
+    state.code.modules.insert(handle, module);
+    Ok(handle)
 }
 
 pub fn load_library(state: &mut DriverState, image: Arc<Image>) -> Handle {
-    let made = state.new_handle();
-    state.code.libraries.insert(made, Library { image, kernels: BTreeMap::new(), modules: BTreeMap::new() });
-    made
+    let handle = state.new_handle();
+    state.code.libraries.insert(handle, Library { image, kernels: BTreeMap::new(), modules: BTreeMap::new() });
+    handle
 }
 
 /// Unloads a module after the work of its context has completed.
 pub fn unload(state: Guard, handle: Handle) -> Answer {
-    let context = known(&state.code.modules, handle)?.context;
+    let context = lookup(&state.code.modules, handle)?.context;
     let mut state = order::wait_for_context(state, context)?;
     let module = state.code.modules.remove(&handle).ok_or(Fault::INVALID_HANDLE)?;
     for address in module.variables.values() {
@@ -54,7 +54,7 @@ pub fn unload(state: Guard, handle: Handle) -> Answer {
 }
 
 pub fn unload_library(state: Guard, handle: Handle) -> Answer {
-    let modules: Vec<Handle> = known(&state.code.libraries, handle)?.modules.values().copied().collect();
+    let modules: Vec<Handle> = lookup(&state.code.libraries, handle)?.modules.values().copied().collect();
     drop(state);
     for module in modules {
         unload(driver_state(), module)?;
@@ -71,64 +71,64 @@ fn place<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Answer<usize> {
 
 /// The function of a module that is a kernel of its image.
 pub fn function_at(state: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
-    let made = state.new_handle();
-    let module = known_mut(&mut state.code.modules, handle)?;
-    if let Some(found) = module.functions.get(&index) {
-        return Ok(*found);
+    let new_handle = state.new_handle();
+    let module = lookup_mut(&mut state.code.modules, handle)?;
+    if let Some(existing) = module.functions.get(&index) {
+        return Ok(*existing);
     }
-    module.functions.insert(index, made);
+    module.functions.insert(index, new_handle);
     let function = Function::new(module.context, handle, index, module.image.clone());
-    state.code.functions.insert(made, function);
-    Ok(made)
+    state.code.functions.insert(new_handle, function);
+    Ok(new_handle)
 }
 
 pub fn function(state: &mut DriverState, module: Handle, name: &str) -> Answer<Handle> {
-    let index = place(&known(&state.code.modules, module)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
+    let index = place(&lookup(&state.code.modules, module)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
     function_at(state, module, index)
 }
 
 /// The kernel of a library, which has no context.
 pub fn kernel_at(state: &mut DriverState, handle: Handle, index: usize) -> Answer<Handle> {
-    let made = state.new_handle();
-    let library = known_mut(&mut state.code.libraries, handle)?;
-    if let Some(found) = library.kernels.get(&index) {
-        return Ok(*found);
+    let new_handle = state.new_handle();
+    let library = lookup_mut(&mut state.code.libraries, handle)?;
+    if let Some(existing) = library.kernels.get(&index) {
+        return Ok(*existing);
     }
-    library.kernels.insert(index, made);
+    library.kernels.insert(index, new_handle);
     let function = Function::new(Handle::NULL, handle, index, library.image.clone());
-    state.code.functions.insert(made, function);
-    Ok(made)
+    state.code.functions.insert(new_handle, function);
+    Ok(new_handle)
 }
 
 pub fn kernel(state: &mut DriverState, library: Handle, name: &str) -> Answer<Handle> {
-    let index = place(&known(&state.code.libraries, library)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
+    let index = place(&lookup(&state.code.libraries, library)?.image.kernels, |k| k.name.to_str() == Ok(name))?;
     kernel_at(state, library, index)
 }
 
 /// A library's module in the current context.
 pub fn module_of(state: &mut DriverState, handle: Handle) -> Answer<Handle> {
     let context = current::require(state)?;
-    let library = known(&state.code.libraries, handle)?;
-    if let Some(found) = library.modules.get(&context).filter(|m| state.code.modules.contains_key(m)) {
-        return Ok(*found);
+    let library = lookup(&state.code.libraries, handle)?;
+    if let Some(existing) = library.modules.get(&context).filter(|m| state.code.modules.contains_key(m)) {
+        return Ok(*existing);
     }
     let image = library.image.clone();
-    let made = load(state, image)?;
-    known_mut(&mut state.code.libraries, handle)?.modules.insert(context, made);
-    Ok(made)
+    let module = load(state, image)?;
+    lookup_mut(&mut state.code.libraries, handle)?.modules.insert(context, module);
+    Ok(module)
 }
 
 /// The function of a library's kernel in the current context.
 pub fn function_of(state: &mut DriverState, kernel: Handle) -> Answer<Handle> {
-    let found = known(&state.code.functions, kernel)?;
-    let (library, index) = (found.home, found.index);
+    let function = lookup(&state.code.functions, kernel)?;
+    let (library, index) = (function.home, function.index);
     let module = module_of(state, library)?;
     function_at(state, module, index)
 }
 
 /// The address and size of a variable. Its memory is allocated at the first request.
 pub fn variable(state: &mut DriverState, handle: Handle, name: &str) -> Answer<(u64, u64)> {
-    let module = known(&state.code.modules, handle)?;
+    let module = lookup(&state.code.modules, handle)?;
     let index = place(&module.image.variables, |v| v.name == name)?;
     let size = module.image.variables[index].size;
     if let Some(address) = module.variables.get(&index) {
@@ -137,10 +137,10 @@ pub fn variable(state: &mut DriverState, handle: Handle, name: &str) -> Answer<(
     let (context, image) = (module.context, module.image.clone());
     let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
     let kind = if image.variables[index].managed { Kind::Managed } else { Kind::Device };
-    let made = Allocation { size, kind, device, context, id: 0, pool: Handle::NULL };
-    let address = allocation::allocate_for(state, made)?;
+    let allocation = Allocation { size, kind, device, context, id: 0, pool: Handle::NULL };
+    let address = allocation::allocate_for(state, allocation)?;
     // SAFETY: the allocation was just made with this size.
     unsafe { rows::fill(address, &image.variables[index].start, size) };
-    known_mut(&mut state.code.modules, handle)?.variables.insert(index, address);
+    lookup_mut(&mut state.code.modules, handle)?.variables.insert(index, address);
     Ok((address, size))
 }

@@ -2,7 +2,7 @@
 
 use super::{allocation, current, order};
 use crate::abi::{Answer, Fault, of_the_program};
-use crate::state::{Context, DriverState, Guard, Handle, Stream, driver_state, known};
+use crate::state::{Context, DriverState, Guard, Handle, Stream, driver_state, lookup};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn create(state: &mut DriverState, device: i32, flags: u32) -> Handle {
@@ -35,8 +35,8 @@ fn create_as(state: &mut DriverState, handle: Handle, device: i32, flags: u32, p
 pub fn retain_primary(device: i32) -> Handle {
     let mut state = driver_state();
     let primary = state.context.primary.entry(device).or_default();
-    let (flags, known, active) = (primary.flags, primary.handle, primary.active());
-    let handle = known.unwrap_or_else(|| state.new_handle());
+    let (flags, existing, active) = (primary.flags, primary.handle, primary.active());
+    let handle = existing.unwrap_or_else(|| state.new_handle());
     let primary = state.context.primary.entry(device).or_default();
     primary.handle = Some(handle);
     primary.retained += 1;
@@ -95,31 +95,31 @@ pub fn end(state: Guard, handle: Handle) -> Answer {
 }
 
 /// The stream of a handle in the current context. NULL, 1 and 2 are the default streams.
-pub fn stream(state: &mut DriverState, given: Handle) -> Answer<Handle> {
-    if given.0 > 2 {
-        return known(&state.stream.streams, given)
-            .and_then(|s| if s.closed { Err(Fault::INVALID_HANDLE) } else { Ok(given) });
+pub fn stream(state: &mut DriverState, requested: Handle) -> Answer<Handle> {
+    if requested.0 > 2 {
+        return lookup(&state.stream.streams, requested)
+            .and_then(|s| if s.closed { Err(Fault::INVALID_HANDLE) } else { Ok(requested) });
     }
     let handle = current::require(state)?;
     let context = &state.context.contexts[&handle];
-    if given.0 < 2 {
+    if requested.0 < 2 {
         return Ok(context.legacy);
     }
     let thread = current::thread();
-    if let Some(found) = context.per_thread.get(&thread) {
-        return Ok(*found);
+    if let Some(existing) = context.per_thread.get(&thread) {
+        return Ok(*existing);
     }
-    let (made, id) = (state.new_handle(), state.next_order());
-    state.stream.streams.insert(made, Stream::new(handle, 0, 0, id));
-    state.context.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?.per_thread.insert(thread, made);
-    Ok(made)
+    let (stream, id) = (state.new_handle(), state.next_order());
+    state.stream.streams.insert(stream, Stream::new(handle, 0, 0, id));
+    state.context.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?.per_thread.insert(thread, stream);
+    Ok(stream)
 }
 
 /// The context of a handle. NULL means the current one.
-pub fn named(state: &DriverState, given: Handle) -> Answer<Handle> {
-    match given {
+pub fn named(state: &DriverState, context: Handle) -> Answer<Handle> {
+    match context {
         Handle::NULL => current::require(state),
-        given if state.context.contexts.contains_key(&given) => Ok(given),
+        context if state.context.contexts.contains_key(&context) => Ok(context),
         _ => Err(Fault::INVALID_CONTEXT),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::abi::{Answer, Fault};
 use crate::host::rows::{self, Extent, Rows};
-use crate::state::{Copy3D, DriverState, Handle, Plane3D, PlaneKind, Set, Side, known};
+use crate::state::{Copy3D, DriverState, Handle, Plane3D, PlaneKind, Set, Side, lookup};
 
 /// The part of a checked copy or set that touches memory.
 pub type Run = Box<dyn FnOnce() + Send>;
@@ -46,7 +46,7 @@ fn end(state: &DriverState, place: &Plane3D, extent: Extent) -> Answer<End> {
             if place.array == Handle::NULL {
                 return Err(Fault::INVALID_VALUE);
             }
-            let array = known(&state.array.arrays, place.array)?;
+            let array = lookup(&state.array.arrays, place.array)?;
             (Side::Device, array.address, array.width * array.texel, array.height)
         }
         PlaneKind::ANY => (Side::Any, place.device, place.pitch, place.rows),
@@ -62,13 +62,13 @@ fn end(state: &DriverState, place: &Plane3D, extent: Extent) -> Answer<End> {
 }
 
 /// Destination and source.
-fn ends(state: &DriverState, what: &Copy3D) -> Answer<(End, End)> {
-    Ok((end(state, &what.to, what.extent())?, end(state, &what.from, what.extent())?))
+fn both_ends(state: &DriverState, copy: &Copy3D) -> Answer<(End, End)> {
+    Ok((end(state, &copy.to, copy.extent())?, end(state, &copy.from, copy.extent())?))
 }
 
 /// Checks the kinds, arrays and addresses of a copy, but not its extent.
-pub fn check_ends(state: &DriverState, what: &Copy3D) -> Answer {
-    ends(state, what).map(drop)
+pub fn check_ends(state: &DriverState, copy: &Copy3D) -> Answer {
+    both_ends(state, copy).map(drop)
 }
 
 /// The kind of a place, where `ANY` is resolved by the address.
@@ -81,8 +81,8 @@ fn resolved_kind(state: &DriverState, place: &Plane3D) -> PlaneKind {
 }
 
 /// The direction of a copy as graph dumps name it, such as `HtoD`.
-pub fn direction(state: &DriverState, what: &Copy3D) -> String {
-    let [from, to] = [&what.from, &what.to].map(|place| match resolved_kind(state, place) {
+pub fn direction(state: &DriverState, copy: &Copy3D) -> String {
+    let [from, to] = [&copy.from, &copy.to].map(|place| match resolved_kind(state, place) {
         PlaneKind::ARRAY => 'A',
         PlaneKind::HOST => 'H',
         _ => 'D',
@@ -101,8 +101,8 @@ pub struct ListedSide {
 }
 
 /// Source and destination.
-pub fn listed_sides(state: &DriverState, what: &Copy3D) -> [ListedSide; 2] {
-    [&what.from, &what.to].map(|place| {
+pub fn listed_sides(state: &DriverState, copy: &Copy3D) -> [ListedSide; 2] {
+    [&copy.from, &copy.to].map(|place| {
         let [x, y, z] = place.at;
         ListedSide {
             kind: place.kind.name(),
@@ -114,17 +114,17 @@ pub fn listed_sides(state: &DriverState, what: &Copy3D) -> [ListedSide; 2] {
 }
 
 /// Whether a copy must complete before its call returns.
-pub fn has_to_wait(state: &DriverState, what: &Copy3D) -> bool {
-    ends(state, what).is_ok_and(|(to, from)| to.is_pageable(state) || from.is_pageable(state))
+pub fn has_to_wait(state: &DriverState, copy: &Copy3D) -> bool {
+    both_ends(state, copy).is_ok_and(|(to, from)| to.is_pageable(state) || from.is_pageable(state))
 }
 
 /// Checks a copy. An empty copy has nothing to run.
-pub fn copy(state: &DriverState, what: &Copy3D) -> Answer<Option<Run>> {
-    let extent = what.extent();
+pub fn copy(state: &DriverState, copy: &Copy3D) -> Answer<Option<Run>> {
+    let extent = copy.extent();
     if extent.is_empty() {
         return Ok(None);
     }
-    let (to, from) = ends(state, what)?;
+    let (to, from) = both_ends(state, copy)?;
     to.require(state, extent)?;
     from.require(state, extent)?;
     let (to, from) = (to.rows, from.rows);
@@ -134,8 +134,8 @@ pub fn copy(state: &DriverState, what: &Copy3D) -> Answer<Option<Run>> {
 }
 
 /// Checks a set of rows. An empty set has nothing to run.
-pub fn set(state: &DriverState, what: &Set) -> Answer<Option<Run>> {
-    let Set { to, pitch, value, element, width, height } = *what;
+pub fn set(state: &DriverState, set: &Set) -> Answer<Option<Run>> {
+    let Set { to, pitch, value, element, width, height } = *set;
     if !matches!(element, 1 | 2 | 4) {
         return Err(Fault::INVALID_VALUE);
     }

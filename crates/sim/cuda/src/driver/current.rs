@@ -95,9 +95,9 @@ pub struct Fixed {
 /// The fixed properties of a context. Repeated look-ups of one context take no lock. A signal handler may interrupt a
 /// thread that holds the lock, and the timers of profilers call cudaGetDevice from a handler.
 pub fn fixed(context: Handle) -> Option<Fixed> {
-    let (asked, before, known) = STACK.with(|s| s.looked_up.get());
-    if context == Handle::NULL || (asked, before) == (context.0, ENDED.load(Ordering::Acquire)) {
-        return (context != Handle::NULL).then_some(known);
+    let (cached_context, cached_ended, cached) = STACK.with(|s| s.looked_up.get());
+    if context == Handle::NULL || (cached_context, cached_ended) == (context.0, ENDED.load(Ordering::Acquire)) {
+        return (context != Handle::NULL).then_some(cached);
     }
     // The first look-up takes the lock, so signals are blocked meanwhile.
     without_signals(|| look_up(context))
@@ -105,9 +105,9 @@ pub fn fixed(context: Handle) -> Option<Fixed> {
 
 fn look_up(context: Handle) -> Option<Fixed> {
     let state = driver_state();
-    let known = state.context.contexts.get(&context).map(|c| Fixed { device: c.device, id: c.id })?;
-    STACK.with(|s| s.looked_up.set((context.0, ENDED.load(Ordering::Acquire), known)));
-    Some(known)
+    let fixed = state.context.contexts.get(&context).map(|c| Fixed { device: c.device, id: c.id })?;
+    STACK.with(|s| s.looked_up.set((context.0, ENDED.load(Ordering::Acquire), fixed)));
+    Some(fixed)
 }
 
 /// The current context's device.

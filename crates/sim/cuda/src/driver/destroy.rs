@@ -10,8 +10,8 @@ use crate::state::{Allocation, DriverState, GraphMemory, Handle, Kind, Parts, Ta
 
 /// Memory for a node of a graph. It is reserved now, so that its address is known.
 pub fn for_graph(state: &mut DriverState, device: i32, context: Handle, size: u64) -> Answer<Task> {
-    let made = Allocation { size, kind: Kind::Graph, device, context, id: 0, pool: Handle::NULL };
-    let address = allocation::allocate_for(state, made)?;
+    let allocation = Allocation { size, kind: Kind::Graph, device, context, id: 0, pool: Handle::NULL };
+    let address = allocation::allocate_for(state, allocation)?;
     state.memory.of_graphs.insert(address, GraphMemory { holders: 1, allocated: false });
     Ok(Task::Allocate(address, size))
 }
@@ -74,10 +74,10 @@ pub fn may_free(state: &DriverState, graph: Handle, address: u64) -> Answer {
     if !state.memory.of_graphs.contains_key(&address) {
         return Err(Fault::INVALID_VALUE);
     }
-    let nodes = state.graph.known_graph(graph)?.nodes.iter();
+    let nodes = state.graph.lookup_graph(graph)?.nodes.iter();
     let mut tasks = nodes.filter_map(|n| state.graph.nodes.get(n)).map(|n| &n.task);
     let is_in_the_way = |task: &Task| match task {
-        Task::Free(other) => *other == address,
+        Task::Free(freed) => *freed == address,
         Task::Allocate(own, _) => *own == address && is_ready_to_launch(state, address),
         _ => false,
     };
@@ -107,12 +107,12 @@ impl Change {
     }
 
     /// Applies the change. Returns the memory that the launch holds until it has completed.
-    pub fn make(self, state: &mut DriverState) -> Vec<u64> {
-        let held = [self.allocated.clone(), self.freed.clone()].concat();
-        hold(state, &held);
+    pub fn apply(self, state: &mut DriverState) -> Vec<u64> {
+        let memory = [self.allocated.clone(), self.freed.clone()].concat();
+        hold(state, &memory);
         set_allocated(state, &self.allocated, true);
         set_allocated(state, &self.freed, false);
-        held
+        memory
     }
 }
 

@@ -38,8 +38,8 @@ fn number(ordinal: i32) -> i32 {
 }
 
 /// The ordinal of a number in the machine, if the device is shown.
-pub fn with_number(wanted: i32) -> Option<i32> {
-    (0..count()).find(|ordinal| number(*ordinal) == wanted)
+pub fn with_number(machine_number: i32) -> Option<i32> {
+    (0..count()).find(|ordinal| number(*ordinal) == machine_number)
 }
 
 /// The value of an attribute; INVALID_VALUE for an unknown attribute.

@@ -4,14 +4,14 @@
 use super::copy::{self, Run};
 use super::{destroy, words};
 use crate::abi::Answer;
-use crate::state::{DriverState, Parts, Task, Work, driver_state, known, known_mut};
+use crate::state::{DriverState, Parts, Task, Work, driver_state, lookup, lookup_mut};
 
 /// Whether a task is possible now; for a task that is stored.
 pub fn check(state: &DriverState, task: &Task) -> Answer {
     match task {
-        Task::Copy(what) => copy::copy(state, what).map(drop),
-        Task::Set(what) => copy::set(state, what).map(drop),
-        Task::Wait(event) | Task::Record(event) => known(&state.stream.events, *event).map(drop),
+        Task::Copy(copy) => copy::copy(state, copy).map(drop),
+        Task::Set(set) => copy::set(state, set).map(drop),
+        Task::Wait(event) | Task::Record(event) => lookup(&state.stream.events, *event).map(drop),
         _ => Ok(()),
     }
 }
@@ -26,14 +26,14 @@ pub fn works(state: &mut DriverState, task: &Task) -> Answer<Vec<Work>> {
     let internal = |run: Option<Run>| Ok(run.map(Work::Internal).into_iter().collect());
     match task {
         Task::Kernel(_) => Ok(vec![Work::Internal(Box::new(|| {}))]),
-        Task::Copy(what) => internal(copy::copy(state, what)?),
-        Task::Set(what) => internal(copy::set(state, what)?),
+        Task::Copy(copy) => internal(copy::copy(state, copy)?),
+        Task::Set(set) => internal(copy::set(state, set)?),
         Task::Host(function, data) => Ok(vec![Work::Host(*function, *data)]),
         Task::Child(_, parts) => works_of_parts(state, parts),
         Task::Empty | Task::Allocate(..) | Task::Conditional(..) => Ok(Vec::new()),
-        Task::Wait(event) => Ok(vec![Work::Wait(*event, known(&state.stream.events, *event)?.recorded)]),
+        Task::Wait(event) => Ok(vec![Work::Wait(*event, lookup(&state.stream.events, *event)?.recorded)]),
         Task::Record(handle) => {
-            let event = known_mut(&mut state.stream.events, *handle)?;
+            let event = lookup_mut(&mut state.stream.events, *handle)?;
             event.recorded += 1;
             event.captured = None;
             Ok(vec![Work::Record(*handle, event.recorded)])

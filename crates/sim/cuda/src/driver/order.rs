@@ -5,7 +5,7 @@
 use super::current;
 use crate::abi::{Answer, Fault, lifecycle};
 use crate::host::thread;
-use crate::state::{CHANGED, DriverState, Guard, Handle, Operation, Stream, Work, driver_state, known};
+use crate::state::{CHANGED, DriverState, Guard, Handle, Operation, Stream, Work, driver_state, lookup};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -23,8 +23,8 @@ pub fn submit(mut state: Guard, stream: Handle, work: Work) -> Answer {
         Work::Wait(..) | Work::Until(_) if idle => {}
         work => {
             need_thread()?;
-            if let Some(found) = state.stream.streams.get_mut(&stream) {
-                found.queue.push_back(Operation { order, work });
+            if let Some(entry) = state.stream.streams.get_mut(&stream) {
+                entry.queue.push_back(Operation { order, work });
             }
             CHANGED.notify_all();
         }
@@ -37,8 +37,8 @@ pub fn submit_all(mut state: Guard, stream: Handle, works: Vec<Work>) -> Answer 
     need_thread()?;
     for work in works {
         let order = state.next_order();
-        if let Some(found) = state.stream.streams.get_mut(&stream) {
-            found.queue.push_back(Operation { order, work });
+        if let Some(entry) = state.stream.streams.get_mut(&stream) {
+            entry.queue.push_back(Operation { order, work });
         }
     }
     CHANGED.notify_all();
@@ -84,8 +84,8 @@ pub fn wait_for_blocking(mut state: Guard, context: Handle) -> Answer<Guard> {
 }
 
 /// Waits for a condition. NOT_PERMITTED on the driver thread, because the work would never continue.
-pub fn wait(mut state: Guard, done: impl Fn(&DriverState) -> bool) -> Answer<Guard> {
-    while !done(&state) {
+pub fn wait(mut state: Guard, condition: impl Fn(&DriverState) -> bool) -> Answer<Guard> {
+    while !condition(&state) {
         if current::is_driver_thread() {
             return Err(Fault::NOT_PERMITTED);
         }
@@ -101,25 +101,25 @@ pub fn is_idle(state: &DriverState, stream: Handle) -> bool {
 
 /// Whether an operation would run immediately.
 fn is_next(state: &DriverState, stream: Handle, order: u64, work: &Work) -> Answer<bool> {
-    let stream = known(&state.stream.streams, stream)?;
+    let stream = lookup(&state.stream.streams, stream)?;
     Ok(stream.queue.is_empty() && !is_behind(state, stream, order) && is_ready(state, work))
 }
 
 /// Whether a stream must wait for earlier work of another. The legacy stream waits for the blocking streams of its
 /// context, and they wait for it.
 fn is_behind(state: &DriverState, stream: &Stream, order: u64) -> bool {
-    let earlier = |other: &Stream| other.queue.front().is_some_and(|o| o.order < order);
-    let mut others = state.stream.streams.values().filter(|other| other.context == stream.context);
+    let earlier = |peer: &Stream| peer.queue.front().is_some_and(|o| o.order < order);
+    let mut peers = state.stream.streams.values().filter(|peer| peer.context == stream.context);
     match stream.legacy {
-        true => others.any(|other| !other.legacy && other.blocking() && earlier(other)),
-        false => stream.blocking() && others.any(|other| other.legacy && earlier(other)),
+        true => peers.any(|peer| !peer.legacy && peer.blocking() && earlier(peer)),
+        false => stream.blocking() && peers.any(|peer| peer.legacy && earlier(peer)),
     }
 }
 
 fn is_ready(state: &DriverState, work: &Work) -> bool {
     match work {
-        Work::Wait(event, which) => state.stream.events.get(event).is_none_or(|e| e.done >= *which),
-        Work::Until(holds) => holds(),
+        Work::Wait(event, which) => state.stream.events.get(event).is_none_or(|e| e.completed >= *which),
+        Work::Until(condition) => condition(),
         Work::Running => false,
         _ => true,
     }
@@ -127,7 +127,7 @@ fn is_ready(state: &DriverState, work: &Work) -> bool {
 
 fn record(state: &mut DriverState, event: Handle, which: u64) {
     if let Some(event) = state.stream.events.get_mut(&event) {
-        event.done = event.done.max(which);
+        event.completed = event.completed.max(which);
         event.time = Some(Instant::now());
     }
     CHANGED.notify_all();

@@ -10,10 +10,10 @@ pub fn put(mut state: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
     if capture::take(&mut state, stream, &task, wait)? {
         return Ok(());
     }
-    let wait = wait || matches!(&task, Task::Copy(what) if copy::has_to_wait(&state, what));
+    let wait = wait || matches!(&task, Task::Copy(copy) if copy::has_to_wait(&state, copy));
     let memory = if let Task::Child(_, parts) = &task { Some(destroy::Change::of(&state, parts)?) } else { None };
     let mut works = lower::works(&mut state, &task)?;
-    works.extend(memory.and_then(|change| release(change.make(&mut state))));
+    works.extend(memory.and_then(|change| release(change.apply(&mut state))));
     match (works.len(), wait) {
         (0, _) => Ok(()),
         (1, true) => order::run(state, stream, works.remove(0)),
@@ -24,6 +24,6 @@ pub fn put(mut state: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
 
 /// The last operation of a launch. A launch holds the memory of its graph until it has completed, even if the program
 /// destroys graph and executable before that.
-fn release(held: Vec<u64>) -> Option<Work> {
-    (!held.is_empty()).then(|| Work::Internal(Box::new(move || destroy::release(&mut driver_state(), &held))))
+fn release(memory: Vec<u64>) -> Option<Work> {
+    (!memory.is_empty()).then(|| Work::Internal(Box::new(move || destroy::release(&mut driver_state(), &memory))))
 }

@@ -5,12 +5,12 @@ use crate::state::{DriverState, Handle, driver_state};
 
 /// Takes references away. After the last one the destructor is due, but this is under the lock: see `call_destructors`.
 pub fn release(state: &mut DriverState, object: Handle, count: u32) {
-    let Some(found) = state.graph.user_objects.get_mut(&object) else { return };
-    found.references = found.references.saturating_sub(count);
-    if found.references == 0
-        && let Some(gone) = state.graph.user_objects.remove(&object)
+    let Some(user_object) = state.graph.user_objects.get_mut(&object) else { return };
+    user_object.references = user_object.references.saturating_sub(count);
+    if user_object.references == 0
+        && let Some(removed) = state.graph.user_objects.remove(&object)
     {
-        state.graph.destructors.push((gone.destructor, gone.data));
+        state.graph.destructors.push((removed.destructor, removed.data));
     }
 }
 

@@ -27,6 +27,8 @@ pub fn whole(state: &DriverState, address: u64) -> Answer<Word> {
 pub fn work(operation: &WordOperation) -> Work {
     match *operation {
         WordOperation::Write(word, value) => Work::Internal(Box::new(move || word.store(value))),
-        WordOperation::Wait(word, value, how) => Work::Until(Box::new(move || word.holds(value, how))),
+        WordOperation::Wait(word, value, comparison) => {
+            Work::Until(Box::new(move || word.satisfies(value, comparison)))
+        }
     }
 }

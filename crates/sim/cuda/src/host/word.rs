@@ -33,12 +33,12 @@ impl Word {
 
     /// Compares as CUstreamWaitValue_flags say: 0 not less (cyclic), 1 equal, 2 and, 3 nor. A half word is compared in
     /// the upper half of 64 bits, so that one cyclic comparison serves both sizes.
-    pub fn holds(self, value: u64, how: u32) -> bool {
+    pub fn satisfies(self, value: u64, comparison: u32) -> bool {
         let (now, value, ones) = match self {
             Word::Half(word) => (u64::from(word.load(Ordering::SeqCst)) << 32, value << 32, u64::MAX << 32),
             Word::Whole(word) => (word.load(Ordering::SeqCst), value, u64::MAX),
         };
-        match how {
+        match comparison {
             0 => now.wrapping_sub(value) as i64 >= 0,
             1 => now == value,
             2 => now & value != 0,

@@ -24,7 +24,7 @@ pub struct Capture {
     pub thread: u64,
     pub broken: bool,
     /// The program made the graph, so that the capture must not destroy it.
-    pub given: bool,
+    pub into_existing: bool,
 }
 
 /// The position of a stream or an event in a capture: the next node comes after these.

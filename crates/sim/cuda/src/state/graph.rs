@@ -59,12 +59,12 @@ pub struct UserObject {
 
 impl GraphState {
     /// INVALID_VALUE for an unknown graph.
-    pub fn known_graph(&self, graph: Handle) -> Answer<&Graph> {
+    pub fn lookup_graph(&self, graph: Handle) -> Answer<&Graph> {
         self.graphs.get(&graph).ok_or(Fault::INVALID_VALUE)
     }
 
     /// INVALID_VALUE for an unknown node.
-    pub fn known_node(&self, node: Handle) -> Answer<&Node> {
+    pub fn lookup_node(&self, node: Handle) -> Answer<&Node> {
         self.nodes.get(&node).ok_or(Fault::INVALID_VALUE)
     }
 }

@@ -14,11 +14,11 @@ impl Handle {
 }
 
 /// INVALID_HANDLE for an unknown handle.
-pub fn known<T>(map: &BTreeMap<Handle, T>, handle: Handle) -> Answer<&T> {
+pub fn lookup<T>(map: &BTreeMap<Handle, T>, handle: Handle) -> Answer<&T> {
     map.get(&handle).ok_or(Fault::INVALID_HANDLE)
 }
 
 /// INVALID_HANDLE for an unknown handle.
-pub fn known_mut<T>(map: &mut BTreeMap<Handle, T>, handle: Handle) -> Answer<&mut T> {
+pub fn lookup_mut<T>(map: &mut BTreeMap<Handle, T>, handle: Handle) -> Answer<&mut T> {
     map.get_mut(&handle).ok_or(Fault::INVALID_HANDLE)
 }

@@ -78,8 +78,8 @@ pub struct GraphMemory {
 impl MemoryState {
     /// The allocation that holds an address, and its start.
     pub fn find(&self, address: u64) -> Option<(u64, &Allocation)> {
-        let (start, found) = self.allocations.range(..=address).next_back()?;
-        (address - start < found.size).then_some((*start, found))
+        let (start, allocation) = self.allocations.range(..=address).next_back()?;
+        (address - start < allocation.size).then_some((*start, allocation))
     }
 
     /// INVALID_VALUE unless `len` bytes from `address` are in one allocation, or in mappings without a gap.
@@ -89,15 +89,15 @@ impl MemoryState {
 
     /// Bytes from an address to the end of its allocation, and of the mappings that follow it without a gap.
     fn run_from(&self, address: u64) -> u64 {
-        let Some((mut start, mut found)) = self.find(address) else { return 0 };
-        let mut len = found.size - (address - start);
-        while found.kind == Kind::Mapped {
-            let next = start + found.size;
+        let Some((mut start, mut allocation)) = self.find(address) else { return 0 };
+        let mut len = allocation.size - (address - start);
+        while allocation.kind == Kind::Mapped {
+            let next = start + allocation.size;
             match self.allocations.get(&next) {
-                Some(more) if more.kind == Kind::Mapped => (start, found) = (next, more),
+                Some(more) if more.kind == Kind::Mapped => (start, allocation) = (next, more),
                 _ => break,
             }
-            len += found.size;
+            len += allocation.size;
         }
         len
     }
@@ -114,6 +114,6 @@ impl MemoryState {
         for pool in self.pools.values_mut() {
             pool.settle(self.used.entry(pool.device).or_default());
         }
-        self.pools.retain(|_, pool| !pool.destroyed || pool.held > 0);
+        self.pools.retain(|_, pool| !pool.destroyed || pool.reserved > 0);
     }
 }

@@ -22,7 +22,7 @@ pub use code::{Function, Library, Link, Module};
 pub use context::{Context, Destructor, GreenContext, Stored};
 pub use driver_state::{CHANGED, DriverState, Guard, driver_state};
 pub use graph::{Executable, Graph, Node, UserObject};
-pub use handle::{Handle, known, known_mut};
+pub use handle::{Handle, lookup, lookup_mut};
 pub use host_function::{Data, HostFunction, StreamCallback};
 pub use memory::{Advice, Allocation, GraphMemory, Kind};
 pub use pool::Pool;

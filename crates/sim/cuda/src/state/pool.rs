@@ -20,8 +20,8 @@ pub struct Pool {
     pub settings: [u64; 4],
     pub used: u64,
     pub used_high: u64,
-    pub held: u64,
-    pub held_high: u64,
+    pub reserved: u64,
+    pub reserved_high: u64,
     /// Bytes that were freed since the program last waited.
     freed: u64,
 }
@@ -41,38 +41,38 @@ impl Pool {
     /// little.
     pub fn take(&mut self, size: u64, in_use: &mut u64) -> Answer {
         let used = self.used.checked_add(size).ok_or(Fault::OUT_OF_MEMORY)?;
-        if used > self.held {
-            let most = config().memory.saturating_sub(*in_use).saturating_add(self.held);
-            let mut wanted = STEPS.iter().filter_map(|step| used.checked_next_multiple_of(*step));
-            let held = wanted.find(|held| *held <= most).ok_or(Fault::OUT_OF_MEMORY)?;
-            *in_use += held - self.held;
-            self.held = held;
-            self.held_high = self.held_high.max(held);
+        if used > self.reserved {
+            let most = config().memory.saturating_sub(*in_use).saturating_add(self.reserved);
+            let mut sizes = STEPS.iter().filter_map(|step| used.checked_next_multiple_of(*step));
+            let reserved = sizes.find(|reserved| *reserved <= most).ok_or(Fault::OUT_OF_MEMORY)?;
+            *in_use += reserved - self.reserved;
+            self.reserved = reserved;
+            self.reserved_high = self.reserved_high.max(reserved);
         }
         self.used = used;
         self.used_high = self.used_high.max(used);
-        self.freed = self.freed.min(self.held - used);
+        self.freed = self.freed.min(self.reserved - used);
         Ok(())
     }
 
     /// Uses `size` bytes less. The pool still holds them.
     pub fn give(&mut self, size: u64) {
         self.used = self.used.saturating_sub(size);
-        self.freed = self.freed.saturating_add(size).min(self.held.saturating_sub(self.used));
+        self.freed = self.freed.saturating_add(size).min(self.reserved.saturating_sub(self.used));
     }
 
     /// Returns memory to the device, down to `at_least` bytes.
     fn shrink(&mut self, at_least: u64, in_use: &mut u64) {
-        let less = self.held.saturating_sub(at_least);
-        self.held -= less;
+        let less = self.reserved.saturating_sub(at_least);
+        self.reserved -= less;
         *in_use = in_use.saturating_sub(less);
     }
 
     /// Called after the program has waited: returns the free memory above the number of bytes that it may keep.
     pub fn settle(&mut self, in_use: &mut u64) {
         self.freed = 0;
-        let kept = self.settings[3] / STEP * STEP;
-        self.shrink(whole_steps(self.used).max(kept), in_use);
+        let threshold = self.settings[3] / STEP * STEP;
+        self.shrink(whole_steps(self.used).max(threshold), in_use);
     }
 
     /// Returns free memory above `keep` bytes. Memory that was freed since the last wait may still be in use and stays.

@@ -25,7 +25,7 @@ pub struct Properties {
     pub handles: u32,
     pub place: u32,
     pub id: i32,
-    pub other: u64,
+    pub win32_metadata: u64,
     pub flags: u64,
 }
 

@@ -70,8 +70,8 @@ pub struct Plane3D {
     pub host: u64,
     pub device: u64,
     pub array: Handle,
-    /// Reserved, or a context.
-    pub other: u64,
+    /// Of a copy between contexts; else reserved.
+    pub context: u64,
     pub pitch: u64,
     pub rows: u64,
 }

@@ -81,7 +81,7 @@ pub struct Event {
     /// The number of recordings that were requested.
     pub recorded: u64,
     /// The number of the last recording that has completed.
-    pub done: u64,
+    pub completed: u64,
     pub time: Option<Instant>,
     /// The position of the last recording, if its stream was captured.
     pub captured: Option<CapturePosition>,
@@ -91,6 +91,6 @@ impl Event {
     pub const DISABLE_TIMING: u32 = 2;
 
     pub fn is_done(&self) -> bool {
-        self.done >= self.recorded
+        self.completed >= self.recorded
     }
 }

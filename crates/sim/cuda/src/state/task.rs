@@ -93,13 +93,13 @@ impl Parts {
 
     /// Takes over the tasks of a graph of the same form. For another form the error is a CUgraphExecUpdateResult and
     /// the node that differs.
-    pub fn update(&mut self, other: Parts) -> Result<(), (u32, Handle)> {
+    pub fn update(&mut self, replacement: Parts) -> Result<(), (u32, Handle)> {
         const TOPOLOGY_CHANGED: u32 = 2;
         const KIND_CHANGED: u32 = 3;
-        if self.0.len() != other.0.len() {
+        if self.0.len() != replacement.0.len() {
             return Err((TOPOLOGY_CHANGED, Handle::NULL));
         }
-        for (old, new) in self.0.iter().zip(&other.0) {
+        for (old, new) in self.0.iter().zip(&replacement.0) {
             if old.task.kind() != new.task.kind() {
                 return Err((KIND_CHANGED, new.node));
             }
@@ -110,7 +110,7 @@ impl Parts {
                 Parts::clone(old).update(Parts::clone(new))?;
             }
         }
-        for (old, new) in self.0.iter_mut().zip(other.0) {
+        for (old, new) in self.0.iter_mut().zip(replacement.0) {
             old.task = new.task;
         }
         Ok(())

@@ -54,8 +54,8 @@ extern "C" fn take(value: Out<u64>, handle: Handle, key: u64) -> u32 {
 pub static CHECKS: Table<Checks, 5> = Table::sized().with::<2>(check as *const ()).with::<3>(fine as *const ());
 
 /// Whether a capture forbids the use of a context. It never does here.
-extern "C" fn check(_context: Handle, found: Out<u32>, _what: Out<u64>) -> u32 {
-    found.put_if_wanted(0);
+extern "C" fn check(_context: Handle, is_forbidden: Out<u32>, _what: Out<u64>) -> u32 {
+    is_forbidden.put_if_wanted(0);
     0
 }
 

@@ -23,20 +23,26 @@ extern "C" fn nothing() -> u32 {
 }
 
 /// A module from the wrapper that the compiler put into the program.
-extern "C" fn module(found: Out<Handle>, wrapper: u64) -> u32 {
-    answer(|| found.check()?.put(code::load(&mut driver_state(), code::image_at(wrapper)?)?))
+extern "C" fn module(module_out: Out<Handle>, wrapper: u64) -> u32 {
+    answer(|| module_out.check()?.put(code::load(&mut driver_state(), code::image_at(wrapper)?)?))
 }
 
-extern "C" fn module_with_options(found: Out<Handle>, wrapper: u64, _names: u64, _values: u64, _count: u32) -> u32 {
-    module(found, wrapper)
+extern "C" fn module_with_options(
+    module_out: Out<Handle>,
+    wrapper: u64,
+    _names: u64,
+    _values: u64,
+    _count: u32,
+) -> u32 {
+    module(module_out, wrapper)
 }
 
-extern "C" fn module_of_image(image: u64, found: Out<Handle>, _names: u64, _values: u64, _count: u32) -> u32 {
-    module(found, image)
+extern "C" fn module_of_image(image: u64, module_out: Out<Handle>, _names: u64, _values: u64, _count: u32) -> u32 {
+    module(module_out, image)
 }
 
-extern "C" fn primary(found: Out<Handle>, ordinal: i32) -> u32 {
-    answer(|| found.check()?.put(context::retain_primary(device(ordinal)?)))
+extern "C" fn primary(context_out: Out<Handle>, ordinal: i32) -> u32 {
+    answer(|| context_out.check()?.put(context::retain_primary(device(ordinal)?)))
 }
 
 pub static CHECK: Table<Check, 3> = Table::sized().with::<1>(check as *const ());

@@ -21,15 +21,15 @@ extern "C" fn each(_context: Handle, module: Handle, visit: Option<Visit>, data:
     if lifecycle::require_started().is_err() {
         return 0;
     }
-    let found: Vec<Handle> = {
+    let functions: Vec<Handle> = {
         let mut state = driver_state();
         let count = state.code.modules.get(&module).map_or(0, |m| m.image.kernels.len());
         (0..count).filter_map(|index| code::function_at(&mut state, module, index).ok()).collect()
     };
     if let Some(visit) = visit {
-        found.iter().for_each(|function| visit(data, *function));
+        functions.iter().for_each(|function| visit(data, *function));
     }
-    found.len() as u32
+    functions.len() as u32
 }
 
 /// Stands for [`FUNCTIONS`].

@@ -42,19 +42,19 @@ pub fn answer(version: u32, seconds: u64, tables: &Tables) -> [u8; 16] {
 fn keyed(version: u32, seconds: u64, tables: &Tables) -> [u8; 16] {
     // SAFETY: it has no preconditions.
     let thread = unsafe { libc::pthread_self() } as u32;
-    let mut known = Vec::new();
+    let mut message = Vec::new();
     for word in [config().driver, version, std::process::id(), thread] {
-        known.extend(word.to_le_bytes());
+        message.extend(word.to_le_bytes());
     }
     for word in [tables.cudart, tables.check, tables.function, seconds] {
-        known.extend(word.to_le_bytes());
+        message.extend(word.to_le_bytes());
     }
     for ordinal in 0..count() {
-        known.extend(uuid(ordinal));
-        known.extend(pci(ordinal).into_iter().flat_map(i32::to_le_bytes));
+        message.extend(uuid(ordinal));
+        message.extend(pci(ordinal).into_iter().flat_map(i32::to_le_bytes));
     }
     let keyed = |pad: u8, text: &[u8]| md2(&[&KEY.map(|b| b ^ pad), text].concat());
-    keyed(0x5c, &keyed(0x36, &known))
+    keyed(0x5c, &keyed(0x36, &message))
 }
 
 fn md2(text: &[u8]) -> [u8; 16] {

@@ -13,30 +13,30 @@ pub extern "C" fn nvmlDeviceGetCount(count: Out<u32>) -> u32 {
     nvmlDeviceGetCount_v2(count)
 }
 
-pub extern "C" fn nvmlDeviceGetHandleByIndex_v2(index: u32, found: Out<Device>) -> u32 {
-    answer(|| found.put(Device::new(i32::try_from(index).unwrap_or(-1))?))
+pub extern "C" fn nvmlDeviceGetHandleByIndex_v2(index: u32, device: Out<Device>) -> u32 {
+    answer(|| device.put(Device::new(i32::try_from(index).unwrap_or(-1))?))
 }
 
-pub extern "C" fn nvmlDeviceGetHandleByIndex(index: u32, found: Out<Device>) -> u32 {
-    nvmlDeviceGetHandleByIndex_v2(index, found)
+pub extern "C" fn nvmlDeviceGetHandleByIndex(index: u32, device: Out<Device>) -> u32 {
+    nvmlDeviceGetHandleByIndex_v2(index, device)
 }
 
-fn find(found: Out<Device>, is: impl Fn(i32) -> bool) -> Answer {
+fn find(device: Out<Device>, is: impl Fn(i32) -> bool) -> Answer {
     let ordinal = all().find(|ordinal| is(*ordinal)).ok_or(Fault::NOT_FOUND)?;
-    found.put(Device::new(ordinal)?)
+    device.put(Device::new(ordinal)?)
 }
 
-pub extern "C" fn nvmlDeviceGetHandleByUUID(uuid: Text, found: Out<Device>) -> u32 {
+pub extern "C" fn nvmlDeviceGetHandleByUUID(uuid: Text, device: Out<Device>) -> u32 {
     answer(|| {
         let uuid = uuid.get()?;
-        find(found, |ordinal| uuid_text(ordinal) == uuid)
+        find(device, |ordinal| uuid_text(ordinal) == uuid)
     })
 }
 
-pub extern "C" fn nvmlDeviceGetHandleBySerial(number: Text, found: Out<Device>) -> u32 {
+pub extern "C" fn nvmlDeviceGetHandleBySerial(number: Text, device: Out<Device>) -> u32 {
     answer(|| {
         let number = number.get()?;
-        find(found, |ordinal| serial(ordinal) == number)
+        find(device, |ordinal| serial(ordinal) == number)
     })
 }
 
@@ -48,53 +48,53 @@ fn place(text: &str) -> Option<[i32; 3]> {
     Some([number(domain)?, number(bus)?, number(slot.split_once('.').map_or(slot, |(slot, _)| slot))?])
 }
 
-pub extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(text: Text, found: Out<Device>) -> u32 {
+pub extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(text: Text, device: Out<Device>) -> u32 {
     answer(|| {
-        let asked = place(text.get()?).ok_or(Fault::INVALID_ARGUMENT)?;
-        find(found, |ordinal| pci(ordinal) == asked)
+        let address = place(text.get()?).ok_or(Fault::INVALID_ARGUMENT)?;
+        find(device, |ordinal| pci(ordinal) == address)
     })
 }
 
-pub extern "C" fn nvmlDeviceGetHandleByPciBusId(text: Text, found: Out<Device>) -> u32 {
-    nvmlDeviceGetHandleByPciBusId_v2(text, found)
+pub extern "C" fn nvmlDeviceGetHandleByPciBusId(text: Text, device: Out<Device>) -> u32 {
+    nvmlDeviceGetHandleByPciBusId_v2(text, device)
 }
 
 /// Writes a text about a device.
-fn say(device: Device, buffer: Out<u8>, size: u32, text: impl FnOnce(i32) -> String) -> u32 {
+fn put_device_text(device: Device, buffer: Out<u8>, size: u32, text: impl FnOnce(i32) -> String) -> u32 {
     answer(|| device.ordinal().and_then(|ordinal| put_text(buffer, size, text(ordinal).as_bytes())))
 }
 
 pub extern "C" fn nvmlDeviceGetName(device: Device, text: Out<u8>, size: u32) -> u32 {
-    say(device, text, size, |_| NAME.to_string_lossy().into_owned())
+    put_device_text(device, text, size, |_| NAME.to_string_lossy().into_owned())
 }
 
 pub extern "C" fn nvmlDeviceGetUUID(device: Device, text: Out<u8>, size: u32) -> u32 {
-    say(device, text, size, uuid_text)
+    put_device_text(device, text, size, uuid_text)
 }
 
 pub extern "C" fn nvmlDeviceGetSerial(device: Device, text: Out<u8>, size: u32) -> u32 {
-    say(device, text, size, serial)
+    put_device_text(device, text, size, serial)
 }
 
 /// Writes a number about a device.
-fn tell(device: Device, number: Out<u32>, what: impl FnOnce(i32) -> u32) -> u32 {
-    answer(|| device.ordinal().and_then(|ordinal| number.put(what(ordinal))))
+fn put_device_number(device: Device, number: Out<u32>, property: impl FnOnce(i32) -> u32) -> u32 {
+    answer(|| device.ordinal().and_then(|ordinal| number.put(property(ordinal))))
 }
 
 pub extern "C" fn nvmlDeviceGetIndex(device: Device, index: Out<u32>) -> u32 {
-    tell(device, index, |ordinal| ordinal as u32)
+    put_device_number(device, index, |ordinal| ordinal as u32)
 }
 
 pub extern "C" fn nvmlDeviceGetMinorNumber(device: Device, minor: Out<u32>) -> u32 {
-    tell(device, minor, |ordinal| ordinal as u32)
+    put_device_number(device, minor, |ordinal| ordinal as u32)
 }
 
 pub extern "C" fn nvmlDeviceGetBoardId(device: Device, board: Out<u32>) -> u32 {
-    tell(device, board, |ordinal| pci(ordinal)[1] as u32)
+    put_device_number(device, board, |ordinal| pci(ordinal)[1] as u32)
 }
 
 pub extern "C" fn nvmlDeviceGetModuleId(device: Device, module: Out<u32>) -> u32 {
-    tell(device, module, |ordinal| ordinal as u32 + 1)
+    put_device_number(device, module, |ordinal| ordinal as u32 + 1)
 }
 
 /// nvmlPciInfo_t

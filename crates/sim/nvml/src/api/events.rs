@@ -16,7 +16,7 @@ fn sets() -> MutexGuard<'static, Sets> {
     SETS.get(|| Mutex::new((BTreeSet::new(), 0x1000))).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn known(set: u64) -> Result<(), Fault> {
+fn require_set(set: u64) -> Result<(), Fault> {
     if sets().0.contains(&set) { Ok(()) } else { Err(Fault::INVALID_ARGUMENT) }
 }
 
@@ -27,9 +27,9 @@ pub extern "C" fn nvmlEventSetCreate(set: Out<u64>) -> u32 {
         }
         let mut sets = sets();
         sets.1 += 0x10;
-        let made = sets.1;
-        sets.0.insert(made);
-        set.put(made)
+        let handle = sets.1;
+        sets.0.insert(handle);
+        set.put(handle)
     })
 }
 
@@ -38,13 +38,13 @@ pub extern "C" fn nvmlEventSetFree(set: u64) -> u32 {
 }
 
 pub extern "C" fn nvmlDeviceRegisterEvents(device: Device, _kinds: u64, set: u64) -> u32 {
-    answer(|| device.ordinal().and_then(|_| known(set)))
+    answer(|| device.ordinal().and_then(|_| require_set(set)))
 }
 
 /// Returns TIMEOUT after the timeout.
 pub extern "C" fn nvmlEventSetWait_v2(set: u64, data: Out<u64>, milliseconds: u32) -> u32 {
     answer(|| {
-        known(set)?;
+        require_set(set)?;
         if data.is_null() {
             return Err(Fault::INVALID_ARGUMENT);
         }

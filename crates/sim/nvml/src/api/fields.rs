@@ -26,10 +26,10 @@ pub extern "C" fn nvmlDeviceGetFieldValues(device: Device, count: i32, values: O
         let count = usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Fault::INVALID_ARGUMENT)?;
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_micros() as i64);
         for at in 0..count {
-            let asked = values.get_at(at)?;
-            let known = FIELDS.binary_search_by_key(&asked.field, |row| row.0).map(|at| FIELDS[at]);
-            let (_, result, kind, value) = known.unwrap_or((asked.field, Fault::INVALID_ARGUMENT.0, 0, 0));
-            values.put_at(at, Value { time, latency: 0, kind, result, value, ..asked })?;
+            let request = values.get_at(at)?;
+            let row = FIELDS.binary_search_by_key(&request.field, |row| row.0).map(|at| FIELDS[at]);
+            let (_, result, kind, value) = row.unwrap_or((request.field, Fault::INVALID_ARGUMENT.0, 0, 0));
+            values.put_at(at, Value { time, latency: 0, kind, result, value, ..request })?;
         }
         Ok(())
     })

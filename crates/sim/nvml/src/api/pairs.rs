@@ -34,8 +34,8 @@ pub extern "C" fn nvmlDeviceOnSameBoard(a: Device, b: Device, same: Out<i32>) ->
 pub extern "C" fn nvmlDeviceGetTopologyNearestGpus(d: Device, level: u32, count: Out<u32>, array: Out<Device>) -> u32 {
     answer(|| {
         let own = d.ordinal()?;
-        let others = all().filter(|other| *other != own && level == NEAR);
-        put_list(array, count, &others.map(Device::new).collect::<Answer<Vec<_>>>()?)
+        let neighbours = all().filter(|ordinal| *ordinal != own && level == NEAR);
+        put_list(array, count, &neighbours.map(Device::new).collect::<Answer<Vec<_>>>()?)
     })
 }
 
@@ -51,8 +51,8 @@ fn processors(device: Device, size: u32, bits: Out<u64>) -> Answer {
     }
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     for word in 0..size as usize {
-        let left = count.saturating_sub(64 * word);
-        bits.put_at(word, if left >= 64 { u64::MAX } else { (1 << left) - 1 })?;
+        let remaining = count.saturating_sub(64 * word);
+        bits.put_at(word, if remaining >= 64 { u64::MAX } else { (1 << remaining) - 1 })?;
     }
     Ok(())
 }

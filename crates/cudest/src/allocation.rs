@@ -56,12 +56,12 @@ impl Allocation {
         let Request { place, size, .. } = request;
         let large = place == MemoryKind::Video;
         let align = if large { LARGE_PAGE } else { 1 << 16 };
-        let what = if large { "video memory" } else { "pinned memory" };
-        let no_memory = || Error::NoMemory { what, bytes: size };
+        let memory_kind = if large { "video memory" } else { "pinned memory" };
+        let no_memory = || Error::NoMemory { memory_kind, bytes: size };
         let size = size.max(1).checked_next_multiple_of(align).filter(|size| *size < 1 << 47).ok_or_else(no_memory)?;
         let reserved = space.reserve(size, request.unified)?;
         let link = &space.link;
-        let memory = or_no_memory(allocate(&link.client, link.device, place, size), what, size)?;
+        let memory = or_no_memory(allocate(&link.client, link.device, place, size), memory_kind, size)?;
         let mut new = Self::unmapped(space, memory, size);
         new.reserved = reserved;
         if request.visible || place == MemoryKind::System {

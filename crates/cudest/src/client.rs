@@ -48,12 +48,12 @@ impl Client {
     pub fn open(kernel: Arc<dyn Kernel>) -> Result<Self> {
         let control = Descriptor::open(&kernel, Node::Control)?;
         let version = kernel.version().map_err(|why| Error::system("reading the driver's version", why))?;
-        let found = Tables::select(&version).ok_or_else(|| Error::UnknownVersion(version.clone()))?;
+        let selected = Tables::select(&version).ok_or_else(|| Error::UnknownVersion(version.clone()))?;
         Ok(Self {
             kernel,
             control,
-            tables: found.tables,
-            fit: found.fit,
+            tables: selected.tables,
+            fit: selected.fit,
             version,
             root: 0,
             next: AtomicU32::new(FIRST_HANDLE),
@@ -87,35 +87,37 @@ impl Client {
         params.get(field).map_err(|_| self.unknown(&format!("{}.{field}", params.record().name())))
     }
 
-    fn unknown(&self, what: &str) -> Error {
-        Error::Tables { release: self.tables.release(), what: what.to_owned() }
+    fn unknown(&self, item: &str) -> Error {
+        Error::Tables { release: self.tables.release(), item: item.to_owned() }
     }
 
     /// One ioctl of the frontend. `status` is the field with RM's answer.
-    fn escape(&self, fd: i32, number: u8, params: &mut Params, status: Option<&str>, what: &str) -> Result<()> {
+    fn escape(&self, fd: i32, number: u8, params: &mut Params, status: Option<&str>, request_name: &str) -> Result<()> {
         let request = escape_request(number, params.bytes().len());
         self.ioctls.fetch_add(1, Ordering::Relaxed);
         // SAFETY: addresses in the struct are 0 or those of buffers that outlive this call, with the sizes beside them.
-        unsafe { self.kernel.ioctl(fd, request, params.bytes_mut()) }.map_err(|why| Error::system(what, why))?;
+        unsafe { self.kernel.ioctl(fd, request, params.bytes_mut()) }
+            .map_err(|why| Error::system(request_name, why))?;
         match status.map(|field| self.field(params, field)).transpose()? {
             None | Some(0) => Ok(()),
-            Some(status) => Err(self.refused(what, status as u32)),
+            Some(status) => Err(self.refused(request_name, status as u32)),
         }
     }
 
-    pub fn refused(&self, what: &str, status: u32) -> Error {
+    pub fn refused(&self, request_name: &str, status: u32) -> Error {
         let name = self.tables.status(status).unwrap_or("unknown status");
-        Error::Refused { what: what.to_owned(), status, name }
+        Error::Refused { request: request_name.to_owned(), status, name }
     }
 
     /// One request to the unified memory driver. Its number has no size in it.
-    pub fn uvm(&self, node: &Descriptor, number: u32, params: &mut Params, what: &str) -> Result<()> {
+    pub fn uvm(&self, node: &Descriptor, number: u32, params: &mut Params, request_name: &str) -> Result<()> {
         self.ioctls.fetch_add(1, Ordering::Relaxed);
         // SAFETY: these structs have no address of a buffer in them.
-        unsafe { self.kernel.ioctl(node.fd, number, params.bytes_mut()) }.map_err(|why| Error::system(what, why))?;
+        unsafe { self.kernel.ioctl(node.fd, number, params.bytes_mut()) }
+            .map_err(|why| Error::system(request_name, why))?;
         match self.field(params, "rmStatus")? {
             0 => Ok(()),
-            status => Err(self.refused(what, status as u32)),
+            status => Err(self.refused(request_name, status as u32)),
         }
     }
 
@@ -148,8 +150,14 @@ impl Client {
     }
 
     /// Allocates an object.
-    pub fn create(&self, parent: Handle, class: u32, params: Option<&mut Params>, what: &str) -> Result<Handle> {
-        self.allocate(parent, self.handle(), class, params, what)
+    pub fn create(
+        &self,
+        parent: Handle,
+        class: u32,
+        params: Option<&mut Params>,
+        request_name: &str,
+    ) -> Result<Handle> {
+        self.allocate(parent, self.handle(), class, params, request_name)
     }
 
     fn allocate(
@@ -158,7 +166,7 @@ impl Client {
         handle: Handle,
         class: u32,
         params: Option<&mut Params>,
-        what: &str,
+        request_name: &str,
     ) -> Result<Handle> {
         let (address, size) = params.map_or((0, 0), |p| (p.bytes_mut().as_mut_ptr() as u64, p.bytes().len() as u64));
         let fields = [
@@ -170,7 +178,7 @@ impl Client {
             ("paramsSize", size),
         ];
         let mut call = self.filled("NVOS64_PARAMETERS", &fields)?;
-        self.escape(self.control.fd, ALLOC, &mut call, Some("status"), what)?;
+        self.escape(self.control.fd, ALLOC, &mut call, Some("status"), request_name)?;
         Ok(self.field(&call, "hObjectNew")? as Handle)
     }
 
@@ -230,8 +238,8 @@ impl Client {
         let mut call = self.filled("nv_ioctl_nvos33_parameters_with_fd", &fields)?;
         self.escape(self.control.fd, MAP_MEMORY, &mut call, Some("params.status"), "a mapping for the CPU")?;
         // SAFETY: the caller reserved `at`.
-        let found = unsafe { self.kernel.map(descriptor.fd, at, length as usize) };
-        found.map_err(|why| Error::system("mmap of GPU memory", why))
+        let mapping = unsafe { self.kernel.map(descriptor.fd, at, length as usize) };
+        mapping.map_err(|why| Error::system("mmap of GPU memory", why))
     }
 
     /// Maps memory into a virtual object; the GPU's address.
@@ -293,9 +301,9 @@ impl Drop for Client {
 }
 
 /// Turns a refusal for lack of memory into [`Error::NoMemory`].
-pub(crate) fn or_no_memory<T>(result: Result<T>, what: &'static str, bytes: u64) -> Result<T> {
+pub(crate) fn or_no_memory<T>(result: Result<T>, memory_kind: &'static str, bytes: u64) -> Result<T> {
     result.map_err(|error| match error {
-        Error::Refused { status: NO_MEMORY | INSUFFICIENT_RESOURCES, .. } => Error::NoMemory { what, bytes },
-        other => other,
+        Error::Refused { status: NO_MEMORY | INSUFFICIENT_RESOURCES, .. } => Error::NoMemory { memory_kind, bytes },
+        error => error,
     })
 }

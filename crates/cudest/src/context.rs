@@ -113,7 +113,7 @@ struct LocalPool {
     /// Bytes a thread.
     bytes: u32,
     memory: Option<Allocation>,
-    seen: LocalMemory,
+    layout: LocalMemory,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -123,17 +123,17 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// The address space with the first memory in it, and why mode A was refused.
 fn space(link: &Arc<Link>, mode: Option<Mode>) -> Result<(Arc<Space>, Allocation, Option<Error>)> {
     const CONTROL: Request = Request { place: MemoryKind::System, size: CONTROL_BYTES, visible: true, unified: false };
-    let make = |mode| {
+    let create_space = |mode| {
         let space = Space::new(link, mode)?;
         Allocation::new(&space, CONTROL).map(|control| (space, control))
     };
     let with = |refusal| move |(space, control)| (space, control, refusal);
-    match make(mode.unwrap_or(Mode::Rm)) {
-        Err(rm @ (Error::Refused { .. } | Error::System { .. })) if mode.is_none() => match make(Mode::Uvm) {
-            Ok(made) => Ok(with(Some(rm))(made)),
+    match create_space(mode.unwrap_or(Mode::Rm)) {
+        Err(rm @ (Error::Refused { .. } | Error::System { .. })) if mode.is_none() => match create_space(Mode::Uvm) {
+            Ok(created) => Ok(with(Some(rm))(created)),
             Err(uvm) => Err(Error::NoMode { rm: Box::new(rm), uvm: Box::new(uvm) }),
         },
-        made => made.map(with(None)),
+        created => created.map(with(None)),
     }
 }
 
@@ -214,7 +214,7 @@ impl Shared {
         const MEMORY: u32 = 31;
         const SM: u32 = 13;
         let Ok(lanes) = self.lanes.try_read() else { return (None, None) };
-        let channels: Vec<_> = lanes.all().map(|lane| lane.asked).collect();
+        let channels: Vec<_> = lanes.all().map(|lane| lane.objects).collect();
         let client = &self.link.client;
         match xid {
             MEMORY => (fault::memory_fault(client, &channels), None),
@@ -242,8 +242,8 @@ impl Shared {
 
     fn of(&self, fence: Fence) -> Result<Arc<Timeline>> {
         let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
-        let found = timelines.get(fence.timeline as usize);
-        found.map(Arc::clone).ok_or_else(|| Error::Range("the fence is of another context".to_owned()))
+        let timeline = timelines.get(fence.timeline as usize);
+        timeline.map(Arc::clone).ok_or_else(|| Error::Range("the fence is of another context".to_owned()))
     }
 
     /// Whether a fence is reached.
@@ -309,7 +309,7 @@ impl Shared {
         lane.submit(waits, operation, &self.doorbell, &room)
     }
 
-    /// Calls `launch` with what its channel must have seen, and the bytes a thread of the pool of local memory. `bytes`
+    /// Calls `launch` with what its channel must have applied, and the bytes a thread of the pool of local memory. `bytes`
     /// is what the kernel needs of it. The pool does not change until `launch` returns.
     pub fn with_generation<T>(&self, bytes: u32, launch: impl FnOnce(Generation, u32) -> Result<T>) -> Result<T> {
         let code = self.code.load(Ordering::Acquire);
@@ -320,7 +320,7 @@ impl Shared {
         if bytes > local.bytes {
             self.grow_local(&mut local, bytes)?;
         }
-        launch(Generation { code, local: Some(local.seen) }, local.bytes)
+        launch(Generation { code, local: Some(local.layout) }, local.bytes)
     }
 
     fn grow_local(&self, local: &mut LocalPool, bytes: u32) -> Result<()> {
@@ -334,7 +334,7 @@ impl Shared {
         // Kernels that run use the old pool, and channels of a group may share this state.
         self.idle()?;
         local.bytes = bytes;
-        local.seen = LocalMemory { pool: memory.address, bytes_per_tpc, tpcs };
+        local.layout = LocalMemory { pool: memory.address, bytes_per_tpc, tpcs };
         if let Some(old) = local.memory.replace(memory) {
             self.bury(Owner::Whole(old));
         }

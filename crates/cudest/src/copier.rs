@@ -46,13 +46,14 @@ impl Stream {
         let parameters = [to, from, loads].map(u64::to_le_bytes).concat();
         // SAFETY: the kernel copies these bytes; the caller of the copy answers for them.
         let fence = unsafe { self.launch(kernel, &Shape::linear(blocks, THREADS), &parameters)? };
-        let done = loads * LOAD;
-        if done == bytes {
+        let copied = loads * LOAD;
+        if copied == bytes {
             return Ok(Some(fence));
         }
         // SAFETY: as above.
-        let rest =
-            unsafe { self.copy_rectangle(&line(to + done, from + done, (bytes - done) as usize), Direction::Within) };
+        let rest = unsafe {
+            self.copy_rectangle(&line(to + copied, from + copied, (bytes - copied) as usize), Direction::Within)
+        };
         rest.map(Some)
     }
 }

@@ -45,27 +45,27 @@ pub enum Error {
     UnknownVersion(String),
     /// The tables of this driver have no such struct or field.
     #[error(
-        "the tables of driver {release} do not describe {what}: cutap is too old for this driver, or it is damaged"
+        "the tables of driver {release} do not describe {item}: cutap is too old for this driver, or it is damaged"
     )]
     Tables {
         /// The release of the tables.
         release: &'static str,
         /// The struct or field.
-        what: String,
+        item: String,
     },
     /// An ioctl or mmap failed in the operating system.
-    #[error("{what} failed: {why}")]
+    #[error("{request} failed: {why}")]
     System {
         /// The request.
-        what: String,
+        request: String,
         /// The answer of the operating system.
         why: Arc<std::io::Error>,
     },
     /// The kernel driver answered with a status other than 0.
-    #[error("the kernel driver refused {what}: {name} ({status:#x})")]
+    #[error("the kernel driver refused {request}: {name} ({status:#x})")]
     Refused {
         /// The request.
-        what: String,
+        request: String,
         /// The status.
         status: u32,
         /// Its name.
@@ -80,10 +80,10 @@ pub enum Error {
         uvm: Box<Error>,
     },
     /// There is not enough memory.
-    #[error("no memory for {bytes} bytes of {what}: free some, or ask for less")]
+    #[error("no memory for {bytes} bytes of {memory_kind}: free some, or ask for less")]
     NoMemory {
         /// The kind of memory.
-        what: &'static str,
+        memory_kind: &'static str,
         /// The size asked for.
         bytes: u64,
     },
@@ -158,14 +158,14 @@ pub enum Error {
         has: String,
     },
     /// Parameters of another size than the kernel's.
-    #[error("kernel {kernel} takes {wants} bytes of parameters, not {has}")]
+    #[error("kernel {kernel} takes {expected} bytes of parameters, not {actual}")]
     Parameters {
         /// The kernel.
         kernel: String,
         /// Its own size.
-        wants: usize,
+        expected: usize,
         /// The size given.
-        has: usize,
+        actual: usize,
     },
     /// A launch that no GPU of this kind can run.
     #[error("kernel {kernel} cannot be launched: {why}")]
@@ -262,7 +262,7 @@ fn xid_meaning(xid: u32) -> &'static str {
 }
 
 impl Error {
-    pub(crate) fn system(what: impl Into<String>, why: std::io::Error) -> Self {
-        Self::System { what: what.into(), why: Arc::new(why) }
+    pub(crate) fn system(request: impl Into<String>, why: std::io::Error) -> Self {
+        Self::System { request: request.into(), why: Arc::new(why) }
     }
 }

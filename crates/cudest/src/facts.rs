@@ -159,9 +159,13 @@ fn clocks(link: &Link) -> Result<(u32, u32)> {
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     link.client.control_bytes(link.subdevice, MAXIMUM_CLOCKS, &mut bytes, "the clocks")?;
     let word = |at: usize| bytes.as_chunks::<4>().0.get(at).map_or(0, |word| u32::from_ne_bytes(*word));
-    let found = (word(7), word(11));
+    let clocks = (word(7), word(11));
     let is_clock = |khz: u32| (10_000..10_000_000).contains(&khz);
-    if is_clock(found.0) && is_clock(found.1) { Ok(found) } else { Err(Error::Unsupported("the form of these clocks")) }
+    if is_clock(clocks.0) && is_clock(clocks.1) {
+        Ok(clocks)
+    } else {
+        Err(Error::Unsupported("the form of these clocks"))
+    }
 }
 
 fn chip(link: &Link) -> Result<(u32, u32, u32)> {

@@ -7,10 +7,10 @@ use crate::error::{Fault, SmError};
 const DEBUGGER: u32 = 0x83de;
 
 /// A channel, and its compute object if it has one.
-pub(crate) type Asked = (Handle, Option<Handle>);
+pub(crate) type ChannelObjects = (Handle, Option<Handle>);
 
 /// The fault of the first channel that has one.
-pub(crate) fn memory_fault(client: &Client, channels: &[Asked]) -> Option<Fault> {
+pub(crate) fn memory_fault(client: &Client, channels: &[ChannelObjects]) -> Option<Fault> {
     channels.iter().find_map(|(channel, compute)| {
         let info = client.query(*channel, controls::MMU_FAULT, &[]).ok()?;
         let get = |field: &str| client.field(&info, field).ok();
@@ -26,14 +26,14 @@ pub(crate) fn memory_fault(client: &Client, channels: &[Asked]) -> Option<Fault>
 }
 
 /// The first SM that stopped a kernel.
-pub(crate) fn sm_error(client: &Client, device: Handle, sms: u32, channels: &[Asked]) -> Option<SmError> {
+pub(crate) fn sm_error(client: &Client, device: Handle, sms: u32, channels: &[ChannelObjects]) -> Option<SmError> {
     /// SMs of one answer.
     const PART: u32 = 100;
     let (channel, compute) = channels.iter().find_map(|(channel, compute)| Some((*channel, (*compute)?)))?;
     let fields = [("hAppClient", client.root.into()), ("hClass3dObject", compute.into())];
     let mut params = client.filled("NV83DE_ALLOC_PARAMETERS", &fields).ok()?;
     let debugger = client.create(device, DEBUGGER, Some(&mut params), "a debugger").ok()?;
-    let found = (0..sms).step_by(PART as usize).find_map(|first| {
+    let sm_error = (0..sms).step_by(PART as usize).find_map(|first| {
         let count = PART.min(sms - first);
         let fields = [("hTargetChannel", channel.into()), ("numSMsToRead", count.into()), ("startingSM", first.into())];
         let states = client.query(debugger, controls::SM_ERRORS, &fields).ok()?;
@@ -44,5 +44,5 @@ pub(crate) fn sm_error(client: &Client, device: Handle, sms: u32, channels: &[As
         })
     });
     let _ = client.free(device, debugger);
-    found
+    sm_error
 }

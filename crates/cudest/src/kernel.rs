@@ -87,8 +87,9 @@ impl Kernel for Linux {
             // A container may hide /sys. The line is "NVRM version: NVIDIA UNIX ... Kernel Module  580.159.04  ...".
             let text = std::fs::read_to_string("/proc/driver/nvidia/version").map_err(|_| why)?;
             let is_version = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
-            let found = text.split_whitespace().find(is_version).map(str::to_owned);
-            found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no version in /proc/driver/nvidia/version"))
+            let version = text.split_whitespace().find(is_version).map(str::to_owned);
+            version
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no version in /proc/driver/nvidia/version"))
         })
     }
 
@@ -122,11 +123,11 @@ impl Kernel for Linux {
         let (address, fixed) = at.map_or((std::ptr::null_mut(), 0), |at| (at.as_ptr(), libc::MAP_FIXED));
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: with MAP_FIXED the caller reserved these addresses; otherwise the kernel chooses unused ones.
-        let found = unsafe { libc::mmap(address.cast(), length, protection, libc::MAP_SHARED | fixed, fd, 0) };
-        if found == libc::MAP_FAILED {
+        let mapping = unsafe { libc::mmap(address.cast(), length, protection, libc::MAP_SHARED | fixed, fd, 0) };
+        if mapping == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        NonNull::new(found.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))
+        NonNull::new(mapping.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))
     }
 
     unsafe fn unmap(&self, at: NonNull<u8>, length: usize) {

@@ -9,7 +9,7 @@ use crate::encode::bank;
 use crate::encode::methods::{Lines, Methods, Release, ring_entry};
 use crate::encode::qmd::Qmd;
 use crate::error::Result;
-use crate::fault::Asked;
+use crate::fault::ChannelObjects;
 use crate::fence::Timeline;
 use crate::link::Link;
 use crate::slots::{LARGE_BANKS, Placement, SLOTS, Slots};
@@ -61,7 +61,7 @@ pub(crate) enum Operation<'a> {
     Nothing,
 }
 
-/// State of the context that channels must have seen before a launch.
+/// State of the context that channels must have applied before a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Generation {
     /// Counts modules that were loaded.
@@ -96,7 +96,7 @@ struct State {
     /// Whether the copy class is bound.
     copies: bool,
     last: Engine,
-    seen: Generation,
+    applied: Generation,
     /// The operation that uses each large bank.
     large: [u64; LARGE_BANKS],
     next_large: usize,
@@ -107,7 +107,7 @@ struct State {
 pub(crate) struct Lane {
     pub timeline: Arc<Timeline>,
     /// The channel and its compute object.
-    pub asked: Asked,
+    pub objects: ChannelObjects,
     state: Mutex<State>,
     slots: Slots,
     classes: Classes,
@@ -138,19 +138,19 @@ impl Lane {
         let Parts { space, group, classes, notifier, timeline, windows, copies_only, order, placement, yields } = parts;
         let slots = Slots::new(space, if copies_only { Placement::Mapped } else { placement })?;
         let channel = Channel::new(space, group, classes, slots.ring(), notifier, copies_only)?;
-        let asked = (channel.handle, channel.compute);
+        let objects = (channel.handle, channel.compute);
         let state = State {
             channel,
             methods: Methods::new(),
             copies: false,
             last: Engine::Host,
-            seen: Generation::default(),
+            applied: Generation::default(),
             large: [0; LARGE_BANKS],
             next_large: 0,
         };
         Ok(Self {
             timeline,
-            asked,
+            objects,
             state: Mutex::new(state),
             slots,
             classes,
@@ -228,14 +228,14 @@ impl Lane {
         }
         match operation {
             Operation::Launch(launch) => {
-                if let Some(local) = launch.needs.local.filter(|_| state.seen.local != launch.needs.local) {
+                if let Some(local) = launch.needs.local.filter(|_| state.applied.local != launch.needs.local) {
                     methods.wait_for_idle();
                     methods.set_local_memory(local.pool, local.bytes_per_tpc, local.tpcs);
-                    state.seen.local = Some(local);
+                    state.applied.local = Some(local);
                 }
-                if state.seen.code != launch.needs.code {
+                if state.applied.code != launch.needs.code {
                     methods.invalidate_shader_caches();
-                    state.seen.code = launch.needs.code;
+                    state.applied.code = launch.needs.code;
                 }
                 methods.launch(self.slots.descriptor(value), self.slots.is_inline());
             }

@@ -132,7 +132,7 @@ impl Link {
     pub fn bytes<'a>(&self, params: &'a Params, field: &str) -> Result<&'a [u8]> {
         let unknown = || Error::Tables {
             release: self.client.tables.release(),
-            what: format!("{}.{field}", params.record().name()),
+            item: format!("{}.{field}", params.record().name()),
         };
         let place = params.record().place(field).map_err(|_| unknown())?;
         params.bytes().get(place.offset..place.offset.saturating_add(place.size)).ok_or_else(unknown)

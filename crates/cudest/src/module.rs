@@ -207,8 +207,8 @@ impl Module {
     /// There is none of this name.
     pub fn variable(&self, name: &str) -> Result<(u64, u64)> {
         let Inner { cubin, layout, memory, .. } = &*self.inner;
-        let found = cubin.variables.get(name).and_then(|v| Some((layout.variable(v)?, v.size)));
-        let (offset, size) = found.ok_or_else(|| no_symbol("variable", name, cubin.variables.keys()))?;
+        let symbol = cubin.variables.get(name).and_then(|v| Some((layout.variable(v)?, v.size)));
+        let (offset, size) = symbol.ok_or_else(|| no_symbol("variable", name, cubin.variables.keys()))?;
         Ok((memory.address() + offset, size))
     }
 }
@@ -260,8 +260,8 @@ impl Kernel {
         let Shape { grid, block, shared } = *shape;
         let entry = &self.entry;
         if parameters.len() != entry.parameters_size {
-            let (kernel, wants, has) = (entry.name.clone(), entry.parameters_size, parameters.len());
-            return Err(Error::Parameters { kernel, wants, has });
+            let (kernel, expected, actual) = (entry.name.clone(), entry.parameters_size, parameters.len());
+            return Err(Error::Parameters { kernel, expected, actual });
         }
         self.check_shape(grid, block)?;
         let most = self.module.shared.chip.most_shared;

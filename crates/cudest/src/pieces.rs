@@ -28,7 +28,8 @@ impl Staging {
         if self.memory.is_none() {
             self.memory = Some(Memory::pinned(shared, (PIECES * LONGEST) as u64)?);
         }
-        let memory = self.memory.as_ref().ok_or(Error::NoMemory { what: "pinned memory", bytes: LONGEST as u64 })?;
+        let memory =
+            self.memory.as_ref().ok_or(Error::NoMemory { memory_kind: "pinned memory", bytes: LONGEST as u64 })?;
         Ok((memory, (n * LONGEST) as u64))
     }
 

@@ -109,9 +109,9 @@ impl Pool {
         let mut free = Free(BTreeMap::from([(0, memory.size)]));
         let offset = free.take(size).unwrap_or_default();
         let chunk = Arc::new(Chunk { memory, free: Mutex::new(free) });
-        let found = piece(&chunk, offset, size);
+        let allocated = piece(&chunk, offset, size);
         chunks.push(chunk);
-        Ok(found)
+        Ok(allocated)
     }
 }
 

@@ -42,8 +42,8 @@ fn compiler() -> Result<PathBuf> {
         return Some(PathBuf::from(path)).filter(|path| path.is_file()).ok_or(Error::NoPtxCompiler);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join("ptxas")).find(|path| path.is_file());
-    found.or_else(|| Some(PathBuf::from(TOOLKIT)).filter(|path| path.is_file())).ok_or(Error::NoPtxCompiler)
+    let in_path = std::env::split_paths(&path).map(|folder| folder.join("ptxas")).find(|path| path.is_file());
+    in_path.or_else(|| Some(PathBuf::from(TOOLKIT)).filter(|path| path.is_file())).ok_or(Error::NoPtxCompiler)
 }
 
 /// A folder of this process alone, removed at the end.
@@ -55,13 +55,13 @@ impl Folder {
         let name = format!("cudest-{:016x}", RandomState::new().hash_one(0));
         for parent in [std::env::temp_dir(), "/tmp".into()] {
             let folder = Self(parent.join(&name));
-            let made = fs::DirBuilder::new().mode(0o700).create(&folder.0);
-            made.map_err(|why| Error::system(format!("making the folder {}", folder.0.display()), why))?;
+            let created = fs::DirBuilder::new().mode(0o700).create(&folder.0);
+            created.map_err(|why| Error::system(format!("making the folder {}", folder.0.display()), why))?;
             // Another user could put other code into a folder of theirs: `su` keeps the TMPDIR of the user before.
-            let is_safe = |above: fs::Metadata, made: fs::Metadata| {
-                [0, made.uid()].contains(&above.uid()) && (above.mode() & 0o022 == 0 || above.mode() & 0o1000 != 0)
+            let is_safe = |above: fs::Metadata, own: fs::Metadata| {
+                [0, own.uid()].contains(&above.uid()) && (above.mode() & 0o022 == 0 || above.mode() & 0o1000 != 0)
             };
-            if fs::metadata(&parent).is_ok_and(|above| folder.0.metadata().is_ok_and(|made| is_safe(above, made))) {
+            if fs::metadata(&parent).is_ok_and(|above| folder.0.metadata().is_ok_and(|own| is_safe(above, own))) {
                 return Ok(folder);
             }
         }
@@ -93,9 +93,9 @@ pub(crate) fn compile(bytes: &[u8], gpu: u32) -> Result<Vec<u8>> {
     let output = output.map_err(|why| Error::system(format!("running {}", compiler.display()), why))?;
     if !output.status.success() {
         // It writes complaints to either.
-        let said = [&output.stderr[..], &output.stdout[..]].concat();
-        let said = String::from_utf8_lossy(&said).replace(&*from.to_string_lossy(), "PTX");
-        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+        let diagnostics = [&output.stderr[..], &output.stdout[..]].concat();
+        let diagnostics = String::from_utf8_lossy(&diagnostics).replace(&*from.to_string_lossy(), "PTX");
+        let lines: Vec<&str> = diagnostics.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
         return Err(Error::Ptx { compiler: compiler.display().to_string(), why: lines.join("; ") });
     }
     fs::read(&to).map_err(|why| Error::system(format!("reading the cubin of {}", compiler.display()), why))

@@ -24,16 +24,16 @@ unsafe impl Sync for Reservation {}
 impl Reservation {
     /// Reserves `length` bytes, the first at a multiple of `align`, a power of two.
     pub fn new(length: u64, align: u64) -> Result<Self> {
-        let what = || format!("reserving {length} bytes of addresses");
-        let too_large = || Error::system(what(), std::io::ErrorKind::OutOfMemory.into());
+        let request = || format!("reserving {length} bytes of addresses");
+        let too_large = || Error::system(request(), std::io::ErrorKind::OutOfMemory.into());
         let size = usize::try_from(length.checked_add(align).ok_or_else(too_large)?).map_err(|_| too_large())?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: the kernel chooses unused addresses.
-        let found = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
-        if found == libc::MAP_FAILED {
-            return Err(Error::system(what(), std::io::Error::last_os_error()));
+        let mapping = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
+        if mapping == libc::MAP_FAILED {
+            return Err(Error::system(request(), std::io::Error::last_os_error()));
         }
-        let whole = NonNull::new(found.cast::<u8>()).ok_or_else(too_large)?;
+        let whole = NonNull::new(mapping.cast::<u8>()).ok_or_else(too_large)?;
         let skip = whole.as_ptr().align_offset(align as usize);
         // SAFETY: `skip` is less than `align`, which was added to the length.
         let start = unsafe { whole.add(skip) };
@@ -46,27 +46,27 @@ impl Reservation {
         static NEXT: AtomicU64 = AtomicU64::new(0x2_0000_0000);
         const END: u64 = 1 << 40;
         const STEP: u64 = 64 << 20;
-        let what = || format!("reserving {length} bytes of addresses below 2^40");
+        let request = || format!("reserving {length} bytes of addresses below 2^40");
         let size = length.next_multiple_of(align);
         loop {
             let at = NEXT.fetch_add(size.next_multiple_of(STEP), Ordering::Relaxed).next_multiple_of(align);
             let Some(end) = at.checked_add(size).filter(|end| *end <= END) else {
-                return Err(Error::system(what(), std::io::ErrorKind::OutOfMemory.into()));
+                return Err(Error::system(request(), std::io::ErrorKind::OutOfMemory.into()));
             };
             let length = (end - at) as usize;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-            let wanted = std::ptr::without_provenance_mut(at as usize);
+            let address = std::ptr::without_provenance_mut(at as usize);
             // SAFETY: the kernel gives these addresses only if nothing is there.
-            let found = unsafe { libc::mmap(wanted, length, libc::PROT_NONE, flags, -1, 0) };
-            if found == libc::MAP_FAILED {
+            let mapping = unsafe { libc::mmap(address, length, libc::PROT_NONE, flags, -1, 0) };
+            if mapping == libc::MAP_FAILED {
                 let why = std::io::Error::last_os_error();
                 if why.raw_os_error() == Some(libc::EEXIST) {
                     continue;
                 }
-                return Err(Error::system(what(), why));
+                return Err(Error::system(request(), why));
             }
-            let start = NonNull::new(found.cast::<u8>())
-                .ok_or_else(|| Error::system(what(), std::io::ErrorKind::Other.into()))?;
+            let start = NonNull::new(mapping.cast::<u8>())
+                .ok_or_else(|| Error::system(request(), std::io::ErrorKind::Other.into()))?;
             let new = Self { whole: start, whole_length: length, start };
             // A kernel before 4.17 takes the address as a hint.
             if new.address() == at {

@@ -57,10 +57,10 @@ impl Stream {
         for (n, bytes) in to.chunks_mut(piece).enumerate() {
             // All pieces are under way while the CPU moves one.
             while submitted < n + PIECES && submitted * piece < total {
-                let done = submitted * piece;
-                let length = piece.min(total - done);
+                let start = submitted * piece;
+                let length = piece.min(total - start);
                 let (memory, at) = staging.piece(submitted, &self.shared)?;
-                let copy = line(memory.address() + at, address + done as u64, length);
+                let copy = line(memory.address() + at, address + start as u64, length);
                 // SAFETY: the bytes of this piece were taken before; the rest is the caller's promise.
                 let fence = unsafe { self.copy_rectangle(&copy, Direction::FromGpu)? };
                 staging.used(submitted, fence);

@@ -215,10 +215,10 @@ impl Stream {
         }
         // All streams share the lanes of copy engines. One that waits for the host would stop the others there.
         let is_gated = self.shared.gates.load(Ordering::Acquire) != 0;
-        let other;
+        let copy_lane;
         let lane = if size >= self.shared.options.copy_engine_from && !is_gated {
-            other = self.shared.copy_lane(direction)?;
-            Some(&*other)
+            copy_lane = self.shared.copy_lane(direction)?;
+            Some(&*copy_lane)
         } else {
             None
         };

@@ -41,9 +41,9 @@ impl Survey {
         let gpus: Vec<_> = driver.cards.iter().cloned().enumerate().map(|(n, card)| (card, facts(n))).collect();
         let mut missing = Vec::new();
         if driver.fit != Fit::Exact {
-            let what = if driver.fit == Fit::SameBranch { "of its branch" } else { "of another branch" };
+            let branch = if driver.fit == Fit::SameBranch { "of its branch" } else { "of another branch" };
             missing.push(format!(
-                "no exact tables for driver {}: those of {} {what} are used",
+                "no exact tables for driver {}: those of {} {branch} are used",
                 driver.version, driver.tables
             ));
         }

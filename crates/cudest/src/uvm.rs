@@ -45,8 +45,8 @@ impl Uvm {
         new.call(link, "UVM_REGISTER_GPU_PARAMS", "gpu_uuid", REGISTER_GPU, &[no_descriptor], "registering the GPU")?;
         let control = ("rmCtrlFd", client.control_fd() as u64);
         let fields = [control, ("hClient", client.root.into()), ("hVaSpace", space.into())];
-        let what = "registering the address space";
-        new.call(link, "UVM_REGISTER_GPU_VASPACE_PARAMS", "gpuUuid", REGISTER_GPU_VASPACE, &fields, what)?;
+        let request_name = "registering the address space";
+        new.call(link, "UVM_REGISTER_GPU_VASPACE_PARAMS", "gpuUuid", REGISTER_GPU_VASPACE, &fields, request_name)?;
         Ok(new)
     }
 
@@ -57,11 +57,11 @@ impl Uvm {
         uuid: &str,
         number: u32,
         fields: &[(&str, u64)],
-        what: &str,
+        request_name: &str,
     ) -> Result<()> {
         let mut call = link.client.filled(record, fields)?;
         link.client.set_bytes(&mut call, uuid, &self.uuid)?;
-        link.client.uvm(&self.node, number, &mut call, what)
+        link.client.uvm(&self.node, number, &mut call, request_name)
     }
 
     /// A channel, before it is scheduled. A compute channel needs addresses for its context; all of a group share them.
@@ -74,8 +74,8 @@ impl Uvm {
             ("base", base),
             ("length", length),
         ];
-        let what = "registering a channel";
-        self.call(link, "UVM_REGISTER_CHANNEL_PARAMS", "gpuUuid", REGISTER_CHANNEL, &fields, what)
+        let request_name = "registering a channel";
+        self.call(link, "UVM_REGISTER_CHANNEL_PARAMS", "gpuUuid", REGISTER_CHANNEL, &fields, request_name)
     }
 
     /// Maps a part of a memory at an address.

@@ -36,11 +36,11 @@ pub struct Mapping {
 impl Backing {
     pub(crate) fn new(shared: &Arc<Shared>, bytes: u64) -> Result<Self> {
         shared.check()?;
-        let what = "video memory";
+        let memory_kind = "video memory";
         let size = bytes.max(1).checked_next_multiple_of(LARGE_PAGE).filter(|size| *size < 1 << 47);
-        let size = size.ok_or(Error::NoMemory { what, bytes })?;
+        let size = size.ok_or(Error::NoMemory { memory_kind, bytes })?;
         let (space, link) = (Arc::clone(&shared.space), &shared.link);
-        let memory = or_no_memory(allocate(&link.client, link.device, MemoryKind::Video, size), what, size)?;
+        let memory = or_no_memory(allocate(&link.client, link.device, MemoryKind::Video, size), memory_kind, size)?;
         Ok(Self { inner: Arc::new(Physical { space, memory, size }) })
     }
 
@@ -54,7 +54,7 @@ impl Backing {
 impl Addresses {
     pub(crate) fn new(shared: &Arc<Shared>, bytes: u64) -> Result<Self> {
         let size = bytes.max(1).checked_next_multiple_of(LARGE_PAGE);
-        let size = size.ok_or(Error::NoMemory { what: "addresses", bytes })?;
+        let size = size.ok_or(Error::NoMemory { memory_kind: "addresses", bytes })?;
         let reserved = Arc::new(Reservation::new(size, LARGE_PAGE)?);
         Ok(Self { shared: Arc::clone(shared), reserved, size })
     }

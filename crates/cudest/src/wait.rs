@@ -31,11 +31,11 @@ impl Backoff {
             std::hint::spin_loop();
             return false;
         }
-        let passed = self.since.get_or_insert_with(Instant::now).elapsed();
-        if passed < YIELDS {
+        let elapsed = self.since.get_or_insert_with(Instant::now).elapsed();
+        if elapsed < YIELDS {
             std::thread::yield_now();
         } else {
-            std::thread::sleep((passed / PART).min(LONGEST));
+            std::thread::sleep((elapsed / PART).min(LONGEST));
         }
         true
     }

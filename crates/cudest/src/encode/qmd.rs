@@ -146,8 +146,8 @@ impl Qmd {
 /// The code of a carve-out of so many bytes, of those that the SM can be set to: KiB / 4 + 1.
 fn carve_out(format: &Format, bytes: u32) -> u32 {
     let most = format.carve_outs.last().copied().unwrap_or(0);
-    let found = format.carve_outs.iter().copied().find(|kib| bytes <= kib * 1024);
-    found.unwrap_or(most) / 4 + 1
+    let smallest = format.carve_outs.iter().copied().find(|kib| bytes <= kib * 1024);
+    smallest.unwrap_or(most) / 4 + 1
 }
 
 #[cfg(test)]

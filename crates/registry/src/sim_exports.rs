@@ -192,11 +192,16 @@ fn device(root: &Path) -> Result<String, Error> {
         .unwrap();
     writeln!(out, "/// Of the first simulated device.\npub const UUID: [u8; 16] = {uuid:?};").unwrap();
     writeln!(out, "/// In bytes.\npub const TOTAL_MEMORY: u64 = {};\n", device.total_memory).unwrap();
-    out.push_str("/// Number of each attribute (sorted) and its value.\npub static ATTRIBUTES: &[(u32, i32)] = &[\n");
-    let mut all = device.attributes;
-    all.sort_by_key(|a| a.id);
-    for Attribute { id, name, value } in all {
-        writeln!(out, "({id}, {value}), // {name}").unwrap();
+    let mut attributes = device.attributes;
+    attributes.sort_by_key(|attribute| attribute.id);
+    out.push_str("/// The numbers of attributes: CUdevice_attribute.\npub mod attribute_id {\n");
+    for Attribute { id, name, .. } in &attributes {
+        writeln!(out, "/// CU_DEVICE_ATTRIBUTE_{name}\npub const {name}: u32 = {id};").unwrap();
+    }
+    out.push_str("}\n\n/// Number of each attribute (sorted) and its value.\n");
+    out.push_str("pub static ATTRIBUTES: &[(u32, i32)] = &[\n");
+    for Attribute { name, value, .. } in &attributes {
+        writeln!(out, "(attribute_id::{name}, {value}),").unwrap();
     }
     out.push_str("];\n");
     Ok(out)

@@ -11,19 +11,15 @@ mod visible;
 
 pub use config::{Config, config};
 pub use environment::{print_to_stderr, variable};
-pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID};
+pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID, attribute_id};
 pub use process::{FirstUse, PerProcess, generation};
 pub use visible::{Hidden, visible};
-
-const PCI_BUS: u32 = 33;
-const PCI_DEVICE: u32 = 34;
-const PCI_DOMAIN: u32 = 50;
 
 /// The value of an attribute (CUdevice_attribute) of a device.
 pub fn attribute(ordinal: i32, id: u32) -> Option<i32> {
     let at = ATTRIBUTES.binary_search_by_key(&id, |a| a.0).ok()?;
     let value = ATTRIBUTES[at].1;
-    Some(if id == PCI_BUS { value + ordinal } else { value })
+    Some(if id == attribute_id::PCI_BUS_ID { value + ordinal } else { value })
 }
 
 /// The uuid of a device. Devices differ in the first digit, so that a program may shorten a uuid, and in the last byte.
@@ -36,5 +32,6 @@ pub fn uuid(ordinal: i32) -> [u8; 16] {
 
 /// PCI domain, bus and device of a device.
 pub fn pci(ordinal: i32) -> [i32; 3] {
-    [PCI_DOMAIN, PCI_BUS, PCI_DEVICE].map(|id| attribute(ordinal, id).unwrap_or(0))
+    use attribute_id::{PCI_BUS_ID, PCI_DEVICE_ID, PCI_DOMAIN_ID};
+    [PCI_DOMAIN_ID, PCI_BUS_ID, PCI_DEVICE_ID].map(|id| attribute(ordinal, id).unwrap_or(0))
 }

@@ -3,7 +3,7 @@
 use crate::abi::{Fault, Out, Text, answer, put_text};
 use crate::api::arrays::texel;
 use crate::driver::device::{self as devices, attribute, device, pci, uuid};
-use cutap_machine::{NAME, config};
+use cutap_machine::{NAME, attribute_id, config};
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
     answer(|| count.put(devices::count()))
@@ -37,8 +37,8 @@ pub extern "C" fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, or
     answer(|| {
         let ordinal = device(ordinal)?;
         major.check()?;
-        minor.put(attribute(ordinal, 76)?)?;
-        major.put(attribute(ordinal, 75)?)
+        minor.put(attribute(ordinal, attribute_id::COMPUTE_CAPABILITY_MINOR)?)?;
+        major.put(attribute(ordinal, attribute_id::COMPUTE_CAPABILITY_MAJOR)?)
     })
 }
 
@@ -48,7 +48,7 @@ pub extern "C" fn cuDeviceGetProperties(properties: Out<[i32; 14]>, ordinal: i32
     answer(|| {
         let ordinal = device(ordinal)?;
         let mut all = [0; 14];
-        for (value, id) in all.iter_mut().zip(1..) {
+        for (value, id) in all.iter_mut().zip(attribute_id::MAX_THREADS_PER_BLOCK..) {
             *value = attribute(ordinal, id)?;
         }
         properties.put(all)
@@ -96,7 +96,7 @@ pub extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
         width.check()?;
         let ordinal = device(ordinal)?;
         texel(format, channels)?;
-        width.put(attribute(ordinal, 69)? as usize)
+        width.put(attribute(ordinal, attribute_id::MAXIMUM_TEXTURE1D_LINEAR_WIDTH)? as usize)
     })
 }
 

@@ -3,18 +3,18 @@
 use crate::abi::{Answer, Fault, In, Out, answer, of_the_program};
 use crate::api::launch::Config;
 use crate::driver::device::{attribute, device};
-use crate::driver::occupancy::{MAX_DYNAMIC_SHARED, SHARED_PER_SM, blocks, max_dynamic_shared};
+use crate::driver::occupancy::{MAX_DYNAMIC_SHARED, blocks, max_dynamic_shared};
 use crate::state::{DriverState, Function, Handle, driver_state, lookup, lookup_mut};
-use cutap_machine::config;
+use cutap_machine::{attribute_id, config};
 
 /// Whether a kernel can change nodes with this function. Since 13.3; read-only.
 const UPDATED_ON_DEVICE: u32 = 16;
 /// A preference, CUsharedMemoryMode. Since 13.4.
 const SHARED_MEMORY_MODE: u32 = 17;
-const SHARED_OPT_IN: u32 = 97;
 
 fn get(f: &Function, id: u32) -> Answer<i32> {
-    let version = 10 * attribute(0, 75)? + attribute(0, 76)?;
+    let version = 10 * attribute(0, attribute_id::COMPUTE_CAPABILITY_MAJOR)?
+        + attribute(0, attribute_id::COMPUTE_CAPABILITY_MINOR)?;
     Ok(match id {
         0 => f.max_threads(),
         1 => f.kernel().shared,
@@ -34,7 +34,9 @@ fn get(f: &Function, id: u32) -> Answer<i32> {
 
 fn set(f: &mut Function, id: u32, value: i32) -> Answer {
     let good = match id {
-        MAX_DYNAMIC_SHARED => (0..=attribute(0, SHARED_OPT_IN)? - f.kernel().shared).contains(&value),
+        MAX_DYNAMIC_SHARED => {
+            (0..=attribute(0, attribute_id::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? - f.kernel().shared).contains(&value)
+        }
         9 => (-1..=100).contains(&value),
         11..=14 => value >= 0,
         15 => (0..=2).contains(&value),
@@ -150,12 +152,12 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
         let limit = if limit == 0 { most } else { limit.min(most) };
         let mut best = (0, 0);
         for size in (32..=limit).step_by(32) {
-            let bytes = shared.map_or(Ok(dynamic), |ask| of_the_program(|| ask(size)))?;
+            let bytes = shared.map_or(Ok(dynamic), |shared_for_block| of_the_program(|| shared_for_block(size)))?;
             let count = blocks(lookup(&driver_state().code.functions, function)?, size, bytes)?;
             best = best.max((count * size, size));
         }
         let per_sm = if best.1 == 0 { 0 } else { best.0 / best.1 };
-        grid.put(per_sm * attribute(0, 16)?)?;
+        grid.put(per_sm * attribute(0, attribute_id::MULTIPROCESSOR_COUNT)?)?;
         block.put(best.1)
     })
 }
@@ -187,7 +189,9 @@ pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: H
 }
 
 pub extern "C" fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<Config>) -> u32 {
-    answer(|| any_kernel(function, config).and_then(|()| count.put(attribute(0, 16)? / 8)))
+    answer(|| {
+        any_kernel(function, config).and_then(|()| count.put(attribute(0, attribute_id::MULTIPROCESSOR_COUNT)? / 8))
+    })
 }
 
 pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
@@ -205,7 +209,7 @@ pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
         if count > blocks(f, block, 0)? {
             return Err(Fault::INVALID_VALUE);
         }
-        let each = attribute(0, SHARED_PER_SM)? / count - 1024 - f.kernel().shared;
+        let each = attribute(0, attribute_id::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)? / count - 1024 - f.kernel().shared;
         bytes.put(each.clamp(0, max_dynamic_shared(f)) as usize)
     })
 }

@@ -7,6 +7,7 @@ use crate::driver::context::{self, named};
 use crate::driver::current;
 use crate::driver::device::{attribute, device};
 use crate::state::{DriverState, GreenContext, Handle, driver_state};
+use cutap_machine::attribute_id;
 
 /// The start of CUdevResource: kind, hidden words, multiprocessors, smallest share, alignment, flags.
 #[repr(C)]
@@ -35,7 +36,7 @@ fn resource(kind: u32, count: u32) -> Answer<Resource> {
 }
 
 fn all(ordinal: i32) -> Answer<u32> {
-    Ok(attribute(ordinal, 16)? as u32)
+    Ok(attribute(ordinal, attribute_id::MULTIPROCESSOR_COUNT)? as u32)
 }
 
 /// INVALID_CONTEXT for an unknown green context.

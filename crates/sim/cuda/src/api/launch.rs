@@ -5,6 +5,7 @@ use crate::driver::device::attribute;
 use crate::driver::occupancy::{blocks, max_dynamic_shared};
 use crate::driver::{context, submit};
 use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, lookup, lookup_mut};
+use cutap_machine::attribute_id;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -182,7 +183,7 @@ fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
         let state = driver_state();
         let threads = config.block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
         let each = blocks(lookup(&state.code.functions, function)?, threads as i32, config.shared as usize)?;
-        each as u64 * attribute(0, 16)? as u64
+        each as u64 * attribute(0, attribute_id::MULTIPROCESSOR_COUNT)? as u64
     };
     if config.grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
         return Err(Fault::COOPERATIVE_LAUNCH_TOO_LARGE);

@@ -3,13 +3,12 @@
 use super::device::attribute;
 use crate::abi::{Answer, Fault};
 use crate::state::Function;
+use cutap_machine::attribute_id;
 
 /// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 pub const MAX_DYNAMIC_SHARED: u32 = 8;
 /// Bytes of shared memory of a block that has not opted in to more.
 const SHARED: i32 = 48 << 10;
-/// CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
-pub const SHARED_PER_SM: u32 = 81;
 
 /// Bytes of dynamic shared memory that a launch may ask for.
 pub fn max_dynamic_shared(f: &Function) -> i32 {
@@ -27,6 +26,6 @@ pub fn blocks(f: &Function, block: i32, dynamic: usize) -> Answer<i32> {
     let warps = (block + 31) / 32;
     let registers = (f.kernel().registers.max(1) + 7) / 8 * 8 * 32 * warps;
     let shared = (f.kernel().shared as usize + 1024).saturating_add(dynamic);
-    let by_shared = attribute(0, SHARED_PER_SM)? as usize / shared;
+    let by_shared = attribute(0, attribute_id::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)? as usize / shared;
     Ok((64 / warps).min(65536 / registers).min(by_shared as i32).min(32))
 }

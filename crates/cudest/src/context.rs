@@ -309,8 +309,9 @@ impl Shared {
         lane.submit(waits, operation, &self.doorbell, &room)
     }
 
-    /// Calls `launch` with what its channel must have applied, and the bytes a thread of the pool of local memory. `bytes`
-    /// is what the kernel needs of it. The pool does not change until `launch` returns.
+    /// Calls `launch` with the state that its channel must have applied, and the bytes a thread of
+    /// the pool of local memory. `bytes` is what the kernel needs of it. The pool does not change
+    /// until `launch` returns.
     pub fn with_generation<T>(&self, bytes: u32, launch: impl FnOnce(Generation, u32) -> Result<T>) -> Result<T> {
         let code = self.code.load(Ordering::Acquire);
         if bytes == 0 {

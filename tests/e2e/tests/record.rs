@@ -318,6 +318,6 @@ fn ranks_in_one_folder_have_files_of_their_own() {
     }
     let show = finish(Command::new(cutap()).arg("show").current_dir(&*folder));
     assert_eq!(show.status.code(), Some(125));
-    let advice = "there are run.0.cutap to run.3.cutap, of the ranks of a job: give one of them";
+    let advice = "there are run.0.cutap to run.3.cutap, of the ranks of a job: give them all, or one of them";
     assert!(show.stderr.contains(advice), "{}", show.stderr);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a recorded request to the kernel driver costs: instructions, system calls, time. And what the layer `kernel` costs calls that make none.
+"""What a recorded request to the kernel driver costs: instructions, system calls, time. And what the layer `syscall` costs calls that make none.
 
     benches/kernel_calls.py --cutap CUTAP [--out FILE]
 
@@ -118,7 +118,7 @@ def idle_driver_call(cutap, folder):
 
         return per_call(of)
 
-    return collected("driver"), collected("driver,kernel")
+    return collected("driver"), collected("driver,syscall")
 
 
 def main():

@@ -99,7 +99,7 @@ def main():
     cutap = [arguments.cutap, "record", "-q", "-o", recording]
     ways = {
         "victim recorded": ([*cutap, "--"], []),
-        "victim recorded, all layers": ([*cutap, "-e", "hidden,kernel,submit", "--"], []),
+        "victim recorded, all layers": ([*cutap, "-e", "hidden,syscall,submit", "--"], []),
         "victim traced": ([arguments.cutap, "trace", "-q", "-o", recording + ".txt", "--"], []),
         "operator recorded": ([], [*cutap, "--"]),
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the layer `kernel` on this machine's GPU: same output, every number named or listed, sizes, cost.
+# Tests the layer `syscall` on this machine's GPU: same output, every number named or listed, sizes, cost.
 #
 #   tests/gpu/kernel.sh CUTAP OUT
 #
@@ -37,7 +37,7 @@ one() { # NAME COMMAND...
     timeout 60 "$@" >"$name.plain" 2>"$name.plain.err"
     plain=$?
     middle=$(ms)
-    timeout 90 "$cutap" record -e kernel,driver,runtime,library -o "$name.cutap" -- "$@" >"$name.out" 2>"$name.err"
+    timeout 90 "$cutap" record -e syscall,driver,runtime,library -o "$name.cutap" -- "$@" >"$name.out" 2>"$name.err"
     traced=$?
     end=$(ms)
     say "$name: exit $plain and $traced, $((middle - begin)) ms and $((end - middle)) ms"
@@ -87,7 +87,7 @@ agree() { # NAME COMMAND...
     local name=$1
     shift
     timeout 120 "$cutap" kernel trace --ptrace --json -o "$name.outside.json" -- \
-        "$cutap" record -e kernel --force -o "$name.inside.cutap" -- "$@" >"$name.both.out" 2>"$name.both.err"
+        "$cutap" record -e syscall --force -o "$name.inside.cutap" -- "$@" >"$name.both.out" 2>"$name.both.err"
     "$cutap" kernel decode --json "$name.inside.cutap" >"$name.inside.json" 2>/dev/null
     check "$name: the same output with both" cmp -s "$name.plain" "$name.both.out"
     check "$name: ptrace and the layer agree" python3 "$here/kernel_agree.py" "$name.outside.json" "$name.inside.json"
@@ -116,7 +116,7 @@ if python3 -c "import torch" 2>/dev/null; then
     start "start of PyTorch" 5 python3 -c 'import torch; print(torch.ones(1, device="cuda"))'
     for _ in 1 2 3 4 5; do
         record driver,runtime python3 "$programs/torch_steady.py" 500 >>steady.others 2>/dev/null
-        record kernel,driver,runtime python3 "$programs/torch_steady.py" 500 >>steady.kernel 2>/dev/null
+        record syscall,driver,runtime python3 "$programs/torch_steady.py" 500 >>steady.kernel 2>/dev/null
     done
     say "a steady step of PyTorch, in us, five runs in turn: $(sort -n steady.others | xargs) without the layer, $(sort -n steady.kernel | xargs) with it"
 fi

@@ -1,8 +1,8 @@
-"""Compares what ptrace and the layer `kernel` saw of one run: the same ioctls in each thread, with the same bytes.
+"""Compares what ptrace and the layer `syscall` saw of one run: the same ioctls in each thread, with the same bytes.
 
     kernel_agree.py OUTSIDE.json INSIDE.json
 
-Both are lines of `cutap kernel`. Exit code: 0 they agree, 1 they do not. Prints one line, and the first differences.
+Both are lines of `cutap syscall`. Exit code: 0 they agree, 1 they do not. Prints one line, and the first differences.
 """
 
 import collections

@@ -3,7 +3,7 @@
 
     tests/gpu/start.py --cutap CUTAP [--old CUTAP] [--rounds N] [--way WAY]... NAME PROGRAM [ARGUMENT...]
 
-With --way only these ways are run, beside plain. With --old the layer `kernel` is recorded by that cutap too. Runs of one program differ by 5 % on the same machine: with N rounds
+With --way only these ways are run, beside plain. With --old the layer `syscall` is recorded by that cutap too. Runs of one program differ by 5 % on the same machine: with N rounds
 a median is known to 1.25 * 5 % / sqrt(N).
 """
 
@@ -21,12 +21,12 @@ def ways(cutap, old, folder, program):
         return [by, "record", "-e", layers, "-o", f"{folder}/run.cutap", "--force", "--", *program]
 
     yield "plain", program
-    yield "kernel", record(cutap, "kernel")
+    yield "kernel", record(cutap, "syscall")
     if old:
         yield "kernel, old", record(old, "kernel")
     yield "driver,runtime", record(cutap, "driver,runtime")
-    yield "kernel,driver,runtime", record(cutap, "kernel,driver,runtime")
-    traced = [cutap, "kernel", "trace", "--ptrace"]
+    yield "syscall,driver,runtime", record(cutap, "syscall,driver,runtime")
+    traced = [cutap, "syscall", "trace", "--ptrace"]
     yield "ptrace", [*traced, "-o", f"{folder}/trace", "--", *program]
     yield "ptrace, JSON", [*traced, "--json", "-o", f"{folder}/trace", "--", *program]
 

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_layer_that_must_be_asked_for_is_added() {
-        let kernel = crate::Layer::KERNEL.number();
+        let kernel = crate::Layer::SYSCALL.number();
         let of = |rules: &str, layer| armed(rules.as_bytes(), layer, b"libc.so.6", b"ioctl");
         assert!(!of("", kernel) && wanted(b"", kernel, b"libc.so.6", b"ioctl"));
         assert!(of("+k * *\n", kernel) && of("+k * *\n", DRIVER) && wants_layer(b"+k * *\n", LIBRARY));
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn functions_of_such_a_layer_are_not_added() {
-        let kernel = crate::Layer::KERNEL.number();
+        let kernel = crate::Layer::SYSCALL.number();
         let rules = b"+k * ioctl\n";
         assert!(armed(rules, kernel, b"libc.so.6", b"ioctl") && !armed(rules, kernel, b"libc.so.6", b"open"));
         assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuInit") && !wants_layer(rules, DRIVER));

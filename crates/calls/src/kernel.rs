@@ -118,7 +118,7 @@ fn size_of(sizes: &[(u32, u32)], number: u32) -> usize {
     found.and_then(|at| sizes.get(at)).map_or(0, |(_, size)| *size as usize)
 }
 
-/// Whether a function of this name, of libc, is one of the layer `kernel`.
+/// Whether a function of this name, of libc, is one of the layer `syscall`.
 pub fn is_function(name: &[u8]) -> bool {
     KERNEL_FUNCTIONS.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
 }

@@ -1,7 +1,7 @@
 //! Parses the command line. Errors are clap's own. Some say more than clap does: an unknown flag (`unknown_flag`), and
 //! `cutap ctl COMMAND PID` in the wrong order. Without a command, `trace` is meant.
 
-use crate::cmd::{Command, ctl, trace};
+use crate::cmd::{Command, ctl, syscall, trace};
 use crate::first_screen::with_first_screen;
 use crate::shorthand::{Meaning, meaning, with_trace};
 use crate::strace_args::ATTACH;
@@ -56,8 +56,10 @@ fn parse_command(words: &[OsString], mut command: clap::Command) -> Result<Comma
     let all = std::iter::once(OsString::from("cutap")).chain(words.iter().cloned());
     let parsed = command.try_get_matches_from_mut(all).or_else(|error| attaching(error, words, &command));
     let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
-    parsed.map(|cli| cli.command).map_err(|error| match ctl::reversed(words) {
-        Some(sentence) if error.kind() == ErrorKind::UnknownArgument => subcommand(&mut command, "ctl", &sentence),
+    let is_unknown = |error: &clap::Error| error.kind() == ErrorKind::InvalidSubcommand;
+    parsed.map(|cli| cli.command).map_err(|error| match (ctl::reversed(words), syscall::renamed(words)) {
+        (Some(sentence), _) if error.kind() == ErrorKind::UnknownArgument => subcommand(&mut command, "ctl", &sentence),
+        (_, Some(sentence)) if is_unknown(&error) => subcommand(&mut command, "syscall", sentence),
         _ => with_tip(error, words, &command).format(&mut command),
     })
 }

@@ -74,10 +74,10 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 18] = [
     ("inspect", &[("cutap inspect ./app", "its runtimes, and how it calls them")]),
     ("api", &[("cutap api cudaMemcpyAsync", "its parameters"), ("cutap api --list cublas", "all functions")]),
     (
-        "kernel",
+        "syscall",
         &[
-            ("cutap kernel trace ./app", "each ioctl with its fields"),
-            ("cutap kernel diff 570 580", "what changed between two drivers"),
+            ("cutap syscall trace ./app", "each ioctl with its fields"),
+            ("cutap syscall diff 570 580", "what changed between two drivers"),
         ],
     ),
     ("man", &[("cutap man ~/.local/share/man/man1", "then man cutap")]),
@@ -99,7 +99,7 @@ pub fn text(command: &str) -> String {
 pub fn exit_status(command: &str) -> &'static str {
     match command {
         "" => "That of the command; cutap PROG is cutap trace PROG.",
-        "trace" | "record" | "run" | "kernel-trace" | "kernel-env" => {
+        "trace" | "record" | "run" | "syscall-trace" | "syscall-getenv" => {
             "That of the program; if a signal ended it, cutap ends by the same signal.\n\
              125  cutap failed, or could not write what it recorded\n\
              126  the program cannot be run\n\

@@ -9,7 +9,7 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Usual commands", &["trace", "record", "show", "report", "explain", "diff"]),
     ("Runs and recordings", &["run", "env", "ctl", "export", "recover", "pack"]),
-    ("Programs, the machine and the kernel driver", &["inspect", "api", "devices", "kernel", "doctor"]),
+    ("Programs, the machine and the kernel driver", &["inspect", "api", "devices", "syscall", "doctor"]),
     ("Help", &["help", "demo", "hook-header", "man", "completions"]),
 ];
 

@@ -38,7 +38,7 @@ impl StraceArgs {
             return Err(Error::own(format!(
                 "-p {pid}: cutap cannot attach to a running program, which has fetched its CUDA functions already; \
                  start it under cutap record and switch it with cutap ctl PID off and on, \
-                 or see its kernel calls with cutap kernel trace -p {pid}"
+                 or see its kernel calls with cutap syscall trace -p {pid}"
             )));
         }
         if let Some(bad) = self.environment.iter().find(|e| e.is_empty() || e.as_bytes().starts_with(b"=")) {

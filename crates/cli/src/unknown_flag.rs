@@ -24,8 +24,8 @@ const EXPECTED: [(&str, &str); 5] = [
     ("--follow-forks", "children are followed by default; --no-follow-children leaves them alone"),
 ];
 
-/// Why no command of `cutap kernel` has this flag.
-const NO_SIM: &str = "the simulated driver makes no calls to the kernel driver, so cutap kernel has no --sim; cutap \
+/// Why no command of `cutap syscall` has this flag.
+const NO_SIM: &str = "the simulated driver makes no calls to the kernel driver, so cutap syscall has no --sim; cutap \
     kernel decode reads a log that was made on a machine with a GPU";
 
 /// The error with a tip that fits. Of an unknown flag clap says how to pass it to the program, which is
@@ -76,7 +76,7 @@ fn with_sentence(mut error: clap::Error, sentence: String) -> clap::Error {
 
 /// What is meant instead of a flag or word that is wrong, where it is a known habit.
 fn habit(wrong: &str, name: &str, words: &[OsString], command: &Command) -> Option<String> {
-    if name == "kernel" && wrong == "--sim" {
+    if name == "syscall" && wrong == "--sim" {
         return Some(NO_SIM.to_owned());
     }
     // `-sim` is read as `-s im`.

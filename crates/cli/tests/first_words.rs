@@ -99,12 +99,12 @@ fn help_and_version() {
 fn layers_are_explained() {
     let text = |args: &[&str]| out(&cutap(args).output().unwrap());
     let filters = text(&["help", "filters"]);
-    for word in ["library", "runtime", "driver", "hidden", "kernel", "submit", "lookup", "cxx"] {
+    for word in ["library", "runtime", "driver", "hidden", "syscall", "submit", "lookup", "cxx"] {
         assert!(filters.contains(&format!("\n    {word} ")), "{word}: {filters}");
         let page = text(&["help", word]);
         assert!(page.contains(&format!("cutap -e {word} ./app")), "{word}: {page}");
     }
-    assert!(text(&["help", "kernel"]).contains("Usage: cutap kernel"));
+    assert!(text(&["help", "syscall"]).contains("Usage: cutap syscall"));
     refused(&cutap(&["help", "hiden"]).output().unwrap(), 125, &["did you mean hidden?"]);
 }
 
@@ -121,8 +121,10 @@ fn an_unknown_flag_names_the_commands_that_have_it() {
     }
     usage_error(&run(&["-sim", "true"]), &["tip: --sim has two dashes"]);
     usage_error(&run(&["-P", "true"]), &["cutap help strace"]);
-    for command in ["trace", "env"] {
-        let done = run(&["kernel", command, "--sim", "true"]);
+    usage_error(&run(&["syscall", "env", "true"]), &["env is called getenv"]);
+    usage_error(&run(&["syscall", "where", "lib.so"]), &["where is called sites"]);
+    for command in ["trace", "getenv"] {
+        let done = run(&["syscall", command, "--sim", "true"]);
         usage_error(&done, &["the simulated driver makes no calls to the kernel driver"]);
         assert!(!err(&done).contains("these have"), "{done:?}");
     }
@@ -156,8 +158,12 @@ fn reserved_words() {
     let folder = Folder::new("reserved");
     folder.program("top", b"#!/bin/sh\necho ran\n");
     let run = |args: &[&str]| cutap(args).env("PATH", &folder.0).output().unwrap();
-    for (word, advice) in [("top", "cutap report"), ("leaks", "cutap report --leaks"), ("merge", "several recordings")]
-    {
+    for (word, advice) in [
+        ("top", "cutap report"),
+        ("leaks", "cutap report --leaks"),
+        ("merge", "several recordings"),
+        ("kernel", "cutap syscall"),
+    ] {
         refused(&run(&[word]), 125, &[advice, &format!("cutap -- {word} runs a program")]);
     }
     assert_eq!(out(&run(&["-q", "--", "top"])), "ran\n");
@@ -216,7 +222,7 @@ fn man_pages_and_completions() {
             assert!(folder.join(&format!("{name}.1")).is_file(), "{line}");
         }
     }
-    assert!(page("cutap-record.1").contains("EXAMPLES") && page("cutap-kernel-trace.1").contains("no such program"));
+    assert!(page("cutap-record.1").contains("EXAMPLES") && page("cutap-syscall-trace.1").contains("no such program"));
     for shell in ["bash", "zsh", "fish"] {
         let done = cutap(&["completions", shell]).output().unwrap();
         assert!(done.status.success() && out(&done).contains("CUTAP_COMPLETE"), "{shell}: {done:?}");

@@ -63,10 +63,10 @@ fn a_trace_is_not_written_over_a_recording() {
     let commands: [&[&str]; 6] = [
         &["trace", "-o"],
         &["trace", "-c", "-o"],
-        &["kernel", "trace", "-o"],
-        &["kernel", "trace", "--json", "-o"],
-        &["kernel", "trace", "--ptrace", "-o"],
-        &["kernel", "env", "-o"],
+        &["syscall", "trace", "-o"],
+        &["syscall", "trace", "--json", "-o"],
+        &["syscall", "trace", "--ptrace", "-o"],
+        &["syscall", "getenv", "-o"],
     ];
     for command in commands {
         let done = run(&folder.0, &[command, &["run.cutap"]].concat());

@@ -262,7 +262,7 @@ fn no_driver_offers_sim() {
         // The simulated driver calls no kernel driver, so it is not offered.
         for command in ["trace", "env"] {
             let done =
-                cutap(&["kernel", command]).arg(folder.join(name)).env_remove("LD_LIBRARY_PATH").output().unwrap();
+                cutap(&["syscall", command]).arg(folder.join(name)).env_remove("LD_LIBRARY_PATH").output().unwrap();
             refused(&done, 125, &[name, "it uses CUDA", "/dev/nvidiactl"]);
             assert!(!err(&done).contains("--sim"), "{}", err(&done));
         }

@@ -207,7 +207,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
         let is_there = file.is_file() && is_the_same(file, supervisor.output());
         unwritten = !pack_recorded(file, supervisor.output());
         if !unwritten && is_there {
-            if Layer::of_name("kernel").is_some_and(|layer| filter.adds(layer)) {
+            if Layer::of_name("syscall").is_some_and(|layer| filter.adds(layer)) {
                 note(
                     "the recording has raw bytes of requests to the kernel driver; they may contain the program's data",
                 );

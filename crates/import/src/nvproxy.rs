@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// nvproxy's maps, and the kinds of requests as `cutap kernel census` names them.
+/// nvproxy's maps, and the kinds of requests as `cutap syscall census` names them.
 const MAPS: [(&str, &str); 4] =
     [("frontendIoctl", "escape"), ("uvmIoctl", "uvm"), ("controlCmd", "control"), ("allocationClass", "class")];
 

@@ -47,7 +47,7 @@ pub struct Census {
 }
 
 /// How all of it is recorded.
-const RECORD: &str = "cutap record -e kernel PROG keeps them";
+const RECORD: &str = "cutap record -e syscall PROG keeps them";
 
 impl Census {
     /// Adds a run.
@@ -236,7 +236,7 @@ impl Census {
         self.nodes.iter().for_each(|node| put(node));
         put("[files]");
         if self.from_inside {
-            put("# opened by CUDA's libraries; cutap kernel trace --ptrace --json has all files of the program");
+            put("# opened by CUDA's libraries; cutap syscall trace --ptrace --json has all files of the program");
         }
         self.files.iter().for_each(|file| put(file));
         match (self.has_opens, self.files.is_empty()) {

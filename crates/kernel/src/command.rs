@@ -61,7 +61,7 @@ fn text(command: &Command, release: &str) -> String {
             writeln!(out, "  {:>6}  {} {}{counts}", format!("{:#x}", field.offset()), field.type_name(), field.name());
     }
     let flag = if *kind == "class" { "--class" } else { "--command" };
-    let _ = writeln!(out, "  calls of it: cutap kernel trace {flag} {name} ./app");
+    let _ = writeln!(out, "  calls of it: cutap syscall trace {flag} {name} ./app");
     out
 }
 

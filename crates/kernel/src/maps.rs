@@ -109,7 +109,7 @@ pub fn of_process(pid: u32) -> Result<String> {
             std::io::ErrorKind::PermissionDenied => {
                 format!(
                     "process {pid} may not be read: it belongs to another user, or this one lacks CAP_SYS_PTRACE; run \
-                     cutap kernel maps as its user, or as root"
+                     cutap syscall maps as its user, or as root"
                 )
             }
             _ => format!("cannot read {file}: {error}; give the number of a process that runs"),

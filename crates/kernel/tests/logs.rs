@@ -108,7 +108,7 @@ fn a_census_of_ioctls_alone() {
     census.add(&run, &decoder);
     let text = census.text();
     assert!(text.contains("     191       0           -                  0x2a  NV_ESC_RM_CONTROL\n"), "{text}");
-    assert!(text.contains("\nno times: the input has none; cutap record -e kernel PROG keeps them\n"), "{text}");
+    assert!(text.contains("\nno times: the input has none; cutap record -e syscall PROG keeps them\n"), "{text}");
     let list = census.allow_list(Nvproxy::of(decoder.driver()));
     assert!(list.contains("[modeset commands]\n# none in these runs\n"), "{list}");
     assert!(list.contains("[files]\n# not known: the input has no call that opens a file; "), "{list}");

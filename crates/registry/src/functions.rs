@@ -61,13 +61,13 @@ struct RuntimeExport {
 }
 
 /// The names of all functions of NVIDIA's families: those that headers declare and those that libraries export. The
-/// family `kernel` has functions of libc.
+/// family `syscall` has functions of libc.
 pub fn function_names(api: &Path) -> Result<BTreeSet<String>, Error> {
     let mut names = read(api)?;
     let folders =
         std::fs::read_dir(api.join("libraries")).map_err(|error| Error::Read { path: api.join("libraries"), error })?;
     let libraries =
-        folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir() && !path.ends_with("kernel"));
+        folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir() && !path.ends_with("syscall"));
     for folder in libraries.chain(["driver", "runtime"].map(|family| api.join(family))) {
         let declared: Declared = Source::read(&folder.join("functions.toml"))?.parse()?;
         names.extend(declared.function.into_iter().map(|f| f.name));

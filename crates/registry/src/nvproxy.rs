@@ -1,4 +1,4 @@
-//! `api/kernel/nvproxy.toml`: what gVisor's nvproxy lets through, for `cutap kernel census --allow-list`.
+//! `api/kernel/nvproxy.toml`: what gVisor's nvproxy lets through, for `cutap syscall census --allow-list`.
 
 use crate::File;
 use crate::error::{Error, Source};

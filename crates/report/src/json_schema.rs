@@ -27,7 +27,7 @@ const CALL: &[FieldRow] = &[
     ("pid", "integer", "process"),
     ("tid", "integer", "thread"),
     ("depth", "integer", "printed calls around it, as far as they were known at its beginning"),
-    ("layer", "string", "`library`, `runtime`, `driver`, `hidden`, `kernel` or `submit`"),
+    ("layer", "string", "`library`, `runtime`, `driver`, `hidden`, `syscall` or `submit`"),
     ("library", "string", "SONAME or file name of the object with the function, or with the runtime"),
     ("runtime", "string|null", "version of the runtime"),
     ("name", "string", "the exported name"),
@@ -41,7 +41,7 @@ const CALL: &[FieldRow] = &[
     ("start_ns", "integer", "beginning, CLOCK_MONOTONIC"),
     ("duration_ns", "integer|null", "null if it did not return"),
     ("open_ns?", "integer", "of an unfinished call: from its beginning to the end of the run"),
-    ("request?", "object", "of ioctls of the layer `kernel`: `name`, `control` or `class`, `fields`, `statuses`, ..."),
+    ("request?", "object", "of ioctls of the layer `syscall`: `name`, `control` or `class`, `fields`, `statuses`, ..."),
     (
         "submission?",
         "object",

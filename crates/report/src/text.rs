@@ -49,7 +49,7 @@ pub struct Text<W> {
     time: TimeState,
     /// Where the result begins in `line`.
     result_at: Option<usize>,
-    /// Reads calls of the layer `kernel`.
+    /// Reads calls of the layer `syscall`.
     decoder: Option<Decoder>,
     /// The lines of these events are there.
     muted: bool,
@@ -158,7 +158,7 @@ impl<W: io::Write> Text<W> {
         if stacked { Ok(()) } else { self.stack_of(call) }
     }
 
-    /// A call of the layer `kernel`: its line has the result.
+    /// A call of the layer `syscall`: its line has the result.
     fn kernel(&mut self, exit: &Exit, line: &str) -> io::Result<()> {
         self.start(&exit.call.thread, exit.call.depth, exit.call.start_ns);
         self.styled(self.styles.tag, "[kernel]");

@@ -1,4 +1,4 @@
-//! A MEMORY record: a piece of what an open call leads to, beside the fragments of its own records. The layer `kernel`
+//! A MEMORY record: a piece of what an open call leads to, beside the fragments of its own records. The layer `syscall`
 //! writes them: the bytes of an ioctl's argument are many. All pieces of a call stand between its beginning and its
 //! end.
 //!

@@ -52,7 +52,7 @@ pub mod kind {
     pub const LOADED: u8 = 11;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
-    /// s = version of the kernel driver, such as 580.159.04. Written with the first function of the layer `kernel`.
+    /// s = version of the kernel driver, such as 580.159.04. Written with the first function of the layer `syscall`.
     pub const DRIVER: u8 = 12;
     /// a = thread id; s = what the thread is called (PR_GET_NAME) when its first call is recorded, if not as
     /// the program is.

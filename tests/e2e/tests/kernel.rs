@@ -1,4 +1,4 @@
-//! `cutap kernel trace`: programs run as without cutap, and their calls are in the trace with the bytes before and
+//! `cutap syscall trace`: programs run as without cutap, and their calls are in the trace with the bytes before and
 //! after. The corners of ptrace have one program each.
 
 use cutap_e2e::{Finished, Scratch, cutap, finish, scratch, sources, wait_for};
@@ -20,7 +20,7 @@ fn traced(folder: &Path, program: &Path, words: &[&str]) -> (Finished, String) {
     let plain = finish(&mut Command::new(program));
     let file = folder.join("trace.txt");
     let mut command = Command::new(cutap());
-    command.args(["kernel", "trace", "--ptrace", "-o"]).arg(&file).args(words).arg("--").arg(program);
+    command.args(["syscall", "trace", "--ptrace", "-o"]).arg(&file).args(words).arg("--").arg(program);
     let done = finish(&mut command);
     assert_eq!((&done.stdout, done.status), (&plain.stdout, plain.status), "{}", done.stderr);
     (done, std::fs::read_to_string(file).unwrap())
@@ -109,7 +109,7 @@ fn json_decodes() {
     let (_, json) = traced(&folder, &program, &["--json"]);
     let head: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!((&head["cutap_kernel"], &head["source"]), (&1.into(), &"ptrace".into()), "{head}");
-    let decoded = finish(Command::new(cutap()).args(["kernel", "decode"]).arg(folder.join("trace.txt")));
+    let decoded = finish(Command::new(cutap()).args(["syscall", "decode"]).arg(folder.join("trace.txt")));
     assert!(decoded.stdout.contains("NV_ESC_RM_FREE {hRoot: 0xc1d00001"), "{}", decoded.everything());
 }
 
@@ -157,7 +157,7 @@ fn a_program_that_may_not_be_read() {
     for (mode, shown) in [(0o755, 1), (0o711, 0)] {
         allow(&program, mode);
         let mut command = Command::new(&cutap);
-        command.args(["kernel", "trace", "--ptrace", "-v", "--"]).arg(&program).uid(65534).gid(65534);
+        command.args(["syscall", "trace", "--ptrace", "-v", "--"]).arg(&program).uid(65534).gid(65534);
         let done = finish(command.env_remove("HOME").current_dir("/"));
         assert_eq!((done.stdout.as_str(), done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
         assert_eq!(done.stderr.matches("open /proc/self/stat ").count(), shown, "{}", done.stderr);
@@ -175,7 +175,7 @@ fn a_running_process() {
     let mut shell = Command::new("sh").args(["-c", script]).current_dir(&*folder).spawn().unwrap();
     let pid = shell.id().to_string();
     let mut cutap = Command::new(cutap());
-    cutap.args(["kernel", "trace", "-p", &pid, "-v", "-o"]).arg(folder.join("trace.txt")).stderr(Stdio::piped());
+    cutap.args(["syscall", "trace", "-p", &pid, "-v", "-o"]).arg(folder.join("trace.txt")).stderr(Stdio::piped());
     let tracer = cutap.spawn().unwrap();
     let start = Instant::now();
     let traced = || std::fs::metadata(folder.join("trace.txt")).is_ok_and(|data| data.len() > 0);
@@ -211,7 +211,10 @@ fn a_process_is_left_in_vfork() {
     for round in 0..10 {
         let trace = folder.join(format!("trace{round}.txt"));
         let mut cutap = Command::new(cutap());
-        cutap.args(["kernel", "trace", "-v", "-p", &running.id().to_string(), "-o"]).arg(&trace).stderr(Stdio::piped());
+        cutap
+            .args(["syscall", "trace", "-v", "-p", &running.id().to_string(), "-o"])
+            .arg(&trace)
+            .stderr(Stdio::piped());
         let mut tracer = cutap.spawn().unwrap();
         wait_for("a line of the trace", Duration::from_secs(30), || {
             std::fs::metadata(&trace).is_ok_and(|data| data.len() > 0)
@@ -234,7 +237,7 @@ fn the_first_thread_has_ended() {
     std::thread::sleep(Duration::from_millis(100));
     let trace = folder.join("trace.txt");
     let mut cutap = Command::new(cutap());
-    cutap.args(["kernel", "trace", "-v", "-p", &running.id().to_string(), "-o"]).arg(&trace).stderr(Stdio::piped());
+    cutap.args(["syscall", "trace", "-v", "-p", &running.id().to_string(), "-o"]).arg(&trace).stderr(Stdio::piped());
     let mut tracer = cutap.spawn().unwrap();
     wait_for("a line of the trace or the tracer's end", Duration::from_secs(30), || {
         std::fs::metadata(&trace).is_ok_and(|data| data.len() > 0) || tracer.try_wait().unwrap().is_some()
@@ -259,7 +262,7 @@ fn a_tracer_whose_caller_ignored_sigchld() {
     let mut running = Command::new(&program).arg(folder.join("count")).stdin(Stdio::piped()).spawn().unwrap();
     let trace = folder.join("trace.txt");
     let mut env = Command::new("env");
-    env.arg("--ignore-signal=CHLD").arg(cutap()).args(["kernel", "trace", "-v", "-p"]);
+    env.arg("--ignore-signal=CHLD").arg(cutap()).args(["syscall", "trace", "-v", "-p"]);
     let mut tracer = env.arg(running.id().to_string()).arg("-o").arg(&trace).spawn().unwrap();
     wait_for("a line of the trace", Duration::from_secs(30), || {
         std::fs::metadata(&trace).is_ok_and(|data| data.len() > 0)
@@ -276,7 +279,7 @@ fn a_tracer_whose_caller_ignored_sigchld() {
 #[test]
 fn releases_and_files() {
     let printed = |words: &[&str]| {
-        let done = finish(Command::new(cutap()).arg("kernel").args(words));
+        let done = finish(Command::new(cutap()).arg("syscall").args(words));
         assert!(done.status.success(), "{words:?}\n{}", done.stderr);
         done.stdout
     };
@@ -319,7 +322,7 @@ fn tables_of_two_branches() {
     let old = log("575", "575.57.08", 56, &[&handles[..], &[(40, 0x0080_0000), (44, 2)]].concat(), 48);
     let new = log("580", "580.95.05", 64, &[&handles[..], &[(40, 6), (48, 0x0080_0000), (52, 2)]].concat(), 56);
     let decode = |words: &[&str], file: &Path| {
-        let done = finish(Command::new(cutap()).args(["kernel", "decode"]).args(words).arg(file));
+        let done = finish(Command::new(cutap()).args(["syscall", "decode"]).args(words).arg(file));
         assert!(done.status.success(), "{}", done.stderr);
         (done.stderr, done.stdout)
     };
@@ -348,7 +351,7 @@ fn a_log_of_2010() {
         (&[][..], "driver 256.35 (assumed: libcudest's shim is of 2010); the tables are exact"),
         (&["--driver", "195.36.24"], "no tables of its branch, those of 256.35 are used, much may differ"),
     ] {
-        let done = finish(Command::new(cutap()).args(["kernel", "decode"]).args(words).arg(&log));
+        let done = finish(Command::new(cutap()).args(["syscall", "decode"]).args(words).arg(&log));
         assert!(done.stderr.contains(said), "{}", done.stderr);
         let name = "NV_ESC_RM_CONTROL NV2080_CTRL_CMD_GPU_GET_NAME_STRING {";
         assert!(
@@ -362,7 +365,7 @@ fn a_log_of_2010() {
 #[test]
 fn bad_input() {
     let say = |words: &[&str]| {
-        let done = finish(Command::new(cutap()).arg("kernel").args(words));
+        let done = finish(Command::new(cutap()).arg("syscall").args(words));
         assert_eq!(
             done.status.code(),
             Some(if words.contains(&"/nonexistent/program") { 127 } else { 125 }),
@@ -379,6 +382,7 @@ fn bad_input() {
     assert!(say(&["diff", "570", "1"]).contains("is no driver release with tables; give one of 256.35, 535."));
     assert!(say(&["diff", "570", "/etc/hostname"]).contains("give two of the same kind"));
     assert!(say(&["where", "/etc/hostname"]).contains("is no ELF file"));
-    let traced = finish(Command::new(cutap()).args(["kernel", "trace", "--ptrace", "--driver", "999.1", "--", "true"]));
+    let traced =
+        finish(Command::new(cutap()).args(["syscall", "trace", "--ptrace", "--driver", "999.1", "--", "true"]));
     assert!(traced.status.success() && traced.stderr.contains("is newer than all tables"), "{}", traced.stderr);
 }

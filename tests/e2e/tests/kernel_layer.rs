@@ -1,4 +1,4 @@
-//! The layer `kernel`: what a watched library sends to the kernel driver, from inside the process.
+//! The layer `syscall`: what a watched library sends to the kernel driver, from inside the process.
 
 use cutap_e2e::{cutap, finish, json_lines, out, scratch, sources};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn golden(name: &str, text: &str) {
 #[test]
 fn each_request_with_its_fields() {
     assert!(sources().join("calls/requests.c").is_file());
-    let (said, text) = run(&["kernel", "trace", "--driver", "580.142"], &[]);
+    let (said, text) = run(&["syscall", "trace", "--driver", "580.142"], &[]);
     assert_eq!(said, "ok\n");
     golden("kernel_trace.txt", &normal(&text));
 }
@@ -84,33 +84,35 @@ fn json_is_read_back_as_the_same_lines() {
     let folder = scratch("kernel");
     let (file, program) = (folder.join("calls.json"), program());
     let trace = |words: &[&str]| {
-        finish(Command::new(cutap()).args(["kernel", "trace"]).args(words).arg("-o").arg(&file).arg("--").arg(&program))
+        finish(
+            Command::new(cutap()).args(["syscall", "trace"]).args(words).arg("-o").arg(&file).arg("--").arg(&program),
+        )
     };
     assert_eq!(trace(&["--json"]).stdout, "ok\n");
-    let decoded = finish(Command::new(cutap()).args(["kernel", "decode", "--driver", "580.142"]).arg(&file));
+    let decoded = finish(Command::new(cutap()).args(["syscall", "decode", "--driver", "580.142"]).arg(&file));
     let request = |line: &str| line.find("nvidiactl(").map(|at| line[at..].to_owned()).filter(|l| l.contains("NV_ESC"));
     let lines = |text: &str| -> Vec<String> { normal(text).lines().filter_map(request).collect() };
-    let (_, text) = run(&["kernel", "trace", "--driver", "580.142"], &[]);
+    let (_, text) = run(&["syscall", "trace", "--driver", "580.142"], &[]);
     assert_eq!(lines(&decoded.stdout), lines(&text));
     assert_eq!(lines(&text).len(), 6, "{text}");
 }
 
 #[test]
 fn answers_that_do_not_reach_the_kernel() {
-    let (said, text) = run(&["kernel", "trace", "--fail", "get_gid_info=NV_ERR_NOT_SUPPORTED"], &[]);
+    let (said, text) = run(&["syscall", "trace", "--fail", "get_gid_info=NV_ERR_NOT_SUPPORTED"], &[]);
     assert!(said.contains("gets.status == 0"), "{said}");
     assert!(text.contains("GET_GID_INFO") && text.contains("= 0, NV_ERR_NOT_SUPPORTED"), "{text}");
-    let (said, text) = run(&["kernel", "trace", "--deny", "NV01_ROOT"], &[]);
+    let (said, text) = run(&["syscall", "trace", "--deny", "NV01_ROOT"], &[]);
     assert!(said.contains("root.object == 0xc1d00001"), "{said}");
     assert!(text.contains("= -22 (Invalid argument)"), "{text}");
-    let (said, text) = run(&["kernel", "trace", "--fail", "UVM_INITIALIZE=0x1f"], &[]);
+    let (said, text) = run(&["syscall", "trace", "--fail", "UVM_INITIALIZE=0x1f"], &[]);
     assert!(said.contains("init[2] == 0x40") && text.contains("NV_ERR_INVALID_ARGUMENT"), "{said}{text}");
 }
 
 #[test]
 fn only_some() {
     let lines = |words: &[&str]| {
-        let (_, text) = run(&[&["kernel", "trace"], words].concat(), &[]);
+        let (_, text) = run(&[&["syscall", "trace"], words].concat(), &[]);
         normal(&text).lines().filter(|l| !l.ends_with(':')).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(lines(&["--command", "*GID*"]).len(), 1);
@@ -129,7 +131,7 @@ fn a_recording_has_them() {
     );
     assert_eq!(record.stdout, "ok\n");
     assert!(record.stderr.contains("raw bytes of requests to the kernel driver"), "{}", record.stderr);
-    let ask = |words: &[&str]| finish(Command::new(cutap()).arg("kernel").args(words).arg(&file)).stdout;
+    let ask = |words: &[&str]| finish(Command::new(cutap()).arg("syscall").args(words).arg(&file)).stdout;
     assert!(ask(&["tree"]).contains("  0xc1d00001 NV01_ROOT_CLIENT  [nvmlInit_v2]\n"));
     assert!(ask(&["maps"]).contains("rw nvidiactl"));
     let census = ask(&["census"]);
@@ -145,7 +147,7 @@ fn a_recording_has_them() {
 /// A sandbox must permit files of the system too, so JSON has them; text has them with -v.
 #[test]
 fn files_of_the_system() {
-    let of = |words: &[&str]| run(&[&["kernel", "trace"], words].concat(), &[]).1;
+    let of = |words: &[&str]| run(&[&["syscall", "trace"], words].concat(), &[]).1;
     assert!(!of(&[]).contains("/proc/self/status"));
     assert!(of(&["-v"]).contains("fopen /proc/self/status {mode: r} <"));
     let json = of(&["--json"]);
@@ -154,7 +156,7 @@ fn files_of_the_system() {
     let folder = scratch("kernel");
     let file = folder.join("lines.json");
     std::fs::write(&file, json).unwrap();
-    let allowed = finish(Command::new(cutap()).args(["kernel", "census", "--allow-list"]).arg(&file)).stdout;
+    let allowed = finish(Command::new(cutap()).args(["syscall", "census", "--allow-list"]).arg(&file)).stdout;
     assert!(allowed.contains("\n/proc/self/status\n"), "{allowed}");
 }
 
@@ -162,7 +164,7 @@ fn files_of_the_system() {
 fn an_answer_to_an_argument_that_cannot_be_written_to() {
     let folder = scratch("bad-arguments");
     let mut command = Command::new(cutap());
-    command.args(["kernel", "trace", "--fail", "get_gid_info=NV_ERR_NOT_SUPPORTED", "-o"]).arg(folder.join("out"));
+    command.args(["syscall", "trace", "--fail", "get_gid_info=NV_ERR_NOT_SUPPORTED", "-o"]).arg(folder.join("out"));
     let done = finish(command.arg("--").arg(out().join("bad_arguments")).env("LD_LIBRARY_PATH", out()));
     assert_eq!((&*done.stdout, done.status.code()), ("ok\n", Some(0)), "{}", done.stderr);
 }
@@ -170,7 +172,7 @@ fn an_answer_to_an_argument_that_cannot_be_written_to() {
 /// Another library in LD_PRELOAD wraps ioctl, in front of cutap's or behind it.
 #[test]
 fn another_library_wraps_requests() {
-    let script = r#"set -e; eval "$("$0" env -e kernel -o "$1")"
+    let script = r#"set -e; eval "$("$0" env -e syscall -o "$1")"
         export LD_PRELOAD="$2${2:+:}$LD_PRELOAD${3:+:}$3"; exec "$4""#;
     let wraps = out().join("libinterposes.so");
     for [front, behind] in [["", ""], [wraps.to_str().unwrap(), ""], ["", wraps.to_str().unwrap()]] {
@@ -190,12 +192,12 @@ fn a_damaged_recording() {
     let folder = scratch("kernel");
     let (file, log) = (folder.join("r.cutap"), folder.join("log.json"));
     finish(Command::new(cutap()).args(["record", "-e", "kernel,library", "-o"]).arg(&file).arg("--").arg(program()));
-    let json = finish(Command::new(cutap()).args(["kernel", "decode", "--json"]).arg(&file)).stdout;
+    let json = finish(Command::new(cutap()).args(["syscall", "decode", "--json"]).arg(&file)).stdout;
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() - 40]).unwrap();
     std::fs::write(&log, &json[..json.len() - 40]).unwrap();
     for words in [&["census"][..], &["tree"], &["maps"], &["decode"], &["diff", "570", "580", "--used-by"]] {
-        let of = |input: &Path| finish(Command::new(cutap()).arg("kernel").args(words).arg(input));
+        let of = |input: &Path| finish(Command::new(cutap()).arg("syscall").args(words).arg(input));
         let done = of(&file);
         assert!(done.stderr.contains(" cut off"), "{words:?}: {}", done.stderr);
         assert!(!done.stdout.is_empty() && done.status.code() == Some(125), "{words:?}: {}", done.stderr);
@@ -210,7 +212,7 @@ fn requests_while_cutap_asks_the_driver() {
     let folder = scratch("kernel");
     let file = folder.join("out");
     let mut command = Command::new(cutap());
-    command.args(["trace", "-e", "kernel,driver", "-o"]).arg(&file).arg("--").arg(out().join("loads_late"));
+    command.args(["trace", "-e", "syscall,driver", "-o"]).arg(&file).arg("--").arg(out().join("loads_late"));
     let done = finish(&mut command);
     assert_eq!(done.stdout, "ok\n", "{}", done.stderr);
     let text = std::fs::read_to_string(&file).unwrap();
@@ -220,7 +222,7 @@ fn requests_while_cutap_asks_the_driver() {
 
 #[test]
 fn variables_of_the_environment() {
-    let (said, text) = run(&["kernel", "env"], &[]);
+    let (said, text) = run(&["syscall", "getenv"], &[]);
     assert_eq!(said, "ok\n");
     assert!(text.contains("getenv CUDA_FIXTURE_SET by libnvidia-ml.so.1 = \"yes\""), "{text}");
     assert!(text.contains("getenv CUDA_FIXTURE_UNSET by libnvidia-ml.so.1 (not set)"), "{text}");
@@ -228,7 +230,7 @@ fn variables_of_the_environment() {
     assert!(line("CUDA_DEVICE_ORDER").contains("  # order of the GPUs"), "{text}");
     assert!(line("CUDA_03b69110").ends_with("  # a hashed name; NVIDIA does not publish its meaning"), "{text}");
     assert!(!line("CUDA_FIXTURE_SET").contains('#'), "{text}");
-    let (_, json) = run(&["kernel", "env", "--json"], &[]);
+    let (_, json) = run(&["syscall", "getenv", "--json"], &[]);
     let calls: Vec<Value> = json.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
     let meaning = |name: &str| calls.iter().find(|call| call["name"] == name).unwrap()["meaning"].clone();
     assert!(meaning("CUDA_DEVICE_ORDER").is_string() && meaning("CUDA_FIXTURE_SET").is_null(), "{json}");
@@ -237,7 +239,7 @@ fn variables_of_the_environment() {
 /// The caller inside the library is first.
 #[test]
 fn stacks_of_requests() {
-    let (_, text) = run(&["kernel", "trace", "--stack"], &[]);
+    let (_, text) = run(&["syscall", "trace", "--stack"], &[]);
     let lines: Vec<&str> = text.lines().collect();
     let requests: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains(" NV_ESC_")).collect();
     assert_eq!(requests.len(), 6, "{text}");
@@ -245,7 +247,7 @@ fn stacks_of_requests() {
         assert!(lines[at + 1].trim_start().starts_with("> nvmlInit_v2+0x"), "{text}");
         assert!(lines[at + 2].trim_start().starts_with("> main+0x"), "{text}");
     }
-    let (_, text) = run(&["trace", "-e", "kernel,library", "--stack=kernel:ioctl"], &[]);
+    let (_, text) = run(&["trace", "-e", "kernel,library", "--stack=syscall:ioctl"], &[]);
     assert_eq!(text.matches("\n      at nvmlInit_v2+0x").count(), 7, "{text}");
     assert!(text.contains(" requests.c:"), "{text}");
 }
@@ -257,7 +259,7 @@ fn exports_have_requests_and_submissions() {
     let folder = scratch("kernel");
     let (file, chrome, perfetto) = (folder.join("r.cutap"), folder.join("chrome"), folder.join("perfetto"));
     let mut record = Command::new(cutap());
-    record.args(["record", "-e", "kernel,submit,driver", "--stack=kernel:ioctl", "-o"]).arg(&file).arg("--");
+    record.args(["record", "-e", "syscall,submit,driver", "--stack=syscall:ioctl", "-o"]).arg(&file).arg("--");
     assert_eq!(finish(record.arg(out().join("submits"))).stdout, "ok\n");
     for (form, to) in [("--chrome", &chrome), ("--perfetto", &perfetto)] {
         let done = finish(Command::new(cutap()).args(["export", form]).arg(to).arg(&file));
@@ -304,15 +306,15 @@ fn wrong_input_is_one_sentence() {
     std::fs::write(&empty, "").unwrap();
     let empty = empty.to_str().unwrap();
     for (words, said) in [
-        (&["kernel", "census", "/nowhere"][..], "check the name"),
-        (&["kernel", "tree", empty], "it has no kernel call"),
-        (&["kernel", "maps", "4194303"], "there is no process 4194303"),
-        (&["kernel", "trace", "--deny", "nothing_like_it", "--", "true"], "has no such escape"),
-        (&["kernel", "trace", "--object", "x", "--", "true"], "is no handle"),
-        (&["kernel", "trace", "--command", "nothing_like_it", "--", "true"], "the driver has no such escape"),
-        (&["kernel", "trace", "--ptrace", "--class", "RM_FREE", "--", "true"], "the driver has no such class"),
-        (&["kernel", "decode", "--status", "nothing", empty], "the driver has no such status"),
-        (&["kernel", "trace", "--ptrace", "--deny", "RM_FREE", "--", "true"], "leave --ptrace and -p out"),
+        (&["syscall", "census", "/nowhere"][..], "check the name"),
+        (&["syscall", "tree", empty], "it has no kernel call"),
+        (&["syscall", "maps", "4194303"], "there is no process 4194303"),
+        (&["syscall", "trace", "--deny", "nothing_like_it", "--", "true"], "has no such escape"),
+        (&["syscall", "trace", "--object", "x", "--", "true"], "is no handle"),
+        (&["syscall", "trace", "--command", "nothing_like_it", "--", "true"], "the driver has no such escape"),
+        (&["syscall", "trace", "--ptrace", "--class", "RM_FREE", "--", "true"], "the driver has no such class"),
+        (&["syscall", "decode", "--status", "nothing", empty], "the driver has no such status"),
+        (&["syscall", "trace", "--ptrace", "--deny", "RM_FREE", "--", "true"], "leave --ptrace and -p out"),
     ] {
         let done = Command::new(cutap()).args(words).output().unwrap();
         let error = String::from_utf8_lossy(&done.stderr).into_owned();

@@ -116,7 +116,7 @@ fn init_and_queries() {
 fn under_cutap() {
     let Some(queries) = Queries::new() else { return };
     let plain = queries.run(&[]).stdout;
-    let traced = queries.run(&["kernel", "trace"]);
+    let traced = queries.run(&["syscall", "trace"]);
     assert_eq!(traced.stdout, plain, "{}", traced.stderr);
     let text = queries.traced();
     for words in [
@@ -129,7 +129,7 @@ fn under_cutap() {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.matches(" = 0, NV_OK").count() > 90, "{text}");
-    queries.run(&["kernel", "trace", "--status", "0x56"]);
+    queries.run(&["syscall", "trace", "--status", "0x56"]);
     let text = queries.traced();
     assert_eq!(text.matches("NV_ERR_NOT_SUPPORTED").count(), 2, "{text}");
     assert!(text.contains("NV2080_CTRL_CMD_GPU_GET_ACTIVE_PARTITION_IDS"), "{text}");
@@ -161,7 +161,7 @@ fn a_context_and_copies() {
 #[test]
 fn answers_of_a_recorded_run() {
     let Some(queries) = Queries::new() else { return };
-    let first = queries.run(&["kernel", "trace", "--json"]).stdout;
+    let first = queries.run(&["syscall", "trace", "--json"]).stdout;
     fs::rename(queries.folder.join("out"), queries.folder.join("run.json")).unwrap();
     let again = queries.run(&[]);
     assert_eq!(again.stdout, first, "{}", again.stderr);

@@ -57,7 +57,7 @@ fn variables_of_cuinit() {
     real.plain(&[("LD_PRELOAD", &shim), ("GETENVS", &names)]);
     let asked = String::from_utf8_lossy(&std::fs::read(&names).unwrap()).into_owned();
     let asked: Vec<&str> = asked.lines().filter(|name| *name != "GETENVS").collect();
-    let text = real.traced(&["kernel", "env"]);
+    let text = real.traced(&["syscall", "getenv"]);
     let lines = text.lines().filter_map(|line| line.split_once(" getenv "));
     let seen: Vec<&str> = lines.filter_map(|(_, rest)| Some(rest.split_once(" by libcuda.so.1")?.0)).collect();
     assert!(asked.len() > 60, "{asked:?}");
@@ -82,7 +82,7 @@ fn nodes_that_cuinit_opens() {
         });
         opened.filter(|(path, _)| path.starts_with("/dev/nvidia") || path.starts_with("/proc/driver/nvidia")).collect()
     };
-    let inside = opens(&["kernel", "trace"]);
+    let inside = opens(&["syscall", "trace"]);
     assert!(inside.iter().any(|(path, _)| path == "/proc/driver/nvidia/params"), "{inside:?}");
-    assert_eq!(inside, opens(&["kernel", "trace", "--ptrace", "-v"]));
+    assert_eq!(inside, opens(&["syscall", "trace", "--ptrace", "-v"]));
 }

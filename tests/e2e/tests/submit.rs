@@ -59,17 +59,17 @@ fn a_real_time_thread_does_not_wait_for_an_ordinary_one() {
 
 #[test]
 fn off_unless_it_is_asked_for() {
-    for words in [&[][..], &["-e", "driver"], &["-e", "kernel,driver"]] {
+    for words in [&[][..], &["-e", "driver"], &["-e", "syscall,driver"]] {
         let text = run(words);
         assert!(text.contains("cuLaunchKernel") && !text.contains("[submit]"), "{words:?}: {text}");
     }
 }
 
-/// Alone, with the layer `kernel`, and where the driver calls are not recorded.
+/// Alone, with the layer `syscall`, and where the driver calls are not recorded.
 #[test]
 fn with_other_layers() {
     let launches = |text: &str| text.matches("launch grid").count();
-    let (alone, kernel) = (run(&["-e", "submit"]), run(&["-e", "submit,kernel"]));
+    let (alone, kernel) = (run(&["-e", "submit"]), run(&["-e", "submit,syscall"]));
     assert_eq!((launches(&alone), launches(&kernel)), (2, 2), "{alone}{kernel}");
     assert!(kernel.contains("[kernel]") && !alone.contains("[kernel]"), "{alone}");
     let others = run(&["-e", "submit,!driver"]);
@@ -103,17 +103,17 @@ fn pushbuffers_among_the_mappings() {
         let mut command = Command::new(cutap());
         command.args(["record", "-e", layers, "-o"]).arg(&file).arg("--").arg(out().join("submits"));
         assert_eq!(finish(&mut command).status.code(), Some(0));
-        let done = finish(Command::new(cutap()).args(["kernel", "maps"]).arg(&file));
+        let done = finish(Command::new(cutap()).args(["syscall", "maps"]).arg(&file));
         (done.stdout, done.stderr)
     };
     let of =
         |text: &str, object: &str| text.lines().find(|l| l.contains(object)).map(str::to_owned).unwrap_or_default();
-    let (text, said) = maps("kernel,submit,driver");
+    let (text, said) = maps("syscall,submit,driver");
     assert!(of(&text, "0x5c000019").contains("pushbuffers; system memory"), "{text}");
     assert!(of(&text, "0x5c000017").contains("GPFIFO, USERD; system memory"), "{text}");
-    assert!(!said.contains("kernel,submit"), "{said}");
-    let (text, said) = maps("kernel,driver");
-    assert!(!text.contains("pushbuffers") && said.contains("cutap record -e kernel,submit PROG"), "{text}{said}");
+    assert!(!said.contains("syscall,submit"), "{said}");
+    let (text, said) = maps("syscall,driver");
+    assert!(!text.contains("pushbuffers") && said.contains("cutap record -e syscall,submit PROG"), "{text}{said}");
 }
 
 /// Threads that use the GPU at the same time: each entry is shown once, and what is not marked is under its own call.

@@ -5,7 +5,7 @@
 //!
 //! [`Model`] answers requests. Their bytes are in the memory of a pretended process ([`Memory`]).
 //!
-//! [`Recorder`] makes the same calls and keeps each as a `KernelCall`. So all of `cutap kernel` can be tried on them.
+//! [`Recorder`] makes the same calls and keeps each as a `KernelCall`. So all of `cutap syscall` can be tried on them.
 //!
 //! [`client`] is a program that makes a scheduled channel by 17 requests.
 

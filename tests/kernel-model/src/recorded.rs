@@ -131,7 +131,7 @@ impl Answers {
         answers
     }
 
-    /// Those of another run, in a form that `cutap kernel decode` reads. A run that does not say its driver is of this
+    /// Those of another run, in a form that `cutap syscall decode` reads. A run that does not say its driver is of this
     /// version.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! A scheduled channel on the model of the kernel driver, as `cutap kernel` shows it, and what the model refuses.
+//! A scheduled channel on the model of the kernel driver, as `cutap syscall` shows it, and what the model refuses.
 
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::nvproxy::Nvproxy;

@@ -14,7 +14,7 @@ impl Layer {
     /// Functions in the tables that cuGetExportTable returns: no header names them.
     pub const HIDDEN: Layer = Layer(4);
     /// Functions of libc by which a watched library reaches the kernel: ioctl, open, mmap, and getenv.
-    pub const KERNEL: Layer = Layer(5);
+    pub const SYSCALL: Layer = Layer(5);
     /// What a driver call adds to the rings of the GPU's channels: commands, launch descriptors, semaphores.
     pub const SUBMIT: Layer = Layer(6);
 }
@@ -25,7 +25,7 @@ pub static LAYERS: &[LayerRow] = &[
     LayerRow { layer: Layer::RUNTIME, name: "runtime", letter: b'r', asked: false },
     LayerRow { layer: Layer::DRIVER, name: "driver", letter: b'd', asked: false },
     LayerRow { layer: Layer::HIDDEN, name: "hidden", letter: b'h', asked: true },
-    LayerRow { layer: Layer::KERNEL, name: "kernel", letter: b'k', asked: true },
+    LayerRow { layer: Layer::SYSCALL, name: "syscall", letter: b'k', asked: true },
     LayerRow { layer: Layer::SUBMIT, name: "submit", letter: b's', asked: true },
 ];
 

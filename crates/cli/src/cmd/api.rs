@@ -75,7 +75,7 @@ fn refusal(name: &str, pattern: bool, near: &[&str]) -> Error {
         }
         () if pattern => format!("cutap knows no function that matches {name}"),
         () if name.starts_with("0x") => {
-            format!("cutap knows no command {name} of the kernel driver; cutap kernel census lists those of a run")
+            format!("cutap knows no command {name} of the kernel driver; cutap syscall census lists those of a run")
         }
         () if !near.is_empty() => format!("cutap knows no function {name}; did you mean {}?", near.join(" or ")),
         () => format!("cutap knows no function {name}; cutap api --list LIBRARY lists them"),

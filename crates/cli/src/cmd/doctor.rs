@@ -134,7 +134,7 @@ fn ptrace() -> Finding {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_else(|_| "0".to_owned());
     let scope = scope.trim();
     let good = matches!(scope, "0" | "1");
-    finding("ptrace", good, format!("yama scope {scope}"), "tracing does not need it; cutap kernel needs scope 0 or 1")
+    finding("ptrace", good, format!("yama scope {scope}"), "tracing does not need it; cutap syscall needs scope 0 or 1")
 }
 
 fn files() -> Finding {

@@ -14,7 +14,6 @@ mod export;
 mod help;
 mod hook_header;
 mod inspect;
-mod kernel;
 mod man;
 mod pack;
 mod record;
@@ -23,6 +22,7 @@ mod reference;
 mod report;
 mod run;
 mod show;
+pub mod syscall;
 pub mod trace;
 
 use clap::Subcommand;
@@ -63,7 +63,7 @@ pub enum Command {
     Devices(devices::Devices),
     /// Trace, decode and compare requests to the kernel driver
     #[command(subcommand)]
-    Kernel(kernel::Kernel),
+    Syscall(syscall::Syscall),
     /// Print cutap_hook.h, for a hook library in C
     HookHeader,
     /// Show a trace, and a recording of PyTorch; no GPU is needed
@@ -100,7 +100,7 @@ impl Command {
             Command::Inspect(args) => args.run(),
             Command::Api(args) => args.run(),
             Command::Devices(args) => args.run(),
-            Command::Kernel(command) => command.run(),
+            Command::Syscall(command) => command.run(),
             Command::HookHeader => hook_header::run(),
             Command::Help(args) => args.run(),
             Command::Explain(args) => args.run(),

@@ -64,18 +64,18 @@ pub fn why_refused(what: &str, error: &io::Error, status: &str, own: &str, yama:
     match yama {
         "3" => format!(
             "cannot trace {what}: kernel.yama.ptrace_scope is 3, which forbids ptrace until the next boot; \
-             use cutap kernel trace without --ptrace"
+             use cutap syscall trace without --ptrace"
         ),
         "2" if !may_all => format!(
             "cannot trace {what}: kernel.yama.ptrace_scope is 2, which requires CAP_SYS_PTRACE; run cutap as root"
         ),
         "1" if !may_all => format!(
             "cannot trace {what}: kernel.yama.ptrace_scope is 1, which allows only a program's own children; run \
-             sysctl kernel.yama.ptrace_scope=0 as root, or start the program with cutap kernel trace --ptrace -- PROG"
+             sysctl kernel.yama.ptrace_scope=0 as root, or start the program with cutap syscall trace --ptrace -- PROG"
         ),
         _ => format!(
             "cannot trace {what}: permission denied. A container's seccomp profile forbids ptrace (docker run \
-             --cap-add=SYS_PTRACE allows it), or the process changed its user; use cutap kernel trace without --ptrace"
+             --cap-add=SYS_PTRACE allows it), or the process changed its user; use cutap syscall trace without --ptrace"
         ),
     }
 }

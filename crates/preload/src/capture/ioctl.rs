@@ -1,4 +1,4 @@
-//! What is kept of a call of the layer `kernel` beside its words. That is the file of its descriptor, errno, and the
+//! What is kept of a call of the layer `syscall` beside its words. That is the file of its descriptor, errno, and the
 //! bytes of an ioctl's argument and of what its pointers lead to, before and after. They go straight into the ring, in
 //! as many records as it takes. Where pointers stand and how much they lead to is data (`cutap_calls::kernel`); nothing
 //! here knows what a number means.

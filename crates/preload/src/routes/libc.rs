@@ -1,4 +1,4 @@
-//! The layer `kernel`: bindings of watched libraries, and of further parts of the driver, to the functions of libc by
+//! The layer `syscall`: bindings of watched libraries, and of further parts of the driver, to the functions of libc by
 //! which they reach the kernel. Each of them is a slot of a load of its own, which has this layer: libc itself is not
 //! watched, and the program's own calls are left alone.
 
@@ -16,7 +16,7 @@ static LOADS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 /// Whether the layer was asked for, or `submit`, which follows the same calls.
 pub fn is_on() -> bool {
-    armed::holds_layer(Layer::KERNEL.number()) || crate::slots::extension::is_extended()
+    armed::holds_layer(Layer::SYSCALL.number()) || crate::slots::extension::is_extended()
 }
 
 /// Whether an object's calls of these functions are wanted.
@@ -44,7 +44,7 @@ pub unsafe fn slot(address: usize, owner: &Object, name: &[u8], how: u8) -> Opti
     if watched || !is_name(name) || !unsafe { owner.has_function(name, address) } {
         return None;
     }
-    let own = owner.as_load(Layer::KERNEL.number(), live::load_id_as(owner, LOAD));
+    let own = owner.as_load(Layer::SYSCALL.number(), live::load_id_as(owner, LOAD));
     if !is_load(own.id) {
         let free = |l: &&AtomicU32| l.compare_exchange(0, own.id, Relaxed, Relaxed).is_ok();
         LOADS.iter().find(free)?;

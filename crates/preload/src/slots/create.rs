@@ -110,7 +110,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
             hooks |= hooks::STACK;
         }
     }
-    // Nothing is done to a function of the kernel layer that is neither recorded nor followed.
+    // Nothing is done to a function of the syscall layer that is neither recorded nor followed.
     let followed = of_kernel && extension::extension(|of| (of.is_on)() && (of.follows)(name)) == Some(true);
     if of_kernel && !followed && hooks & hooks::RECORD == 0 {
         return None;

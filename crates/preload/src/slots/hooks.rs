@@ -30,7 +30,7 @@ const RANGE_ON: u32 = 1 << 9;
 const RANGE_OFF: u32 = 1 << 10;
 /// The caller's stack is kept. Not before recording: it needs the call's number.
 pub const STACK: u32 = 1 << 11;
-/// A function of the layer `kernel`. Not before recording: it needs the call's number, and its pieces precede the
+/// A function of the layer `syscall`. Not before recording: it needs the call's number, and its pieces precede the
 /// call's end.
 pub const KERNEL: u32 = 1 << 12;
 /// The image that is linked is kept.
@@ -96,7 +96,7 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
     if of == Layer::LIBRARY.number() && name == hidden::NVML && hidden::is_on() {
         return EXPORT_TABLE;
     }
-    if of == Layer::KERNEL.number() {
+    if of == Layer::SYSCALL.number() {
         return KERNEL;
     }
     if of != Layer::DRIVER.number() {

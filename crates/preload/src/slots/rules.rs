@@ -78,7 +78,7 @@ fn apply() {
             let owner = |load: u32| s.objects().iter().find(|o| o.id == load);
             let layer = |o: &Object, name: &[u8]| if is_slot_name(name) { Layer::HIDDEN.number() } else { o.layer };
             let is_selected = |o: &Object, name: &[u8]| filter::recorded(rules, layer(o, name), o.name(), name);
-            let kernel = |name: &[u8]| filter::recorded(rules, Layer::KERNEL.number(), b"libc.so.6", name);
+            let kernel = |name: &[u8]| filter::recorded(rules, Layer::SYSCALL.number(), b"libc.so.6", name);
             each_recorded(|load, name, of_kernel| match of_kernel {
                 true => kernel(name),
                 false => owner(load).is_none_or(|o| is_selected(o, name)),
@@ -94,7 +94,7 @@ fn apply() {
 }
 
 /// Asks for each recorded slot whether it is wanted now. `wanted` receives the load, the name, and whether the function
-/// is one of the layer `kernel`.
+/// is one of the layer `syscall`.
 fn each_recorded(wanted: impl Fn(u32, &[u8], bool) -> bool) {
     for s in table::all().filter(|s| s.hooks() & hooks::RECORD != 0 && s.is_named()) {
         // A name that one route alone hands out is another slot of the same load.

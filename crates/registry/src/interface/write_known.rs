@@ -61,11 +61,11 @@ fn module(tables: &Tables) -> String {
     out
 }
 
-/// Names of the functions of the layer `kernel`.
+/// Names of the functions of the layer `syscall`.
 pub(crate) fn libc(tables: &Tables) -> String {
     let mut out = head("Functions of libc by which a library reaches the kernel.");
     out.push_str("/// Their names, sorted.\npub static KERNEL_FUNCTIONS: &[&str] = &[\n");
-    let own = tables.api.families.iter().filter(|f| f.name == "kernel").flat_map(|f| &f.functions.prototypes);
+    let own = tables.api.families.iter().filter(|f| f.name == "syscall").flat_map(|f| &f.functions.prototypes);
     let names: std::collections::BTreeSet<&str> = own.map(|p| p.name.as_str()).collect();
     names.iter().for_each(|name| writeln!(out, "{name:?},").unwrap());
     out.push_str("];\n");

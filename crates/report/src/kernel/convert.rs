@@ -1,4 +1,4 @@
-//! An ended call of the layer `kernel` as a `KernelCall`.
+//! An ended call of the layer `syscall` as a `KernelCall`.
 
 use cutap_kernel::{Action, Ioctl, KernelCall, Parent, Piece};
 use cutap_rm::{DEFAULT_RELEASE, Device, Tables, escape_of};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[must_use]
 pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
     let call = &exit.call;
-    if call.function.layer != Layer::KERNEL {
+    if call.function.layer != Layer::SYSCALL {
         return None;
     }
     let pieces = call.pieces();

@@ -1,4 +1,4 @@
-//! A call of the layer `kernel` as a line of a trace of all layers, and its request as a field of JSON and exports.
+//! A call of the layer `syscall` as a line of a trace of all layers, and its request as a field of JSON and exports.
 
 use super::convert::kernel_call;
 use cutap_kernel::decode::Decoder;
@@ -30,7 +30,7 @@ pub fn request_line(exit: &Exit) -> Option<String> {
 }
 
 fn ioctl(exit: &Exit) -> Option<KernelCall> {
-    if exit.call.function.layer != Layer::KERNEL {
+    if exit.call.function.layer != Layer::SYSCALL {
         return None;
     }
     kernel_call(exit, 0).filter(|call| matches!(call.action, Action::Ioctl(_)))

@@ -1,4 +1,4 @@
-//! Calls of the layer `kernel` as the model that `cutap_kernel` reads, decodes and prints.
+//! Calls of the layer `syscall` as the model that `cutap_kernel` reads, decodes and prints.
 
 mod convert;
 mod line;

@@ -1,4 +1,4 @@
-//! `cutap kernel trace`: calls to the kernel driver as lines or JSON, while the program runs. CUDA calls are headings.
+//! `cutap syscall trace`: calls to the kernel driver as lines or JSON, while the program runs. CUDA calls are headings.
 
 use super::convert::kernel_call;
 use crate::Output;

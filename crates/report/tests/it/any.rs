@@ -1,4 +1,4 @@
-//! Any bytes as a recording with the layers `kernel` and `submit`, through each output that decodes them. The fuzz
+//! Any bytes as a recording with the layers `syscall` and `submit`, through each output that decodes them. The fuzz
 //! target and a test call it.
 
 use cutap_report::{Chrome, Json, KernelLines, KernelStyle, Output, Perfetto, Text};

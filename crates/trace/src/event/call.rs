@@ -83,7 +83,7 @@ pub struct CallStart {
     pub args: Args,
     /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
     pub(crate) memory: Box<[u8]>,
-    /// The call that it was made from; only of those that take a kernel's parameters, and of the layer `kernel`.
+    /// The call that it was made from; only of those that take a kernel's parameters, and of the layer `syscall`.
     pub(crate) parent: Option<Box<Call>>,
     /// The kernel, if a handle names it, and the instance of the runtime, if that of its library is known.
     pub(crate) kernel: Option<Arc<str>>,
@@ -183,13 +183,13 @@ impl Call {
     pub fn stack(&self) -> Option<&Stack> {
         self.rare.as_ref()?.stack.as_deref()
     }
-    /// What was kept of a call of the layers `kernel` and `submit` beside its words. Whole when the call has ended.
+    /// What was kept of a call of the layers `syscall` and `submit` beside its words. Whole when the call has ended.
     pub fn pieces(&self) -> Pieces {
         self.rare.as_ref().and_then(|rare| rare.pieces.as_deref()).cloned().unwrap_or_default()
     }
-    /// The call that a call of the layers `kernel` and `submit` was made from.
+    /// The call that a call of the layers `syscall` and `submit` was made from.
     pub fn around(&self) -> Option<&Call> {
-        self.parent.as_deref().filter(|_| matches!(self.function.layer, Layer::KERNEL | Layer::SUBMIT))
+        self.parent.as_deref().filter(|_| matches!(self.function.layer, Layer::SYSCALL | Layer::SUBMIT))
     }
     /// What hooks did to it. Whole when the call has ended.
     pub fn hooked(&self) -> &[Hooked] {

@@ -14,10 +14,11 @@ const QUALIFIERS: [(&[&str], &str); 6] = [
 ];
 
 /// Words that mean a term of another name.
-const WORDS: [(&[&str], &str); 5] = [
+const WORDS: [(&[&str], &str); 6] = [
     (&["all", "any", "everything"], "all calls are shown without a filter; leave -e out"),
     (&["failed", "fail", "failure", "failing"], "write error, or -Z"),
     (&["successful", "success", "succeeded", "ok"], "write !error, or -z"),
+    (&["kernel"], "the layer is called syscall"),
     (&["none"], "cutap run records no calls"),
     (&["slow", "slowest"], "write a duration as >=1ms, or use cutap report --slowest"),
 ];

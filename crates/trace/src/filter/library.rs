@@ -55,16 +55,17 @@ pub(super) fn misspelt(word: &str) -> Vec<&'static str> {
 /// The family whose functions begin as this word does: all that it exports is known by name.
 pub(super) fn listed(word: &str) -> Option<&'static Family> {
     let begins = |name: &str| !name.is_empty() && word.get(..name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name));
-    // The functions of the layer `kernel` are libc's: `libc` is no beginning of a name.
-    let of_family = |f: &&Family| Layer::of_family(f.name) != Layer::KERNEL && (begins(f.name) || names(f).any(begins));
+    // The functions of the layer `syscall` are libc's: `libc` is no beginning of a name.
+    let of_family =
+        |f: &&Family| Layer::of_family(f.name) != Layer::SYSCALL && (begins(f.name) || names(f).any(begins));
     // cufftMp is no part of cuFFT.
     let unlisted = WATCHED.iter().map(|w| stem_of(w.soname)).filter(|s| stems_of(plain(s)).is_some_and(|m| m == [*s]));
     let unlisted = unlisted.filter(|s| !TABLES.families.iter().any(|f| f.sonames.iter().any(|n| stem_of(n) == *s)));
     if unlisted.map(plain).any(begins) {
         return None;
     }
-    // The functions of the layer `kernel` are libc's, whose name `c` begins nearly every function of NVIDIA's.
-    let of_nvidia = TABLES.families.iter().filter(|f| Layer::of_family(f.name) != Layer::KERNEL);
+    // The functions of the layer `syscall` are libc's, whose name `c` begins nearly every function of NVIDIA's.
+    let of_nvidia = TABLES.families.iter().filter(|f| Layer::of_family(f.name) != Layer::SYSCALL);
     of_nvidia.filter(of_family).max_by_key(|f| f.name.len())
 }
 
@@ -78,11 +79,11 @@ pub(super) fn has_function(word: &str) -> bool {
 }
 
 fn of_kernel() -> impl Iterator<Item = &'static str> {
-    let families = TABLES.families.iter().filter(|f| Layer::of_family(f.name) == Layer::KERNEL);
+    let families = TABLES.families.iter().filter(|f| Layer::of_family(f.name) == Layer::SYSCALL);
     families.flat_map(|f| f.functions.iter().map(|f| f.name))
 }
 
-/// Whether a function of the layer `kernel` has this name, or fits this pattern.
+/// Whether a function of the layer `syscall` has this name, or fits this pattern.
 pub(super) fn is_of_kernel(pattern: &str) -> bool {
     of_kernel().any(|name| cutap_calls::glob(pattern.as_bytes(), name.as_bytes()))
 }
@@ -102,7 +103,7 @@ pub(super) fn layers_of(pattern: &str) -> Vec<u8> {
         |family: &&Family| family.functions.iter().any(|f| is(f.name)) || family.undeclared.iter().any(|name| is(name));
     let layer = |family: &Family| Layer::of_family(family.name).number();
     // Hook libraries cannot want functions of libc.
-    TABLES.families.iter().filter(of).map(layer).filter(|layer| *layer != Layer::KERNEL.number()).collect()
+    TABLES.families.iter().filter(of).map(layer).filter(|layer| *layer != Layer::SYSCALL.number()).collect()
 }
 
 /// Functions of a family that somebody may have meant.

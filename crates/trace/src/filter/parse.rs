@@ -429,7 +429,7 @@ mod tests {
         assert!(refused("driver,,runtime").contains("empty"));
         assert!(refused(">5parsecs").contains("ns, us, ms or s"));
         assert!(refused("cu Mem").contains("cu Mem"));
-        assert_eq!(rules("kernel,kernel:*getenv,!ioctl"), "+k * *\n+k * *getenv\n-k * ioctl\n");
+        assert_eq!(rules("syscall,syscall:*getenv,!ioctl"), "+k * *\n+k * *getenv\n-k * ioctl\n");
         assert!(refused("kernel:ioctk").contains("has no function ioctk"));
     }
 }

@@ -71,7 +71,7 @@ impl Filter {
         if name.is_empty() || !library::is_of_kernel(name) {
             let near = library::near_kernel(name).join(", ");
             return Err(FilterError(format!(
-                "the kernel layer has no function {name}; it has ioctl, open, close, dup, mmap, munmap, getenv and forms \
+                "the syscall layer has no function {name}; it has ioctl, open, close, dup, mmap, munmap, getenv and forms \
                  of them{}",
                 if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
             )));

@@ -26,7 +26,7 @@ pub struct Submitted {
     pub bytes: Vec<u8>,
 }
 
-/// All that is known of a call of the layer `kernel` beside its words.
+/// All that is known of a call of the layer `syscall` beside its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pieces {
     /// The file that its descriptor leads to.

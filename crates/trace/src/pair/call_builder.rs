@@ -65,7 +65,7 @@ pub fn call<D: Clone>(
         },
         args: Args::from(entered.words),
         memory: if shared.decode || asked { entered.memory.bytes().into() } else { Box::default() },
-        parent: if known.parent || matches!(known.function.layer, Layer::KERNEL | Layer::SUBMIT) {
+        parent: if known.parent || matches!(known.function.layer, Layer::SYSCALL | Layer::SUBMIT) {
             stack.open().find_map(|around| around.call.clone()).map(Box::new)
         } else {
             None

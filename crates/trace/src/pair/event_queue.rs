@@ -74,9 +74,9 @@ impl EventQueue {
     }
 }
 
-/// Adds the facts that the names of the process have about a call of the layer `kernel`.
+/// Adds the facts that the names of the process have about a call of the layer `syscall`.
 fn kernel_facts(open: &mut OpenCall<Waits>, context: &mut Context<'_>) {
-    let Some(call) = open.call.as_mut().filter(|call| call.function.layer == Layer::KERNEL) else { return };
+    let Some(call) = open.call.as_mut().filter(|call| call.function.layer == Layer::SYSCALL) else { return };
     let (driver, caller) = (context.process.driver(), context.process.names.object_at(call.caller));
     let pieces = call.rare_mut().pieces.get_or_insert_default();
     (pieces.driver, pieces.caller) = (driver, caller);

@@ -4,7 +4,7 @@
 //! node is a memfd, so descriptors and mappings are real. A real driver of the machine is not reached.
 //!
 //! `KERNEL_MODEL_VERSION`: the driver's version, 580.159.04 unless it is set. `KERNEL_MODEL_LOG`: a file to which each
-//! request is written that had no exact answer. `KERNEL_MODEL_RUN`: a run of `cutap kernel trace --json` whose answers
+//! request is written that had no exact answer. `KERNEL_MODEL_RUN`: a run of `cutap syscall trace --json` whose answers
 //! replace those of the recorded runs.
 
 mod entries;

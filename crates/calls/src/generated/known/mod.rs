@@ -18,7 +18,6 @@ mod cusparselt;
 mod cutensor;
 mod cutensor1;
 mod driver;
-mod kernel;
 mod nccl;
 mod npp;
 mod nvfatbin;
@@ -30,6 +29,7 @@ mod nvrtc;
 mod nvshmem;
 mod nvtiff;
 mod runtime;
+mod syscall;
 mod types;
 
 use crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Writes, Written};
@@ -156,7 +156,6 @@ pub static TABLES: Tables = Tables {
             undeclared: cutensor1::UNDECLARED,
             written: &[],
         },
-        Family { name: "kernel", sonames: &["libc.so.6"], functions: kernel::FUNCTIONS, undeclared: &[], written: &[] },
         Family {
             name: "nccl",
             sonames: &["libnccl.so.*"],
@@ -224,6 +223,13 @@ pub static TABLES: Tables = Tables {
             name: "nvtiff",
             sonames: &["libnvtiff.so.*"],
             functions: nvtiff::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "syscall",
+            sonames: &["libc.so.6"],
+            functions: syscall::FUNCTIONS,
             undeclared: &[],
             written: &[],
         },

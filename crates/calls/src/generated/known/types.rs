@@ -1760,922 +1760,922 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1744 t_P_cutensorMgCopyDescriptor_t_
     Pointer(t_cutensorMgCopyPlan_t_, false), // 1745 t_P_cutensorMgCopyPlan_t_
     Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1746 t_P_cutensorMgTensorDescriptor_t_
-    Flags(520, 4), // 1747 t_open_flags_in4
-    Flags(521, 4), // 1748 t_mmap_prot_in4
-    Flags(522, 4), // 1749 t_mmap_flags_in4
-    Enum(523), // 1750 t_ncclResult_t
-    Status(523), // 1751 t_ncclResult_t_status
-    Enum(524), // 1752 t_ncclDataType_t
-    Struct(421), // 1753 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1754 t_P_ncclConfigExt_t
-    Struct(422), // 1755 t_ncclConfigExt_t_key
-    Union(423), // 1756 t_ncclConfigExt_t_val
-    Enum(525), // 1757 t_ncclUndefined
-    Enum(526), // 1758 t_ncclCtaPolicy
-    Struct(420), // 1759 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1760 t_PC_ncclCollConfig_t
-    Enum(527), // 1761 t_ncclRedOp_t
-    Handle(195), // 1762 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1763 t_P_ncclResult_t
-    Array(t_char, 128), // 1764 t_A128_char
-    Array(t_u8, 128), // 1765 t_A128_u8
-    Struct(424), // 1766 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1767 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1768 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1769 t_P_ncclComm_t
-    Enum(528), // 1770 t_ncclHostCftMode_t
-    Enum(529), // 1771 t_ncclNvlsHostMode_t
-    Struct(425), // 1772 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1773 t_P_ncclConfig_t
-    Enum(530), // 1774 t_ncclCommMemStat_t
-    Enum(531), // 1775 t_ncclGinType_t
-    Enum(532), // 1776 t_ncclGinConnectionType_t
-    Array(t_bool1, 64), // 1777 t_A64_bool1
-    Struct(426), // 1778 t_ncclCommProperties_t
-    Pointer(t_ncclCommProperties_t, false), // 1779 t_P_ncclCommProperties_t
-    Pointer(t_ncclRegistration, false), // 1780 t_P_ncclRegistration
-    Flags(533, 4), // 1781 t_ncclRevokeFlags_in4
-    Flags(534, 4), // 1782 t_ncclShrinkFlags_in4
-    Enum(535), // 1783 t_ncclColor
-    Flags(536, 4), // 1784 t_ncclSuspendFlags_in4
-    Array(t_P_void, 4), // 1785 t_A4_P_void
-    Struct(428), // 1786 t_ncclSegmentWindow
-    Pointer(t_ncclSegmentWindow, false), // 1787 t_P_ncclSegmentWindow
-    Flags(537, 4), // 1788 t_ncclWindowFlags_in4
-    Struct(427), // 1789 t_ncclWindow_vidmem
-    Pointer(t_ncclWindow_vidmem, false), // 1790 t_P_ncclWindow_vidmem
-    Handle(196), // 1791 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1792 t_P_ncclWindow_t
-    Struct(430), // 1793 t_ncclDevResourceRequirements_t
-    Pointer(t_ncclDevResourceRequirements_t, false), // 1794 t_P_ncclDevResourceRequirements_t
-    Struct(431), // 1795 t_ncclTeamRequirements_t
-    Pointer(t_ncclTeamRequirements_t, false), // 1796 t_P_ncclTeamRequirements_t
-    Struct(432), // 1797 t_ncclTeam_t
-    Struct(433), // 1798 t_ncclMultimemHandle
-    Pointer(t_ncclMultimemHandle, false), // 1799 t_P_ncclMultimemHandle
-    Struct(429), // 1800 t_ncclDevCommRequirements_t
-    Pointer(t_ncclDevCommRequirements_t, true), // 1801 t_PC_ncclDevCommRequirements_t
-    Handle(197), // 1802 t_ncclDevCommWindowTable_t
-    Struct(435), // 1803 t_ncclResourceWindow_vidmem_t
-    Struct(436), // 1804 t_ncclGinBarrierHandle
-    Struct(437), // 1805 t_ncclLsaBarrierHandle
-    Struct(438), // 1806 t_ncclCftBarrierHandle
-    Struct(434), // 1807 t_ncclDevComm
-    Pointer(t_ncclDevComm, false), // 1808 t_P_ncclDevComm
-    Pointer(t_ncclDevComm, true), // 1809 t_PC_ncclDevComm
-    Pointer(t_ncclGinBarrierHandle, false), // 1810 t_P_ncclGinBarrierHandle
-    Struct(439), // 1811 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1812 t_P_ncclSimInfo_t
-    Struct(440), // 1813 t_ncclLLA2AHandle
-    Pointer(t_ncclLLA2AHandle, false), // 1814 t_P_ncclLLA2AHandle
-    Pointer(t_ncclLsaBarrierHandle, false), // 1815 t_P_ncclLsaBarrierHandle
-    Handle(198), // 1816 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1817 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1818 t_P_P_PC_char
-    Pointer(t_i16, false), // 1819 t_P_i16
-    Pointer(t_i8, false), // 1820 t_P_i8
-    Pointer(t_u16, false), // 1821 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1822 t_P_ncclRedOp_t
-    Enum(538), // 1823 t_ncclScalarResidence_t
-    Enum(539), // 1824 t_ncclEncryptionMode_t
-    Struct(441), // 1825 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1826 t_PC_ncclEncryptionConfig_t
-    Enum(540), // 1827 t_ncclCftTeamMode_t
-    Struct(442), // 1828 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1829 t_P_ncclWaitSignalDesc_t
-    Struct(443), // 1830 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1831 t_PC_NppLibraryVersion
-    Enum(541), // 1832 t_NppStatus
-    Status(541), // 1833 t_NppStatus_status
-    Union(446), // 1834 t_NppStreamContext__1
-    Struct(444), // 1835 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1836 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1837 t_PC_u16
-    Struct(447), // 1838 t_NppiSize
-    Struct(448), // 1839 t_Npp16f
-    Pointer(t_Npp16f, true), // 1840 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1841 t_P_Npp16f
-    Pointer(t_i16, true), // 1842 t_PC_i16
-    Struct(449), // 1843 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1844 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1845 t_P_Npp16sc
-    Struct(450), // 1846 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1847 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1848 t_P_Npp32fc
-    Struct(451), // 1849 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1850 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1851 t_P_Npp32sc
-    Enum(542), // 1852 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1853 t_PC_i8
-    Pointer(t_P_u8, false), // 1854 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1855 t_P_PC_u8
-    Struct(452), // 1856 t_NppiRect
-    Enum(543), // 1857 t_NppiBayerGridPosition
-    Enum(544), // 1858 t_NppiInterpolationMode
-    Struct(453), // 1859 t_NppiPoint32f
-    Struct(454), // 1860 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1861 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1862 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1863 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1864 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1865 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1866 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1867 t_P_PC_i8
-    Struct(455), // 1868 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1869 t_P_NppiColorTwistBatchCXR
-    Enum(545), // 1870 t_NppCmpOp
-    Struct(456), // 1871 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1872 t_P_NppiImageDescriptor
-    Struct(457), // 1873 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1874 t_P_NppiBufferDescriptor
-    Struct(459), // 1875 t_NppiPoint
-    Struct(458), // 1876 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1877 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(461), // 1878 t_NppiContourPixelGeometryInfo
-    Struct(460), // 1879 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1880 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1881 t_P_NppiContourPixelGeometryInfo
-    Struct(462), // 1882 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1883 t_P_NppiContourBlockSegment
-    Struct(463), // 1884 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1885 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1886 t_P_NppiPoint32f
-    Struct(464), // 1887 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1888 t_P_NppiPoint64f
-    Enum(546), // 1889 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1890 t_P_PC_i32
-    Enum(547), // 1891 t_NppiBorderType
-    Enum(548), // 1892 t_NppiDifferentialKernel
-    Enum(549), // 1893 t_NppiMaskSize
-    Enum(550), // 1894 t_NppiNorm
-    Struct(465), // 1895 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1896 t_P_NppPointPolar
-    Array(t_u32, 3), // 1897 t_A3_u32
-    Struct(466), // 1898 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1899 t_P_NppiConnectedRegion
-    Enum(551), // 1900 t_NppDataType
-    Enum(552), // 1901 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1902 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1903 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1904 t_P_NppiPoint
-    Struct(467), // 1905 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1906 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1907 t_PC_NppiImageDescriptor
-    Enum(553), // 1908 t_NppiAxis
-    Struct(468), // 1909 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1910 t_P_NppiMirrorBatchCXR
-    Enum(554), // 1911 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1912 t_P_PC_Npp16f
-    Struct(469), // 1913 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1914 t_P_NppiResizeBatchROI_Advanced
-    Struct(470), // 1915 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1916 t_P_NppiResizeBatchCXR
-    Enum(555), // 1917 t_NppHintAlgorithm
-    Enum(556), // 1918 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1919 t_P_P_Npp16f
-    Array(t_f64, 3), // 1920 t_A3_f64
-    Array(t_A3_f64, 2), // 1921 t_A2_A3_f64
-    Struct(471), // 1922 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1923 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1924 t_A3_A3_f64
-    Struct(472), // 1925 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1926 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1927 t_P_PC_NppiImageDescriptor
-    Struct(473), // 1928 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1929 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1930 t_P_Npp64fc
-    Struct(474), // 1931 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1932 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1933 t_P_Npp64sc
-    Enum(557), // 1934 t_NppsZCType
-    Enum(558), // 1935 t_nvFatbinResult
-    Status(558), // 1936 t_nvFatbinResult_status
-    Handle(199), // 1937 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1938 t_P_nvFatbinHandle
-    Enum(559), // 1939 t_nvJitLinkResult
-    Status(559), // 1940 t_nvJitLinkResult_status
-    Handle(200), // 1941 t_nvJitLinkHandle
-    Enum(560), // 1942 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1943 t_P_nvJitLinkHandle
-    Enum(561), // 1944 t_nvjpegStatus_t
-    Status(561), // 1945 t_nvjpegStatus_t_status
-    Handle(201), // 1946 t_nvjpegHandle_t
-    Struct(475), // 1947 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1948 t_P_nvjpegDevAllocator_t
-    Handle(202), // 1949 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1950 t_P_nvjpegBufferDevice_t
-    Struct(476), // 1951 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1952 t_P_nvjpegDevAllocatorV2_t
-    Struct(477), // 1953 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1954 t_P_nvjpegPinnedAllocator_t
-    Handle(203), // 1955 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1956 t_P_nvjpegBufferPinned_t
-    Struct(478), // 1957 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1958 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(562), // 1959 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1960 t_P_nvjpegHandle_t
-    Flags(563, 4), // 1961 t_nvjpegFlags_in4
-    Handle(204), // 1962 t_nvjpegJpegState_t
-    Enum(564), // 1963 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1964 t_A4_P_u8
-    Array(t_u64, 4), // 1965 t_A4_u64
-    Struct(479), // 1966 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1967 t_P_nvjpegImage_t
-    Handle(205), // 1968 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1969 t_P_nvjpegDecodeParams_t
-    Enum(565), // 1970 t_nvjpegChromaSubsampling_t
-    Handle(206), // 1971 t_nvjpegJpegStream_t
-    Handle(207), // 1972 t_nvjpegJpegDecoder_t
-    Enum(566), // 1973 t_nvjpegExifOrientation_t
-    Enum(567), // 1974 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1975 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1976 t_P_nvjpegJpegState_t
-    Handle(208), // 1977 t_nvjpegEncoderState_t
-    Handle(209), // 1978 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1979 t_PC_nvjpegImage_t
-    Enum(568), // 1980 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1981 t_P_nvjpegEncoderParams_t
-    Enum(569), // 1982 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1983 t_P_nvjpegEncoderState_t
-    Enum(570), // 1984 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1985 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1986 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1987 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1988 t_P_nvjpegJpegEncoding_t
-    Enum(571), // 1989 t_nvjpeg2kStatus_t
-    Status(571), // 1990 t_nvjpeg2kStatus_t_status
-    Enum(572), // 1991 t_nvjpeg2kBackend_t
-    Struct(480), // 1992 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1993 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(481), // 1994 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1995 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(210), // 1996 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1997 t_P_nvjpeg2kHandle_t
-    Struct(482), // 1998 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1999 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(483), // 2000 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 2001 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(211), // 2002 t_nvjpeg2kDecodeState_t
-    Handle(212), // 2003 t_nvjpeg2kStream_t
-    Enum(573), // 2004 t_nvjpeg2kImageType_t
-    Struct(484), // 2005 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 2006 t_P_nvjpeg2kImage_t
-    Handle(213), // 2007 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 2008 t_P_nvjpeg2kDecodeParams_t
-    Enum(574), // 2009 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 2010 t_P_nvjpeg2kDecodeState_t
-    Handle(214), // 2011 t_nvjpeg2kEncoder_t
-    Handle(215), // 2012 t_nvjpeg2kEncodeState_t
-    Handle(216), // 2013 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 2014 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 2015 t_P_nvjpeg2kEncodeParams_t
-    Enum(575), // 2016 t_nvjpeg2kBitstreamType_t
-    Enum(576), // 2017 t_nvjpeg2kColorSpace_t
-    Struct(486), // 2018 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 2019 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(577), // 2020 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 2021 t_A33_u32
-    Struct(485), // 2022 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 2023 t_P_nvjpeg2kEncodeConfig_t
-    Enum(578), // 2024 t_nvjpeg2kNLTType_t
-    Struct(487), // 2025 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 2026 t_PC_nvjpeg2kNLTInfo_t
-    Enum(579), // 2027 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 2028 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 2029 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 2030 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 2031 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 2032 t_P_nvjpeg2kNLTInfo_t
-    Struct(488), // 2033 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 2034 t_P_nvjpeg2kImageInfo_t
-    Enum(580), // 2035 t_nvmlReturn_t
-    Status(580), // 2036 t_nvmlReturn_t_status
-    Handle(217), // 2037 t_nvmlComputeInstance_t
-    Handle(218), // 2038 t_nvmlDevice_t
-    Handle(219), // 2039 t_nvmlGpuInstance_t
-    Struct(490), // 2040 t_nvmlComputeInstancePlacement_t
-    Struct(489), // 2041 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 2042 t_P_nvmlComputeInstanceInfo_t
-    Enum(581), // 2043 t_nvmlEccCounterType_t
-    Enum(582), // 2044 t_nvmlValueType_t
-    Union(492), // 2045 t_nvmlValue_t
-    Enum(583), // 2046 t_nvmlFieldId
-    Struct(491), // 2047 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 2048 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 2049 t_P_nvmlGpuInstance_t
-    Struct(493), // 2050 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 2051 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 2052 t_A32_char
-    Struct(494), // 2053 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 2054 t_P_nvmlPciInfo_t
-    Enum(584), // 2055 t_nvmlEnableState_t
-    Enum(585), // 2056 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 2057 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 2058 t_A5_u32
-    Struct(495), // 2059 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 2060 t_P_nvmlAccountingStats_t
-    Struct(496), // 2061 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 2062 t_P_nvmlAccountingStats_v2_t
-    Handle(220), // 2063 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 2064 t_P_nvmlVgpuInstance_t
-    Enum(586), // 2065 t_nvmlAdaptiveClocking
-    Pointer(t_nvmlAdaptiveClocking, false), // 2066 t_P_nvmlAdaptiveClocking
-    Struct(497), // 2067 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 2068 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(498), // 2069 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 2070 t_P_nvmlDeviceAddressingMode_t
-    Enum(587), // 2071 t_nvmlClockType_t
-    Enum(588), // 2072 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 2073 t_P_nvmlDeviceArchitecture_t
-    Struct(499), // 2074 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 2075 t_P_nvmlDeviceAttributes_t
-    Struct(500), // 2076 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 2077 t_P_nvmlBAR1Memory_t
-    Struct(501), // 2078 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 2079 t_P_nvmlBBXTimeData_v1_t
-    Struct(503), // 2080 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(502), // 2081 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 2082 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(589), // 2083 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 2084 t_P_nvmlBrandType_t
-    Enum(590), // 2085 t_nvmlBridgeChipType_t
-    Struct(505), // 2086 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 2087 t_A128_nvmlBridgeChipInfo_t
-    Struct(504), // 2088 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 2089 t_P_nvmlBridgeChipHierarchy_t
-    Enum(591), // 2090 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 2091 t_P_nvmlBusType_t
-    Struct(506), // 2092 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 2093 t_P_nvmlC2cModeInfo_v1_t
-    Flags(592, 4), // 2094 t_nvmlCapabilities_in4
-    Struct(507), // 2095 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 2096 t_P_nvmlDeviceCapabilities_t
-    Struct(509), // 2097 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 2098 t_A32_nvmlClkMonFaultInfo_t
-    Struct(508), // 2099 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 2100 t_P_nvmlClkMonStatus_t
-    Enum(593), // 2101 t_nvmlClockId_t
-    Enum(594), // 2102 t_nvmlPstates_t
-    Struct(510), // 2103 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 2104 t_P_nvmlClockOffset_t
-    Enum(595), // 2105 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 2106 t_P_nvmlComputeMode_t
-    Struct(511), // 2107 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 2108 t_P_nvmlProcessInfo_v1_t
-    Struct(512), // 2109 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 2110 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 2111 t_A32_u8
-    Array(t_u8, 8192), // 2112 t_A8192_u8
-    Array(t_u8, 4096), // 2113 t_A4096_u8
-    Enum(596), // 2114 t_nvmlCcCecReport
-    Struct(513), // 2115 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2116 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 2117 t_A5120_u8
-    Struct(514), // 2118 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2119 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(515), // 2120 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2121 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(516), // 2122 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 2123 t_P_nvmlMemory_t
-    Enum(597), // 2124 t_nvmlCoolerControl_t
-    Flags(598, 4), // 2125 t_nvmlCoolerTarget_t_in4
-    Struct(517), // 2126 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 2127 t_P_nvmlCoolerInfo_t
-    Enum(599), // 2128 t_nvmlAffinityScope_t
-    Handle(221), // 2129 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 2130 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 2131 t_A2048_char
-    Struct(518), // 2132 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2133 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(600, 4), // 2134 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 2135 t_P_nvmlClocksEventReasons_in4
-    Flags(600, 8), // 2136 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 2137 t_P_nvmlClocksEventReasons_in8
-    Enum(601), // 2138 t_nvmlMemoryErrorType_t
-    Struct(519), // 2139 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 2140 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 2141 t_P_nvmlDevice_t
-    Struct(520), // 2142 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2143 t_P_nvmlDramEncryptionInfo_t
-    Enum(602), // 2144 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 2145 t_P_nvmlDriverModel_t
-    Struct(522), // 2146 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2147 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(521), // 2148 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2149 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(603), // 2150 t_nvmlEncoderType_t
-    Struct(523), // 2151 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2152 t_P_nvmlEncoderSessionInfo_t
-    Enum(604), // 2153 t_nvmlFBCSessionType_t
-    Flags(605, 4), // 2154 t_nvmlSessionFlags_in4
-    Struct(524), // 2155 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 2156 t_P_nvmlFBCSessionInfo_t
-    Struct(525), // 2157 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 2158 t_P_nvmlFBCStats_t
-    Enum(606), // 2159 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 2160 t_P_nvmlFanControlPolicy_t
-    Struct(526), // 2161 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 2162 t_P_nvmlFanSpeedInfo_t
-    Enum(607), // 2163 t_nvmlFabricState
-    Enum(608), // 2164 t_nvmlFabricState_
-    Struct(527), // 2165 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 2166 t_P_nvmlGpuFabricInfo_t
-    Enum(609), // 2167 t_nvmlFabricHealthSummary
-    Enum(610), // 2168 t_nvmlFabricHealthSummary_
-    Struct(528), // 2169 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2170 t_P_nvmlGpuFabricInfoV_t
-    Enum(611), // 2171 t_nvmlFabricCliqueType
-    Enum(612), // 2172 t_nvmlFabricCliqueType_
-    Struct(530), // 2173 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2174 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(529), // 2175 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2176 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2177 t_P_nvmlGpuInstancePlacement_t
-    Enum(613), // 2178 t_nvmlGpuInstanceProfile
-    Struct(531), // 2179 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2180 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 2181 t_A96_char
-    Struct(532), // 2182 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2183 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(614), // 2184 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 2185 t_P_nvmlGpuOperationMode_t
-    Struct(533), // 2186 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 2187 t_P_nvmlGpuUptime_v1_t
-    Enum(615), // 2188 t_nvmlGridLicenseFeatureCode_t
-    Enum(616), // 2189 t_nvmlLicenseExpiryStatus
-    Enum(617), // 2190 t_nvmlLicenseExpiryStatus_
-    Struct(536), // 2191 t_nvmlGridLicenseExpiry_t
-    Struct(535), // 2192 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 2193 t_A3_nvmlGridLicensableFeature_t
-    Struct(534), // 2194 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2195 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 2196 t_A41_char
-    Union(538), // 2197 t_nvmlUUIDValue_t
-    Enum(618), // 2198 t_nvmlUUIDType_t
-    Struct(537), // 2199 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 2200 t_PC_nvmlUUID_t
-    Enum(619), // 2201 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 2202 t_P_nvmlHostVgpuMode_t
-    Struct(539), // 2203 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 2204 t_P_nvmlHostname_v1_t
-    Enum(620), // 2205 t_nvmlInforomObject_t
-    Struct(540), // 2206 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 2207 t_P_nvmlMarginTemperature_t
-    Enum(621), // 2208 t_nvmlMemoryLocation_t
-    Struct(541), // 2209 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2210 t_P_nvmlMemory_v2_t
-    Struct(542), // 2211 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2212 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(622), // 2213 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2214 t_P_nvmlMigMode
-    Enum(623), // 2215 t_nvmlNvLinkCapability_t
-    Enum(624), // 2216 t_nvmlNvLinkErrorCounter_t
-    Enum(625), // 2217 t_nvmlNvlinkFirmwareUcodeType
-    Enum(626), // 2218 t_nvmlNvlinkFirmwareUcodeType_
-    Struct(545), // 2219 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2220 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(544), // 2221 t_nvmlNvlinkFirmwareInfo_t
-    Struct(543), // 2222 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2223 t_P_nvmlNvLinkInfo_t
-    Struct(546), // 2224 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2225 t_P_nvmlNvLinkInfo_v3_t
-    Enum(627), // 2226 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2227 t_P_nvmlIntNvLinkDeviceType_t
-    Enum(628), // 2228 t_nvmlNvlinkTelemetrySampleType_t
-    Struct(548), // 2229 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2230 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(547), // 2231 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2232 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(629), // 2233 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(630, 4), // 2234 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(549), // 2235 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2236 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(550), // 2237 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2238 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2239 t_A256_u8
-    Struct(551), // 2240 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2241 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2242 t_A4096_u32
-    Struct(552), // 2243 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2244 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2245 t_A23_u8
-    Struct(553), // 2246 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2247 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(631), // 2248 t_nvmlGpuP2PCapsIndex_t
-    Enum(632), // 2249 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2250 t_P_nvmlGpuP2PStatus_t
-    Struct(554), // 2251 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2252 t_P_nvmlPciInfoExt_t
-    Enum(633), // 2253 t_nvmlPcieLinkMaxSpeed
-    Pointer(t_nvmlPcieLinkMaxSpeed, false), // 2254 t_P_nvmlPcieLinkMaxSpeed
-    Enum(634), // 2255 t_nvmlPcieUtilCounter_t
-    Struct(555), // 2256 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2257 t_P_nvmlPdi_t
-    Struct(556), // 2258 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2259 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2260 t_P_nvmlPstates_t
-    Struct(557), // 2261 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2262 t_P_nvmlPlatformInfo_t
-    Enum(635), // 2263 t_nvmlPowerMizerMode
-    Struct(558), // 2264 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2265 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(636), // 2266 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2267 t_P_nvmlPowerSource_t
-    Struct(559), // 2268 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2269 t_P_nvmlProcessUtilizationSample_t
-    Struct(561), // 2270 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2271 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(560), // 2272 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2273 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(562), // 2274 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2275 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(563), // 2276 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2277 t_P_nvmlRepairStatus_t
-    Enum(637), // 2278 t_nvmlPageRetirementCause_t
-    Struct(564), // 2279 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2280 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(566), // 2281 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2282 t_P_nvmlProcessDetail_v1_t
-    Enum(638), // 2283 t_nvmlProcessMode_t
-    Struct(565), // 2284 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2285 t_P_nvmlProcessDetailList_t
-    Enum(639), // 2286 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2287 t_P_nvmlValueType_t
-    Struct(567), // 2288 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2289 t_P_nvmlSample_t
-    Struct(568), // 2290 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2291 t_P_nvmlEccSramErrorStatus_t
-    Struct(570), // 2292 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2293 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(569), // 2294 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2295 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(640, 4), // 2296 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2297 t_P_nvmlEventTypes_in4
-    Flags(640, 8), // 2298 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2299 t_P_nvmlEventTypes_in8
-    Enum(641), // 2300 t_nvmlTemperatureSensors_t
-    Enum(642), // 2301 t_nvmlTemperatureThresholds_t
-    Struct(571), // 2302 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2303 t_P_nvmlTemperature_t
-    Enum(643), // 2304 t_nvmlThermalController_t
-    Enum(644), // 2305 t_nvmlThermalTarget_t
-    Struct(573), // 2306 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2307 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(572), // 2308 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2309 t_P_nvmlGpuThermalSettings_t
-    Enum(645), // 2310 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2311 t_P_nvmlGpuTopologyLevel_t
-    Struct(574), // 2312 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2313 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(575), // 2314 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2315 t_P_nvmlUtilization_t
-    Enum(646), // 2316 t_nvmlDeviceVgpuCapability_t
-    Struct(576), // 2317 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2318 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(578), // 2319 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2320 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(577), // 2321 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2322 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2323 t_A80_char
-    Struct(580), // 2324 t_nvmlVgpuVersion_t
-    Struct(579), // 2325 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2326 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(581), // 2327 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2328 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(583), // 2329 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2330 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(582), // 2331 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2332 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(584), // 2333 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2334 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(587), // 2335 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(588), // 2336 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Enum(647), // 2337 t_nvmlVgpuSchedulerArr
-    Union(586), // 2338 t_nvmlVgpuSchedulerParams_t
-    Struct(589), // 2339 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2340 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Enum(648), // 2341 t_nvmlVgpuSchedulerEngine
-    Enum(649), // 2342 t_nvmlVgpuSchedulerPolicy
-    Struct(585), // 2343 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2344 t_P_nvmlVgpuSchedulerLog_t
-    Struct(591), // 2345 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2346 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(590), // 2347 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2348 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(592), // 2349 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2350 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(593), // 2351 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2352 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(594), // 2353 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2354 t_P_nvmlVgpuPlacementList_t
-    Struct(595), // 2355 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2356 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(650), // 2357 t_nvmlPerfPolicyType_t
-    Struct(596), // 2358 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2359 t_P_nvmlViolationTime_t
-    Enum(651), // 2360 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2361 t_P_nvmlGpuVirtualizationMode_t
-    Struct(597), // 2362 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2363 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(607), // 2364 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2365 t_A2_nvmlRailMetrics_t
-    Struct(606), // 2366 t_nvmlCoreRailMetrics_t
-    Struct(608), // 2367 t_nvmlPmgrPwrTuple_t
-    Struct(609), // 2368 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(605), // 2369 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2370 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(604), // 2371 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2372 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(603), // 2373 t_nvmlObservedMetrics_t
-    Struct(602), // 2374 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(612), // 2375 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2376 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(613), // 2377 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(611), // 2378 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(610), // 2379 t_nvmlPerfMetricsPfpp1xSample_t
-    Enum(652), // 2380 t_nvmlPerfMetricsControllerType
-    Union(601), // 2381 t_nvmlPerfMetricControllerSample_t_data
-    Struct(600), // 2382 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2383 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(599), // 2384 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2385 t_A13_nvmlPerfMetricsSample_t
-    Struct(598), // 2386 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2387 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(614), // 2388 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2389 t_P_nvmlPowerSmoothingProfile_t
-    Struct(615), // 2390 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2391 t_P_nvmlPowerSmoothingState_t
-    Struct(618), // 2392 t_nvmlPRMCounterInput_v1_t
-    Struct(619), // 2393 t_nvmlPRMCounterValue_v1_t
-    Struct(617), // 2394 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2395 t_P_nvmlPRMCounter_v1_t
-    Struct(616), // 2396 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2397 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2398 t_A496_u8
-    Union(621), // 2399 t_nvmlPRMTLV_v1_t__1
-    Struct(620), // 2400 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2401 t_P_nvmlPRMTLV_v1_t
-    Handle(222), // 2402 t_nvmlEventSet_t
-    Enum(653), // 2403 t_nvmlDetachGpuState_t
-    Enum(654), // 2404 t_nvmlPcieLinkState_t
-    Flags(655, 4), // 2405 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2406 t_PC_nvmlDramEncryptionInfo_t
-    Struct(622), // 2407 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2408 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2409 t_P_nvmlReturn_t
-    Enum(656), // 2410 t_nvmlNvLinkThreshold
-    Struct(623), // 2411 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2412 t_P_nvmlNvLinkPowerThres_t
-    Struct(624), // 2413 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2414 t_P_nvmlNvlinkSetBwMode_t
-    Struct(625), // 2415 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2416 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(626), // 2417 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2418 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Enum(657), // 2419 t_nvmlPowerScope
-    Struct(627), // 2420 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2421 t_P_nvmlPowerValue_v2_t
-    Flags(658, 4), // 2422 t_nvmlRusdPoll_in4
-    Flags(658, 8), // 2423 t_nvmlRusdPoll_in8
-    Struct(628), // 2424 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2425 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2426 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(631), // 2427 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(632), // 2428 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(630), // 2429 t_nvmlVgpuSchedulerSetParams_t
-    Struct(629), // 2430 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2431 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(633), // 2432 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2433 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(634), // 2434 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2435 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2436 t_A8_u32
-    Struct(636), // 2437 t_nvmlMask255_t
-    Struct(635), // 2438 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2439 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(637), // 2440 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2441 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(639), // 2442 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2443 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(638), // 2444 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2445 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(659), // 2446 t_nvmlPowerProfileOperation_t
-    Struct(640), // 2447 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2448 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2449 t_P_nvmlEventSet_t
-    Struct(641), // 2450 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2451 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(642), // 2452 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2453 t_P_nvmlEventSetGetContextData_v1_t
-    Enum(660), // 2454 t_nvmlGpuOperationalEventContextType_t
-    Struct(643), // 2455 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2456 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(644), // 2457 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2458 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(645), // 2459 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2460 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(646), // 2461 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2462 t_P_nvmlEventData_t
-    Enum(661), // 2463 t_nvmlEventDataType_t
-    Flags(662, 4), // 2464 t_nvmlOperationalEventAttributes_in4
-    Flags(663, 4), // 2465 t_nvmlOperationalEventGroupAttributes_in4
-    Struct(647), // 2466 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2467 t_P_nvmlEventSetWait_v3_t
-    Struct(648), // 2468 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2469 t_P_nvmlExcludedDeviceInfo_t
-    Enum(664), // 2470 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2471 t_A6_u32
-    Struct(649), // 2472 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2473 t_P_nvmlVgpuMetadata_t
-    Flags(665, 4), // 2474 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(666, 4), // 2475 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(650), // 2476 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2477 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(667), // 2478 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2479 t_P_nvmlVgpuVersion_t
-    Handle(223), // 2480 t_nvmlGpmSample_t
-    Struct(653), // 2481 t_nvmlGpmMetric_t_metricInfo
-    Struct(652), // 2482 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2483 t_A477_nvmlGpmMetric_t
-    Struct(651), // 2484 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2485 t_P_nvmlGpmMetricsGet_t
-    Struct(654), // 2486 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2487 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2488 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2489 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2490 t_PC_nvmlComputeInstancePlacement_t
-    Struct(655), // 2491 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2492 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2493 t_P_nvmlComputeInstancePlacement_t
-    Enum(668), // 2494 t_nvmlComputeInstanceProfile
-    Struct(656), // 2495 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2496 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(657), // 2497 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2498 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(658), // 2499 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2500 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(659), // 2501 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2502 t_P_nvmlGpuInstanceInfo_t
-    Struct(660), // 2503 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2504 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(661), // 2505 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2506 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(662), // 2507 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2508 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(663), // 2509 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2510 t_P_nvmlVgpuSchedulerState_t
-    Flags(669, 4), // 2511 t_nvmlInitFlags_in4
-    Handle(224), // 2512 t_nvmlSystemEventSet_t
-    Struct(664), // 2513 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2514 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(665), // 2515 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2516 t_P_nvmlSystemEventSetFreeRequest_t
-    Flags(670, 4), // 2517 t_nvmlSystemEventTypes_in4
-    Flags(670, 8), // 2518 t_nvmlSystemEventTypes_in8
-    Struct(667), // 2519 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2520 t_P_nvmlSystemEventData_v1_t
-    Struct(666), // 2521 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2522 t_P_nvmlSystemEventSetWaitRequest_t
-    Flags(671, 4), // 2523 t_nvmlCPERType_t_in4
-    Struct(669), // 2524 t_nvmlCPERCursor_v1_t
-    Struct(668), // 2525 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2526 t_P_nvmlGetCPER_v1_t
-    Enum(672), // 2527 t_nvmlCcCpuCaps
-    Enum(673), // 2528 t_nvmlCcGpusCaps
-    Struct(670), // 2529 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2530 t_P_nvmlConfComputeSystemCaps_t
-    Enum(674), // 2531 t_nvmlCcAccepting
-    Pointer(t_nvmlCcAccepting, false), // 2532 t_P_nvmlCcAccepting
-    Struct(671), // 2533 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2534 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Enum(675), // 2535 t_nvmlCcEnvironment
-    Enum(676), // 2536 t_nvmlCcFeature
-    Enum(677), // 2537 t_nvmlCcDevToolsMode
-    Enum(678), // 2538 t_nvmlCcMultiGpu
-    Struct(672), // 2539 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2540 t_P_nvmlSystemConfComputeSettings_t
-    Enum(679), // 2541 t_nvmlCcTdispState
-    Struct(673), // 2542 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2543 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(674), // 2544 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2545 t_P_nvmlConfComputeSystemState_t
-    Struct(675), // 2546 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2547 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(676), // 2548 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2549 t_P_nvmlHwbcEntry_t
-    Struct(677), // 2550 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2551 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(678), // 2552 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2553 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(225), // 2554 t_nvmlUnit_t
-    Enum(680), // 2555 t_nvmlFanState_t
-    Struct(680), // 2556 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2557 t_A24_nvmlUnitFanInfo_t
-    Struct(679), // 2558 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2559 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2560 t_P_nvmlUnit_t
-    Enum(681), // 2561 t_nvmlLedColor_t
-    Struct(681), // 2562 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2563 t_P_nvmlLedState_t
-    Struct(682), // 2564 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2565 t_P_nvmlPSUInfo_t
-    Struct(683), // 2566 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2567 t_P_nvmlUnitInfo_t
-    Struct(685), // 2568 t_nvmlVgpuLicenseExpiry_t
-    Enum(682), // 2569 t_nvmlLicenseState
-    Struct(684), // 2570 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2571 t_P_nvmlVgpuLicenseInfo_t
-    Struct(686), // 2572 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2573 t_P_nvmlVgpuPlacementId_t
-    Struct(687), // 2574 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2575 t_P_nvmlVgpuRuntimeState_t
-    Enum(683), // 2576 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2577 t_P_nvmlVgpuVmIdType_t
-    Struct(688), // 2578 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2579 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(684), // 2580 t_nvmlVgpuCapability_t
-    Struct(689), // 2581 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2582 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(685), // 2583 t_nvrtcResult
-    Status(685), // 2584 t_nvrtcResult_status
-    Handle(226), // 2585 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2586 t_P_nvrtcProgram
-    Struct(690), // 2587 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2588 t_P_nvrtcBundledHeadersInfo
-    Flags(686, 4), // 2589 t_nvrtcInstallHeaders_in4
-    Handle(227), // 2590 t_nvshmem_team_t
-    Enum(687), // 2591 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2592 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2593 t_A48_char
-    Struct(691), // 2594 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2595 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2596 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_t, false), // 2597 t_P_nvshmem_team_t
-    Array(t_char, 124), // 2598 t_A124_char
-    Struct(695), // 2599 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2600 t_P_nvshmemx_uniqueid_t
-    Struct(694), // 2601 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2602 t_A92_char
-    Struct(693), // 2603 t_nvshmemx_init_args_t
-    Struct(692), // 2604 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2605 t_P_nvshmemx_init_attr_t
-    Struct(696), // 2606 t_nvshmemi_version_t
-    Enum(688), // 2607 t_nvshmemx_signal_op_t
-    Struct(697), // 2608 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2609 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(689, 4), // 2610 t_flags_in4
-    Enum(690), // 2611 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2612 t_A60_char
-    Struct(698), // 2613 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2614 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2615 t_PC_nvshmemx_uniqueid_t
-    Enum(691), // 2616 t_nvtiffStatus_t
-    Status(691), // 2617 t_nvtiffStatus_t_status
-    Handle(228), // 2618 t_nvtiffStream_t
-    Handle(229), // 2619 t_nvtiffDecoder_t
-    Handle(230), // 2620 t_nvtiffDecodeParams_t
-    Struct(699), // 2621 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2622 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2623 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2624 t_P_nvtiffDecodeParams_t
-    Enum(692), // 2625 t_nvtiffOutputFormat_t
-    Struct(700), // 2626 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2627 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2628 t_P_nvtiffDecoder_t
-    Struct(701), // 2629 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2630 t_P_nvtiffDeviceAllocator_t
-    Struct(702), // 2631 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2632 t_P_nvtiffPinnedAllocator_t
-    Handle(231), // 2633 t_nvtiffEncoder_t
-    Handle(232), // 2634 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2635 t_P_nvtiffEncodeParams_t
-    Enum(693), // 2636 t_nvtiffGeoKey_t
-    Enum(694), // 2637 t_nvtiffGeoKeyDataType_t
-    Enum(695), // 2638 t_nvtiffImageGeometryType_t
-    Struct(703), // 2639 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2640 t_PC_nvtiffImageGeometry_t
-    Enum(696), // 2641 t_nvtiffCompression_t
-    Enum(697), // 2642 t_nvtiffPhotometricInt_t
-    Enum(698), // 2643 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2644 t_A16_u16
-    Enum(699), // 2645 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2646 t_A16_nvtiffSampleFormat_t
-    Struct(704), // 2647 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2648 t_PC_nvtiffImageInfo_t
-    Enum(700), // 2649 t_nvtiffJpegChromaSubsampling_t
-    Struct(705), // 2650 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2651 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(701), // 2652 t_nvtiffTagDataType_t
-    Enum(702), // 2653 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2654 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2655 t_P_nvtiffGeoKeyDataType_t
-    Struct(706), // 2656 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2657 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2658 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2659 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2660 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2661 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2662 t_P_nvtiffStream_t
+    Enum(520), // 1747 t_ncclResult_t
+    Status(520), // 1748 t_ncclResult_t_status
+    Enum(521), // 1749 t_ncclDataType_t
+    Struct(421), // 1750 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1751 t_P_ncclConfigExt_t
+    Struct(422), // 1752 t_ncclConfigExt_t_key
+    Union(423), // 1753 t_ncclConfigExt_t_val
+    Enum(522), // 1754 t_ncclUndefined
+    Enum(523), // 1755 t_ncclCtaPolicy
+    Struct(420), // 1756 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1757 t_PC_ncclCollConfig_t
+    Enum(524), // 1758 t_ncclRedOp_t
+    Handle(195), // 1759 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1760 t_P_ncclResult_t
+    Array(t_char, 128), // 1761 t_A128_char
+    Array(t_u8, 128), // 1762 t_A128_u8
+    Struct(424), // 1763 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1764 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1765 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1766 t_P_ncclComm_t
+    Enum(525), // 1767 t_ncclHostCftMode_t
+    Enum(526), // 1768 t_ncclNvlsHostMode_t
+    Struct(425), // 1769 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1770 t_P_ncclConfig_t
+    Enum(527), // 1771 t_ncclCommMemStat_t
+    Enum(528), // 1772 t_ncclGinType_t
+    Enum(529), // 1773 t_ncclGinConnectionType_t
+    Array(t_bool1, 64), // 1774 t_A64_bool1
+    Struct(426), // 1775 t_ncclCommProperties_t
+    Pointer(t_ncclCommProperties_t, false), // 1776 t_P_ncclCommProperties_t
+    Pointer(t_ncclRegistration, false), // 1777 t_P_ncclRegistration
+    Flags(530, 4), // 1778 t_ncclRevokeFlags_in4
+    Flags(531, 4), // 1779 t_ncclShrinkFlags_in4
+    Enum(532), // 1780 t_ncclColor
+    Flags(533, 4), // 1781 t_ncclSuspendFlags_in4
+    Array(t_P_void, 4), // 1782 t_A4_P_void
+    Struct(428), // 1783 t_ncclSegmentWindow
+    Pointer(t_ncclSegmentWindow, false), // 1784 t_P_ncclSegmentWindow
+    Flags(534, 4), // 1785 t_ncclWindowFlags_in4
+    Struct(427), // 1786 t_ncclWindow_vidmem
+    Pointer(t_ncclWindow_vidmem, false), // 1787 t_P_ncclWindow_vidmem
+    Handle(196), // 1788 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1789 t_P_ncclWindow_t
+    Struct(430), // 1790 t_ncclDevResourceRequirements_t
+    Pointer(t_ncclDevResourceRequirements_t, false), // 1791 t_P_ncclDevResourceRequirements_t
+    Struct(431), // 1792 t_ncclTeamRequirements_t
+    Pointer(t_ncclTeamRequirements_t, false), // 1793 t_P_ncclTeamRequirements_t
+    Struct(432), // 1794 t_ncclTeam_t
+    Struct(433), // 1795 t_ncclMultimemHandle
+    Pointer(t_ncclMultimemHandle, false), // 1796 t_P_ncclMultimemHandle
+    Struct(429), // 1797 t_ncclDevCommRequirements_t
+    Pointer(t_ncclDevCommRequirements_t, true), // 1798 t_PC_ncclDevCommRequirements_t
+    Handle(197), // 1799 t_ncclDevCommWindowTable_t
+    Struct(435), // 1800 t_ncclResourceWindow_vidmem_t
+    Struct(436), // 1801 t_ncclGinBarrierHandle
+    Struct(437), // 1802 t_ncclLsaBarrierHandle
+    Struct(438), // 1803 t_ncclCftBarrierHandle
+    Struct(434), // 1804 t_ncclDevComm
+    Pointer(t_ncclDevComm, false), // 1805 t_P_ncclDevComm
+    Pointer(t_ncclDevComm, true), // 1806 t_PC_ncclDevComm
+    Pointer(t_ncclGinBarrierHandle, false), // 1807 t_P_ncclGinBarrierHandle
+    Struct(439), // 1808 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1809 t_P_ncclSimInfo_t
+    Struct(440), // 1810 t_ncclLLA2AHandle
+    Pointer(t_ncclLLA2AHandle, false), // 1811 t_P_ncclLLA2AHandle
+    Pointer(t_ncclLsaBarrierHandle, false), // 1812 t_P_ncclLsaBarrierHandle
+    Handle(198), // 1813 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1814 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1815 t_P_P_PC_char
+    Pointer(t_i16, false), // 1816 t_P_i16
+    Pointer(t_i8, false), // 1817 t_P_i8
+    Pointer(t_u16, false), // 1818 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1819 t_P_ncclRedOp_t
+    Enum(535), // 1820 t_ncclScalarResidence_t
+    Enum(536), // 1821 t_ncclEncryptionMode_t
+    Struct(441), // 1822 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1823 t_PC_ncclEncryptionConfig_t
+    Enum(537), // 1824 t_ncclCftTeamMode_t
+    Struct(442), // 1825 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1826 t_P_ncclWaitSignalDesc_t
+    Struct(443), // 1827 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1828 t_PC_NppLibraryVersion
+    Enum(538), // 1829 t_NppStatus
+    Status(538), // 1830 t_NppStatus_status
+    Union(446), // 1831 t_NppStreamContext__1
+    Struct(444), // 1832 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1833 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1834 t_PC_u16
+    Struct(447), // 1835 t_NppiSize
+    Struct(448), // 1836 t_Npp16f
+    Pointer(t_Npp16f, true), // 1837 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1838 t_P_Npp16f
+    Pointer(t_i16, true), // 1839 t_PC_i16
+    Struct(449), // 1840 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1841 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1842 t_P_Npp16sc
+    Struct(450), // 1843 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1844 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1845 t_P_Npp32fc
+    Struct(451), // 1846 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1847 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1848 t_P_Npp32sc
+    Enum(539), // 1849 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1850 t_PC_i8
+    Pointer(t_P_u8, false), // 1851 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1852 t_P_PC_u8
+    Struct(452), // 1853 t_NppiRect
+    Enum(540), // 1854 t_NppiBayerGridPosition
+    Enum(541), // 1855 t_NppiInterpolationMode
+    Struct(453), // 1856 t_NppiPoint32f
+    Struct(454), // 1857 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1858 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1859 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1860 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1861 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1862 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1863 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1864 t_P_PC_i8
+    Struct(455), // 1865 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1866 t_P_NppiColorTwistBatchCXR
+    Enum(542), // 1867 t_NppCmpOp
+    Struct(456), // 1868 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1869 t_P_NppiImageDescriptor
+    Struct(457), // 1870 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1871 t_P_NppiBufferDescriptor
+    Struct(459), // 1872 t_NppiPoint
+    Struct(458), // 1873 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1874 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(461), // 1875 t_NppiContourPixelGeometryInfo
+    Struct(460), // 1876 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1877 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1878 t_P_NppiContourPixelGeometryInfo
+    Struct(462), // 1879 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1880 t_P_NppiContourBlockSegment
+    Struct(463), // 1881 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1882 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1883 t_P_NppiPoint32f
+    Struct(464), // 1884 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1885 t_P_NppiPoint64f
+    Enum(543), // 1886 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1887 t_P_PC_i32
+    Enum(544), // 1888 t_NppiBorderType
+    Enum(545), // 1889 t_NppiDifferentialKernel
+    Enum(546), // 1890 t_NppiMaskSize
+    Enum(547), // 1891 t_NppiNorm
+    Struct(465), // 1892 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1893 t_P_NppPointPolar
+    Array(t_u32, 3), // 1894 t_A3_u32
+    Struct(466), // 1895 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1896 t_P_NppiConnectedRegion
+    Enum(548), // 1897 t_NppDataType
+    Enum(549), // 1898 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1899 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1900 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1901 t_P_NppiPoint
+    Struct(467), // 1902 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1903 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1904 t_PC_NppiImageDescriptor
+    Enum(550), // 1905 t_NppiAxis
+    Struct(468), // 1906 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1907 t_P_NppiMirrorBatchCXR
+    Enum(551), // 1908 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1909 t_P_PC_Npp16f
+    Struct(469), // 1910 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1911 t_P_NppiResizeBatchROI_Advanced
+    Struct(470), // 1912 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1913 t_P_NppiResizeBatchCXR
+    Enum(552), // 1914 t_NppHintAlgorithm
+    Enum(553), // 1915 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1916 t_P_P_Npp16f
+    Array(t_f64, 3), // 1917 t_A3_f64
+    Array(t_A3_f64, 2), // 1918 t_A2_A3_f64
+    Struct(471), // 1919 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1920 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1921 t_A3_A3_f64
+    Struct(472), // 1922 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1923 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1924 t_P_PC_NppiImageDescriptor
+    Struct(473), // 1925 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1926 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1927 t_P_Npp64fc
+    Struct(474), // 1928 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1929 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1930 t_P_Npp64sc
+    Enum(554), // 1931 t_NppsZCType
+    Enum(555), // 1932 t_nvFatbinResult
+    Status(555), // 1933 t_nvFatbinResult_status
+    Handle(199), // 1934 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1935 t_P_nvFatbinHandle
+    Enum(556), // 1936 t_nvJitLinkResult
+    Status(556), // 1937 t_nvJitLinkResult_status
+    Handle(200), // 1938 t_nvJitLinkHandle
+    Enum(557), // 1939 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1940 t_P_nvJitLinkHandle
+    Enum(558), // 1941 t_nvjpegStatus_t
+    Status(558), // 1942 t_nvjpegStatus_t_status
+    Handle(201), // 1943 t_nvjpegHandle_t
+    Struct(475), // 1944 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1945 t_P_nvjpegDevAllocator_t
+    Handle(202), // 1946 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1947 t_P_nvjpegBufferDevice_t
+    Struct(476), // 1948 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1949 t_P_nvjpegDevAllocatorV2_t
+    Struct(477), // 1950 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1951 t_P_nvjpegPinnedAllocator_t
+    Handle(203), // 1952 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1953 t_P_nvjpegBufferPinned_t
+    Struct(478), // 1954 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1955 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(559), // 1956 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1957 t_P_nvjpegHandle_t
+    Flags(560, 4), // 1958 t_nvjpegFlags_in4
+    Handle(204), // 1959 t_nvjpegJpegState_t
+    Enum(561), // 1960 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1961 t_A4_P_u8
+    Array(t_u64, 4), // 1962 t_A4_u64
+    Struct(479), // 1963 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1964 t_P_nvjpegImage_t
+    Handle(205), // 1965 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1966 t_P_nvjpegDecodeParams_t
+    Enum(562), // 1967 t_nvjpegChromaSubsampling_t
+    Handle(206), // 1968 t_nvjpegJpegStream_t
+    Handle(207), // 1969 t_nvjpegJpegDecoder_t
+    Enum(563), // 1970 t_nvjpegExifOrientation_t
+    Enum(564), // 1971 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1972 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1973 t_P_nvjpegJpegState_t
+    Handle(208), // 1974 t_nvjpegEncoderState_t
+    Handle(209), // 1975 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1976 t_PC_nvjpegImage_t
+    Enum(565), // 1977 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1978 t_P_nvjpegEncoderParams_t
+    Enum(566), // 1979 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1980 t_P_nvjpegEncoderState_t
+    Enum(567), // 1981 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1982 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1983 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1984 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1985 t_P_nvjpegJpegEncoding_t
+    Enum(568), // 1986 t_nvjpeg2kStatus_t
+    Status(568), // 1987 t_nvjpeg2kStatus_t_status
+    Enum(569), // 1988 t_nvjpeg2kBackend_t
+    Struct(480), // 1989 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1990 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(481), // 1991 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1992 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(210), // 1993 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1994 t_P_nvjpeg2kHandle_t
+    Struct(482), // 1995 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1996 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(483), // 1997 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1998 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(211), // 1999 t_nvjpeg2kDecodeState_t
+    Handle(212), // 2000 t_nvjpeg2kStream_t
+    Enum(570), // 2001 t_nvjpeg2kImageType_t
+    Struct(484), // 2002 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 2003 t_P_nvjpeg2kImage_t
+    Handle(213), // 2004 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 2005 t_P_nvjpeg2kDecodeParams_t
+    Enum(571), // 2006 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 2007 t_P_nvjpeg2kDecodeState_t
+    Handle(214), // 2008 t_nvjpeg2kEncoder_t
+    Handle(215), // 2009 t_nvjpeg2kEncodeState_t
+    Handle(216), // 2010 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 2011 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 2012 t_P_nvjpeg2kEncodeParams_t
+    Enum(572), // 2013 t_nvjpeg2kBitstreamType_t
+    Enum(573), // 2014 t_nvjpeg2kColorSpace_t
+    Struct(486), // 2015 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 2016 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(574), // 2017 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 2018 t_A33_u32
+    Struct(485), // 2019 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 2020 t_P_nvjpeg2kEncodeConfig_t
+    Enum(575), // 2021 t_nvjpeg2kNLTType_t
+    Struct(487), // 2022 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 2023 t_PC_nvjpeg2kNLTInfo_t
+    Enum(576), // 2024 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 2025 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 2026 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 2027 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 2028 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 2029 t_P_nvjpeg2kNLTInfo_t
+    Struct(488), // 2030 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 2031 t_P_nvjpeg2kImageInfo_t
+    Enum(577), // 2032 t_nvmlReturn_t
+    Status(577), // 2033 t_nvmlReturn_t_status
+    Handle(217), // 2034 t_nvmlComputeInstance_t
+    Handle(218), // 2035 t_nvmlDevice_t
+    Handle(219), // 2036 t_nvmlGpuInstance_t
+    Struct(490), // 2037 t_nvmlComputeInstancePlacement_t
+    Struct(489), // 2038 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 2039 t_P_nvmlComputeInstanceInfo_t
+    Enum(578), // 2040 t_nvmlEccCounterType_t
+    Enum(579), // 2041 t_nvmlValueType_t
+    Union(492), // 2042 t_nvmlValue_t
+    Enum(580), // 2043 t_nvmlFieldId
+    Struct(491), // 2044 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 2045 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 2046 t_P_nvmlGpuInstance_t
+    Struct(493), // 2047 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 2048 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 2049 t_A32_char
+    Struct(494), // 2050 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 2051 t_P_nvmlPciInfo_t
+    Enum(581), // 2052 t_nvmlEnableState_t
+    Enum(582), // 2053 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 2054 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 2055 t_A5_u32
+    Struct(495), // 2056 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 2057 t_P_nvmlAccountingStats_t
+    Struct(496), // 2058 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 2059 t_P_nvmlAccountingStats_v2_t
+    Handle(220), // 2060 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 2061 t_P_nvmlVgpuInstance_t
+    Enum(583), // 2062 t_nvmlAdaptiveClocking
+    Pointer(t_nvmlAdaptiveClocking, false), // 2063 t_P_nvmlAdaptiveClocking
+    Struct(497), // 2064 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 2065 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(498), // 2066 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 2067 t_P_nvmlDeviceAddressingMode_t
+    Enum(584), // 2068 t_nvmlClockType_t
+    Enum(585), // 2069 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 2070 t_P_nvmlDeviceArchitecture_t
+    Struct(499), // 2071 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 2072 t_P_nvmlDeviceAttributes_t
+    Struct(500), // 2073 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 2074 t_P_nvmlBAR1Memory_t
+    Struct(501), // 2075 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 2076 t_P_nvmlBBXTimeData_v1_t
+    Struct(503), // 2077 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(502), // 2078 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 2079 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(586), // 2080 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 2081 t_P_nvmlBrandType_t
+    Enum(587), // 2082 t_nvmlBridgeChipType_t
+    Struct(505), // 2083 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 2084 t_A128_nvmlBridgeChipInfo_t
+    Struct(504), // 2085 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 2086 t_P_nvmlBridgeChipHierarchy_t
+    Enum(588), // 2087 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 2088 t_P_nvmlBusType_t
+    Struct(506), // 2089 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 2090 t_P_nvmlC2cModeInfo_v1_t
+    Flags(589, 4), // 2091 t_nvmlCapabilities_in4
+    Struct(507), // 2092 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 2093 t_P_nvmlDeviceCapabilities_t
+    Struct(509), // 2094 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 2095 t_A32_nvmlClkMonFaultInfo_t
+    Struct(508), // 2096 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 2097 t_P_nvmlClkMonStatus_t
+    Enum(590), // 2098 t_nvmlClockId_t
+    Enum(591), // 2099 t_nvmlPstates_t
+    Struct(510), // 2100 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 2101 t_P_nvmlClockOffset_t
+    Enum(592), // 2102 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 2103 t_P_nvmlComputeMode_t
+    Struct(511), // 2104 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 2105 t_P_nvmlProcessInfo_v1_t
+    Struct(512), // 2106 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 2107 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 2108 t_A32_u8
+    Array(t_u8, 8192), // 2109 t_A8192_u8
+    Array(t_u8, 4096), // 2110 t_A4096_u8
+    Enum(593), // 2111 t_nvmlCcCecReport
+    Struct(513), // 2112 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2113 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 2114 t_A5120_u8
+    Struct(514), // 2115 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2116 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(515), // 2117 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2118 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(516), // 2119 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 2120 t_P_nvmlMemory_t
+    Enum(594), // 2121 t_nvmlCoolerControl_t
+    Flags(595, 4), // 2122 t_nvmlCoolerTarget_t_in4
+    Struct(517), // 2123 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 2124 t_P_nvmlCoolerInfo_t
+    Enum(596), // 2125 t_nvmlAffinityScope_t
+    Handle(221), // 2126 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 2127 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 2128 t_A2048_char
+    Struct(518), // 2129 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2130 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(597, 4), // 2131 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 2132 t_P_nvmlClocksEventReasons_in4
+    Flags(597, 8), // 2133 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 2134 t_P_nvmlClocksEventReasons_in8
+    Enum(598), // 2135 t_nvmlMemoryErrorType_t
+    Struct(519), // 2136 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 2137 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 2138 t_P_nvmlDevice_t
+    Struct(520), // 2139 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2140 t_P_nvmlDramEncryptionInfo_t
+    Enum(599), // 2141 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 2142 t_P_nvmlDriverModel_t
+    Struct(522), // 2143 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2144 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(521), // 2145 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2146 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(600), // 2147 t_nvmlEncoderType_t
+    Struct(523), // 2148 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2149 t_P_nvmlEncoderSessionInfo_t
+    Enum(601), // 2150 t_nvmlFBCSessionType_t
+    Flags(602, 4), // 2151 t_nvmlSessionFlags_in4
+    Struct(524), // 2152 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 2153 t_P_nvmlFBCSessionInfo_t
+    Struct(525), // 2154 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 2155 t_P_nvmlFBCStats_t
+    Enum(603), // 2156 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 2157 t_P_nvmlFanControlPolicy_t
+    Struct(526), // 2158 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 2159 t_P_nvmlFanSpeedInfo_t
+    Enum(604), // 2160 t_nvmlFabricState
+    Enum(605), // 2161 t_nvmlFabricState_
+    Struct(527), // 2162 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 2163 t_P_nvmlGpuFabricInfo_t
+    Enum(606), // 2164 t_nvmlFabricHealthSummary
+    Enum(607), // 2165 t_nvmlFabricHealthSummary_
+    Struct(528), // 2166 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2167 t_P_nvmlGpuFabricInfoV_t
+    Enum(608), // 2168 t_nvmlFabricCliqueType
+    Enum(609), // 2169 t_nvmlFabricCliqueType_
+    Struct(530), // 2170 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2171 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(529), // 2172 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2173 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2174 t_P_nvmlGpuInstancePlacement_t
+    Enum(610), // 2175 t_nvmlGpuInstanceProfile
+    Struct(531), // 2176 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2177 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 2178 t_A96_char
+    Struct(532), // 2179 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2180 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(611), // 2181 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 2182 t_P_nvmlGpuOperationMode_t
+    Struct(533), // 2183 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 2184 t_P_nvmlGpuUptime_v1_t
+    Enum(612), // 2185 t_nvmlGridLicenseFeatureCode_t
+    Enum(613), // 2186 t_nvmlLicenseExpiryStatus
+    Enum(614), // 2187 t_nvmlLicenseExpiryStatus_
+    Struct(536), // 2188 t_nvmlGridLicenseExpiry_t
+    Struct(535), // 2189 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 2190 t_A3_nvmlGridLicensableFeature_t
+    Struct(534), // 2191 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2192 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 2193 t_A41_char
+    Union(538), // 2194 t_nvmlUUIDValue_t
+    Enum(615), // 2195 t_nvmlUUIDType_t
+    Struct(537), // 2196 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 2197 t_PC_nvmlUUID_t
+    Enum(616), // 2198 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 2199 t_P_nvmlHostVgpuMode_t
+    Struct(539), // 2200 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 2201 t_P_nvmlHostname_v1_t
+    Enum(617), // 2202 t_nvmlInforomObject_t
+    Struct(540), // 2203 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 2204 t_P_nvmlMarginTemperature_t
+    Enum(618), // 2205 t_nvmlMemoryLocation_t
+    Struct(541), // 2206 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2207 t_P_nvmlMemory_v2_t
+    Struct(542), // 2208 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2209 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(619), // 2210 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2211 t_P_nvmlMigMode
+    Enum(620), // 2212 t_nvmlNvLinkCapability_t
+    Enum(621), // 2213 t_nvmlNvLinkErrorCounter_t
+    Enum(622), // 2214 t_nvmlNvlinkFirmwareUcodeType
+    Enum(623), // 2215 t_nvmlNvlinkFirmwareUcodeType_
+    Struct(545), // 2216 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2217 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(544), // 2218 t_nvmlNvlinkFirmwareInfo_t
+    Struct(543), // 2219 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2220 t_P_nvmlNvLinkInfo_t
+    Struct(546), // 2221 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2222 t_P_nvmlNvLinkInfo_v3_t
+    Enum(624), // 2223 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2224 t_P_nvmlIntNvLinkDeviceType_t
+    Enum(625), // 2225 t_nvmlNvlinkTelemetrySampleType_t
+    Struct(548), // 2226 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2227 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(547), // 2228 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2229 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(626), // 2230 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(627, 4), // 2231 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(549), // 2232 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2233 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(550), // 2234 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2235 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2236 t_A256_u8
+    Struct(551), // 2237 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2238 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2239 t_A4096_u32
+    Struct(552), // 2240 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2241 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2242 t_A23_u8
+    Struct(553), // 2243 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2244 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(628), // 2245 t_nvmlGpuP2PCapsIndex_t
+    Enum(629), // 2246 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2247 t_P_nvmlGpuP2PStatus_t
+    Struct(554), // 2248 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2249 t_P_nvmlPciInfoExt_t
+    Enum(630), // 2250 t_nvmlPcieLinkMaxSpeed
+    Pointer(t_nvmlPcieLinkMaxSpeed, false), // 2251 t_P_nvmlPcieLinkMaxSpeed
+    Enum(631), // 2252 t_nvmlPcieUtilCounter_t
+    Struct(555), // 2253 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2254 t_P_nvmlPdi_t
+    Struct(556), // 2255 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2256 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2257 t_P_nvmlPstates_t
+    Struct(557), // 2258 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2259 t_P_nvmlPlatformInfo_t
+    Enum(632), // 2260 t_nvmlPowerMizerMode
+    Struct(558), // 2261 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2262 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(633), // 2263 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2264 t_P_nvmlPowerSource_t
+    Struct(559), // 2265 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2266 t_P_nvmlProcessUtilizationSample_t
+    Struct(561), // 2267 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2268 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(560), // 2269 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2270 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(562), // 2271 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2272 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(563), // 2273 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2274 t_P_nvmlRepairStatus_t
+    Enum(634), // 2275 t_nvmlPageRetirementCause_t
+    Struct(564), // 2276 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2277 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(566), // 2278 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2279 t_P_nvmlProcessDetail_v1_t
+    Enum(635), // 2280 t_nvmlProcessMode_t
+    Struct(565), // 2281 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2282 t_P_nvmlProcessDetailList_t
+    Enum(636), // 2283 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2284 t_P_nvmlValueType_t
+    Struct(567), // 2285 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2286 t_P_nvmlSample_t
+    Struct(568), // 2287 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2288 t_P_nvmlEccSramErrorStatus_t
+    Struct(570), // 2289 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2290 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(569), // 2291 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2292 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(637, 4), // 2293 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2294 t_P_nvmlEventTypes_in4
+    Flags(637, 8), // 2295 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2296 t_P_nvmlEventTypes_in8
+    Enum(638), // 2297 t_nvmlTemperatureSensors_t
+    Enum(639), // 2298 t_nvmlTemperatureThresholds_t
+    Struct(571), // 2299 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2300 t_P_nvmlTemperature_t
+    Enum(640), // 2301 t_nvmlThermalController_t
+    Enum(641), // 2302 t_nvmlThermalTarget_t
+    Struct(573), // 2303 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2304 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(572), // 2305 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2306 t_P_nvmlGpuThermalSettings_t
+    Enum(642), // 2307 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2308 t_P_nvmlGpuTopologyLevel_t
+    Struct(574), // 2309 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2310 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(575), // 2311 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2312 t_P_nvmlUtilization_t
+    Enum(643), // 2313 t_nvmlDeviceVgpuCapability_t
+    Struct(576), // 2314 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2315 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(578), // 2316 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2317 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(577), // 2318 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2319 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2320 t_A80_char
+    Struct(580), // 2321 t_nvmlVgpuVersion_t
+    Struct(579), // 2322 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2323 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(581), // 2324 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2325 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(583), // 2326 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2327 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(582), // 2328 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2329 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(584), // 2330 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2331 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(587), // 2332 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(588), // 2333 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Enum(644), // 2334 t_nvmlVgpuSchedulerArr
+    Union(586), // 2335 t_nvmlVgpuSchedulerParams_t
+    Struct(589), // 2336 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2337 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Enum(645), // 2338 t_nvmlVgpuSchedulerEngine
+    Enum(646), // 2339 t_nvmlVgpuSchedulerPolicy
+    Struct(585), // 2340 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2341 t_P_nvmlVgpuSchedulerLog_t
+    Struct(591), // 2342 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2343 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(590), // 2344 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2345 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(592), // 2346 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2347 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(593), // 2348 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2349 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(594), // 2350 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2351 t_P_nvmlVgpuPlacementList_t
+    Struct(595), // 2352 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2353 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(647), // 2354 t_nvmlPerfPolicyType_t
+    Struct(596), // 2355 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2356 t_P_nvmlViolationTime_t
+    Enum(648), // 2357 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2358 t_P_nvmlGpuVirtualizationMode_t
+    Struct(597), // 2359 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2360 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(607), // 2361 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2362 t_A2_nvmlRailMetrics_t
+    Struct(606), // 2363 t_nvmlCoreRailMetrics_t
+    Struct(608), // 2364 t_nvmlPmgrPwrTuple_t
+    Struct(609), // 2365 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(605), // 2366 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2367 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(604), // 2368 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2369 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(603), // 2370 t_nvmlObservedMetrics_t
+    Struct(602), // 2371 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(612), // 2372 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2373 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(613), // 2374 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(611), // 2375 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(610), // 2376 t_nvmlPerfMetricsPfpp1xSample_t
+    Enum(649), // 2377 t_nvmlPerfMetricsControllerType
+    Union(601), // 2378 t_nvmlPerfMetricControllerSample_t_data
+    Struct(600), // 2379 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2380 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(599), // 2381 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2382 t_A13_nvmlPerfMetricsSample_t
+    Struct(598), // 2383 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2384 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(614), // 2385 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2386 t_P_nvmlPowerSmoothingProfile_t
+    Struct(615), // 2387 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2388 t_P_nvmlPowerSmoothingState_t
+    Struct(618), // 2389 t_nvmlPRMCounterInput_v1_t
+    Struct(619), // 2390 t_nvmlPRMCounterValue_v1_t
+    Struct(617), // 2391 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2392 t_P_nvmlPRMCounter_v1_t
+    Struct(616), // 2393 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2394 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2395 t_A496_u8
+    Union(621), // 2396 t_nvmlPRMTLV_v1_t__1
+    Struct(620), // 2397 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2398 t_P_nvmlPRMTLV_v1_t
+    Handle(222), // 2399 t_nvmlEventSet_t
+    Enum(650), // 2400 t_nvmlDetachGpuState_t
+    Enum(651), // 2401 t_nvmlPcieLinkState_t
+    Flags(652, 4), // 2402 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2403 t_PC_nvmlDramEncryptionInfo_t
+    Struct(622), // 2404 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2405 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2406 t_P_nvmlReturn_t
+    Enum(653), // 2407 t_nvmlNvLinkThreshold
+    Struct(623), // 2408 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2409 t_P_nvmlNvLinkPowerThres_t
+    Struct(624), // 2410 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2411 t_P_nvmlNvlinkSetBwMode_t
+    Struct(625), // 2412 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2413 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(626), // 2414 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2415 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Enum(654), // 2416 t_nvmlPowerScope
+    Struct(627), // 2417 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2418 t_P_nvmlPowerValue_v2_t
+    Flags(655, 4), // 2419 t_nvmlRusdPoll_in4
+    Flags(655, 8), // 2420 t_nvmlRusdPoll_in8
+    Struct(628), // 2421 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2422 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2423 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(631), // 2424 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(632), // 2425 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(630), // 2426 t_nvmlVgpuSchedulerSetParams_t
+    Struct(629), // 2427 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2428 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(633), // 2429 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2430 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(634), // 2431 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2432 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2433 t_A8_u32
+    Struct(636), // 2434 t_nvmlMask255_t
+    Struct(635), // 2435 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2436 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(637), // 2437 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2438 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(639), // 2439 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2440 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(638), // 2441 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2442 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(656), // 2443 t_nvmlPowerProfileOperation_t
+    Struct(640), // 2444 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2445 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2446 t_P_nvmlEventSet_t
+    Struct(641), // 2447 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2448 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(642), // 2449 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2450 t_P_nvmlEventSetGetContextData_v1_t
+    Enum(657), // 2451 t_nvmlGpuOperationalEventContextType_t
+    Struct(643), // 2452 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2453 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(644), // 2454 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2455 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(645), // 2456 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2457 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(646), // 2458 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2459 t_P_nvmlEventData_t
+    Enum(658), // 2460 t_nvmlEventDataType_t
+    Flags(659, 4), // 2461 t_nvmlOperationalEventAttributes_in4
+    Flags(660, 4), // 2462 t_nvmlOperationalEventGroupAttributes_in4
+    Struct(647), // 2463 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2464 t_P_nvmlEventSetWait_v3_t
+    Struct(648), // 2465 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2466 t_P_nvmlExcludedDeviceInfo_t
+    Enum(661), // 2467 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2468 t_A6_u32
+    Struct(649), // 2469 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2470 t_P_nvmlVgpuMetadata_t
+    Flags(662, 4), // 2471 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(663, 4), // 2472 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(650), // 2473 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2474 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(664), // 2475 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2476 t_P_nvmlVgpuVersion_t
+    Handle(223), // 2477 t_nvmlGpmSample_t
+    Struct(653), // 2478 t_nvmlGpmMetric_t_metricInfo
+    Struct(652), // 2479 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2480 t_A477_nvmlGpmMetric_t
+    Struct(651), // 2481 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2482 t_P_nvmlGpmMetricsGet_t
+    Struct(654), // 2483 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2484 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2485 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2486 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2487 t_PC_nvmlComputeInstancePlacement_t
+    Struct(655), // 2488 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2489 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2490 t_P_nvmlComputeInstancePlacement_t
+    Enum(665), // 2491 t_nvmlComputeInstanceProfile
+    Struct(656), // 2492 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2493 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(657), // 2494 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2495 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(658), // 2496 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2497 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(659), // 2498 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2499 t_P_nvmlGpuInstanceInfo_t
+    Struct(660), // 2500 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2501 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(661), // 2502 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2503 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(662), // 2504 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2505 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(663), // 2506 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2507 t_P_nvmlVgpuSchedulerState_t
+    Flags(666, 4), // 2508 t_nvmlInitFlags_in4
+    Handle(224), // 2509 t_nvmlSystemEventSet_t
+    Struct(664), // 2510 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2511 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(665), // 2512 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2513 t_P_nvmlSystemEventSetFreeRequest_t
+    Flags(667, 4), // 2514 t_nvmlSystemEventTypes_in4
+    Flags(667, 8), // 2515 t_nvmlSystemEventTypes_in8
+    Struct(667), // 2516 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2517 t_P_nvmlSystemEventData_v1_t
+    Struct(666), // 2518 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2519 t_P_nvmlSystemEventSetWaitRequest_t
+    Flags(668, 4), // 2520 t_nvmlCPERType_t_in4
+    Struct(669), // 2521 t_nvmlCPERCursor_v1_t
+    Struct(668), // 2522 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2523 t_P_nvmlGetCPER_v1_t
+    Enum(669), // 2524 t_nvmlCcCpuCaps
+    Enum(670), // 2525 t_nvmlCcGpusCaps
+    Struct(670), // 2526 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2527 t_P_nvmlConfComputeSystemCaps_t
+    Enum(671), // 2528 t_nvmlCcAccepting
+    Pointer(t_nvmlCcAccepting, false), // 2529 t_P_nvmlCcAccepting
+    Struct(671), // 2530 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2531 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Enum(672), // 2532 t_nvmlCcEnvironment
+    Enum(673), // 2533 t_nvmlCcFeature
+    Enum(674), // 2534 t_nvmlCcDevToolsMode
+    Enum(675), // 2535 t_nvmlCcMultiGpu
+    Struct(672), // 2536 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2537 t_P_nvmlSystemConfComputeSettings_t
+    Enum(676), // 2538 t_nvmlCcTdispState
+    Struct(673), // 2539 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2540 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(674), // 2541 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2542 t_P_nvmlConfComputeSystemState_t
+    Struct(675), // 2543 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2544 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(676), // 2545 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2546 t_P_nvmlHwbcEntry_t
+    Struct(677), // 2547 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2548 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(678), // 2549 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2550 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(225), // 2551 t_nvmlUnit_t
+    Enum(677), // 2552 t_nvmlFanState_t
+    Struct(680), // 2553 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2554 t_A24_nvmlUnitFanInfo_t
+    Struct(679), // 2555 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2556 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2557 t_P_nvmlUnit_t
+    Enum(678), // 2558 t_nvmlLedColor_t
+    Struct(681), // 2559 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2560 t_P_nvmlLedState_t
+    Struct(682), // 2561 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2562 t_P_nvmlPSUInfo_t
+    Struct(683), // 2563 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2564 t_P_nvmlUnitInfo_t
+    Struct(685), // 2565 t_nvmlVgpuLicenseExpiry_t
+    Enum(679), // 2566 t_nvmlLicenseState
+    Struct(684), // 2567 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2568 t_P_nvmlVgpuLicenseInfo_t
+    Struct(686), // 2569 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2570 t_P_nvmlVgpuPlacementId_t
+    Struct(687), // 2571 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2572 t_P_nvmlVgpuRuntimeState_t
+    Enum(680), // 2573 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2574 t_P_nvmlVgpuVmIdType_t
+    Struct(688), // 2575 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2576 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(681), // 2577 t_nvmlVgpuCapability_t
+    Struct(689), // 2578 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2579 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(682), // 2580 t_nvrtcResult
+    Status(682), // 2581 t_nvrtcResult_status
+    Handle(226), // 2582 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2583 t_P_nvrtcProgram
+    Struct(690), // 2584 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2585 t_P_nvrtcBundledHeadersInfo
+    Flags(683, 4), // 2586 t_nvrtcInstallHeaders_in4
+    Handle(227), // 2587 t_nvshmem_team_t
+    Enum(684), // 2588 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2589 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2590 t_A48_char
+    Struct(691), // 2591 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2592 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2593 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_t, false), // 2594 t_P_nvshmem_team_t
+    Array(t_char, 124), // 2595 t_A124_char
+    Struct(695), // 2596 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2597 t_P_nvshmemx_uniqueid_t
+    Struct(694), // 2598 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2599 t_A92_char
+    Struct(693), // 2600 t_nvshmemx_init_args_t
+    Struct(692), // 2601 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2602 t_P_nvshmemx_init_attr_t
+    Struct(696), // 2603 t_nvshmemi_version_t
+    Enum(685), // 2604 t_nvshmemx_signal_op_t
+    Struct(697), // 2605 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2606 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(686, 4), // 2607 t_flags_in4
+    Enum(687), // 2608 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2609 t_A60_char
+    Struct(698), // 2610 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2611 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2612 t_PC_nvshmemx_uniqueid_t
+    Enum(688), // 2613 t_nvtiffStatus_t
+    Status(688), // 2614 t_nvtiffStatus_t_status
+    Handle(228), // 2615 t_nvtiffStream_t
+    Handle(229), // 2616 t_nvtiffDecoder_t
+    Handle(230), // 2617 t_nvtiffDecodeParams_t
+    Struct(699), // 2618 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2619 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2620 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2621 t_P_nvtiffDecodeParams_t
+    Enum(689), // 2622 t_nvtiffOutputFormat_t
+    Struct(700), // 2623 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2624 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2625 t_P_nvtiffDecoder_t
+    Struct(701), // 2626 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2627 t_P_nvtiffDeviceAllocator_t
+    Struct(702), // 2628 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2629 t_P_nvtiffPinnedAllocator_t
+    Handle(231), // 2630 t_nvtiffEncoder_t
+    Handle(232), // 2631 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2632 t_P_nvtiffEncodeParams_t
+    Enum(690), // 2633 t_nvtiffGeoKey_t
+    Enum(691), // 2634 t_nvtiffGeoKeyDataType_t
+    Enum(692), // 2635 t_nvtiffImageGeometryType_t
+    Struct(703), // 2636 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2637 t_PC_nvtiffImageGeometry_t
+    Enum(693), // 2638 t_nvtiffCompression_t
+    Enum(694), // 2639 t_nvtiffPhotometricInt_t
+    Enum(695), // 2640 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2641 t_A16_u16
+    Enum(696), // 2642 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2643 t_A16_nvtiffSampleFormat_t
+    Struct(704), // 2644 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2645 t_PC_nvtiffImageInfo_t
+    Enum(697), // 2646 t_nvtiffJpegChromaSubsampling_t
+    Struct(705), // 2647 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2648 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(698), // 2649 t_nvtiffTagDataType_t
+    Enum(699), // 2650 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2651 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2652 t_P_nvtiffGeoKeyDataType_t
+    Struct(706), // 2653 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2654 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2655 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2656 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2657 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2658 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2659 t_P_nvtiffStream_t
+    Flags(700, 4), // 2660 t_open_flags_in4
+    Flags(701, 4), // 2661 t_mmap_prot_in4
+    Flags(702, 4), // 2662 t_mmap_flags_in4
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -4425,922 +4425,922 @@ pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1743;
 pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1744;
 pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1745;
 pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1746;
-pub(super) const t_open_flags_in4: TypeId = 1747;
-pub(super) const t_mmap_prot_in4: TypeId = 1748;
-pub(super) const t_mmap_flags_in4: TypeId = 1749;
-pub(super) const t_ncclResult_t: TypeId = 1750;
-pub(super) const t_ncclResult_t_status: TypeId = 1751;
-pub(super) const t_ncclDataType_t: TypeId = 1752;
-pub(super) const t_ncclConfigExt_t: TypeId = 1753;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1754;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1755;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1756;
-pub(super) const t_ncclUndefined: TypeId = 1757;
-pub(super) const t_ncclCtaPolicy: TypeId = 1758;
-pub(super) const t_ncclCollConfig_t: TypeId = 1759;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1760;
-pub(super) const t_ncclRedOp_t: TypeId = 1761;
-pub(super) const t_ncclRegistration: TypeId = 1762;
-pub(super) const t_P_ncclResult_t: TypeId = 1763;
-pub(super) const t_A128_char: TypeId = 1764;
-pub(super) const t_A128_u8: TypeId = 1765;
-pub(super) const t_ncclUniqueId: TypeId = 1766;
-pub(super) const t_P_ncclUniqueId: TypeId = 1767;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1768;
-pub(super) const t_P_ncclComm_t: TypeId = 1769;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1770;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1771;
-pub(super) const t_ncclConfig_t: TypeId = 1772;
-pub(super) const t_P_ncclConfig_t: TypeId = 1773;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1774;
-pub(super) const t_ncclGinType_t: TypeId = 1775;
-pub(super) const t_ncclGinConnectionType_t: TypeId = 1776;
-pub(super) const t_A64_bool1: TypeId = 1777;
-pub(super) const t_ncclCommProperties_t: TypeId = 1778;
-pub(super) const t_P_ncclCommProperties_t: TypeId = 1779;
-pub(super) const t_P_ncclRegistration: TypeId = 1780;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1781;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1782;
-pub(super) const t_ncclColor: TypeId = 1783;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1784;
-pub(super) const t_A4_P_void: TypeId = 1785;
-pub(super) const t_ncclSegmentWindow: TypeId = 1786;
-pub(super) const t_P_ncclSegmentWindow: TypeId = 1787;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1788;
-pub(super) const t_ncclWindow_vidmem: TypeId = 1789;
-pub(super) const t_P_ncclWindow_vidmem: TypeId = 1790;
-pub(super) const t_ncclWindow_t: TypeId = 1791;
-pub(super) const t_P_ncclWindow_t: TypeId = 1792;
-pub(super) const t_ncclDevResourceRequirements_t: TypeId = 1793;
-pub(super) const t_P_ncclDevResourceRequirements_t: TypeId = 1794;
-pub(super) const t_ncclTeamRequirements_t: TypeId = 1795;
-pub(super) const t_P_ncclTeamRequirements_t: TypeId = 1796;
-pub(super) const t_ncclTeam_t: TypeId = 1797;
-pub(super) const t_ncclMultimemHandle: TypeId = 1798;
-pub(super) const t_P_ncclMultimemHandle: TypeId = 1799;
-pub(super) const t_ncclDevCommRequirements_t: TypeId = 1800;
-pub(super) const t_PC_ncclDevCommRequirements_t: TypeId = 1801;
-pub(super) const t_ncclDevCommWindowTable_t: TypeId = 1802;
-pub(super) const t_ncclResourceWindow_vidmem_t: TypeId = 1803;
-pub(super) const t_ncclGinBarrierHandle: TypeId = 1804;
-pub(super) const t_ncclLsaBarrierHandle: TypeId = 1805;
-pub(super) const t_ncclCftBarrierHandle: TypeId = 1806;
-pub(super) const t_ncclDevComm: TypeId = 1807;
-pub(super) const t_P_ncclDevComm: TypeId = 1808;
-pub(super) const t_PC_ncclDevComm: TypeId = 1809;
-pub(super) const t_P_ncclGinBarrierHandle: TypeId = 1810;
-pub(super) const t_ncclSimInfo_t: TypeId = 1811;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1812;
-pub(super) const t_ncclLLA2AHandle: TypeId = 1813;
-pub(super) const t_P_ncclLLA2AHandle: TypeId = 1814;
-pub(super) const t_P_ncclLsaBarrierHandle: TypeId = 1815;
-pub(super) const t_ncclParamHandle_t: TypeId = 1816;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1817;
-pub(super) const t_P_P_PC_char: TypeId = 1818;
-pub(super) const t_P_i16: TypeId = 1819;
-pub(super) const t_P_i8: TypeId = 1820;
-pub(super) const t_P_u16: TypeId = 1821;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1822;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1823;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1824;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1825;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1826;
-pub(super) const t_ncclCftTeamMode_t: TypeId = 1827;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1828;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1829;
-pub(super) const t_NppLibraryVersion: TypeId = 1830;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1831;
-pub(super) const t_NppStatus: TypeId = 1832;
-pub(super) const t_NppStatus_status: TypeId = 1833;
-pub(super) const t_NppStreamContext__1: TypeId = 1834;
-pub(super) const t_NppStreamContext: TypeId = 1835;
-pub(super) const t_P_NppStreamContext: TypeId = 1836;
-pub(super) const t_PC_u16: TypeId = 1837;
-pub(super) const t_NppiSize: TypeId = 1838;
-pub(super) const t_Npp16f: TypeId = 1839;
-pub(super) const t_PC_Npp16f: TypeId = 1840;
-pub(super) const t_P_Npp16f: TypeId = 1841;
-pub(super) const t_PC_i16: TypeId = 1842;
-pub(super) const t_Npp16sc: TypeId = 1843;
-pub(super) const t_PC_Npp16sc: TypeId = 1844;
-pub(super) const t_P_Npp16sc: TypeId = 1845;
-pub(super) const t_Npp32fc: TypeId = 1846;
-pub(super) const t_PC_Npp32fc: TypeId = 1847;
-pub(super) const t_P_Npp32fc: TypeId = 1848;
-pub(super) const t_Npp32sc: TypeId = 1849;
-pub(super) const t_PC_Npp32sc: TypeId = 1850;
-pub(super) const t_P_Npp32sc: TypeId = 1851;
-pub(super) const t_NppiAlphaOp: TypeId = 1852;
-pub(super) const t_PC_i8: TypeId = 1853;
-pub(super) const t_P_P_u8: TypeId = 1854;
-pub(super) const t_P_PC_u8: TypeId = 1855;
-pub(super) const t_NppiRect: TypeId = 1856;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1857;
-pub(super) const t_NppiInterpolationMode: TypeId = 1858;
-pub(super) const t_NppiPoint32f: TypeId = 1859;
-pub(super) const t_NppiProfileData: TypeId = 1860;
-pub(super) const t_P_NppiProfileData: TypeId = 1861;
-pub(super) const t_P_P_i16: TypeId = 1862;
-pub(super) const t_P_PC_i16: TypeId = 1863;
-pub(super) const t_P_P_u16: TypeId = 1864;
-pub(super) const t_P_PC_u16: TypeId = 1865;
-pub(super) const t_P_P_i8: TypeId = 1866;
-pub(super) const t_P_PC_i8: TypeId = 1867;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1868;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1869;
-pub(super) const t_NppCmpOp: TypeId = 1870;
-pub(super) const t_NppiImageDescriptor: TypeId = 1871;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1872;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1873;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1874;
-pub(super) const t_NppiPoint: TypeId = 1875;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1876;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1877;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1878;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1879;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1880;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1881;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1882;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1883;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1884;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1885;
-pub(super) const t_P_NppiPoint32f: TypeId = 1886;
-pub(super) const t_NppiPoint64f: TypeId = 1887;
-pub(super) const t_P_NppiPoint64f: TypeId = 1888;
-pub(super) const t_NppRoundMode: TypeId = 1889;
-pub(super) const t_P_PC_i32: TypeId = 1890;
-pub(super) const t_NppiBorderType: TypeId = 1891;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1892;
-pub(super) const t_NppiMaskSize: TypeId = 1893;
-pub(super) const t_NppiNorm: TypeId = 1894;
-pub(super) const t_NppPointPolar: TypeId = 1895;
-pub(super) const t_P_NppPointPolar: TypeId = 1896;
-pub(super) const t_A3_u32: TypeId = 1897;
-pub(super) const t_NppiConnectedRegion: TypeId = 1898;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1899;
-pub(super) const t_NppDataType: TypeId = 1900;
-pub(super) const t_NppiChannels: TypeId = 1901;
-pub(super) const t_P_NppiSize: TypeId = 1902;
-pub(super) const t_P_NppiRect: TypeId = 1903;
-pub(super) const t_P_NppiPoint: TypeId = 1904;
-pub(super) const t_NppiHOGConfig: TypeId = 1905;
-pub(super) const t_PC_NppiPoint: TypeId = 1906;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1907;
-pub(super) const t_NppiAxis: TypeId = 1908;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1909;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1910;
-pub(super) const t_NppiColorSpace: TypeId = 1911;
-pub(super) const t_P_PC_Npp16f: TypeId = 1912;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1913;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1914;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1915;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1916;
-pub(super) const t_NppHintAlgorithm: TypeId = 1917;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1918;
-pub(super) const t_P_P_Npp16f: TypeId = 1919;
-pub(super) const t_A3_f64: TypeId = 1920;
-pub(super) const t_A2_A3_f64: TypeId = 1921;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1922;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1923;
-pub(super) const t_A3_A3_f64: TypeId = 1924;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1925;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1926;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1927;
-pub(super) const t_Npp64fc: TypeId = 1928;
-pub(super) const t_PC_Npp64fc: TypeId = 1929;
-pub(super) const t_P_Npp64fc: TypeId = 1930;
-pub(super) const t_Npp64sc: TypeId = 1931;
-pub(super) const t_PC_Npp64sc: TypeId = 1932;
-pub(super) const t_P_Npp64sc: TypeId = 1933;
-pub(super) const t_NppsZCType: TypeId = 1934;
-pub(super) const t_nvFatbinResult: TypeId = 1935;
-pub(super) const t_nvFatbinResult_status: TypeId = 1936;
-pub(super) const t_nvFatbinHandle: TypeId = 1937;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1938;
-pub(super) const t_nvJitLinkResult: TypeId = 1939;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1940;
-pub(super) const t_nvJitLinkHandle: TypeId = 1941;
-pub(super) const t_nvJitLinkInputType: TypeId = 1942;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1943;
-pub(super) const t_nvjpegStatus_t: TypeId = 1944;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1945;
-pub(super) const t_nvjpegHandle_t: TypeId = 1946;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1947;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1948;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1949;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1950;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1951;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1952;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1953;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1954;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1955;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1956;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1957;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1958;
-pub(super) const t_nvjpegBackend_t: TypeId = 1959;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1960;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1961;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1962;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1963;
-pub(super) const t_A4_P_u8: TypeId = 1964;
-pub(super) const t_A4_u64: TypeId = 1965;
-pub(super) const t_nvjpegImage_t: TypeId = 1966;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1967;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1968;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1969;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1970;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1971;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1972;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1973;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1974;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1975;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1976;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1977;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1978;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1979;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1980;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1981;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1982;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1983;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1984;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1985;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1986;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1987;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1988;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1989;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1990;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1991;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1992;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1993;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1994;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1995;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1996;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1997;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1998;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1999;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 2000;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 2001;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 2002;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 2003;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 2004;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 2005;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 2006;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 2007;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 2008;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 2009;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 2010;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 2011;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 2012;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 2013;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 2014;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 2015;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 2016;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 2017;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 2018;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 2019;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 2020;
-pub(super) const t_A33_u32: TypeId = 2021;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 2022;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 2023;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 2024;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 2025;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 2026;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 2027;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 2028;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 2029;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 2030;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 2031;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 2032;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 2033;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 2034;
-pub(super) const t_nvmlReturn_t: TypeId = 2035;
-pub(super) const t_nvmlReturn_t_status: TypeId = 2036;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 2037;
-pub(super) const t_nvmlDevice_t: TypeId = 2038;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 2039;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 2040;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 2041;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 2042;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 2043;
-pub(super) const t_nvmlValueType_t: TypeId = 2044;
-pub(super) const t_nvmlValue_t: TypeId = 2045;
-pub(super) const t_nvmlFieldId: TypeId = 2046;
-pub(super) const t_nvmlFieldValue_t: TypeId = 2047;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 2048;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 2049;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 2050;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 2051;
-pub(super) const t_A32_char: TypeId = 2052;
-pub(super) const t_nvmlPciInfo_t: TypeId = 2053;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 2054;
-pub(super) const t_nvmlEnableState_t: TypeId = 2055;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 2056;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 2057;
-pub(super) const t_A5_u32: TypeId = 2058;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 2059;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 2060;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 2061;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 2062;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 2063;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 2064;
-pub(super) const t_nvmlAdaptiveClocking: TypeId = 2065;
-pub(super) const t_P_nvmlAdaptiveClocking: TypeId = 2066;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2067;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2068;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 2069;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 2070;
-pub(super) const t_nvmlClockType_t: TypeId = 2071;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 2072;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 2073;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 2074;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 2075;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 2076;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 2077;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 2078;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 2079;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 2080;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 2081;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 2082;
-pub(super) const t_nvmlBrandType_t: TypeId = 2083;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 2084;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 2085;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 2086;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 2087;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 2088;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 2089;
-pub(super) const t_nvmlBusType_t: TypeId = 2090;
-pub(super) const t_P_nvmlBusType_t: TypeId = 2091;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 2092;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 2093;
-pub(super) const t_nvmlCapabilities_in4: TypeId = 2094;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 2095;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 2096;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 2097;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2098;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 2099;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2100;
-pub(super) const t_nvmlClockId_t: TypeId = 2101;
-pub(super) const t_nvmlPstates_t: TypeId = 2102;
-pub(super) const t_nvmlClockOffset_t: TypeId = 2103;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 2104;
-pub(super) const t_nvmlComputeMode_t: TypeId = 2105;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 2106;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2107;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2108;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 2109;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2110;
-pub(super) const t_A32_u8: TypeId = 2111;
-pub(super) const t_A8192_u8: TypeId = 2112;
-pub(super) const t_A4096_u8: TypeId = 2113;
-pub(super) const t_nvmlCcCecReport: TypeId = 2114;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2115;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2116;
-pub(super) const t_A5120_u8: TypeId = 2117;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2118;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2119;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2120;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2121;
-pub(super) const t_nvmlMemory_t: TypeId = 2122;
-pub(super) const t_P_nvmlMemory_t: TypeId = 2123;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 2124;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2125;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 2126;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2127;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 2128;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2129;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2130;
-pub(super) const t_A2048_char: TypeId = 2131;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2132;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2133;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2134;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2135;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2136;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2137;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2138;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2139;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2140;
-pub(super) const t_P_nvmlDevice_t: TypeId = 2141;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2142;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2143;
-pub(super) const t_nvmlDriverModel_t: TypeId = 2144;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 2145;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2146;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2147;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2148;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2149;
-pub(super) const t_nvmlEncoderType_t: TypeId = 2150;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2151;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2152;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 2153;
-pub(super) const t_nvmlSessionFlags_in4: TypeId = 2154;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2155;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2156;
-pub(super) const t_nvmlFBCStats_t: TypeId = 2157;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 2158;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2159;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2160;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2161;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2162;
-pub(super) const t_nvmlFabricState: TypeId = 2163;
-pub(super) const t_nvmlFabricState_: TypeId = 2164;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2165;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2166;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 2167;
-pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2168;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2169;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2170;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 2171;
-pub(super) const t_nvmlFabricCliqueType_: TypeId = 2172;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2173;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2174;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2175;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2176;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2177;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2178;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2179;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2180;
-pub(super) const t_A96_char: TypeId = 2181;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2182;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2183;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2184;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2185;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2186;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2187;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2188;
-pub(super) const t_nvmlLicenseExpiryStatus: TypeId = 2189;
-pub(super) const t_nvmlLicenseExpiryStatus_: TypeId = 2190;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2191;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2192;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2193;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2194;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2195;
-pub(super) const t_A41_char: TypeId = 2196;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 2197;
-pub(super) const t_nvmlUUIDType_t: TypeId = 2198;
-pub(super) const t_nvmlUUID_t: TypeId = 2199;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 2200;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2201;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2202;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 2203;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2204;
-pub(super) const t_nvmlInforomObject_t: TypeId = 2205;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 2206;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2207;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 2208;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 2209;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2210;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2211;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2212;
-pub(super) const t_nvmlMigMode: TypeId = 2213;
-pub(super) const t_P_nvmlMigMode: TypeId = 2214;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2215;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2216;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2217;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2218;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2219;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2220;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2221;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2222;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2223;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2224;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2225;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2226;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2227;
-pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2228;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2229;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2230;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2231;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2232;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2233;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2234;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2235;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2236;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2237;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2238;
-pub(super) const t_A256_u8: TypeId = 2239;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2240;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2241;
-pub(super) const t_A4096_u32: TypeId = 2242;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2243;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2244;
-pub(super) const t_A23_u8: TypeId = 2245;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2246;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2247;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2248;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2249;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2250;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2251;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2252;
-pub(super) const t_nvmlPcieLinkMaxSpeed: TypeId = 2253;
-pub(super) const t_P_nvmlPcieLinkMaxSpeed: TypeId = 2254;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2255;
-pub(super) const t_nvmlPdi_t: TypeId = 2256;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2257;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2258;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2259;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2260;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2261;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2262;
-pub(super) const t_nvmlPowerMizerMode: TypeId = 2263;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2264;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2265;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2266;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2267;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2268;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2269;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2270;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2271;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2272;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2273;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2274;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2275;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2276;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2277;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2278;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2279;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2280;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2281;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2282;
-pub(super) const t_nvmlProcessMode_t: TypeId = 2283;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2284;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2285;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2286;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2287;
-pub(super) const t_nvmlSample_t: TypeId = 2288;
-pub(super) const t_P_nvmlSample_t: TypeId = 2289;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2290;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2291;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2292;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2293;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2294;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2295;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2296;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2297;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2298;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2299;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2300;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2301;
-pub(super) const t_nvmlTemperature_t: TypeId = 2302;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2303;
-pub(super) const t_nvmlThermalController_t: TypeId = 2304;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2305;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2306;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2307;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2308;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2309;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2310;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2311;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2312;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2313;
-pub(super) const t_nvmlUtilization_t: TypeId = 2314;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2315;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2316;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2317;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2318;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2319;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2320;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2321;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2322;
-pub(super) const t_A80_char: TypeId = 2323;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2324;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2325;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2326;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2327;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2328;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2329;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2330;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2331;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2332;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2333;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2334;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2335;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2336;
-pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2337;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2338;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2339;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2340;
-pub(super) const t_nvmlVgpuSchedulerEngine: TypeId = 2341;
-pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2342;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2343;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2344;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2345;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2346;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2347;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2348;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2349;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2350;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2351;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2352;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2353;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2354;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2355;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2356;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2357;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2358;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2359;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2360;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2361;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2362;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2363;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2364;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2365;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2366;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2367;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2368;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2369;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2370;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2371;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2372;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2373;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2374;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2375;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2376;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2377;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2378;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2379;
-pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2380;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2381;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2382;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2383;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2384;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2385;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2386;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2387;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2388;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2389;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2390;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2391;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2392;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2393;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2394;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2395;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2396;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2397;
-pub(super) const t_A496_u8: TypeId = 2398;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2399;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2400;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2401;
-pub(super) const t_nvmlEventSet_t: TypeId = 2402;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2403;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2404;
-pub(super) const t_nvmlFlags_in4: TypeId = 2405;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2406;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2407;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2408;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2409;
-pub(super) const t_nvmlNvLinkThreshold: TypeId = 2410;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2411;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2412;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2413;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2414;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2415;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2416;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2417;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2418;
-pub(super) const t_nvmlPowerScope: TypeId = 2419;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2420;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2421;
-pub(super) const t_nvmlRusdPoll_in4: TypeId = 2422;
-pub(super) const t_nvmlRusdPoll_in8: TypeId = 2423;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2424;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2425;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2426;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2427;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2428;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2429;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2430;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2431;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2432;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2433;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2434;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2435;
-pub(super) const t_A8_u32: TypeId = 2436;
-pub(super) const t_nvmlMask255_t: TypeId = 2437;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2438;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2439;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2440;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2441;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2442;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2443;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2444;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2445;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2446;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2447;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2448;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2449;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2450;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2451;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2452;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2453;
-pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2454;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2455;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2456;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2457;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2458;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2459;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2460;
-pub(super) const t_nvmlEventData_t: TypeId = 2461;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2462;
-pub(super) const t_nvmlEventDataType_t: TypeId = 2463;
-pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2464;
-pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2465;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2466;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2467;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2468;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2469;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2470;
-pub(super) const t_A6_u32: TypeId = 2471;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2472;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2473;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2474;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2475;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2476;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2477;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2478;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2479;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2480;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2481;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2482;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2483;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2484;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2485;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2486;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2487;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2488;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2489;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2490;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2491;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2492;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2493;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2494;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2495;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2496;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2497;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2498;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2499;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2500;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2501;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2502;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2503;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2504;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2505;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2506;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2507;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2508;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2509;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2510;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2511;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2512;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2513;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2514;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2515;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2516;
-pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2517;
-pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2518;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2519;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2520;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2521;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2522;
-pub(super) const t_nvmlCPERType_t_in4: TypeId = 2523;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2524;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2525;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2526;
-pub(super) const t_nvmlCcCpuCaps: TypeId = 2527;
-pub(super) const t_nvmlCcGpusCaps: TypeId = 2528;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2529;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2530;
-pub(super) const t_nvmlCcAccepting: TypeId = 2531;
-pub(super) const t_P_nvmlCcAccepting: TypeId = 2532;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2533;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2534;
-pub(super) const t_nvmlCcEnvironment: TypeId = 2535;
-pub(super) const t_nvmlCcFeature: TypeId = 2536;
-pub(super) const t_nvmlCcDevToolsMode: TypeId = 2537;
-pub(super) const t_nvmlCcMultiGpu: TypeId = 2538;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2539;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2540;
-pub(super) const t_nvmlCcTdispState: TypeId = 2541;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2542;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2543;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2544;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2545;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2546;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2547;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2548;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2549;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2550;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2551;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2552;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2553;
-pub(super) const t_nvmlUnit_t: TypeId = 2554;
-pub(super) const t_nvmlFanState_t: TypeId = 2555;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2556;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2557;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2558;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2559;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2560;
-pub(super) const t_nvmlLedColor_t: TypeId = 2561;
-pub(super) const t_nvmlLedState_t: TypeId = 2562;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2563;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2564;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2565;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2566;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2567;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2568;
-pub(super) const t_nvmlLicenseState: TypeId = 2569;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2570;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2571;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2572;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2573;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2574;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2575;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2576;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2577;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2578;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2579;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2580;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2581;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2582;
-pub(super) const t_nvrtcResult: TypeId = 2583;
-pub(super) const t_nvrtcResult_status: TypeId = 2584;
-pub(super) const t_nvrtcProgram: TypeId = 2585;
-pub(super) const t_P_nvrtcProgram: TypeId = 2586;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2587;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2588;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2589;
-pub(super) const t_nvshmem_team_t: TypeId = 2590;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2591;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2592;
-pub(super) const t_A48_char: TypeId = 2593;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2594;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2595;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2596;
-pub(super) const t_P_nvshmem_team_t: TypeId = 2597;
-pub(super) const t_A124_char: TypeId = 2598;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2599;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2600;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2601;
-pub(super) const t_A92_char: TypeId = 2602;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2603;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2604;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2605;
-pub(super) const t_nvshmemi_version_t: TypeId = 2606;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2607;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2608;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2609;
-pub(super) const t_flags_in4: TypeId = 2610;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2611;
-pub(super) const t_A60_char: TypeId = 2612;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2613;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2614;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2615;
-pub(super) const t_nvtiffStatus_t: TypeId = 2616;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2617;
-pub(super) const t_nvtiffStream_t: TypeId = 2618;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2619;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2620;
-pub(super) const t_nvtiffImage_t: TypeId = 2621;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2622;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2623;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2624;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2625;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2626;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2627;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2628;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2629;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2630;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2631;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2632;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2633;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2634;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2635;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2636;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2637;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2638;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2639;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2640;
-pub(super) const t_nvtiffCompression_t: TypeId = 2641;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2642;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2643;
-pub(super) const t_A16_u16: TypeId = 2644;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2645;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2646;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2647;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2648;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2649;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2650;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2651;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2652;
-pub(super) const t_nvtiffVariant_t: TypeId = 2653;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2654;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2655;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2656;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2657;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2658;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2659;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2660;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2661;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2662;
+pub(super) const t_ncclResult_t: TypeId = 1747;
+pub(super) const t_ncclResult_t_status: TypeId = 1748;
+pub(super) const t_ncclDataType_t: TypeId = 1749;
+pub(super) const t_ncclConfigExt_t: TypeId = 1750;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1751;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1752;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1753;
+pub(super) const t_ncclUndefined: TypeId = 1754;
+pub(super) const t_ncclCtaPolicy: TypeId = 1755;
+pub(super) const t_ncclCollConfig_t: TypeId = 1756;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1757;
+pub(super) const t_ncclRedOp_t: TypeId = 1758;
+pub(super) const t_ncclRegistration: TypeId = 1759;
+pub(super) const t_P_ncclResult_t: TypeId = 1760;
+pub(super) const t_A128_char: TypeId = 1761;
+pub(super) const t_A128_u8: TypeId = 1762;
+pub(super) const t_ncclUniqueId: TypeId = 1763;
+pub(super) const t_P_ncclUniqueId: TypeId = 1764;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1765;
+pub(super) const t_P_ncclComm_t: TypeId = 1766;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1767;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1768;
+pub(super) const t_ncclConfig_t: TypeId = 1769;
+pub(super) const t_P_ncclConfig_t: TypeId = 1770;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1771;
+pub(super) const t_ncclGinType_t: TypeId = 1772;
+pub(super) const t_ncclGinConnectionType_t: TypeId = 1773;
+pub(super) const t_A64_bool1: TypeId = 1774;
+pub(super) const t_ncclCommProperties_t: TypeId = 1775;
+pub(super) const t_P_ncclCommProperties_t: TypeId = 1776;
+pub(super) const t_P_ncclRegistration: TypeId = 1777;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1778;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1779;
+pub(super) const t_ncclColor: TypeId = 1780;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1781;
+pub(super) const t_A4_P_void: TypeId = 1782;
+pub(super) const t_ncclSegmentWindow: TypeId = 1783;
+pub(super) const t_P_ncclSegmentWindow: TypeId = 1784;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1785;
+pub(super) const t_ncclWindow_vidmem: TypeId = 1786;
+pub(super) const t_P_ncclWindow_vidmem: TypeId = 1787;
+pub(super) const t_ncclWindow_t: TypeId = 1788;
+pub(super) const t_P_ncclWindow_t: TypeId = 1789;
+pub(super) const t_ncclDevResourceRequirements_t: TypeId = 1790;
+pub(super) const t_P_ncclDevResourceRequirements_t: TypeId = 1791;
+pub(super) const t_ncclTeamRequirements_t: TypeId = 1792;
+pub(super) const t_P_ncclTeamRequirements_t: TypeId = 1793;
+pub(super) const t_ncclTeam_t: TypeId = 1794;
+pub(super) const t_ncclMultimemHandle: TypeId = 1795;
+pub(super) const t_P_ncclMultimemHandle: TypeId = 1796;
+pub(super) const t_ncclDevCommRequirements_t: TypeId = 1797;
+pub(super) const t_PC_ncclDevCommRequirements_t: TypeId = 1798;
+pub(super) const t_ncclDevCommWindowTable_t: TypeId = 1799;
+pub(super) const t_ncclResourceWindow_vidmem_t: TypeId = 1800;
+pub(super) const t_ncclGinBarrierHandle: TypeId = 1801;
+pub(super) const t_ncclLsaBarrierHandle: TypeId = 1802;
+pub(super) const t_ncclCftBarrierHandle: TypeId = 1803;
+pub(super) const t_ncclDevComm: TypeId = 1804;
+pub(super) const t_P_ncclDevComm: TypeId = 1805;
+pub(super) const t_PC_ncclDevComm: TypeId = 1806;
+pub(super) const t_P_ncclGinBarrierHandle: TypeId = 1807;
+pub(super) const t_ncclSimInfo_t: TypeId = 1808;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1809;
+pub(super) const t_ncclLLA2AHandle: TypeId = 1810;
+pub(super) const t_P_ncclLLA2AHandle: TypeId = 1811;
+pub(super) const t_P_ncclLsaBarrierHandle: TypeId = 1812;
+pub(super) const t_ncclParamHandle_t: TypeId = 1813;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1814;
+pub(super) const t_P_P_PC_char: TypeId = 1815;
+pub(super) const t_P_i16: TypeId = 1816;
+pub(super) const t_P_i8: TypeId = 1817;
+pub(super) const t_P_u16: TypeId = 1818;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1819;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1820;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1821;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1822;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1823;
+pub(super) const t_ncclCftTeamMode_t: TypeId = 1824;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1825;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1826;
+pub(super) const t_NppLibraryVersion: TypeId = 1827;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1828;
+pub(super) const t_NppStatus: TypeId = 1829;
+pub(super) const t_NppStatus_status: TypeId = 1830;
+pub(super) const t_NppStreamContext__1: TypeId = 1831;
+pub(super) const t_NppStreamContext: TypeId = 1832;
+pub(super) const t_P_NppStreamContext: TypeId = 1833;
+pub(super) const t_PC_u16: TypeId = 1834;
+pub(super) const t_NppiSize: TypeId = 1835;
+pub(super) const t_Npp16f: TypeId = 1836;
+pub(super) const t_PC_Npp16f: TypeId = 1837;
+pub(super) const t_P_Npp16f: TypeId = 1838;
+pub(super) const t_PC_i16: TypeId = 1839;
+pub(super) const t_Npp16sc: TypeId = 1840;
+pub(super) const t_PC_Npp16sc: TypeId = 1841;
+pub(super) const t_P_Npp16sc: TypeId = 1842;
+pub(super) const t_Npp32fc: TypeId = 1843;
+pub(super) const t_PC_Npp32fc: TypeId = 1844;
+pub(super) const t_P_Npp32fc: TypeId = 1845;
+pub(super) const t_Npp32sc: TypeId = 1846;
+pub(super) const t_PC_Npp32sc: TypeId = 1847;
+pub(super) const t_P_Npp32sc: TypeId = 1848;
+pub(super) const t_NppiAlphaOp: TypeId = 1849;
+pub(super) const t_PC_i8: TypeId = 1850;
+pub(super) const t_P_P_u8: TypeId = 1851;
+pub(super) const t_P_PC_u8: TypeId = 1852;
+pub(super) const t_NppiRect: TypeId = 1853;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1854;
+pub(super) const t_NppiInterpolationMode: TypeId = 1855;
+pub(super) const t_NppiPoint32f: TypeId = 1856;
+pub(super) const t_NppiProfileData: TypeId = 1857;
+pub(super) const t_P_NppiProfileData: TypeId = 1858;
+pub(super) const t_P_P_i16: TypeId = 1859;
+pub(super) const t_P_PC_i16: TypeId = 1860;
+pub(super) const t_P_P_u16: TypeId = 1861;
+pub(super) const t_P_PC_u16: TypeId = 1862;
+pub(super) const t_P_P_i8: TypeId = 1863;
+pub(super) const t_P_PC_i8: TypeId = 1864;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1865;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1866;
+pub(super) const t_NppCmpOp: TypeId = 1867;
+pub(super) const t_NppiImageDescriptor: TypeId = 1868;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1869;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1870;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1871;
+pub(super) const t_NppiPoint: TypeId = 1872;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1873;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1874;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1875;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1876;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1877;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1878;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1879;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1880;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1881;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1882;
+pub(super) const t_P_NppiPoint32f: TypeId = 1883;
+pub(super) const t_NppiPoint64f: TypeId = 1884;
+pub(super) const t_P_NppiPoint64f: TypeId = 1885;
+pub(super) const t_NppRoundMode: TypeId = 1886;
+pub(super) const t_P_PC_i32: TypeId = 1887;
+pub(super) const t_NppiBorderType: TypeId = 1888;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1889;
+pub(super) const t_NppiMaskSize: TypeId = 1890;
+pub(super) const t_NppiNorm: TypeId = 1891;
+pub(super) const t_NppPointPolar: TypeId = 1892;
+pub(super) const t_P_NppPointPolar: TypeId = 1893;
+pub(super) const t_A3_u32: TypeId = 1894;
+pub(super) const t_NppiConnectedRegion: TypeId = 1895;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1896;
+pub(super) const t_NppDataType: TypeId = 1897;
+pub(super) const t_NppiChannels: TypeId = 1898;
+pub(super) const t_P_NppiSize: TypeId = 1899;
+pub(super) const t_P_NppiRect: TypeId = 1900;
+pub(super) const t_P_NppiPoint: TypeId = 1901;
+pub(super) const t_NppiHOGConfig: TypeId = 1902;
+pub(super) const t_PC_NppiPoint: TypeId = 1903;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1904;
+pub(super) const t_NppiAxis: TypeId = 1905;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1906;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1907;
+pub(super) const t_NppiColorSpace: TypeId = 1908;
+pub(super) const t_P_PC_Npp16f: TypeId = 1909;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1910;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1911;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1912;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1913;
+pub(super) const t_NppHintAlgorithm: TypeId = 1914;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1915;
+pub(super) const t_P_P_Npp16f: TypeId = 1916;
+pub(super) const t_A3_f64: TypeId = 1917;
+pub(super) const t_A2_A3_f64: TypeId = 1918;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1919;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1920;
+pub(super) const t_A3_A3_f64: TypeId = 1921;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1922;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1923;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1924;
+pub(super) const t_Npp64fc: TypeId = 1925;
+pub(super) const t_PC_Npp64fc: TypeId = 1926;
+pub(super) const t_P_Npp64fc: TypeId = 1927;
+pub(super) const t_Npp64sc: TypeId = 1928;
+pub(super) const t_PC_Npp64sc: TypeId = 1929;
+pub(super) const t_P_Npp64sc: TypeId = 1930;
+pub(super) const t_NppsZCType: TypeId = 1931;
+pub(super) const t_nvFatbinResult: TypeId = 1932;
+pub(super) const t_nvFatbinResult_status: TypeId = 1933;
+pub(super) const t_nvFatbinHandle: TypeId = 1934;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1935;
+pub(super) const t_nvJitLinkResult: TypeId = 1936;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1937;
+pub(super) const t_nvJitLinkHandle: TypeId = 1938;
+pub(super) const t_nvJitLinkInputType: TypeId = 1939;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1940;
+pub(super) const t_nvjpegStatus_t: TypeId = 1941;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1942;
+pub(super) const t_nvjpegHandle_t: TypeId = 1943;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1944;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1945;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1946;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1947;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1948;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1949;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1950;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1951;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1952;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1953;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1954;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1955;
+pub(super) const t_nvjpegBackend_t: TypeId = 1956;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1957;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1958;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1959;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1960;
+pub(super) const t_A4_P_u8: TypeId = 1961;
+pub(super) const t_A4_u64: TypeId = 1962;
+pub(super) const t_nvjpegImage_t: TypeId = 1963;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1964;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1965;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1966;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1967;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1968;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1969;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1970;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1971;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1972;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1973;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1974;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1975;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1976;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1977;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1978;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1979;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1980;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1981;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1982;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1983;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1984;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1985;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1986;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1987;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1988;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1989;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1990;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1991;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1992;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1993;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1994;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1995;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1996;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1997;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1998;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1999;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 2000;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 2001;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 2002;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 2003;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 2004;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 2005;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 2006;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 2007;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 2008;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 2009;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 2010;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 2011;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 2012;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 2013;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 2014;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 2015;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 2016;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 2017;
+pub(super) const t_A33_u32: TypeId = 2018;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 2019;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 2020;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 2021;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 2022;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 2023;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 2024;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 2025;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 2026;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 2027;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 2028;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 2029;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 2030;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 2031;
+pub(super) const t_nvmlReturn_t: TypeId = 2032;
+pub(super) const t_nvmlReturn_t_status: TypeId = 2033;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 2034;
+pub(super) const t_nvmlDevice_t: TypeId = 2035;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 2036;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 2037;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 2038;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 2039;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 2040;
+pub(super) const t_nvmlValueType_t: TypeId = 2041;
+pub(super) const t_nvmlValue_t: TypeId = 2042;
+pub(super) const t_nvmlFieldId: TypeId = 2043;
+pub(super) const t_nvmlFieldValue_t: TypeId = 2044;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 2045;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 2046;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 2047;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 2048;
+pub(super) const t_A32_char: TypeId = 2049;
+pub(super) const t_nvmlPciInfo_t: TypeId = 2050;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 2051;
+pub(super) const t_nvmlEnableState_t: TypeId = 2052;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 2053;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 2054;
+pub(super) const t_A5_u32: TypeId = 2055;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 2056;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 2057;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 2058;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 2059;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 2060;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 2061;
+pub(super) const t_nvmlAdaptiveClocking: TypeId = 2062;
+pub(super) const t_P_nvmlAdaptiveClocking: TypeId = 2063;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2064;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2065;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 2066;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 2067;
+pub(super) const t_nvmlClockType_t: TypeId = 2068;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 2069;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 2070;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 2071;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 2072;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 2073;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 2074;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 2075;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 2076;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 2077;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 2078;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 2079;
+pub(super) const t_nvmlBrandType_t: TypeId = 2080;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 2081;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 2082;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 2083;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 2084;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 2085;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 2086;
+pub(super) const t_nvmlBusType_t: TypeId = 2087;
+pub(super) const t_P_nvmlBusType_t: TypeId = 2088;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 2089;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 2090;
+pub(super) const t_nvmlCapabilities_in4: TypeId = 2091;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 2092;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 2093;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 2094;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2095;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 2096;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2097;
+pub(super) const t_nvmlClockId_t: TypeId = 2098;
+pub(super) const t_nvmlPstates_t: TypeId = 2099;
+pub(super) const t_nvmlClockOffset_t: TypeId = 2100;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 2101;
+pub(super) const t_nvmlComputeMode_t: TypeId = 2102;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 2103;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2104;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2105;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 2106;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2107;
+pub(super) const t_A32_u8: TypeId = 2108;
+pub(super) const t_A8192_u8: TypeId = 2109;
+pub(super) const t_A4096_u8: TypeId = 2110;
+pub(super) const t_nvmlCcCecReport: TypeId = 2111;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2112;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2113;
+pub(super) const t_A5120_u8: TypeId = 2114;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2115;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2116;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2117;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2118;
+pub(super) const t_nvmlMemory_t: TypeId = 2119;
+pub(super) const t_P_nvmlMemory_t: TypeId = 2120;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 2121;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2122;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 2123;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2124;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 2125;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2126;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2127;
+pub(super) const t_A2048_char: TypeId = 2128;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2129;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2130;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2131;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2132;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2133;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2134;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2135;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2136;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2137;
+pub(super) const t_P_nvmlDevice_t: TypeId = 2138;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2139;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2140;
+pub(super) const t_nvmlDriverModel_t: TypeId = 2141;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 2142;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2143;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2144;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2145;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2146;
+pub(super) const t_nvmlEncoderType_t: TypeId = 2147;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2148;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2149;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 2150;
+pub(super) const t_nvmlSessionFlags_in4: TypeId = 2151;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2152;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2153;
+pub(super) const t_nvmlFBCStats_t: TypeId = 2154;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 2155;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2156;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2157;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2158;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2159;
+pub(super) const t_nvmlFabricState: TypeId = 2160;
+pub(super) const t_nvmlFabricState_: TypeId = 2161;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2162;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2163;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 2164;
+pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2165;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2166;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2167;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 2168;
+pub(super) const t_nvmlFabricCliqueType_: TypeId = 2169;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2170;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2171;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2172;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2173;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2174;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2175;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2176;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2177;
+pub(super) const t_A96_char: TypeId = 2178;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2179;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2180;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2181;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2182;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2183;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2184;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2185;
+pub(super) const t_nvmlLicenseExpiryStatus: TypeId = 2186;
+pub(super) const t_nvmlLicenseExpiryStatus_: TypeId = 2187;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2188;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2189;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2190;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2191;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2192;
+pub(super) const t_A41_char: TypeId = 2193;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 2194;
+pub(super) const t_nvmlUUIDType_t: TypeId = 2195;
+pub(super) const t_nvmlUUID_t: TypeId = 2196;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 2197;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2198;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2199;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 2200;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2201;
+pub(super) const t_nvmlInforomObject_t: TypeId = 2202;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 2203;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2204;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2205;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2206;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2207;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2208;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2209;
+pub(super) const t_nvmlMigMode: TypeId = 2210;
+pub(super) const t_P_nvmlMigMode: TypeId = 2211;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2212;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2213;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2214;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2215;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2216;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2217;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2218;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2219;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2220;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2221;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2222;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2223;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2224;
+pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2225;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2226;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2227;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2228;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2229;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2230;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2231;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2232;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2233;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2234;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2235;
+pub(super) const t_A256_u8: TypeId = 2236;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2237;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2238;
+pub(super) const t_A4096_u32: TypeId = 2239;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2240;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2241;
+pub(super) const t_A23_u8: TypeId = 2242;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2243;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2244;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2245;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2246;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2247;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2248;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2249;
+pub(super) const t_nvmlPcieLinkMaxSpeed: TypeId = 2250;
+pub(super) const t_P_nvmlPcieLinkMaxSpeed: TypeId = 2251;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2252;
+pub(super) const t_nvmlPdi_t: TypeId = 2253;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2254;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2255;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2256;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2257;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2258;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2259;
+pub(super) const t_nvmlPowerMizerMode: TypeId = 2260;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2261;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2262;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2263;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2264;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2265;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2266;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2267;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2268;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2269;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2270;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2271;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2272;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2273;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2274;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2275;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2276;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2277;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2278;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2279;
+pub(super) const t_nvmlProcessMode_t: TypeId = 2280;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2281;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2282;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2283;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2284;
+pub(super) const t_nvmlSample_t: TypeId = 2285;
+pub(super) const t_P_nvmlSample_t: TypeId = 2286;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2287;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2288;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2289;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2290;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2291;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2292;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2293;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2294;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2295;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2296;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2297;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2298;
+pub(super) const t_nvmlTemperature_t: TypeId = 2299;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2300;
+pub(super) const t_nvmlThermalController_t: TypeId = 2301;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2302;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2303;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2304;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2305;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2306;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2307;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2308;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2309;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2310;
+pub(super) const t_nvmlUtilization_t: TypeId = 2311;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2312;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2313;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2314;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2315;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2316;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2317;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2318;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2319;
+pub(super) const t_A80_char: TypeId = 2320;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2321;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2322;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2323;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2324;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2325;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2326;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2327;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2328;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2329;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2330;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2331;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2332;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2333;
+pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2334;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2335;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2336;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2337;
+pub(super) const t_nvmlVgpuSchedulerEngine: TypeId = 2338;
+pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2339;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2340;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2341;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2342;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2343;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2344;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2345;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2346;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2347;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2348;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2349;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2350;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2351;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2352;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2353;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2354;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2355;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2356;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2357;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2358;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2359;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2360;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2361;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2362;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2363;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2364;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2365;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2366;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2367;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2368;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2369;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2370;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2371;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2372;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2373;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2374;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2375;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2376;
+pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2377;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2378;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2379;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2380;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2381;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2382;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2383;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2384;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2385;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2386;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2387;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2388;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2389;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2390;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2391;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2392;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2393;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2394;
+pub(super) const t_A496_u8: TypeId = 2395;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2396;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2397;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2398;
+pub(super) const t_nvmlEventSet_t: TypeId = 2399;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2400;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2401;
+pub(super) const t_nvmlFlags_in4: TypeId = 2402;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2403;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2404;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2405;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2406;
+pub(super) const t_nvmlNvLinkThreshold: TypeId = 2407;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2408;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2409;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2410;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2411;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2412;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2413;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2414;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2415;
+pub(super) const t_nvmlPowerScope: TypeId = 2416;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2417;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2418;
+pub(super) const t_nvmlRusdPoll_in4: TypeId = 2419;
+pub(super) const t_nvmlRusdPoll_in8: TypeId = 2420;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2421;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2422;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2423;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2424;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2425;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2426;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2427;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2428;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2429;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2430;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2431;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2432;
+pub(super) const t_A8_u32: TypeId = 2433;
+pub(super) const t_nvmlMask255_t: TypeId = 2434;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2435;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2436;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2437;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2438;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2439;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2440;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2441;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2442;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2443;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2444;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2445;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2446;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2447;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2448;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2449;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2450;
+pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2451;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2452;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2453;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2454;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2455;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2456;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2457;
+pub(super) const t_nvmlEventData_t: TypeId = 2458;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2459;
+pub(super) const t_nvmlEventDataType_t: TypeId = 2460;
+pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2461;
+pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2462;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2463;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2464;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2465;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2466;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2467;
+pub(super) const t_A6_u32: TypeId = 2468;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2469;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2470;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2471;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2472;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2473;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2474;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2475;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2476;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2477;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2478;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2479;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2480;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2481;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2482;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2483;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2484;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2485;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2486;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2487;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2488;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2489;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2490;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2491;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2492;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2493;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2494;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2495;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2496;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2497;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2498;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2499;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2500;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2501;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2502;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2503;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2504;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2505;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2506;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2507;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2508;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2509;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2510;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2511;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2512;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2513;
+pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2514;
+pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2515;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2516;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2517;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2518;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2519;
+pub(super) const t_nvmlCPERType_t_in4: TypeId = 2520;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2521;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2522;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2523;
+pub(super) const t_nvmlCcCpuCaps: TypeId = 2524;
+pub(super) const t_nvmlCcGpusCaps: TypeId = 2525;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2526;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2527;
+pub(super) const t_nvmlCcAccepting: TypeId = 2528;
+pub(super) const t_P_nvmlCcAccepting: TypeId = 2529;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2530;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2531;
+pub(super) const t_nvmlCcEnvironment: TypeId = 2532;
+pub(super) const t_nvmlCcFeature: TypeId = 2533;
+pub(super) const t_nvmlCcDevToolsMode: TypeId = 2534;
+pub(super) const t_nvmlCcMultiGpu: TypeId = 2535;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2536;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2537;
+pub(super) const t_nvmlCcTdispState: TypeId = 2538;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2539;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2540;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2541;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2542;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2543;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2544;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2545;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2546;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2547;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2548;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2549;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2550;
+pub(super) const t_nvmlUnit_t: TypeId = 2551;
+pub(super) const t_nvmlFanState_t: TypeId = 2552;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2553;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2554;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2555;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2556;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2557;
+pub(super) const t_nvmlLedColor_t: TypeId = 2558;
+pub(super) const t_nvmlLedState_t: TypeId = 2559;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2560;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2561;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2562;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2563;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2564;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2565;
+pub(super) const t_nvmlLicenseState: TypeId = 2566;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2567;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2568;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2569;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2570;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2571;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2572;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2573;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2574;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2575;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2576;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2577;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2578;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2579;
+pub(super) const t_nvrtcResult: TypeId = 2580;
+pub(super) const t_nvrtcResult_status: TypeId = 2581;
+pub(super) const t_nvrtcProgram: TypeId = 2582;
+pub(super) const t_P_nvrtcProgram: TypeId = 2583;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2584;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2585;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2586;
+pub(super) const t_nvshmem_team_t: TypeId = 2587;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2588;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2589;
+pub(super) const t_A48_char: TypeId = 2590;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2591;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2592;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2593;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2594;
+pub(super) const t_A124_char: TypeId = 2595;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2596;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2597;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2598;
+pub(super) const t_A92_char: TypeId = 2599;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2600;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2601;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2602;
+pub(super) const t_nvshmemi_version_t: TypeId = 2603;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2604;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2605;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2606;
+pub(super) const t_flags_in4: TypeId = 2607;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2608;
+pub(super) const t_A60_char: TypeId = 2609;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2610;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2611;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2612;
+pub(super) const t_nvtiffStatus_t: TypeId = 2613;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2614;
+pub(super) const t_nvtiffStream_t: TypeId = 2615;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2616;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2617;
+pub(super) const t_nvtiffImage_t: TypeId = 2618;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2619;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2620;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2621;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2622;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2623;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2624;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2625;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2626;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2627;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2628;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2629;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2630;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2631;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2632;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2633;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2634;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2635;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2636;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2637;
+pub(super) const t_nvtiffCompression_t: TypeId = 2638;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2639;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2640;
+pub(super) const t_A16_u16: TypeId = 2641;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2642;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2643;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2644;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2645;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2646;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2647;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2648;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2649;
+pub(super) const t_nvtiffVariant_t: TypeId = 2650;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2651;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2652;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2653;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2654;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2655;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2656;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2657;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2658;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2659;
+pub(super) const t_open_flags_in4: TypeId = 2660;
+pub(super) const t_mmap_prot_in4: TypeId = 2661;
+pub(super) const t_mmap_flags_in4: TypeId = 2662;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5864,9 +5864,6 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cutensorAlgo_t", bytes: 4, number: 0, values: &[(-6, "CUTENSOR_ALGO_DEFAULT_PATIENT"), (-4, "CUTENSOR_ALGO_GETT"), (-3, "CUTENSOR_ALGO_TGETT"), (-2, "CUTENSOR_ALGO_TTGT"), (-1, "CUTENSOR_ALGO_DEFAULT")] },
     EnumRow { name: "cutensorMgContractionFindAttribute_t", bytes: 4, number: 0, values: &[(65535, "CUTENSORMG_CONTRACTION_FIND_ATTRIBUTE_MAX")] },
     EnumRow { name: "cutensorMgAlgo_t", bytes: 4, number: 0, values: &[(-1, "CUTENSORMG_ALGO_DEFAULT")] },
-    EnumRow { name: "open_flags", bytes: 4, number: 0, values: &[(0, "O_RDONLY"), (1, "O_WRONLY"), (2, "O_RDWR"), (64, "O_CREAT"), (128, "O_EXCL"), (256, "O_NOCTTY"), (512, "O_TRUNC"), (1024, "O_APPEND"), (2048, "O_NONBLOCK"), (4096, "O_DSYNC"), (16384, "O_DIRECT"), (32768, "O_LARGEFILE"), (65536, "O_DIRECTORY"), (131072, "O_NOFOLLOW"), (524288, "O_CLOEXEC")] },
-    EnumRow { name: "mmap_prot", bytes: 4, number: 0, values: &[(0, "PROT_NONE"), (1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC")] },
-    EnumRow { name: "mmap_flags", bytes: 4, number: 0, values: &[(1, "MAP_SHARED"), (2, "MAP_PRIVATE"), (16, "MAP_FIXED"), (32, "MAP_ANONYMOUS"), (64, "MAP_32BIT"), (256, "MAP_GROWSDOWN"), (8192, "MAP_LOCKED"), (16384, "MAP_NORESERVE"), (32768, "MAP_POPULATE"), (65536, "MAP_NONBLOCK"), (131072, "MAP_STACK"), (262144, "MAP_HUGETLB"), (524288, "MAP_SYNC"), (1048576, "MAP_FIXED_NOREPLACE")] },
     EnumRow { name: "ncclResult_t", bytes: 4, number: 0, values: &[(0, "ncclSuccess"), (1, "ncclUnhandledCudaError"), (2, "ncclSystemError"), (3, "ncclInternalError"), (4, "ncclInvalidArgument"), (5, "ncclInvalidUsage"), (6, "ncclRemoteError"), (7, "ncclInProgress"), (8, "ncclTimeout"), (9, "ncclNumResults")] },
     EnumRow { name: "ncclDataType_t", bytes: 4, number: 0, values: &[(0, "ncclInt8"), (0, "ncclChar"), (1, "ncclUint8"), (2, "ncclInt32"), (2, "ncclInt"), (3, "ncclUint32"), (4, "ncclInt64"), (5, "ncclUint64"), (6, "ncclFloat16"), (6, "ncclHalf"), (7, "ncclFloat32"), (7, "ncclFloat"), (8, "ncclFloat64"), (8, "ncclDouble"), (9, "ncclBfloat16"), (10, "ncclFloat8e4m3"), (11, "ncclFloat8e5m2"), (12, "ncclNumTypes")] },
     EnumRow { name: "ncclUndefined", bytes: 4, number: 0, values: &[(-2147483648, "NCCL_CONFIG_UNDEF_INT")] },
@@ -6047,6 +6044,9 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvtiffJpegChromaSubsampling_t", bytes: 4, number: 0, values: &[(0, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_DEFAULT"), (1, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_444"), (2, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_422"), (3, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_420")] },
     EnumRow { name: "nvtiffTagDataType_t", bytes: 4, number: 0, values: &[(1, "NVTIFF_TAG_TYPE_BYTE"), (2, "NVTIFF_TAG_TYPE_ASCII"), (3, "NVTIFF_TAG_TYPE_SHORT"), (4, "NVTIFF_TAG_TYPE_LONG"), (5, "NVTIFF_TAG_TYPE_RATIONAL"), (6, "NVTIFF_TAG_TYPE_SBYTE"), (7, "NVTIFF_TAG_TYPE_UNDEFINED"), (8, "NVTIFF_TAG_TYPE_SSHORT"), (9, "NVTIFF_TAG_TYPE_SLONG"), (10, "NVTIFF_TAG_TYPE_SRATIONAL"), (11, "NVTIFF_TAG_TYPE_FLOAT"), (12, "NVTIFF_TAG_TYPE_DOUBLE"), (16, "NVTIFF_TAG_TYPE_LONG8"), (17, "NVTIFF_TAG_TYPE_SLONG8"), (18, "NVTIFF_TAG_TYPE_IFD8")] },
     EnumRow { name: "nvtiffVariant_t", bytes: 4, number: 0, values: &[(42, "NVTIFF_REGULAR_TIFF"), (43, "NVTIFF_BIG_TIFF")] },
+    EnumRow { name: "open_flags", bytes: 4, number: 0, values: &[(0, "O_RDONLY"), (1, "O_WRONLY"), (2, "O_RDWR"), (64, "O_CREAT"), (128, "O_EXCL"), (256, "O_NOCTTY"), (512, "O_TRUNC"), (1024, "O_APPEND"), (2048, "O_NONBLOCK"), (4096, "O_DSYNC"), (16384, "O_DIRECT"), (32768, "O_LARGEFILE"), (65536, "O_DIRECTORY"), (131072, "O_NOFOLLOW"), (524288, "O_CLOEXEC")] },
+    EnumRow { name: "mmap_prot", bytes: 4, number: 0, values: &[(0, "PROT_NONE"), (1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC")] },
+    EnumRow { name: "mmap_flags", bytes: 4, number: 0, values: &[(1, "MAP_SHARED"), (2, "MAP_PRIVATE"), (16, "MAP_FIXED"), (32, "MAP_ANONYMOUS"), (64, "MAP_32BIT"), (256, "MAP_GROWSDOWN"), (8192, "MAP_LOCKED"), (16384, "MAP_NORESERVE"), (32768, "MAP_POPULATE"), (65536, "MAP_NONBLOCK"), (131072, "MAP_STACK"), (262144, "MAP_HUGETLB"), (524288, "MAP_SYNC"), (1048576, "MAP_FIXED_NOREPLACE")] },
 ];
 
 #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! `cutap kernel where`: the call sites of ioctl, mmap and getenv in a library or a program.
+//! `cutap syscall sites`: the call sites of ioctl, mmap and getenv in a library or a program.
 
 use super::{named, own};
 use crate::args::JsonArgs;
@@ -8,7 +8,7 @@ use cutap_kernel::scan::{Binary, sites};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
-pub struct Where {
+pub struct Sites {
     /// Instructions to print before and after each call
     #[arg(short = 'C', long, value_name = "N", default_value_t = 4)]
     context: u8,
@@ -22,7 +22,7 @@ pub struct Where {
     files: Vec<PathBuf>,
 }
 
-impl Where {
+impl Sites {
     pub fn run(self) -> Result<()> {
         for file in &self.files {
             let binary = Binary::read(&named(file)).map_err(own)?;

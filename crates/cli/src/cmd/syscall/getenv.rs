@@ -1,4 +1,4 @@
-//! `cutap kernel env`: which variables of the environment CUDA's libraries read, in a run or by the names in a file.
+//! `cutap syscall getenv`: which variables of the environment CUDA's libraries read, in a run or by the names in a file.
 
 use super::{named, own, trace::FILTER};
 use crate::args::JsonArgs;
@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
-pub struct Env {
+pub struct Getenv {
     #[command(flatten)]
     json: JsonArgs,
     /// Run nothing: print the names of variables in this library, such as libcuda.so.1
@@ -25,7 +25,7 @@ pub struct Env {
     program: Vec<OsString>,
 }
 
-impl Env {
+impl Getenv {
     pub fn run(self) -> Result<()> {
         if !self.scan.is_empty() {
             return self.scan();

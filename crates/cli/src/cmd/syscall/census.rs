@@ -1,4 +1,4 @@
-//! `cutap kernel census`: what runs use of the kernel driver, counted, with every number that is not understood.
+//! `cutap syscall census`: what runs use of the kernel driver, counted, with every number that is not understood.
 
 use super::args::DriverArgs;
 use super::input::{self, Input};
@@ -20,7 +20,7 @@ pub struct Census {
     driver: DriverArgs,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Recordings, run directories, or logs that cutap kernel decode reads
+    /// Recordings, run directories, or logs that cutap syscall decode reads
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 }

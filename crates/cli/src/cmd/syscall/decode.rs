@@ -1,4 +1,4 @@
-//! `cutap kernel decode`: decodes a log of kernel calls.
+//! `cutap syscall decode`: decodes a log of kernel calls.
 
 use super::args::{DriverArgs, SelectArgs, StyleArgs};
 use super::input::{self, Input};

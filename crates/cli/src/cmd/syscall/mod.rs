@@ -1,24 +1,25 @@
-//! `cutap kernel`: the interface to NVIDIA's kernel driver. One file a subcommand, with its flags and what it does.
+//! `cutap syscall`: the interface to NVIDIA's kernel driver. One file a subcommand, with its flags and what it does.
 
 mod answers;
 mod args;
 mod census;
 mod decode;
 mod diff;
-mod env;
+mod getenv;
 mod input;
 mod objects;
 mod outside;
+mod sites;
 mod trace;
-mod where_;
 
 use clap::Subcommand;
 use cutap_collect::{Error, Result};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A subcommand of `cutap kernel` with its flags.
+/// A subcommand of `cutap syscall` with its flags.
 #[derive(Debug, Subcommand)]
-pub enum Kernel {
+pub enum Syscall {
     /// Trace what a program or a running process sends to the kernel driver
     Trace(trace::Trace),
     /// Decode a log of ioctls: cutap's JSON, output of strace, logs of libcudest's shim
@@ -28,27 +29,37 @@ pub enum Kernel {
     /// Print the mappings of device nodes: what for, and which CUDA call made them
     Maps(objects::Maps),
     /// Run a program and print which variables of the environment CUDA's libraries read
-    Env(env::Env),
+    Getenv(getenv::Getenv),
     /// Count what runs use of the kernel driver, and list every number that is not understood
     Census(census::Census),
     /// Compare two driver releases (570 580), or the calls of two runs
     Diff(diff::Diff),
     /// Print the code around each call of ioctl, mmap and getenv in a library or a program
-    Where(where_::Where),
+    Sites(sites::Sites),
 }
 
-impl Kernel {
+impl Syscall {
     pub fn run(self) -> Result<()> {
         match self {
-            Kernel::Trace(args) => args.run(),
-            Kernel::Where(args) => args.run(),
-            Kernel::Diff(args) => args.run(),
-            Kernel::Tree(args) => args.run(),
-            Kernel::Maps(args) => args.run(),
-            Kernel::Env(args) => args.run(),
-            Kernel::Census(args) => args.run(),
-            Kernel::Decode(args) => args.run(),
+            Syscall::Trace(args) => args.run(),
+            Syscall::Sites(args) => args.run(),
+            Syscall::Diff(args) => args.run(),
+            Syscall::Tree(args) => args.run(),
+            Syscall::Maps(args) => args.run(),
+            Syscall::Getenv(args) => args.run(),
+            Syscall::Census(args) => args.run(),
+            Syscall::Decode(args) => args.run(),
         }
+    }
+}
+
+/// The new name of a subcommand that had another one.
+pub fn renamed(words: &[OsString]) -> Option<&'static str> {
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    match words[..] {
+        ["syscall", "env", ..] => Some("env is called getenv: cutap syscall getenv"),
+        ["syscall", "where", ..] => Some("where is called sites: cutap syscall sites"),
+        _ => None,
     }
 }
 

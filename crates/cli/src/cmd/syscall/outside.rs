@@ -1,4 +1,4 @@
-//! `cutap kernel trace --ptrace` and `-p`: the calls of a program or process to the kernel driver, from outside.
+//! `cutap syscall trace --ptrace` and `-p`: the calls of a program or process to the kernel driver, from outside.
 
 use super::args::DriverArgs;
 use super::own;

@@ -1,4 +1,4 @@
-//! `cutap kernel tree` and `cutap kernel maps`: the objects of a run, and the mappings of device nodes.
+//! `cutap syscall tree` and `cutap syscall maps`: the objects of a run, and the mappings of device nodes.
 
 use super::args::DriverArgs;
 use super::input::{self, Input};
@@ -18,7 +18,7 @@ pub struct Tree {
     driver: DriverArgs,
     #[command(flatten)]
     filter: FilterArgs,
-    /// A recording, a run directory, or a log that cutap kernel decode reads
+    /// A recording, a run directory, or a log that cutap syscall decode reads
     #[arg(value_name = "RUN")]
     run: PathBuf,
 }
@@ -29,7 +29,7 @@ pub struct Maps {
     driver: DriverArgs,
     #[command(flatten)]
     filter: FilterArgs,
-    /// A recording, a run directory, a log that cutap kernel decode reads, or the number of a process
+    /// A recording, a run directory, a log that cutap syscall decode reads, or the number of a process
     #[arg(value_name = "RUN|PID")]
     run: PathBuf,
 }
@@ -50,10 +50,10 @@ impl Maps {
             None => {
                 let Found { objects, has_mmap, whole } = objects(&self.run, &self.filter, &self.driver)?;
                 if !has_mmap {
-                    say("there is no mmap among the calls: cutap record -e kernel PROG keeps it");
+                    say("there is no mmap among the calls: cutap record -e syscall PROG keeps it");
                 }
                 if objects.submitted.is_empty() {
-                    say("which memory has pushbuffers is not known: cutap record -e kernel,submit PROG keeps it");
+                    say("which memory has pushbuffers is not known: cutap record -e syscall,submit PROG keeps it");
                 }
                 print(&maps::text(&objects))?;
                 whole
@@ -76,7 +76,7 @@ fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Foun
     let decoder = Decoder::new(driver.driver.as_deref(), &run).map_err(own)?;
     say(&decoder.description());
     if !input::has_ioctl(&run) {
-        say("there is no ioctl among the calls: cutap record -e kernel PROG keeps it, on a machine with a GPU");
+        say("there is no ioctl among the calls: cutap record -e syscall PROG keeps it, on a machine with a GPU");
     }
     let has_mmap = run.calls.iter().any(|call| matches!(call.action, Action::Mmap { .. }));
     Ok(Found { objects: Objects::of(&run, &decoder), has_mmap, whole })

@@ -50,7 +50,7 @@ fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
         return Err(cutap_collect::Error::own(match wanted {
             Some(wanted) => format!("{shown}: no call to the kernel driver matches -e '{wanted}'; leave it out"),
             None => format!(
-                "{shown} has no calls to the kernel driver; record them with cutap record -e kernel PROG, on \
+                "{shown} has no calls to the kernel driver; record them with cutap record -e syscall PROG, on \
                  a machine with NVIDIA's driver (/dev/nvidiactl)"
             ),
         }));

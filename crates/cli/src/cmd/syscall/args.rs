@@ -1,4 +1,4 @@
-//! Flags that several subcommands of `cutap kernel` share.
+//! Flags that several subcommands of `cutap syscall` share.
 
 use cutap_collect::{Error, Result};
 use cutap_kernel::select::{Select, unknown};

@@ -1,4 +1,4 @@
-//! `cutap kernel diff`: compares two driver releases, or two runs.
+//! `cutap syscall diff`: compares two driver releases, or two runs.
 
 use super::args::DriverArgs;
 use super::input::{self, Input};

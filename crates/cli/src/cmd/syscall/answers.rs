@@ -88,7 +88,7 @@ fn command(tables: Tables, word: &str, flag: &str) -> Result<[u32; 2]> {
         (Some(row), _) => Ok(row),
         (None, [(row, _)]) => Ok(*row),
         (None, []) => Err(Error::own(format!(
-            "{flag} {word}: the driver has no such escape, control, class or UVM command; cutap kernel census RUN lists \
+            "{flag} {word}: the driver has no such escape, control, class or UVM command; cutap syscall census RUN lists \
              those that a program uses"
         ))),
         (None, several) => {

@@ -1,4 +1,4 @@
-//! `cutap kernel trace`: runs a program and prints what its CUDA libraries send to the kernel driver.
+//! `cutap syscall trace`: runs a program and prints what its CUDA libraries send to the kernel driver.
 
 use super::answers;
 use super::args::{DriverArgs, SelectArgs, StyleArgs};
@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The layer is added to the others: CUDA calls are headings.
-pub(super) const FILTER: &str = "kernel";
+pub(super) const FILTER: &str = "syscall";
 
 #[derive(Debug, clap::Args)]
 pub struct Trace {

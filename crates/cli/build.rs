@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 7] = ["wire", "calls", "hook", "preload", "sim/machine", "sim/cuda", "sim/nvml"];
+const SOURCES: [&str; 8] = ["wire", "calls", "cubin", "hook", "preload", "sim/machine", "sim/cuda", "sim/nvml"];
 
 fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));

@@ -266,3 +266,14 @@ impl Error {
         Self::System { request: request.into(), why: Arc::new(why) }
     }
 }
+
+impl From<cutap_cubin::Error> for Error {
+    fn from(error: cutap_cubin::Error) -> Self {
+        match error {
+            cutap_cubin::Error::NotElf => Self::NotElf,
+            cutap_cubin::Error::NotCubin(machine) => Self::NotCubin(machine),
+            cutap_cubin::Error::Cubin(reason) => Self::BadCubin(reason),
+            cutap_cubin::Error::Fatbin(reason) => Self::BadFatbin(reason),
+        }
+    }
+}

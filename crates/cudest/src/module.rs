@@ -2,13 +2,14 @@
 
 use crate::context::Shared;
 use crate::cubin::fatbin::{self, Code};
-use crate::cubin::{Cubin, Entry, Layout, Parameter};
+use crate::cubin::{Entry, Layout, Parameter, Symbols};
 use crate::encode::bank;
 use crate::encode::qmd::{Dim3, Program, Qmd};
 use crate::error::{Error, Result};
 use crate::lane::Launch;
 use crate::memory::Memory;
 use crate::ptx;
+use cutap_cubin::Cubin;
 use std::any::Any;
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -46,7 +47,8 @@ pub struct Module {
 
 #[derive(Debug)]
 struct Inner {
-    cubin: Cubin,
+    symbols: Symbols,
+    missing: Vec<String>,
     layout: Layout,
     memory: Memory,
     shared: Arc<Shared>,
@@ -117,7 +119,8 @@ impl Module {
     }
 
     fn load_cubin(shared: &Arc<Shared>, cubin: &[u8]) -> Result<Self> {
-        let cubin = Cubin::parse(cubin)?;
+        let mut cubin = Cubin::parse(cubin)?;
+        let relocations = cubin.relocations()?;
         let gpu = shared.chip.sm;
         // A cubin runs on its own architecture, and on later ones of the same generation.
         let generation = |sm: u32| sm / 10;
@@ -126,7 +129,7 @@ impl Module {
         }
         let layout = Layout::of(&cubin)?;
         let memory = Memory::visible(shared, layout.size)?;
-        let image = layout.image(&cubin, memory.address())?;
+        let image = layout.image(&cubin, &relocations, memory.address())?;
         let host = memory.host().ok_or(Error::Unsupported("code that the CPU cannot write"))?;
         // SAFETY: the memory is new, so no work uses it, and it has `layout.size` bytes, of which the image is a part.
         unsafe {
@@ -137,9 +140,11 @@ impl Module {
         }
         crate::channel::store_fence();
         let traps = shared.traps.lock();
-        traps.unwrap_or_else(PoisonError::into_inner).extend(cubin.missing.iter().cloned());
+        traps.unwrap_or_else(PoisonError::into_inner).extend(relocations.missing.iter().cloned());
         shared.code_changed();
-        Ok(Self { inner: Arc::new(Inner { cubin, layout, memory, shared: Arc::clone(shared) }) })
+        let symbols = Symbols::of(cubin.kernels, cubin.variables);
+        let (missing, shared) = (relocations.missing, Arc::clone(shared));
+        Ok(Self { inner: Arc::new(Inner { symbols, missing, layout, memory, shared }) })
     }
 
     /// A reference that does not keep it.
@@ -155,13 +160,13 @@ impl Module {
 
     /// The names of its kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.inner.cubin.kernels.keys().map(String::as_str)
+        self.inner.symbols.kernels.keys().map(String::as_str)
     }
 
     /// Functions that its kernels call and that libcuda would supply. A call ends the kernel with an error.
     #[must_use]
     pub fn missing(&self) -> &[String] {
-        &self.inner.cubin.missing
+        &self.inner.missing
     }
 
     /// A kernel by its name in the cubin.
@@ -169,10 +174,10 @@ impl Module {
     /// # Errors
     /// There is none of this name, or it needs something that this driver does not have.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let Inner { cubin, layout, memory, shared } = &*self.inner;
+        let Inner { symbols, layout, memory, shared, .. } = &*self.inner;
         let chip = shared.chip;
-        let entry = cubin.kernels.get(name).cloned();
-        let entry = entry.ok_or_else(|| no_symbol("kernel", name, cubin.kernels.keys()))?;
+        let entry = symbols.kernels.get(name).cloned();
+        let entry = entry.ok_or_else(|| no_symbol("kernel", name, symbols.kernels.keys()))?;
         if entry.cluster {
             return Err(Error::Unsupported("a kernel of clusters"));
         }
@@ -195,7 +200,7 @@ impl Module {
             sm: chip.sm,
         };
         let mut qmd = Qmd::new(chip.format, &program);
-        for (bank, offset, size) in layout.banks(cubin, &entry) {
+        for (bank, offset, size) in layout.banks(&entry) {
             qmd.set_bank(bank, memory.address() + offset, size);
         }
         Ok(Kernel { module: Arc::clone(&self.inner), entry, qmd, local })
@@ -206,9 +211,9 @@ impl Module {
     /// # Errors
     /// There is none of this name.
     pub fn variable(&self, name: &str) -> Result<(u64, u64)> {
-        let Inner { cubin, layout, memory, .. } = &*self.inner;
-        let symbol = cubin.variables.get(name).and_then(|v| Some((layout.variable(v)?, v.size)));
-        let (offset, size) = symbol.ok_or_else(|| no_symbol("variable", name, cubin.variables.keys()))?;
+        let Inner { symbols, layout, memory, .. } = &*self.inner;
+        let symbol = symbols.variables.get(name).and_then(|v| Some((layout.variable(v)?, v.size)));
+        let (offset, size) = symbol.ok_or_else(|| no_symbol("variable", name, symbols.variables.keys()))?;
         Ok((memory.address() + offset, size))
     }
 }

@@ -14,11 +14,12 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-wire", &[]),
     ("cutap-printable", &[]),
     ("cutap-rm", &[]),
-    ("cutap-cudest", &["cutap-rm"]),
+    ("cutap-cubin", &[]),
+    ("cutap-cudest", &["cutap-cubin", "cutap-rm"]),
     // in the target, no_std
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-machine", &[]),
-    ("cutap-sim", &["cutap-calls", "cutap-machine"]),
+    ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-machine"]),
     ("cutap-nvml", &["cutap-machine"]),
     // outside
     ("cutap-registry", &[]),
@@ -26,7 +27,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-kernel", &["cutap-calls", "cutap-printable", "cutap-rm"]),
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
-    ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),
+    ("cutap-trace", &["cutap-calls", "cutap-cubin", "cutap-wire", "cutap-printable", "cutap-file", "cutap-stacks"]),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
     (
         "cutap-collect",

@@ -1,8 +1,8 @@
 //! The image of a module in GPU memory: sections side by side, stubs for missing functions, relocations applied.
 
-use super::parts::{Cubin, Entry, Relocation, Section, Target, Variable};
 use super::relocation::{Outcome, apply};
 use crate::error::{Error, Result};
+use cutap_cubin::{Cubin, Kernel, Relocation, Relocations, Section, Target, Variable};
 use std::collections::HashMap;
 
 /// The instruction fetch reads beyond the end of code.
@@ -26,19 +26,21 @@ const TRAP: [u64; 6] = [
 /// Where each section of a cubin goes, from a base that is a multiple of 1 MiB.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
-    /// The offset of each section.
-    places: HashMap<usize, u64>,
+    /// Offset and size of each section.
+    places: HashMap<usize, (u64, u64)>,
+    /// Constant banks of the whole module: bank, section.
+    banks: Vec<(usize, usize)>,
     stub: u64,
     /// Bytes of the image.
     pub size: u64,
 }
 
 impl Layout {
-    pub fn of(cubin: &Cubin) -> Result<Self> {
+    pub fn of(cubin: &Cubin<'_>) -> Result<Self> {
         let mut places = HashMap::new();
-        let mut place = |section: &Section, size: u64| {
+        let mut place = |section: &Section<'_>, size: u64| {
             let at = size.next_multiple_of(section.align);
-            places.insert(section.index, at);
+            places.insert(section.index, (at, section.size));
             at + section.size
         };
         // Memory that begins as zero is at the end: the image has no bytes for it.
@@ -50,15 +52,15 @@ impl Layout {
             return Err(Error::BadCubin(format!("its sections of {bytes} bytes are spread over {stub} bytes")));
         }
         let size = zero.into_iter().fold(stub + STUB + PADDING, |size, section| place(section, size));
-        Ok(Self { places, stub, size })
+        Ok(Self { places, banks: cubin.banks.clone(), stub, size })
     }
 
     fn section(&self, index: usize) -> Option<u64> {
-        self.places.get(&index).copied()
+        self.places.get(&index).map(|(at, _)| *at)
     }
 
     /// A kernel's first instruction, from the base.
-    pub fn code(&self, kernel: &Entry) -> Option<u64> {
+    pub fn code(&self, kernel: &Kernel) -> Option<u64> {
         self.section(kernel.code)
     }
 
@@ -68,28 +70,24 @@ impl Layout {
     }
 
     /// The constant banks of a kernel besides bank 0: bank, offset from the base, bytes.
-    pub fn banks(&self, cubin: &Cubin, kernel: &Entry) -> Vec<(usize, u64, usize)> {
-        let all = cubin.banks.iter().chain(&kernel.banks);
-        let found = all.filter_map(|(bank, index)| {
-            // Sections are in the order of their numbers.
-            let at = cubin.sections.binary_search_by_key(index, |section| section.index).ok()?;
-            let section = cubin.sections.get(at)?;
-            Some((*bank, self.section(*index)?, usize::try_from(section.size).ok()?.min(1 << 16)))
-        });
-        found.collect()
+    pub fn banks<'a>(&'a self, kernel: &'a Kernel) -> impl Iterator<Item = (usize, u64, usize)> + 'a {
+        self.banks.iter().chain(&kernel.banks).filter_map(|(bank, index)| {
+            let (at, size) = *self.places.get(index)?;
+            Some((*bank, at, usize::try_from(size).ok()?.min(1 << 16)))
+        })
     }
 
     /// The bytes for a base address. They end where only zeros would follow, and the padding.
-    pub fn image(&self, cubin: &Cubin, base: u64) -> Result<Vec<u8>> {
-        let mut relocations: HashMap<usize, Vec<&Relocation>> = HashMap::new();
-        for relocation in &cubin.relocations {
-            relocations.entry(relocation.section).or_default().push(relocation);
+    pub fn image(&self, cubin: &Cubin<'_>, relocations: &Relocations<'_>, base: u64) -> Result<Vec<u8>> {
+        let mut by_section: HashMap<usize, Vec<&Relocation>> = HashMap::new();
+        for relocation in &relocations.list {
+            by_section.entry(relocation.section).or_default().push(relocation);
         }
         let mut image = Vec::new();
         for section in cubin.sections.iter().filter(|section| !section.bytes.is_empty()) {
             let offset = self.section(section.index).ok_or_else(|| Error::BadCubin("a lost section".to_owned()))?;
-            let mut bytes = section.bytes.clone();
-            let mut own = relocations.get(&section.index).into_iter().flatten();
+            let mut bytes = section.bytes.to_vec();
+            let mut own = by_section.get(&section.index).into_iter().flatten();
             own.try_for_each(|relocation| self.relocate(relocation, section, &mut bytes, base))?;
             put(&mut image, offset, &bytes);
         }
@@ -98,7 +96,7 @@ impl Layout {
         Ok(image)
     }
 
-    fn relocate(&self, relocation: &Relocation, section: &Section, bytes: &mut [u8], base: u64) -> Result<()> {
+    fn relocate(&self, relocation: &Relocation, section: &Section<'_>, bytes: &mut [u8], base: u64) -> Result<()> {
         let Relocation { offset, kind, target, addend, addend_in_place, .. } = *relocation;
         let address = match target {
             Target::Value(value) => value,

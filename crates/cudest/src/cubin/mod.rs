@@ -1,19 +1,17 @@
-//! Cubins: what is in one, without a GPU. `Cubin::parse` finds kernels, variables, code, constants and relocations, and
-//! `Cubin::image` gives the bytes for chosen addresses. Any input gives an answer or an error, never a panic.
+//! Cubins: which of a fat binary runs here, and `Layout`: the bytes of one for chosen addresses. Any input gives an
+//! answer or an error, never a panic.
 
 pub(crate) mod fatbin;
 mod image;
-mod info;
-mod parts;
 mod relocation;
-mod sections;
-mod work;
 
+pub use cutap_cubin::{Kernel as Entry, Parameter, Variable};
 pub(crate) use image::Layout;
-pub(crate) use parts::Cubin;
-pub use parts::{Entry, Parameter, Variable};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use cutap_cubin::Cubin;
+use fatbin::Code;
+use std::collections::BTreeMap;
 
 /// What is in a cubin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +35,28 @@ pub fn contents(cubin: &[u8]) -> Result<Contents> {
     const BASE: u64 = 0x7f00_0000_0000;
     /// The compute capability whose entry of a fat binary is taken.
     const GPU: u32 = 90;
-    let code = if fatbin::is_fatbin(cubin) { fatbin::choose(cubin, GPU)? } else { fatbin::Code::Cubin(cubin.into()) };
-    let fatbin::Code::Cubin(cubin) = code else { return Err(crate::error::Error::Unsupported("PTX without a GPU")) };
-    let cubin = Cubin::parse(&cubin)?;
-    Layout::of(&cubin)?.image(&cubin, BASE)?;
-    let (architecture, missing) = (cubin.architecture, cubin.missing);
-    let (kernels, variables) = (cubin.kernels.into_values().collect(), cubin.variables.into_values().collect());
-    Ok(Contents { architecture, kernels, variables, missing })
+    let code = if fatbin::is_fatbin(cubin) { fatbin::choose(cubin, GPU)? } else { Code::Cubin(cubin.into()) };
+    let Code::Cubin(cubin) = code else { return Err(Error::Unsupported("PTX without a GPU")) };
+    let mut cubin = Cubin::parse(&cubin)?;
+    let relocations = cubin.relocations()?;
+    Layout::of(&cubin)?.image(&cubin, &relocations, BASE)?;
+    let names = Symbols::of(cubin.kernels, cubin.variables);
+    let (kernels, variables) = (names.kernels.into_values().collect(), names.variables.into_values().collect());
+    Ok(Contents { architecture: cubin.architecture, kernels, variables, missing: relocations.missing })
+}
+
+/// Kernels and variables by name.
+#[derive(Debug)]
+pub(crate) struct Symbols {
+    pub kernels: BTreeMap<String, Entry>,
+    pub variables: BTreeMap<String, Variable>,
+}
+
+impl Symbols {
+    pub fn of(kernels: Vec<Entry>, variables: Vec<Variable>) -> Self {
+        Self {
+            kernels: kernels.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect(),
+            variables: variables.into_iter().map(|variable| (variable.name.clone(), variable)).collect(),
+        }
+    }
 }

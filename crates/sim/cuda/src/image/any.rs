@@ -1,7 +1,8 @@
 //! Any bytes as an image: cubins and fat binaries of the fuzz corpus with changes, PTX of random words, and damaged
 //! headers around both. There is an answer or an error.
 
-use super::{LARGEST, Source, link, read};
+use super::{Source, link, read};
+use cutap_cubin::{LARGEST, fatbin};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -78,7 +79,7 @@ fn changed(mut bytes: Vec<u8>, changes: &[(prop::sample::Index, usize, u64)], he
 pub fn fat(kind: u16, flags: u64, full: u64, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 80];
     let size = content.len() as u64;
-    bytes[..4].copy_from_slice(&super::fatbin::MAGIC.to_le_bytes());
+    bytes[..4].copy_from_slice(&fatbin::MAGIC.to_le_bytes());
     bytes[6] = 16;
     bytes[8..16].copy_from_slice(&(64 + size).to_le_bytes());
     bytes[16..18].copy_from_slice(&kind.to_le_bytes());

@@ -2,9 +2,9 @@
 //! its length.
 
 use super::source::Source;
-use super::work::Work;
-use super::{Image, elf, part, piece, u32_at, u64_at};
+use super::{Image, piece};
 use crate::abi::{Answer, Fault};
+use cutap_cubin::{Work, is_elf, number};
 
 pub const MAGIC: u32 = u32::from_le_bytes(*b"cutL");
 const HEAD: u64 = 16;
@@ -12,13 +12,13 @@ const HEAD: u64 = 16;
 /// Combines images. A single piece of machine code stays unchanged. Linked images become their pieces.
 pub fn link(images: &[Vec<u8>]) -> Vec<u8> {
     if let [one] = images
-        && u32_at(one, 0) == Ok(elf::MAGIC)
+        && is_elf(one)
     {
         return one.clone();
     }
     let mut linked = [u64::from(MAGIC).to_le_bytes(), [0; 8]].concat();
     for image in images {
-        if u32_at(image, 0) == Ok(MAGIC) {
+        if is_linked(image) {
             linked.extend_from_slice(image.get(HEAD as usize..).unwrap_or_default());
         } else {
             linked.extend_from_slice(&(image.len() as u64).to_le_bytes());
@@ -30,20 +30,25 @@ pub fn link(images: &[Vec<u8>]) -> Vec<u8> {
     linked
 }
 
+fn is_linked(image: &[u8]) -> bool {
+    number::<4>(image, 0) == Some(MAGIC.into())
+}
+
 pub fn read(source: Source<'_>, work: &mut Work) -> Answer<Image> {
-    let len = u64_at(&source.part(0, HEAD)?, 8)?;
-    let bytes = source.part(0, len)?;
+    let length = |bytes: &[u8], at: u64| number::<8>(bytes, at as usize).ok_or(Fault::INVALID_IMAGE);
+    let end = length(&source.bytes(0, HEAD)?, 8)?;
+    let bytes = source.bytes(0, end)?;
     let mut all = Image::default();
     let mut at = HEAD;
-    while at < len {
-        let size = u64_at(&bytes, at as usize)?;
-        let one = part(&bytes, at + 8, size)?;
-        if u32_at(one, 0)? == MAGIC {
+    while at < end {
+        let size = length(&bytes, at)?;
+        let image = Source::Bytes(&bytes).bytes(at + 8, size)?;
+        if is_linked(&image) {
             return Err(Fault::INVALID_IMAGE);
         }
-        let one = piece(Source::Bytes(one), work)?;
-        all.kernels.extend(one.kernels);
-        all.variables.extend(one.variables);
+        let image = piece(Source::Bytes(&image), work)?;
+        all.kernels.extend(image.kernels);
+        all.variables.extend(image.variables);
         at += 8 + size;
     }
     Ok(all)

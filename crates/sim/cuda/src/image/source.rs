@@ -1,8 +1,8 @@
 //! Where an image is: at an address of the program, where only its content determines its length, or in bytes that
 //! hold all of it.
 
-use super::{LARGEST, part, u32_at};
 use crate::abi::{Answer, Fault, copied, copied_text};
+use cutap_cubin::LARGEST;
 use std::borrow::Cow;
 
 #[derive(Clone, Copy)]
@@ -19,15 +19,8 @@ impl<'a> Source<'a> {
     }
 
     /// INVALID_IMAGE for a part outside the image or outside of memory, and for one that is too large.
-    pub fn part(self, offset: u64, len: u64) -> Answer<Cow<'a, [u8]>> {
-        match self {
-            Source::Bytes(bytes) => part(bytes, offset, len).map(Cow::Borrowed),
-            Source::Program(_) if len > LARGEST => Err(Fault::INVALID_IMAGE),
-            Source::Program(address) => {
-                let from = address.checked_add(offset).ok_or(Fault::INVALID_IMAGE)?;
-                copied(from, len).map(Cow::Owned).map_err(|_| Fault::INVALID_IMAGE)
-            }
-        }
+    pub fn bytes(&self, offset: u64, length: u64) -> Answer<Cow<'_, [u8]>> {
+        cutap_cubin::Source::part(self, offset, length).ok_or(Fault::INVALID_IMAGE)
     }
 
     /// The text up to its zero.
@@ -39,13 +32,18 @@ impl<'a> Source<'a> {
             }
         }
     }
+}
 
-    pub fn magic(self) -> Answer<u32> {
-        u32_at(&self.part(0, 4)?, 0)
+impl cutap_cubin::Source for Source<'_> {
+    fn part(&self, offset: u64, length: u64) -> Option<Cow<'_, [u8]>> {
+        match *self {
+            Source::Bytes(bytes) => bytes.part(offset, length),
+            Source::Program(_) if length > LARGEST => None,
+            Source::Program(address) => copied(address.checked_add(offset)?, length).map(Cow::Owned).ok(),
+        }
     }
 
-    /// The length, where it is known.
-    pub fn len(self) -> Option<u64> {
+    fn length(&self) -> Option<u64> {
         match self {
             Source::Bytes(bytes) => Some(bytes.len() as u64),
             Source::Program(_) => None,

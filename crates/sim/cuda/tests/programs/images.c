@@ -42,11 +42,11 @@ static unsigned char *elf(size_t size, int sections, int kind, int symbol) {
     unsigned char *b = calloc(1, size);
     size_t at = size - 64 * (size_t)sections;
     memset(b + 64, 'k', at - 64);
-    memcpy(b, "\177ELF\2\1", 6); b[18] = 190;
-    *(U *)(b + 40) = at; *(uint16_t *)(b + 58) = 64; *(uint16_t *)(b + 60) = sections;
+    memcpy(b, "\177ELF\2\1\1", 7); b[18] = 190;
+    *(U *)(b + 40) = at; *(uint16_t *)(b + 58) = 64; *(uint16_t *)(b + 60) = sections; b[62] = 1;
     for (int i = 0; i < sections; i++) {
         Section *s = (Section *)(b + at) + i;
-        *s = (Section){ .name = 64 + i, .kind = i ? kind : 3, .offset = i ? 64 : 0, .size = i ? at - 64 : at, .info = 64 };
+        *s = (Section){ .name = 64 + i, .kind = i > 1 ? kind : i ? 3 : 0, .offset = 64, .size = at - 64, .link = 1, .info = 64, .entry = 24 };
     }
     for (size_t i = 64; symbol && i + 24 <= at; i += 24) {
         *(uint32_t *)(b + i) = 64 + i % 4096; b[i + 4] = symbol; b[i + 5] = 0x10; *(uint16_t *)(b + i + 6) = 1;

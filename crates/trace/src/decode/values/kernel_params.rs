@@ -6,9 +6,9 @@ use super::scalar::{half, signed};
 use super::walk::{ELEMENTS, Walk, word};
 use crate::decode::state::allocations::Else;
 use crate::event::value::{List, Value};
-use crate::kernels::ptx;
 use cutap_calls::capture;
 use cutap_calls::known::Rule;
+use cutap_cubin::ptx;
 
 /// CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE.
 const BUFFER: u64 = 1;
@@ -32,8 +32,8 @@ enum Kind {
 
 impl Kind {
     /// Of a number as long as a pointer PTX does not say whether it is one.
-    fn of(parameter: ptx::Parameter) -> Kind {
-        match (parameter.kind, parameter.size) {
+    fn of((size, kind): (u32, ptx::Kind)) -> Kind {
+        match (kind, size) {
             (ptx::Kind::Pointer, _) => Kind::Pointer,
             (ptx::Kind::Signed, _) => Kind::Signed,
             (ptx::Kind::Unsigned, 8) => Kind::Unknown,

@@ -2,7 +2,7 @@
 
 /// One attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Attribute<'a> {
+pub(crate) struct Attribute<'a> {
     pub number: u8,
     /// The two bytes behind the number: a value, or the length of `data`.
     pub half: u16,
@@ -10,19 +10,19 @@ pub(super) struct Attribute<'a> {
 }
 
 /// Attributes that decide a launch.
-pub(super) const FRAME_SIZE: u8 = 0x11;
-pub(super) const MIN_STACK_SIZE: u8 = 0x12;
-pub(super) const PARAMETER: u8 = 0x17;
-pub(super) const PARAMETERS_SIZE: u8 = 0x19;
-pub(super) const PARAMETERS_PLACE: u8 = 0x0a;
-pub(super) const MAX_THREADS: u8 = 0x05;
-pub(super) const REGISTERS: u8 = 0x2f;
-pub(super) const PARAMETER_V2: u8 = 0x45;
-pub(super) const BARRIERS: u8 = 0x4c;
-pub(super) const CLUSTER: u8 = 0x3d;
+pub(crate) const FRAME_SIZE: u8 = 0x11;
+pub(crate) const MIN_STACK_SIZE: u8 = 0x12;
+pub(crate) const PARAMETER: u8 = 0x17;
+pub(crate) const PARAMETERS_SIZE: u8 = 0x19;
+pub(crate) const PARAMETERS_PLACE: u8 = 0x0a;
+pub(crate) const MAX_THREADS: u8 = 0x05;
+pub(crate) const REGISTERS: u8 = 0x2f;
+pub(crate) const PARAMETER_V2: u8 = 0x45;
+pub(crate) const BARRIERS: u8 = 0x4c;
+pub(crate) const CLUSTER: u8 = 0x3d;
 
 /// All attributes; ends where the bytes end early.
-pub(super) fn attributes(bytes: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
+pub(crate) fn attributes(bytes: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
     const SIZED: u8 = 4;
     let mut rest = bytes;
     std::iter::from_fn(move || {

@@ -38,11 +38,12 @@ pub fn read(source: Source<'_>, work: &mut Work) -> Answer<Image> {
     let length = |bytes: &[u8], at: u64| number::<8>(bytes, at as usize).ok_or(Fault::INVALID_IMAGE);
     let end = length(&source.bytes(0, HEAD)?, 8)?;
     let bytes = source.bytes(0, end)?;
+    let parts = Source::Bytes(&bytes);
     let mut all = Image::default();
     let mut at = HEAD;
     while at < end {
         let size = length(&bytes, at)?;
-        let image = Source::Bytes(&bytes).bytes(at + 8, size)?;
+        let image = parts.bytes(at + 8, size)?;
         if is_linked(&image) {
             return Err(Fault::INVALID_IMAGE);
         }

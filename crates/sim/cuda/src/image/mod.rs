@@ -9,7 +9,7 @@ mod code;
 mod linked;
 mod source;
 
-pub use code::{Image, Kernel, Parameter, Variable};
+pub use code::{Image, Kernel};
 pub use linked::link;
 pub use source::Source;
 

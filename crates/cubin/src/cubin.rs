@@ -43,7 +43,12 @@ impl<'a> Cubin<'a> {
     pub fn parse(data: &'a [u8]) -> Result<Self> {
         let mut elf = Elf::parse(data)?;
         let mut kernels = kernels(&elf)?;
-        let (sections, banks) = sections(&mut elf)?;
+        let sections = sections(&mut elf)?;
+        let module_bank = |section: &Section<'_>| match bank(section.name)? {
+            (bank, None) => Some((bank, section.index)),
+            _ => None,
+        };
+        let banks = sections.iter().filter_map(module_bank).collect();
         let variables = variables(&mut elf, &sections)?;
         add_attributes(&mut elf, &mut kernels)?;
         for kernel in &kernels {
@@ -100,9 +105,9 @@ fn kernels(elf: &Elf<'_>) -> Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// The sections that a GPU needs in memory, and the constant banks of the module.
-fn sections<'a>(elf: &mut Elf<'a>) -> Result<(Vec<Section<'a>>, Vec<(usize, usize)>)> {
-    let (mut sections, mut banks) = (Vec::new(), Vec::new());
+/// The sections that a GPU needs in memory.
+fn sections<'a>(elf: &mut Elf<'a>) -> Result<Vec<Section<'a>>> {
+    let mut sections = Vec::new();
     let mut room = elf.data.len();
     for at in 0..elf.sections.len() {
         let Some(&(index, name, section)) = elf.sections.get(at) else { break };
@@ -124,11 +129,8 @@ fn sections<'a>(elf: &mut Elf<'a>) -> Result<(Vec<Section<'a>>, Vec<(usize, usiz
         let least = if constant.is_some() { 256 } else { 128 };
         let align = section.sh_addralign(LE).clamp(least, 1 << 20).next_power_of_two();
         sections.push(Section { index, name, align, size, bytes });
-        if let Some((bank, None)) = constant {
-            banks.push((bank, index));
-        }
     }
-    Ok((sections, banks))
+    Ok(sections)
 }
 
 fn variables(elf: &mut Elf<'_>, sections: &[Section<'_>]) -> Result<Vec<Variable>> {

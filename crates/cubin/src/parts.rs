@@ -51,7 +51,7 @@ pub struct Variable {
     pub size: u64,
     /// Whether it is in managed memory.
     pub managed: bool,
-    /// Its section, and its place there.
+    /// Its section.
     pub section: usize,
     /// The offset of its first byte in the section.
     pub offset: u64,

@@ -34,8 +34,11 @@ impl Kernel {
     /// Reads what follows `.entry`: `name(.param .u32 n, .param .align 8 .b8 s[16]) .maxntid 256, 1, 1`. `None` for
     /// what a compiler rejects.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = without_comments(text);
-        let words = words(&text);
+        Self::parse_plain(&without_comments(text))
+    }
+
+    pub(super) fn parse_plain(text: &str) -> Option<Self> {
+        let words = words(text)?;
         let (name, rest) = words.split_first().filter(|(name, _)| is_name(name))?;
         let (list, directives) = match rest.split_first() {
             Some((&"(", rest)) => {
@@ -124,6 +127,7 @@ mod tests {
         ] {
             assert_eq!(of(bad), None, "{bad}");
         }
+        assert_eq!(of(&format!("k({}.param .b8 n)", ".param .b8 n[0],".repeat(1 << 20))), None);
     }
 
     proptest! {

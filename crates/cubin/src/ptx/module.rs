@@ -169,12 +169,12 @@ fn behind_body(text: &str) -> Result<&str, Error> {
 /// The kernel of a statement that declares one.
 fn kernel(statement: &str) -> Result<Option<Kernel>, Error> {
     let Some((_, head)) = statement.split_once(".entry") else { return Ok(None) };
-    Kernel::parse(head).ok_or(Error::Syntax).map(Some)
+    Kernel::parse_plain(head).ok_or(Error::Syntax).map(Some)
 }
 
 fn variable(statement: &str) -> Option<Variable> {
     let (declared, value) = statement.split_once('=').unwrap_or((statement, ""));
-    let words = words(declared);
+    let words = words(declared)?;
     let place = words.iter().position(|word| matches!(*word, ".global" | ".const"))?;
     let words = words.get(place + 1..).filter(|words| !words.iter().any(|word| is_opaque(word)))?;
     let Declaration { name, size, .. } = Declaration::parse(words)?;

@@ -1,5 +1,9 @@
 //! Words and signs of PTX.
 
+/// Words of a declaration at most. They take more memory than the text. A kernel has up to 32 764 parameters, each of
+/// a few words.
+const MOST: usize = 1 << 20;
+
 /// The text with a space in place of each comment. A comment without an end has all of the rest.
 pub(super) fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -18,11 +22,14 @@ pub(super) fn without_comments(text: &str) -> String {
     plain + rest
 }
 
-/// Words, and signs of lists, of a text without comments.
-pub(super) fn words(text: &str) -> Vec<&str> {
+/// Words, and signs of lists, of a declaration without comments; `None` for one that is longer than any.
+pub(super) fn words(text: &str) -> Option<Vec<&str>> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
+        if words.len() == MOST {
+            return None;
+        }
         let is_sign = rest.starts_with(['(', ')', ',', '[', ']']);
         // `.param.f64` is as good as `.param .f64`.
         let is_end = |(at, c): (usize, char)| at > 0 && (c.is_whitespace() || "(),[].".contains(c));
@@ -31,7 +38,7 @@ pub(super) fn words(text: &str) -> Vec<&str> {
         words.push(word);
         rest = more.trim_start();
     }
-    words
+    Some(words)
 }
 
 /// Whether a word can be a name.

@@ -76,6 +76,12 @@ int main(void) {
     IS(218, cuModuleLoadData, &module, HEAD ".visible .entry k(.param .b8 a[99999999999]){ret;}");
     OK(cuModuleLoadData, &module, HEAD ".global .b8 big[18446744073709551615];.visible .entry k(){ret;}");
     IS(2, cuModuleGetGlobal_v2, NUL, &size, module, "big");
+    size = 40 << 20;
+    char *list = malloc(size);
+    memset(list, ',', size);
+    memcpy(list, HEAD ".visible .entry k(", sizeof HEAD + 17);
+    memcpy(list + size - 8, "){ret;}", 8);
+    IS(218, cuModuleLoadData, &module, list);
     IS(200, cuModuleLoadData, &module, at_the_end(HEAD, sizeof HEAD - 1));
     IS(200, cuModuleLoadData, &module, at_the_end("x", 1));
     IS(200, cuModuleLoadData, &module, (P)16);

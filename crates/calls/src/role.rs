@@ -104,6 +104,12 @@ pub enum Role {
     StartUp,
     /// Reads something that changes rarely, and costs little.
     Query,
+    /// The compiler adds it to each launch: it keeps the configuration, or takes it and the kernel.
+    CallConfiguration,
+    /// Makes, changes or reads an object of a library, and gives the device nothing to do.
+    SetsUp,
+    /// Starts a library: makes the handle that its other calls need.
+    StartsLibrary,
     /// Gives the device kernels to run.
     Launch,
     /// Copies memory.

@@ -50,6 +50,7 @@ impl TextArgs {
             all: self.all,
             verbose: self.verbose,
             silent: false,
+            is_past: false,
             width: self.width,
             texts: self.texts,
             colour: match self.color {

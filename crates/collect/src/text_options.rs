@@ -27,6 +27,9 @@ pub struct TextOptions {
     pub verbose: bool,
     /// No notes of cutap.
     pub silent: bool,
+    /// The run has ended: no reader waits for its next line.
+    #[serde(default)]
+    pub is_past: bool,
     /// Longest line; 0: any.
     pub width: Option<u16>,
     /// Longest quoted text, in bytes.
@@ -49,6 +52,9 @@ impl TextOptions {
             texts: self.texts,
             abbreviate: terminal && !self.verbose,
             fold: terminal && !self.verbose && !self.all,
+            brief: terminal && !self.verbose,
+            legend: terminal && self.verbose,
+            is_past: terminal && self.is_past,
             time: self.time,
             utc_offset: if self.time == TimeColumn::None { 0 } else { utc_offset() },
             notes: if self.silent { Some(0) } else { (terminal && !self.verbose).then_some(NOTES) },

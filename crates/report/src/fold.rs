@@ -1,32 +1,37 @@
-//! Folds calls that tell little, for a terminal: the look-ups and questions with which a runtime starts, and repeated
-//! cheap questions (`cudaGetDevice ×212`). It precedes [`Text`] and holds calls back for a moment. A call that fails,
-//! lasts, or has another kind of call inside is never folded. Each thread folds on its own.
+//! Folds calls that tell little, for a terminal: the driver calls inside a call of the runtime, the look-ups with which
+//! a library starts, and repeated cheap questions. It precedes [`Text`] and holds a call back until it has ended. A call
+//! that fails is never folded away, and the end says how many calls are folded. Each thread folds on its own.
 
+use crate::folded_calls::FoldedCalls;
+use crate::sequence::{Printed, Purpose, Sequence};
 use crate::text::Text;
-use crate::units::time;
+use crate::unit::Unit;
 use cutap_calls::{Role, has_role};
-use cutap_trace::{Call, End, Event, Exit, Function, Instance, Layer, Thread};
-use std::collections::HashMap;
+use cutap_trace::{Call, End, Event, Exit, Function, Layer};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-/// Fewer calls are printed in full.
-const FEWEST: usize = 3;
-/// A fold is printed at the latest so long after its beginning.
-const LONGEST_NS: u64 = 1_000_000_000;
-/// A call that lasts longer is printed.
+/// A call that is open for longer is printed while it is open.
 const PATIENCE_NS: u64 = 50_000_000;
-/// Functions that a line names.
-const NAMED: usize = 3;
+/// A question that takes longer has done more than answer. A busy machine makes each call a millisecond longer.
+const CHEAP_NS: u64 = 10_000_000;
+/// A call with more calls inside is printed while it is open.
+const HELD: usize = 1 << 12;
 
 /// The text output, with folding in front.
 #[derive(Debug)]
 pub struct Fold<W> {
     text: Text<W>,
     /// By the thread's key.
-    threads: HashMap<u32, Folded>,
+    threads: HashMap<u32, Held>,
     /// By the function's key: the kind, once it is known.
     kinds: Vec<Option<Kind>>,
+    /// Questions that were printed once, by the function's name.
+    printed_questions: HashSet<Arc<str>>,
+    /// The calls were chosen by a filter: questions are printed as all others.
+    is_answer: bool,
+    folded: FoldedCalls,
 }
 
 /// What a function is to a fold.
@@ -36,37 +41,43 @@ enum Kind {
     StartUp,
     /// It asks something.
     Query,
+    /// The compiler adds it to each launch.
+    Configuration,
+    /// It makes or changes an object of a library.
+    SetUp,
+    /// It starts a library, and stands for all calls inside.
+    Library,
+    /// A call of the runtime or the driver, which stands for the driver calls inside.
+    Runtime,
+    /// A library calls another one in a way that is not documented: what is inside is shown in its place.
+    Internal,
     /// Calls of it are always printed.
     Other,
 }
 
-/// Calls of a thread that are held back.
+/// Calls of a thread that are held back, or are around those.
 #[derive(Debug, Default)]
-struct Folded {
+struct Held {
     /// Calls that were printed and are open, the outermost first.
     open: Vec<Call>,
-    /// Events of the call that is open and held back.
-    held: Vec<Event>,
-    /// Calls of `held` that are open.
-    depth: usize,
-    /// Events of the first calls, in case there are no more.
-    first: Vec<Event>,
-    /// Outermost calls that are folded, by function, in their order.
-    functions: Vec<(Arc<Function>, u64)>,
-    /// Of all calls, those inside as well.
-    calls: usize,
-    outermost: usize,
-    is_start_up: bool,
-    thread: Option<Arc<Thread>>,
-    level: u32,
-    start_ns: u64,
-    end_ns: u64,
+    /// Calls that are open and not printed: the calls inside are printed in their place.
+    internal: Vec<Call>,
+    /// The call that is held back, with all calls inside.
+    unit: Option<Unit>,
+    run: Sequence,
 }
 
 impl<W: io::Write> Fold<W> {
     /// In front of this output.
     pub fn new(text: Text<W>) -> Fold<W> {
-        Fold { text, threads: HashMap::new(), kinds: Vec::new() }
+        let (threads, printed_questions) = (HashMap::new(), HashSet::new());
+        let is_answer = text.format().notes == Some(0);
+        Fold { text, threads, kinds: Vec::new(), printed_questions, is_answer, folded: FoldedCalls::default() }
+    }
+
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        self.text.get_ref()
     }
 
     fn kind(&mut self, function: &Function) -> Kind {
@@ -74,165 +85,210 @@ impl<W: io::Write> Fold<W> {
         if key >= self.kinds.len() {
             self.kinds.resize(key + 1, None);
         }
+        let is_answer = self.is_answer;
         let found = || {
             let has = |role| has_role(function.name.as_bytes(), role);
             match function.layer {
+                _ if function.entry_only => Kind::Other,
                 Layer::DRIVER if [Role::ProcAddress, Role::ExportTable, Role::StartUp].into_iter().any(has) => {
                     Kind::StartUp
                 }
-                Layer::DRIVER | Layer::RUNTIME if has(Role::Query) && !function.entry_only => Kind::Query,
+                Layer::RUNTIME if has(Role::CallConfiguration) => Kind::Configuration,
+                Layer::DRIVER | Layer::RUNTIME if (has(Role::Query) || has(Role::KernelHandle)) && !is_answer => {
+                    Kind::Query
+                }
+                Layer::LIBRARY if has(Role::SetsUp) && !is_answer => Kind::SetUp,
+                Layer::LIBRARY if has(Role::StartsLibrary) => Kind::Library,
+                Layer::LIBRARY if function.described.is_none() && function.demangled.is_none() => Kind::Internal,
+                Layer::RUNTIME | Layer::DRIVER => Kind::Runtime,
                 _ => Kind::Other,
             }
         };
         self.kinds.get_mut(key).map_or(Kind::Other, |kind| *kind.get_or_insert_with(found))
     }
 
+    fn state_of(&mut self, key: u32) -> &mut Held {
+        self.threads.entry(key).or_default()
+    }
+
     fn enter(&mut self, call: &Call) -> io::Result<()> {
-        let kind = self.kind(&call.function);
-        let key = call.thread.key;
-        if kind == Kind::Other {
-            self.flush(key, Some(call))?;
-            if !call.function.entry_only {
-                self.threads.entry(key).or_default().open.push(call.clone());
+        let (kind, key) = (self.kind(&call.function), call.thread.key);
+        if let Some(unit) = &mut self.state_of(key).unit {
+            // The start of a library stands for all calls, a setting for questions, a call of the runtime for calls of
+            // the runtime and the driver.
+            let fits = match unit.layer() {
+                _ if unit.is_library_start => !call.function.entry_only && call.function.layer <= Layer::DRIVER,
+                Layer::LIBRARY => matches!(kind, Kind::StartUp | Kind::Query | Kind::Configuration),
+                _ => matches!(call.function.layer, Layer::RUNTIME | Layer::DRIVER) && !call.function.entry_only,
+            };
+            if fits && unit.len() < HELD {
+                unit.enter(call);
+                return Ok(());
             }
-            return self.text.handle(&Event::Enter(call.clone()));
+            self.print_open(key)?;
+            return self.enter(call);
         }
-        let held = self.threads.entry(key).or_default();
-        let is_over = call.start_ns.saturating_sub(held.start_ns) > LONGEST_NS;
-        if held.depth == 0 && held.outermost > 0 && (held.level != call.depth || is_over) {
-            self.flush(key, Some(call))?;
+        let outer_layer = self.state_of(key).open.last().map(|call| call.function.layer);
+        match kind {
+            Kind::Internal if outer_layer == Some(Layer::LIBRARY) => {
+                self.print_run(key, Some(call))?;
+                self.state_of(key).internal.push(call.clone());
+                return Ok(());
+            }
+            Kind::Internal | Kind::Other => {}
+            _ => {
+                let mut unit = Unit::new(call);
+                unit.is_library_start = kind == Kind::Library;
+                self.state_of(key).unit = Some(unit);
+                return Ok(());
+            }
         }
-        let held = self.threads.entry(key).or_default();
-        if held.outermost == 0 && held.depth == 0 {
-            (held.start_ns, held.level, held.thread) = (call.start_ns, call.depth, Some(call.thread.clone()));
+        self.print_run(key, Some(call))?;
+        if !call.function.entry_only {
+            self.state_of(key).open.push(call.clone());
         }
-        held.is_start_up |= kind == Kind::StartUp;
-        held.depth += 1;
-        held.held.push(Event::Enter(call.clone()));
-        Ok(())
+        self.text.handle(&Event::Enter(call.clone()))
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let key = exit.call.thread.key;
-        let held = self.threads.entry(key).or_default();
-        let is_held =
-            held.depth > 0 && held.held.iter().any(|event| matches!(event, Event::Enter(call) if call.is(&exit.call)));
-        if !is_held {
-            self.flush(key, None)?;
-            let open = &mut self.threads.entry(key).or_default().open;
-            if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
-                open.truncate(at);
+        let held = self.state_of(key);
+        if let Some(unit) = held.unit.as_mut().filter(|unit| unit.has(&exit.call)) {
+            unit.exit(exit);
+            if unit.is_outermost(&exit.call) {
+                return held.unit.take().map_or(Ok(()), |unit| self.end_unit(key, unit, exit));
             }
-            return self.text.handle(&Event::Exit(Box::new(exit.clone())));
+            return Ok(());
         }
-        let lasted = exit.duration_ns.is_none_or(|ns| ns > PATIENCE_NS);
-        if lasted || exit.is_error() || exit.late {
-            self.flush(key, None)?;
-            let open = &mut self.threads.entry(key).or_default().open;
-            if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
-                open.truncate(at);
+        self.print_open(key)?;
+        self.print_run(key, None)?;
+        if let Some(at) = self.state_of(key).internal.iter().rposition(|call| call.is(&exit.call)) {
+            self.state_of(key).internal.truncate(at);
+            let unit = Unit::of_exit(exit);
+            if exit.is_error() || exit.duration_ns.is_none() {
+                return self.print(&unit, exit);
             }
-            return self.text.handle(&Event::Exit(Box::new(exit.clone())));
+            self.folded.add(&unit);
+            return Ok(());
         }
-        held.held.push(Event::Exit(Box::new(exit.clone())));
-        held.depth -= 1;
-        if held.depth == 0 {
-            held.outermost += 1;
-            held.end_ns = exit.end_ns;
-            let events = std::mem::take(&mut held.held);
-            held.calls += events.iter().filter(|event| matches!(event, Event::Exit(_))).count();
-            if held.outermost < FEWEST {
-                held.first.extend(events);
-            } else {
-                held.first.clear();
-            }
-            let function = &exit.call.function;
-            match held.functions.iter_mut().find(|(of, _)| of.key == function.key) {
-                Some((_, count)) => *count += 1,
-                None => held.functions.push((function.clone(), 1)),
+        let open = &mut self.state_of(key).open;
+        if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
+            open.truncate(at);
+        }
+        self.text.handle(&Event::Exit(Box::new(exit.clone())))
+    }
+
+    /// The call that was held back has ended: it is printed, or counted.
+    fn end_unit(&mut self, key: u32, unit: Unit, exit: &Exit) -> io::Result<()> {
+        let kind = self.kind(&exit.call.function);
+        let (call, name) = (&exit.call, &exit.call.function.name);
+        // A line about look-ups has their time.
+        let is_look_up = kind == Kind::StartUp && !has_role(name.as_bytes(), Role::StartUp);
+        let longest = if is_look_up { PATIENCE_NS } else { CHEAP_NS };
+        let is_cheap = exit.duration_ns.is_some_and(|ns| ns <= longest) && !exit.late && !unit.has_error();
+        if kind == Kind::Query && unit.has_error() && !exit.is_error() && exit.duration_ns.is_some() {
+            // The driver refuses, and the runtime answers: the same is printed once.
+            let inside = unit.inside();
+            if !self.printed_questions.insert(format!("{name}: {}", inside.text).into()) {
+                self.folded.add(&unit);
+                return Ok(());
             }
         }
-        Ok(())
+        let outer_layer = self.state_of(key).open.last().map(|call| call.function.layer);
+        let is_start = self.state_of(key).run.continues_with(Purpose::StartUp, call);
+        let purpose = match kind {
+            _ if !is_cheap => None,
+            Kind::StartUp => Some(Purpose::StartUp),
+            // At a start, questions and look-ups take turns.
+            Kind::Query if is_start => Some(Purpose::StartUp),
+            // A setting of one library by another tells the user nothing.
+            Kind::SetUp if outer_layer != Some(Layer::LIBRARY) => Some(Purpose::SetUp),
+            _ => None,
+        };
+        if let Some(purpose) = purpose {
+            if !self.state_of(key).run.continues_with(purpose, call) {
+                self.print_run(key, Some(call))?;
+            }
+            self.folded.add(&unit);
+            self.state_of(key).run.add(purpose, unit, exit);
+            return Ok(());
+        }
+        let is_silent = is_cheap
+            && match kind {
+                // Of a library for itself.
+                Kind::Query if outer_layer == Some(Layer::LIBRARY) => true,
+                Kind::Query if has_role(name.as_bytes(), Role::KernelHandle) => false,
+                Kind::Query => !self.printed_questions.insert(name.clone()),
+                Kind::Configuration | Kind::SetUp => true,
+                Kind::StartUp | Kind::Library | Kind::Runtime | Kind::Internal | Kind::Other => false,
+            };
+        if is_silent {
+            self.folded.add(&unit);
+            return Ok(());
+        }
+        self.print_run(key, Some(call))?;
+        self.print(&unit, exit)
+    }
+
+    fn print(&mut self, unit: &Unit, exit: &Exit) -> io::Result<()> {
+        let inside = unit.inside();
+        self.folded.add_inside(unit, inside.main_exit);
+        let depth = self.level(exit.call.thread.key, exit.call.depth);
+        self.text.unit(exit, depth, &inside)
+    }
+
+    /// The depth of a line: calls that are not printed do not count.
+    fn level(&self, key: u32, depth: u32) -> u32 {
+        depth.saturating_sub(self.threads.get(&key).map_or(0, |held| held.internal.len() as u32))
     }
 
     /// A held call is printed with what became known of it meanwhile.
     fn learned(&mut self, known: &Call) {
         let Some(held) = self.threads.get_mut(&known.thread.key) else { return };
-        let entered = held.held.iter_mut().filter_map(|event| match event {
-            Event::Enter(call) => Some(call),
-            _ => None,
-        });
-        for call in entered.chain(&mut held.open).filter(|call| call.is(known)) {
-            call.clone_from(known);
+        held.open.iter_mut().filter(|call| call.is(known)).for_each(|call| call.clone_from(known));
+        held.unit.iter_mut().for_each(|unit| unit.update_call(known));
+    }
+
+    /// Prints the calls of a thread that follow one another. `next` is the call behind them.
+    fn print_run(&mut self, key: u32, next: Option<&Call>) -> io::Result<()> {
+        let Some(held) = self.threads.get_mut(&key).filter(|held| held.run.has_calls()) else { return Ok(()) };
+        let run = std::mem::take(&mut held.run);
+        let (level, start_ns) = (run.level, run.start_ns);
+        match run.into_printed(next.or(held.open.last())) {
+            Printed::Nothing => Ok(()),
+            Printed::Line(thread, line) => self.text.folded(&thread, self.level(key, level), start_ns, &line),
+            Printed::Calls(units) => units.iter().try_for_each(|unit| {
+                self.folded.remove(unit);
+                let exit = unit.exits().last().cloned();
+                exit.map_or(Ok(()), |exit| self.print(unit, &exit))
+            }),
         }
     }
 
-    /// Prints what is held back of a thread: one line for many calls, and open calls in full. `next` is the call
-    /// that ends it.
-    fn flush(&mut self, key: u32, next: Option<&Call>) -> io::Result<()> {
-        let Some(held) = self.threads.get_mut(&key) else { return Ok(()) };
-        if held.outermost == 0 && held.held.is_empty() {
-            return Ok(());
+    /// Prints the call that is held back as one that is open, and what it has inside by the same rules.
+    fn print_open(&mut self, key: u32) -> io::Result<()> {
+        let Some(unit) = self.threads.get_mut(&key).and_then(|held| held.unit.take()) else { return Ok(()) };
+        // Where there is a line inside, those around it have one too.
+        for call in std::mem::take(&mut self.state_of(key).internal) {
+            self.state_of(key).open.push(call.clone());
+            self.text.handle(&Event::Enter(call))?;
         }
-        let open = std::mem::take(&mut held.open);
-        let mut done = std::mem::replace(held, Folded { open, ..Folded::default() });
-        let opened =
-            done.held.iter().filter_map(|event| if let Event::Enter(call) = event { Some(call) } else { None });
-        let ended =
-            |call: &Call| done.held.iter().any(|event| matches!(event, Event::Exit(exit) if exit.call.is(call)));
-        let still: Vec<Call> = opened.filter(|call| !ended(call)).cloned().collect();
-        if done.outermost < FEWEST {
-            done.first.iter().try_for_each(|event| self.text.handle(event))?;
-        } else if let Some(thread) = &done.thread {
-            let around = held.open.last();
-            let text = line(&done, next.or(around));
-            self.text.folded(thread, done.level, done.start_ns, &text)?;
+        let mut events = unit.into_events().into_iter();
+        if let Some(Event::Enter(call)) = events.next() {
+            self.print_run(key, Some(&call))?;
+            self.state_of(key).open.push(call.clone());
+            self.text.handle(&Event::Enter(call))?;
         }
-        held.open.extend(still);
-        done.held.drain(..).try_for_each(|event| self.text.handle(&event))
+        events.try_for_each(|event| self.take(&event))
     }
 
-    fn flush_all(&mut self, due: impl Fn(&Folded) -> bool) -> io::Result<()> {
-        let mut keys: Vec<(u64, u32)> =
-            self.threads.iter().filter(|(_, held)| due(held)).map(|(key, held)| (held.start_ns, *key)).collect();
-        keys.sort_unstable();
-        keys.into_iter().try_for_each(|(_, key)| self.flush(key, None))
-    }
-}
-
-/// What a fold says; `near` is a call around it, or after it, which knows its runtime.
-fn line(done: &Folded, near: Option<&Call>) -> String {
-    let took = time(done.end_ns.saturating_sub(done.start_ns));
-    if done.is_start_up {
-        let instance = near.filter(|call| call.function.layer == Layer::RUNTIME).and_then(|call| call.instance());
-        let of = instance.map_or_else(String::new, |instance| format!(" of {}", runtime(instance)));
-        return format!("{} start-up calls{of}, {took} (-a shows them)", done.calls);
-    }
-    let mut functions: Vec<&(Arc<Function>, u64)> = done.functions.iter().collect();
-    functions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named = functions.iter().take(NAMED).map(|(function, count)| match count {
-        1 => function.shown().to_owned(),
-        _ => format!("{} ×{count}", function.shown()),
-    });
-    let named: Vec<String> = named.collect();
-    let more: u64 = functions.iter().skip(NAMED).map(|(_, count)| *count).sum();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}, {took}", named.join(", "))
-}
-
-/// `runtime 12.9 in rand`.
-fn runtime(instance: &Instance) -> String {
-    let version = instance.version.as_deref().unwrap_or("of unknown version");
-    format!("runtime {version} in {}", instance.library)
-}
-
-impl<W: io::Write + Send> crate::Output for Fold<W> {
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn take(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Enter(call) => self.enter(call),
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(lookup) => {
-                self.flush(lookup.thread.key, None)?;
+                self.print_open(lookup.thread.key)?;
+                self.print_run(lookup.thread.key, None)?;
                 self.text.handle(event)
             }
             Event::Learned(call) => {
@@ -243,17 +299,43 @@ impl<W: io::Write + Send> crate::Output for Fold<W> {
         }
     }
 
+    /// Prints what has been held back for too long at `now`.
+    fn print_due(&mut self, now: u64) -> io::Result<()> {
+        let waits = |unit: &Unit| unit.start_ns().saturating_add(PATIENCE_NS) < now;
+        let due = |held: &Held| held.unit.as_ref().is_some_and(waits) || held.run.is_due(now);
+        let start = |held: &Held| held.unit.as_ref().map_or(held.run.start_ns, Unit::start_ns);
+        let mut keys: Vec<(u64, u32)> =
+            self.threads.iter().filter(|(_, held)| due(held)).map(|(key, held)| (start(held), *key)).collect();
+        keys.sort_unstable();
+        for (_, key) in keys {
+            // A call inside may be due as well.
+            while self.threads.get(&key).is_some_and(|held| held.unit.is_some() && due(held)) {
+                self.print_open(key)?;
+            }
+            if self.threads.get(&key).is_some_and(due) {
+                self.print_run(key, None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: io::Write + Send> crate::Output for Fold<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.take(event)
+    }
+
     fn tick(&mut self, now: u64) -> io::Result<()> {
-        self.flush_all(|held| {
-            let waits = |event: &Event| matches!(event, Event::Enter(call) if call.start_ns + PATIENCE_NS < now);
-            held.outermost > 0 && held.start_ns.saturating_add(LONGEST_NS) < now
-                || held.depth > 0 && held.held.first().is_some_and(waits)
-        })?;
+        self.print_due(now)?;
         crate::Output::tick(&mut self.text, now)
     }
 
     fn end(&mut self, end: &End) -> io::Result<()> {
-        self.flush_all(|_| true)?;
-        crate::Output::end(&mut self.text, end)
+        self.print_due(u64::MAX)?;
+        self.text.unfinished(end)?;
+        if let Some(note) = self.folded.end_note() {
+            self.text.write_note(&note)?;
+        }
+        self.text.notes(end)
     }
 }

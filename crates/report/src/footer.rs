@@ -34,16 +34,31 @@ pub(crate) const RECORDS_CUT: &str =
 pub fn end_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     runtimes(end, &mut lines);
-    missing(end, &mut lines);
-    lines.extend(raw_lines(end));
-    filter_lines(end, &mut lines);
-    never_began(end, &mut lines);
-    running(end, &mut lines);
+    linked_in(end, &mut lines);
+    after_runtimes(end, &mut lines);
     lines
 }
 
-/// The same lines with the rank of their note: 0 for lost calls, then what was not seen, then what is good to know.
+/// The same without notes on calls that cutap caused and on functions that a static runtime does not report. No reader
+/// of a trace can act on them.
+pub fn concerning_lines(end: &End) -> Vec<String> {
+    let mut lines = Vec::new();
+    runtimes(end, &mut lines);
+    after_runtimes(&without_caused(end), &mut lines);
+    lines
+}
+
+fn after_runtimes(end: &End, lines: &mut Vec<String>) {
+    missing(end, lines);
+    lines.extend(raw_lines(end));
+    filter_lines(end, lines);
+    never_began(end, lines);
+    running(end, lines);
+}
+
+/// These lines with the rank of their note: 0 for lost calls, then what was not seen, then what is good to know.
 pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
+    let end = &without_caused(end);
     let mut ranked = Vec::new();
     let mut take = |rank: u8, lines: &mut Vec<String>| ranked.extend(lines.drain(..).map(|line| (rank, line)));
     let mut lines = Vec::new();
@@ -243,7 +258,7 @@ fn names_library(filter: &str) -> bool {
     terms.filter_map(|term| term.split_once(':')).any(|(library, name)| library.starts_with("lib") && !is_hidden(name))
 }
 
-/// The runtimes that were seen, and the functions that static copies do not report.
+/// The runtimes that were seen.
 fn runtimes(end: &End, lines: &mut Vec<String>) {
     let mut seen: Vec<String> = Vec::new();
     for instance in &end.instances {
@@ -256,6 +271,10 @@ fn runtimes(end: &End, lines: &mut Vec<String>) {
     if !seen.is_empty() {
         lines.push(format!("runtimes seen: {}", seen.join(", ")));
     }
+}
+
+/// The functions that static runtimes do not report.
+fn linked_in(end: &End, lines: &mut Vec<String>) {
     let linked = end.linked_in();
     if !linked.is_empty() {
         // A framework has a dozen. JSON has all of them.

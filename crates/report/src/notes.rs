@@ -1,16 +1,17 @@
 //! Which of the last words of a trace a terminal shows: the most important notes, and how many more there are. A note
 //! is a line of `footer`, with the indented lines below it.
 
-use crate::footer::ranked_lines;
+use crate::footer::{concerning_lines, ranked_lines};
 use cutap_trace::End;
 
 /// Indented lines of a note that are shown when not all notes are.
 const DETAILS: usize = 3;
 
 /// The notes, without `cutap: ` in front: `most` of them, the most important first; with none, all in their usual
-/// order.
+/// order. Notes that no reader can act on are left out: `cutap report --notes` has
+/// them.
 pub fn notes(end: &End, most: Option<usize>) -> Vec<String> {
-    let Some(most) = most else { return crate::footer::end_lines(end) };
+    let Some(most) = most else { return concerning_lines(end) };
     let mut notes = grouped(ranked_lines(end));
     // A stable sort: of equal notes the first stays first.
     notes.sort_by_key(|(rank, _)| *rank);

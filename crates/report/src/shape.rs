@@ -1,18 +1,56 @@
 //! Makes a finished line shorter, for a terminal: structs of many fields keep the first six, and the line ends at the
-//! terminal's width. Works on text alone; colours and quoted texts stay whole.
+//! terminal's width. The name of a kernel gets what room there is, and its parameters the rest. Works on text alone;
+//! colours and quoted texts stay whole.
 
+use crate::kernel_name::{fitting, plain};
 use crate::text_format::TextFormat;
 
 /// Fields of a struct that are kept.
 const FIELDS: usize = 6;
+/// Columns for the name of a function, at least.
+const NAME: usize = 30;
 /// The end of a colour.
 const RESET: &str = "\x1b[0m";
 
-/// Makes a line shorter, as the format says. What begins at `result` stays longest.
-pub fn shorten(line: &mut String, result: Option<usize>, format: &TextFormat) {
+/// Where the parts of a line begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The result, which stays longest.
+    pub result: Option<usize>,
+    /// The name of the kernel that is launched: from, to.
+    pub kernel: Option<(usize, usize)>,
+    /// What a launch has beside its configuration.
+    pub parameters: Option<usize>,
+    /// The functions of the calls inside, which a line has if there is room: from where, and up to where it keeps them.
+    pub inside: Option<(usize, usize)>,
+}
+
+/// Fewer columns for the parameters of a kernel tell nothing.
+const OTHERS: usize = 16;
+
+/// Makes a line shorter, as the format says.
+pub fn shorten(line: &mut String, marks: Marks, format: &TextFormat) {
     let TextFormat { abbreviate: fields, texts, width, .. } = *format;
     if !fields && texts.is_none() && width.is_none() {
         return;
+    }
+    if let (Some((from, to)), Some(width)) = (marks.inside, width)
+        && line.len() > width
+        && columns(line) > width
+        && line.is_char_boundary(to)
+    {
+        let is_whole = line.get(to..).is_some_and(|rest| rest.starts_with('}'));
+        let reset = line.ends_with(RESET);
+        line.truncate(to);
+        if to > from {
+            line.push_str(if is_whole { "}" } else { ", …}" });
+            line.push_str(if reset { RESET } else { "" });
+        }
+    }
+    let mut result = marks.result;
+    if let (Some((from, to)), Some(parameters_at)) = (marks.kernel, marks.parameters) {
+        let shorter = launch(line, (from, to), parameters_at, marks.result, format);
+        result = result.map(|at| at.saturating_sub(shorter));
     }
     let mut end = result.filter(|at| line.is_char_boundary(*at)).map(|at| line.split_off(at)).unwrap_or_default();
     for part in [&mut *line, &mut end] {
@@ -26,6 +64,39 @@ pub fn shorten(line: &mut String, result: Option<usize>, format: &TextFormat) {
     if let Some(width) = width {
         cut(line, width, at);
     }
+}
+
+/// Makes the name of a launched kernel as long as there is room, and leaves its parameters out if they get none. Gives
+/// the number of bytes by which the line before its result is shorter.
+fn launch(
+    line: &mut String,
+    name: (usize, usize),
+    parameters_at: usize,
+    result: Option<usize>,
+    format: &TextFormat,
+) -> usize {
+    let before = line.len();
+    let (Some(kernel), Some(head)) = (line.get(name.0..name.1), line.get(..name.0)) else { return 0 };
+    let configuration = line.get(name.1..parameters_at).unwrap_or("");
+    let parameters = line.get(parameters_at..result.unwrap_or(before)).unwrap_or("");
+    let end = result.and_then(|at| line.get(at..)).unwrap_or("");
+    let kernel = match format.width {
+        _ if !format.abbreviate && format.width.is_none_or(|width| columns(line) <= width) => return 0,
+        Some(width) => {
+            let brace = if result.is_none() { 2 } else { 0 };
+            let taken = columns(head) + columns(configuration) + columns(end) + brace;
+            fitting(kernel, width.saturating_sub(taken).max(1))
+        }
+        None => plain(kernel).to_owned(),
+    };
+    let taken = columns(head) + columns(&kernel) + columns(configuration) + columns(end);
+    // An opening line ends with ` {`.
+    let opening = if result.is_none() && parameters.ends_with(" {") { " {" } else { "" };
+    let has_room = format.width.is_none_or(|width| width >= taken + columns(parameters).min(OTHERS));
+    let parameters = if has_room { parameters } else { opening };
+    let shorter = format!("{head}{kernel}{configuration}{parameters}{end}");
+    *line = shorter;
+    before.saturating_sub(line.len())
 }
 
 /// Replaces the fields after the sixth in each `{a=1, b=2, ...}` by `…`.
@@ -137,7 +208,8 @@ fn cut(line: &mut String, width: usize, tail: Option<usize>) {
     if line.len() <= width || columns(line) <= width {
         return;
     }
-    let end = tail.and_then(|at| line.get(at..)).filter(|end| columns(end) * 3 <= width * 2).unwrap_or("").to_owned();
+    let is_kept = |end: &&str| columns(end) * 3 <= width * 2 || columns(end) + NAME <= width;
+    let end = tail.and_then(|at| line.get(at..)).filter(is_kept).unwrap_or("").to_owned();
     let room = width.saturating_sub(columns(&end));
     let (mut seen, mut coloured, mut in_escape, mut at_end) = (0usize, false, false, None);
     for (at, c) in line.char_indices() {
@@ -233,8 +305,8 @@ mod tests {
     fn the_result_stays_behind_a_shortened_struct() {
         let mut line = "f(p=&{a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8}, other=1234567890) = OK <1us>".to_owned();
         let format = TextFormat { abbreviate: true, width: Some(60), ..TextFormat::default() };
-        let at = line.find(" = OK");
-        shorten(&mut line, at, &format);
+        let marks = Marks { result: line.find(" = OK"), ..Marks::default() };
+        shorten(&mut line, marks, &format);
         assert_eq!(line, "f(p=&{a=1, b=2, c=3, d=4, e=5, f=6, …}, other=12… = OK <1us>");
     }
 

@@ -83,8 +83,24 @@ pub(crate) fn lines(call: &Call) -> Vec<String> {
     call.stack().map(of_stack).unwrap_or_default()
 }
 
+/// What runs before `main` in each program, which tells nothing.
+const BEFORE_MAIN: [&str; 4] = ["__libc_start_main", "__libc_start_call_main", "__libc_start_main_impl", "_start"];
+
+/// Whether a frame is of the code that the C library and the compiler run before `main`.
+pub(crate) fn is_before_main(frame: &Frame) -> bool {
+    let name = frame.function.as_ref().map_or("", |(name, _)| name);
+    BEFORE_MAIN.contains(&name.split('@').next().unwrap_or(name))
+}
+
+/// The frames without those before `main`.
+pub(crate) fn shown_frames(frames: &[Frame]) -> &[Frame] {
+    let kept = frames.iter().rposition(|frame| !is_before_main(frame)).map_or(0, |last| last + 1);
+    // A stack of nothing else is shown.
+    if kept == 0 { frames } else { &frames[..kept] }
+}
+
 fn of_stack(stack: &Stack) -> Vec<String> {
-    let (mut lines, mut frames) = (Vec::new(), &*stack.frames);
+    let (mut lines, mut frames) = (Vec::new(), shown_frames(&stack.frames));
     while let Some(frame) = frames.first() {
         // Equal frames of a recursion share a line.
         let same = frames.iter().take_while(|f| *f == frame).count();

@@ -2,23 +2,23 @@
 //! call has an opening and a closing line. The text depends on the events and their times only, so live output and
 //! `cutap show` are equal.
 
+mod line;
+
 use crate::Output;
-use crate::arguments::{inputs, outputs, words};
+use crate::arguments::outputs;
 use crate::fields::{CallView, Part};
 use crate::kernel::kernel_line;
-use crate::notes::notes;
-use crate::shape::shorten;
+use crate::repeats::Repeats;
+use crate::repetition::About;
+use crate::shape::Marks;
 use crate::stacks;
-use crate::style::{Styles, push_styled};
+use crate::style::Styles;
 use crate::submission;
-use crate::text_format::{TextFormat, TimeColumn, TimeState};
-use crate::text_parts::{asked, tag};
-use crate::units::{decimal, word, write_time};
-use crate::values::write_value;
-use anstyle::Style;
+use crate::text_format::{TextFormat, TimeState};
+use crate::text_parts::asked;
+use crate::units::write_time;
 use cutap_kernel::decode::Decoder;
-use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
-use std::borrow::Cow;
+use cutap_trace::{Answer, Call, End, Event, Exit, Lookup, State, Thread};
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -47,8 +47,12 @@ pub struct Text<W> {
     stacks: stacks::Lines,
     format: TextFormat,
     time: TimeState,
-    /// Where the result begins in `line`.
-    result_at: Option<usize>,
+    /// Where the parts of `line` are.
+    marks: Marks,
+    /// What `line` is about.
+    about: About,
+    /// Looks for lines that come again.
+    repeats: Option<Repeats>,
     /// Reads calls of the layer `syscall`.
     decoder: Option<Decoder>,
     /// The lines of these events are there.
@@ -82,7 +86,9 @@ impl<W: io::Write> Text<W> {
             stacks: stacks::Lines::default(),
             format: TextFormat::default(),
             time: TimeState::default(),
-            result_at: None,
+            marks: Marks::default(),
+            about: About::default(),
+            repeats: None,
             decoder: None,
             muted: false,
         }
@@ -90,7 +96,8 @@ impl<W: io::Write> Text<W> {
 
     /// Writes lines of this form.
     pub fn with_format(self, format: TextFormat) -> Text<W> {
-        Text { format, ..self }
+        let repeats = format.fold.then(|| Repeats::new(self.styles.ids, format.width));
+        Text { format, repeats, ..self }
     }
 
     /// Continues the output of another process. Its threads are unknown here, so each line has ids.
@@ -119,7 +126,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        self.open_until(exit.end_ns)?;
+        self.open_others(exit.end_ns, self.format.is_past.then_some(&exit.call))?;
         let call = &exit.call;
         let stack = self.stack(&call.thread);
         let place = stack.iter().rposition(|o| o.call.is(call));
@@ -147,6 +154,9 @@ impl<W: io::Write> Text<W> {
             self.line.push_str("} ");
             let name = self.styles.name;
             self.styled(name, call.function.shown());
+            if self.repeats.is_some() {
+                self.about(CallView::exit(exit));
+            }
             outputs(exit, told, &mut self.line);
         } else {
             self.open_top(&call.thread)?;
@@ -230,8 +240,8 @@ impl<W: io::Write> Text<W> {
         }
         if let Some(first) = self.first.as_ref().filter(|_| self.calls_written) {
             let ids = format!("{}/{}", first.process.pid, first.tid);
-            self.to_say =
-                Some(format!("cutap: all lines up to here are of {ids}; from here on each has its own PID/TID\n"));
+            let own = if self.format.brief { "the ID of its thread in front" } else { "its own PID/TID" };
+            self.to_say = Some(format!("cutap: all lines up to here are of {ids}; from here on each has {own}\n"));
         }
     }
 
@@ -245,12 +255,18 @@ impl<W: io::Write> Text<W> {
 
     /// Writes the opening lines that are due at `now`.
     fn open_until(&mut self, now: u64) -> io::Result<()> {
+        self.open_others(now, None)
+    }
+
+    /// The same, but for a call that has its line now.
+    fn open_others(&mut self, now: u64, but: Option<&Call>) -> io::Result<()> {
         if now <= self.next_opening {
             return Ok(());
         }
         let due = |open: &Open| open.call.start_ns.saturating_add(PATIENCE_NS);
         let waiting = |stacks: &[Vec<Open>]| -> Vec<(u64, Arc<Thread>)> {
-            let tops = stacks.iter().filter_map(|s| s.last()).filter(|o| !o.opened);
+            let is_wanted = |o: &&Open| !o.opened && !but.is_some_and(|but| but.is(&o.call));
+            let tops = stacks.iter().filter_map(|s| s.last()).filter(is_wanted);
             tops.map(|o| (due(o), o.call.thread.clone())).collect()
         };
         let mut tops = waiting(&self.threads);
@@ -285,127 +301,6 @@ impl<W: io::Write> Text<W> {
             self.flush_line()?;
         }
         Ok(())
-    }
-
-    /// Time, ids and indentation of a line about something at `ns`.
-    fn start(&mut self, thread: &Thread, depth: u32, ns: u64) {
-        self.calls_written = true;
-        self.line.clear();
-        let TextFormat { time, utc_offset, .. } = self.format;
-        if time != TimeColumn::None {
-            let process = &thread.process;
-            let realtime = process.start_realtime_ns.saturating_add_signed(ns as i64 - process.start_ns as i64);
-            time.write(&mut self.time, ns, realtime, utc_offset, &mut self.line);
-        }
-        if self.several {
-            self.begin_style(self.styles.ids);
-            if let Some(run) = &thread.process.run {
-                let _ = write!(self.line, "{run} ");
-            }
-            decimal(thread.process.pid.into(), &mut self.line);
-            self.line.push('/');
-            decimal(thread.tid.into(), &mut self.line);
-            self.end_style(self.styles.ids);
-            self.line.push(' ');
-        }
-        (0..depth).for_each(|_| self.line.push_str("  "));
-    }
-
-    /// Writes a line up to the result. After the call, arguments have the values that it wrote.
-    fn head(&mut self, view: CallView<'_>) {
-        let CallView { call, exit, .. } = view;
-        self.start(&call.thread, call.depth, call.start_ns);
-        let styles = self.styles;
-        if call.function.layer != Layer::DRIVER {
-            self.begin_style(styles.tag);
-            tag(call, &mut self.line);
-            self.end_style(styles.tag);
-            self.line.push(' ');
-        }
-        self.styled(styles.name, call.function.shown());
-        // A C++ name includes its parameter types.
-        self.line.push('(');
-        match view.is_described() {
-            true => inputs(call, exit, &mut self.line),
-            false => words(call.args.words(), &mut self.line),
-        }
-        self.line.push(')');
-        view.write_part(Part::Head, &styles, &mut self.line);
-    }
-
-    fn result(&mut self, exit: &Exit) {
-        self.result_at = Some(self.line.len());
-        self.line.push_str(" = ");
-        let styles = self.styles;
-        match (exit.returned(), exit.duration_ns) {
-            (Some(returned), took) => {
-                match returned {
-                    Returned::Status(status) => {
-                        let text = exit.status_name().map_or_else(|| status.to_string().into(), Cow::Borrowed);
-                        match exit.is_error() {
-                            true => self.styled(styles.error, &format!("{text} !")),
-                            false => self.line.push_str(&text),
-                        }
-                    }
-                    _ if exit.value.is_some() => {
-                        exit.value.iter().for_each(|value| write_value(value, &mut self.line));
-                    }
-                    Returned::Number(number) => word(number, &mut self.line),
-                    Returned::Word(value) => word(value, &mut self.line),
-                    Returned::Nothing => self.line.push_str("void"),
-                    Returned::Untold => self.line.push_str("(not reported)"),
-                }
-                CallView::exit(exit).write_part(Part::Result, &styles, &mut self.line);
-                self.line.push(' ');
-                self.begin_style(styles.time);
-                self.line.push('<');
-                write_time(took.unwrap_or(0), &mut self.line);
-                self.line.push('>');
-                self.end_style(styles.time);
-            }
-            (None, _) => {
-                self.styled(styles.error, if exit.state == State::Unwound { "? <unwound>" } else { "? <unfinished>" })
-            }
-        }
-    }
-
-    fn styled(&mut self, style: Style, text: &str) {
-        push_styled(style, text, &mut self.line);
-    }
-
-    fn begin_style(&mut self, style: Style) {
-        if !style.is_plain() {
-            let _ = write!(self.line, "{}", style.render());
-        }
-    }
-
-    fn end_style(&mut self, style: Style) {
-        if !style.is_plain() {
-            let _ = write!(self.line, "{}", style.render_reset());
-        }
-    }
-
-    fn flush_line(&mut self) -> io::Result<()> {
-        if self.muted {
-            self.result_at = None;
-            return Ok(());
-        }
-        if let Some(said) = self.to_say.take() {
-            self.out.write_all(said.as_bytes())?;
-        }
-        shorten(&mut self.line, self.result_at.take(), &self.format);
-        self.line.push('\n');
-        self.out.write_all(self.line.as_bytes())
-    }
-
-    /// Writes a line in the place of calls of a thread, from `ns` on.
-    pub(crate) fn folded(&mut self, thread: &Arc<Thread>, depth: u32, ns: u64, text: &str) -> io::Result<()> {
-        self.seen(thread);
-        self.open_until(ns)?;
-        self.open_top(thread)?;
-        self.start(thread, depth, ns);
-        self.styled(self.styles.ids, text);
-        self.flush_line()
     }
 
     /// Takes one event.
@@ -458,17 +353,14 @@ impl<W: io::Write + Send> Output for Text<W> {
 
     fn tick(&mut self, now: u64) -> io::Result<()> {
         self.open_until(now)?;
+        if let Some(repeats) = &mut self.repeats {
+            repeats.tick(now, &mut self.out)?;
+        }
         self.out.flush()
     }
 
     fn end(&mut self, end: &End) -> io::Result<()> {
-        for exit in &end.unfinished {
-            self.exit(exit)?;
-        }
-        let own = self.styles.own;
-        for line in notes(end, self.format.notes) {
-            writeln!(self.out, "{}cutap:{} {line}", own.render(), own.render_reset())?;
-        }
-        self.out.flush()
+        self.unfinished(end)?;
+        self.notes(end)
     }
 }

@@ -30,6 +30,12 @@ pub struct TextFormat {
     pub texts: Option<usize>,
     /// Start-up and repeated cheap calls are one line each.
     pub fold: bool,
+    /// Libraries and threads have short names.
+    pub brief: bool,
+    /// The end explains the short names.
+    pub legend: bool,
+    /// The run has ended: a call is one line, however long it took.
+    pub is_past: bool,
     /// Times at the beginning of lines.
     pub time: TimeColumn,
     /// Seconds by which local time is ahead of UTC.

@@ -74,6 +74,13 @@ fn normal_line(line: &str) -> String {
             None => return line.to_owned(),
         },
     };
+    // A launch: the kernel stands where others have their arguments.
+    if let Some(((name, kernel), _)) = head.split_once(" <<<").and_then(|(l, r)| Some((l.split_once(' ')?, r))) {
+        // A handle is no name.
+        let kernel = Some(kernel).filter(|kernel| !kernel.contains('#') && !kernel.starts_with("0x"));
+        let kernel = kernel.map(|kernel| format!(" kernel={kernel}")).unwrap_or_default();
+        return format!("{indent}{tag}{name}(...){kernel}{tail}");
+    }
     let Some((name, arguments)) = head.split_once('(') else { return format!("{indent}{tag}{head}{tail}") };
     // A closing line names what the call wrote.
     if name.starts_with("} ") {
@@ -103,7 +110,7 @@ mod tests {
             12/13 [saxpy, runtime 12.9] cudaMalloc(0x7ffd3c0, 262144) {\n\
             12/13   cuMemAlloc_v2(0x7ffd3b0, \"a = (b)\") = 2 ! <1.2us>\n\
             } cudaMalloc(devPtr=&0x7f00 [device, 4 KiB]) = 2 ! <14us>\n\
-            cudaLaunchKernel(0x1) kernel=saxpy(int, float*) = 0 <3us>\n\
+            cudaLaunchKernel saxpy(int, float*) <<<1, (2,2)>>> stream 0 (args={1}) = 0 <3us>\n\
             1/2 cuFixtureDie(9) {\n1/2 } cuFixtureDie = ? <unfinished>\n\
             [libcurand.so.10] curandFixtureDouble(0x1) = 17 ! <1ns>\n";
         let expected = "[saxpy] cudaMalloc(...) {\n  cuMemAlloc_v2(...) = 2 !\n} cudaMalloc = 2 !\n\

@@ -217,7 +217,7 @@ fn requests_while_cutap_asks_the_driver() {
     assert_eq!(done.stdout, "ok\n", "{}", done.stderr);
     let text = std::fs::read_to_string(&file).unwrap();
     let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
-    assert_eq!((count("NV_ESC_RM_FREE"), count("cuLaunchKernel("), count("cuFuncGetParamInfo")), (4, 2, 0), "{text}");
+    assert_eq!((count("NV_ESC_RM_FREE"), count("cuLaunchKernel "), count("cuFuncGetParamInfo")), (4, 2, 0), "{text}");
 }
 
 #[test]

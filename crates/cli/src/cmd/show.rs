@@ -37,6 +37,7 @@ impl Show {
         // several runs each note says which it is about.
         let is_answer = !is_data && (is_several || filter_text.is_some() && !form.text.verbose);
         form.text.silent |= is_answer;
+        form.text.is_past = true;
         let pager = (!is_data).then(Pager::start);
         let (run_ends, output_result) = match (self.csv, form.summary) {
             (true, _) => as_csv(&runs, form, filter)?,

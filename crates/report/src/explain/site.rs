@@ -44,7 +44,7 @@ impl Site {
                 stacks::write_frame(frame, &mut text);
                 text
             };
-            stack.frames.iter().take(FRAMES).map(frame).collect()
+            stacks::shown_frames(&stack.frames).iter().take(FRAMES).map(frame).collect()
         });
         Site { path, stack: stack.unwrap_or_default(), run: seen.call().thread.process.run.clone() }
     }

@@ -2,7 +2,7 @@
 //! outermost one to the call, and a number. Memory grows with the number of different stacks.
 
 use super::{EventSink, Input, Kind, Report, Takes};
-use crate::stacks::{end, frame_name};
+use crate::stacks::{shown_frames, end, frame_name};
 use cutap_trace::{End, Event, Exit};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Report for Folded {
 /// From the outermost function to the call.
 fn way(exit: &Exit) -> Option<Vec<String>> {
     let stack = exit.call.stack()?;
-    let frames = stack.frames.iter().rev().map(frame_name);
+    let frames = shown_frames(&stack.frames).iter().rev().map(frame_name);
     let way = end(stack).map(str::to_owned).into_iter().chain(frames);
     // A semicolon separates frames.
     Some(way.chain([exit.call.function.shown().to_owned()]).map(|name| name.replace(';', ":")).collect())

@@ -11,7 +11,8 @@ use crate::label::{library_of, tag};
 use crate::nest::id;
 use crate::open_calls::OpenCalls;
 use crate::rows::Rows;
-use crate::shape::shorten;
+use crate::launch::Launch;
+use crate::shape::{Marks, shorten};
 use crate::style::Styles;
 use crate::table::{Cell, Heading, Table};
 use crate::tables::NO_CALL;
@@ -336,14 +337,19 @@ impl Report for Slowest {
 /// `cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=4096)`, and the status of a call that failed.
 fn text(exit: &Exit, styles: &Styles, format: &TextFormat) -> String {
     let (call, view) = (&exit.call, CallView::exit(exit));
-    let mut text = format!("{}(", call.function.shown());
-    match view.is_described() {
-        true => inputs(call, Some(exit), &mut text),
-        false => words(call.args.words(), &mut text),
+    let (mut text, mut marks) = (call.function.shown().to_owned(), Marks::default());
+    if let Some(launch) = Launch::of(call) {
+        marks = launch.write(view, false, styles.kernel, &mut text);
+    } else {
+        text.push('(');
+        match view.is_described() {
+            true => inputs(call, Some(exit), &mut text),
+            false => words(call.args.words(), &mut text),
+        }
+        text.push(')');
+        view.write_part(Part::Head, styles, &mut text);
     }
-    text.push(')');
-    view.write_part(Part::Head, styles, &mut text);
-    let status_at = text.len();
+    marks.result = Some(text.len());
     if exit.state == State::Unfinished {
         text.push_str(" did not return");
     }
@@ -351,7 +357,7 @@ fn text(exit: &Exit, styles: &Styles, format: &TextFormat) -> String {
         text.push_str(" = ");
         text.push_str(status);
     }
-    shorten(&mut text, Some(status_at), format);
+    shorten(&mut text, marks, format);
     text
 }
 

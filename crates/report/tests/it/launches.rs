@@ -61,29 +61,25 @@ fn kernel_parameters_in_runtime_call() {
     let extra = words(&[1, 0x8000, 2, 0x8100, 0]);
     let before: &[(u64, &[u8])] = &[(0x7ffe, &extra), (0x8100, &words(&[24])), (0x8000, &packed)];
     thread.call_with(0, &[0xf00, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0x7ffe], before, 0, &[]);
-    let kernel = "kernel=saxpy(int, float, float const*, float*)";
+    let kernel = "saxpy(int, float, float const*, float*) <<<16, 256>>> stream 0";
     let list = "{4096, 2.0, 0x7f000000 [device, 2 MiB], 0x7f004000 [device, 2 MiB, +16 KiB]}";
     let plain = "{4096, 1073741824, 0x7f000000 [device, 2 MiB], 0x7f004000 [device, 2 MiB, +16 KiB]}";
-    let opening = "[saxpy, runtime 12.9] cudaLaunchKernel(func=0x400000, gridDim={x=16, y=1, z=1}, \
-                   blockDim={x=256, y=1, z=1}, args=0x7ffd, sharedMem=0, stream=0)";
+    let opening = "[saxpy, runtime 12.9] cudaLaunchKernel 0x400000 <<<16, 256>>> stream 0 (args=0x7ffd)";
     let text = decoded(folder.path(), "");
     let expected = format!(
         "[saxpy, runtime 12.9] cudaMalloc(devPtr=0x7ffc, size=2097152) {{\n  \
          cuMemAlloc_v2(dptr=&0x7f000000, bytesize=2097152) = CUDA_SUCCESS <1us>\n\
          }} cudaMalloc(devPtr=&0x7f000000) = cudaSuccess <1us>\n\
-         [saxpy, runtime 12.9] cudaLaunchKernel(func=0x400000, gridDim={{x=16, y=1, z=1}}, blockDim={{x=256, y=1, z=1}}, \
-         args={list}, sharedMem=0, stream=0) {kernel} {{\n  \
-         cuLaunchKernel(f=function#1, gridDimX=16, gridDimY=1, gridDimZ=1, blockDimX=256, blockDimY=1, blockDimZ=1, \
-         sharedMemBytes=0, hStream=0, kernelParams={list}, extra=NULL) {kernel} = CUDA_SUCCESS <1us>\n\
+         [saxpy, runtime 12.9] cudaLaunchKernel {kernel} (func=0x400000, args={list}) {{\n  \
+         cuLaunchKernel {kernel} (f=function#1, kernelParams={list}) = CUDA_SUCCESS <1us>\n\
          }} cudaLaunchKernel = cudaSuccess <1us>\n\
          {opening} {{\n  {opening} {{\n    \
          cuMemAlloc_v2(dptr=0x7ffc, bytesize=0) = CUDA_ERROR_INVALID_VALUE ! <1us>\n    \
-         cuLaunchKernel(f=function#1, gridDimX=16, gridDimY=1, gridDimZ=1, blockDimX=256, blockDimY=1, blockDimZ=1, \
-         sharedMemBytes=0, hStream=0, kernelParams={plain}, extra=NULL) = CUDA_SUCCESS <1us>\n  \
+         cuLaunchKernel function#1 <<<16, 256>>> stream 0 (kernelParams={plain}) = CUDA_SUCCESS <1us>\n  \
          }} cudaLaunchKernel(args={plain}) = cudaSuccess <2us>\n\
          }} cudaLaunchKernel(args={plain}) = cudaSuccess <2us>\n\
-         cuLaunchKernel(f=function#1, gridDimX=1, gridDimY=1, gridDimZ=1, blockDimX=1, blockDimY=1, blockDimZ=1, \
-         sharedMemBytes=0, hStream=CU_STREAM_LEGACY, kernelParams=NULL, extra={plain}) = CUDA_SUCCESS <1us>\n"
+         cuLaunchKernel function#1 <<<1, 1>>> stream CU_STREAM_LEGACY (kernelParams=NULL, extra={plain}) \
+         = CUDA_SUCCESS <1us>\n"
     );
     assert!(text.starts_with(&expected), "{text}\nis not\n{expected}");
 }
@@ -141,7 +137,7 @@ fn late_lines_equal() {
     thread.call_with(0, &[0xf00, 16, 1, 1, 256, 1, 1, 0, 0, 0x7ffd, 0], &[(0x7ffd, &packed)], 0, &[]);
     thread.exit(0);
     let at_once = decoded(folder.path(), "");
-    let opening = at_once.lines().find(|l| l.contains("cudaLaunchKernel(")).unwrap();
+    let opening = at_once.lines().find(|l| l.contains("cudaLaunchKernel ")).unwrap();
     assert!(opening.ends_with('{') && opening.contains("args=0x7ffd"), "{at_once}");
     assert_eq!(at_once, decoded_later(folder.path()));
 }
@@ -165,7 +161,7 @@ fn large_kernel_parameter() {
         c.driver("cuLaunchKernel", &launch(0x700030), &[(0x20, &kept[256..])], &[]);
     });
     let all: Vec<&str> =
-        lines.iter().filter_map(|l| l.split_once("kernelParams=")?.1.split_once(", extra")).map(|l| l.0).collect();
+        lines.iter().filter_map(|l| l.split_once("kernelParams=")?.1.split_once(") = ")).map(|l| l.0).collect();
     assert_eq!(
         all,
         [

@@ -12,6 +12,7 @@ mod cusolver;
 mod cusparse;
 mod explain;
 mod filters;
+mod fold;
 mod footer;
 mod fuzz;
 mod graphs;

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 const ENDING: &str = "\
 cutap: runtimes seen: 12.9 in saxpy (linked in)
-cutap: not seen in saxpy: __cudaRegister*, __cudaPushCallConfiguration, __cudaPopCallConfiguration (a runtime that is linked in reports no call of them), nor what is called before it is initialised (often cudaRuntimeGetVersion, cudaDriverGetVersion, cudaGetErrorString)
 cutap: 2 libraries opened while running: calls from their constructors were not seen
 cutap:   libplugin.so
 cutap: arguments shown as plain words, for nothing is known of them: 7 calls of 6 functions (cuMemAlloc_v2, cuLaunchKernel, cublasCreate_v2, ...)

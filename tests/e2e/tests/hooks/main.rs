@@ -49,7 +49,7 @@ fn changed_argument_in_call_and_trace() {
     for (grid, name) in [(hook("grid"), "grid"), (rust_hook("grid"), "libgrid")] {
         let (said, trace) = traced(&[], &[&grid], &[text(&fixed("fixed")), "grid"], &[("HOOK_BLOCKS", "2")]);
         assert_eq!(said, "launch 0\n");
-        assert!(trace.contains("gridDimX=900, ") && trace.contains(&format!("[{name}.so: gridDimX=2]")), "{trace}");
+        assert!(trace.contains("<<<(900,3,4), ") && trace.contains(&format!("[{name}.so: gridDimX=2]")), "{trace}");
     }
 }
 

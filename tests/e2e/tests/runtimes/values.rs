@@ -171,7 +171,7 @@ fn what_is_raw_is_listed() {
     let plain: Vec<&str> = text
         .lines()
         .filter(|l| l.contains("Params=0x") && !l.contains("Params=0x0"))
-        .filter_map(|l| l.split('(').next())
+        .filter_map(|l| l.split(['(', ' ']).next())
         .collect();
     assert_eq!(plain, ["cuLaunchKernel", "cuLaunchKernel", "cuGraphAddNode_v2"], "{text}");
     let end = "cutap: arguments shown as plain addresses: 3 of 2 functions (cuLaunchKernel, cuGraphAddNode_v2); ";

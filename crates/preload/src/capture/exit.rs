@@ -28,11 +28,11 @@ pub struct EndedCall<'a> {
 
 /// On the way out: records the end and the outputs. False: it must go by the steps.
 #[inline(always)]
-pub fn exit(quick: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
-    if quick & EXITS == 0 {
+pub fn exit(plan: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
+    if plan & EXITS == 0 {
         return false;
     }
-    let outputs = quick >> OUTPUTS;
+    let outputs = plan >> OUTPUTS;
     if outputs == 0 || call.result as u32 != 0 {
         record::exit(b, call.at, call.number, &[call.result]);
         return true;

@@ -61,10 +61,10 @@ pub fn is_launch(row: &Row) -> bool {
 pub fn of_row(remembered: u32) -> u64 {
     let Some(row) = of(remembered) else { return 6 << WORDS_AT | ENTER | EXITS };
     let steps = steps_of(row);
-    let mut quick = if is_launch(row) { EXITS | LAUNCH } else { EXITS };
+    let mut plan = if is_launch(row) { EXITS | LAUNCH } else { EXITS };
     let ints = u64::from(row.ints);
     if row.vectors + row.stack == 0 && ints <= WORDS_MOST && steps.iter().all(|s| s.flags & (EXIT | ALWAYS) != 0) {
-        quick |= ints << WORDS_AT | ENTER;
+        plan |= ints << WORDS_AT | ENTER;
     }
     let outputs = || steps.iter().filter(|s| s.flags & (EXIT | ALWAYS) != 0);
     for (n, s) in outputs().enumerate() {
@@ -80,22 +80,22 @@ pub fn of_row(remembered: u32) -> u64 {
             || register >= u16::from(row.ints).min(OUTPUT_WORDS)
             || s.offset % 8 != 0
         {
-            return quick & !EXITS;
+            return plan & !EXITS;
         }
-        quick |= (u64::from(register) | (len as u64) << LENGTH_AT) << (OUTPUTS + OUTPUT_BITS * n as u32);
+        plan |= (u64::from(register) | (len as u64) << LENGTH_AT) << (OUTPUTS + OUTPUT_BITS * n as u32);
     }
-    quick
+    plan
 }
 
 /// True when nothing needs steps.
-pub fn is_quick(quick: u64) -> bool {
-    quick & (ENTER | EXITS) == ENTER | EXITS
+pub fn is_fast(plan: u64) -> bool {
+    plan & (ENTER | EXITS) == ENTER | EXITS
 }
 
 /// How many words a call has, if words are all that there is on the way in.
 #[inline(always)]
-pub fn words(quick: u64) -> Option<usize> {
-    (quick & ENTER != 0).then_some((quick >> WORDS_AT & WORDS_MOST) as usize)
+pub fn words(plan: u64) -> Option<usize> {
+    (plan & ENTER != 0).then_some((plan >> WORDS_AT & WORDS_MOST) as usize)
 }
 
 #[cfg(test)]
@@ -104,17 +104,17 @@ mod tests {
     use crate::capture::rows::find;
 
     #[test]
-    fn what_is_quick() {
-        let quick = |name: &[u8]| of_row(find(name, false, 13));
+    fn which_calls_are_fast() {
+        let plan_of = |name: &[u8]| of_row(find(name, false, 13));
         let of_words = |n: u64| n << WORDS_AT | ENTER | EXITS;
-        assert_eq!(quick(b"cuCtxSetCurrent"), of_words(1));
-        assert_eq!(quick(b"cuCtxGetCurrent"), of_words(1) | 0x80 << OUTPUTS);
-        assert_eq!(quick(b"cuMemGetInfo_v2"), of_words(2) | 0x081_080 << OUTPUTS);
-        let four = quick(b"__cudaPopCallConfiguration");
+        assert_eq!(plan_of(b"cuCtxSetCurrent"), of_words(1));
+        assert_eq!(plan_of(b"cuCtxGetCurrent"), of_words(1) | 0x80 << OUTPUTS);
+        assert_eq!(plan_of(b"cuMemGetInfo_v2"), of_words(2) | 0x081_080 << OUTPUTS);
+        let four = plan_of(b"__cudaPopCallConfiguration");
         assert_eq!(four, of_words(4) | 0x083_082_0c1_0c0 << OUTPUTS);
-        assert_eq!(quick(b"cuLaunchKernel"), EXITS | LAUNCH, "stack words and parameters");
-        assert_eq!(quick(b"cuModuleGetFunction") & ENTER, 0, "a text");
-        assert_eq!(quick(b"nobodyKnowsThis"), of_words(6));
+        assert_eq!(plan_of(b"cuLaunchKernel"), EXITS | LAUNCH, "stack words and parameters");
+        assert_eq!(plan_of(b"cuModuleGetFunction") & ENTER, 0, "a text");
+        assert_eq!(plan_of(b"nobodyKnowsThis"), of_words(6));
         let block = of_row(find(b"cudaLaunchKernel", true, 13));
         assert_eq!(block, of_words(7), "three addresses, six dimensions of four bytes, a size");
     }

@@ -149,7 +149,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     suppress::another_way(f);
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
     let caller = caller(r);
-    let number = match quick_words(b, f, r, at) {
+    let number = match fast_words(b, f, r, at) {
         Some(words) => record::enter(b, call, caller, [words]),
         None => enter_by_steps(b, call, caller, f, r),
     };
@@ -214,13 +214,13 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let Some(f) = i.functions.get(id as usize) else { return };
     let succeeded = result as u32 == 0;
     let hidden = !succeeded && hook::thread::succeeded(call.number);
-    let quickly = match quick_words(b, f, r, at) {
+    let recorded = match fast_words(b, f, r, at) {
         Some(words) if !hidden => {
             exit::exit(f.plan.load(Relaxed), b, &EndedCall { number: call.number, at, result, words })
         }
         _ => false,
     };
-    if !quickly {
+    if !recorded {
         exit_by_steps(b, &EndedCall { number: call.number, at, result, words: &[] }, succeeded || hidden, f, r);
     }
 }
@@ -240,7 +240,7 @@ fn exit_by_steps(b: &mut ThreadState, call: &EndedCall, succeeded: bool, f: &Fun
 /// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is
 /// known.
 #[inline(always)]
-fn quick_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
+fn fast_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
     let n = plan::words(f.plan.load(Relaxed))?;
     let words = r.parameters;
     let (words_at, len) = (words as usize, n * 8);

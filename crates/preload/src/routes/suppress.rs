@@ -28,7 +28,7 @@ const PAST: u32 = 8;
 /// There are words that could not be rewritten, or a profiler is here: what it switches on in the driver's flags
 /// reaches it by the runtime's reports alone.
 static NEVER: AtomicBool = AtomicBool::new(false);
-/// Code of the runtime of which functions are quiet: first address, length. One of a process. The quick frames look at
+/// Code of the runtime of which functions are quiet: first address, length. One of a process. The fast frames look at
 /// it.
 #[unsafe(no_mangle)]
 static CUTAP_QUIET: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];

@@ -172,7 +172,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
         },
         _ if hooks & hooks::STACK != 0 => call_stack_x86_64::entry(),
         hooks::RECORD_FOOTPRINT if of != Layer::HIDDEN.number() => {
-            // Those that are the program's may have the quick frame.
+            // Those that are the program's may have the fast frame.
             if let Some((_, first)) = fast::entry(n, row, owner) {
                 s.first.store(first, Relaxed);
             }

@@ -1,4 +1,4 @@
-//! Which functions have the quick frame (`fast_x86_64`), or a frame of calls with inputs. It must never give one to a
+//! Which functions have the fast frame (`fast_x86_64`), or a frame of calls with inputs. It must never give one to a
 //! function of which the registry may be wrong: each frame says what it believes.
 
 use super::{fast_inputs_x86_64, fast_stack_inputs_x86_64, fast_x86_64, launch_x86_64};
@@ -24,7 +24,7 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     if !believed || !clock::is_timestamp() {
         return None;
     }
-    let frame = match plan::is_quick(plan::of_row(remembered)) {
+    let frame = match plan::is_fast(plan::of_row(remembered)) {
         true => fast_x86_64::frame(row.ints.into())?,
         false => launch_x86_64::entry(row)
             .or_else(|| fast_stack_inputs_x86_64::entry(n, row))

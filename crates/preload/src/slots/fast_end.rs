@@ -1,6 +1,6 @@
-//! The end of a call in the quick frame where something is not as usual, and a frame that is being left.
+//! The end of a call in the fast frame where something is not as usual, and a frame that is being left.
 
-use super::quick_frame::QuickFrame;
+use super::fast_frame::FastFrame;
 use super::{fast_x86_64, recording, unwound};
 use crate::thread::block::ThreadState;
 use crate::thread::record;
@@ -9,18 +9,18 @@ use core::ffi::{c_int, c_void};
 /// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not
 /// closed. Its result is given back by the assembler.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_after(frame: *const QuickFrame, recorded: u32, origin: *const ThreadState) {
+unsafe extern "C" fn cutap_fast_after(frame: *const FastFrame, recorded: u32, origin: *const ThreadState) {
     // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live permanently.
     let (frame, origin) = unsafe { (&*frame, &*origin) };
     match recorded {
-        0 => recording::after_quick(frame, origin),
-        _ => recording::ended_quick(frame),
+        0 => recording::after_fast(frame, origin),
+        _ => recording::close_fast(frame),
     }
 }
 
 /// The frame's personality routine: see `left_above`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_personality(
+unsafe extern "C" fn cutap_fast_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
@@ -33,7 +33,7 @@ unsafe extern "C" fn cutap_quick_personality(
 
 /// The same where outgoing stack words lie below the fields.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_quick_unknown_personality(
+unsafe extern "C" fn cutap_fast_unknown_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
@@ -56,7 +56,7 @@ pub(super) unsafe fn left_above(
 ) -> c_int {
     if actions & unwound::CLEANUP_PHASE != 0
         // SAFETY: the caller's promise.
-        && let Some(frame) = unsafe { unwound::frame_of(context).map(|at| &*((at + outgoing) as *const QuickFrame)) }
+        && let Some(frame) = unsafe { unwound::frame_of(context).map(|at| &*((at + outgoing) as *const FastFrame)) }
     {
         record::unwound(frame.number as u32, frame.at());
         // SAFETY: the unwinder's own.

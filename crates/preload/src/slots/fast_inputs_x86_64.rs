@@ -1,5 +1,5 @@
 //! The frame of calls with inputs: integer arguments in registers and on the stack, and memory that is kept on the way
-//! in. What the quick frame (`fast_x86_64`) does in assembler before the call is done here in Rust; behind the call
+//! in. What the fast frame (`fast_x86_64`) does in assembler before the call is done here in Rust; behind the call
 //! both are the same.
 //!
 //! It only ever continues where all is as usual; anything else leads to the common frame with nothing changed. All
@@ -8,8 +8,8 @@
 //! function, as many as it says.
 
 use super::fast_end::left_above;
+use super::fast_frame::{self, FastFrame};
 use super::frame_x86_64::{end_of_frame_macros, frame_macros};
-use super::quick_frame::{self, QuickFrame};
 use super::slot::{PLAN, Slot};
 use super::{table, unwound};
 use crate::capture::plan::{EXITS, LAUNCH, UNWANTED};
@@ -43,7 +43,7 @@ pub fn entry(row: &Row) -> Option<usize> {
 }
 
 global_asm!(
-    ".hidden cutap_inputs, cutap_inputs_before, cutap_inputs_personality, cutap_quick_end, cutap_quick_end_by_steps",
+    ".hidden cutap_inputs, cutap_inputs_before, cutap_inputs_personality, cutap_fast_end, cutap_fast_end_by_steps",
     ".hidden cutap_frame, cutap_not_on, cutap_tls, CUTAP_CONTROL, CUTAP_FORK",
     ".text",
     frame_macros!(),
@@ -84,7 +84,7 @@ global_asm!(
     "  test eax, eax",
     "  jle 5f",
     "  mov rcx, [rip + cutap_tls@GOTTPOFF]",
-    "  mov rdx, [r11 + {quick}]",
+    "  mov rdx, [r11 + {plan}]",
     "  mov [rbp - {bytes} + {thread}], rcx",
     "  mov [rbp - {bytes} + {thread} + 8], rdx",
     "  mov ecx, eax",
@@ -102,9 +102,9 @@ global_asm!(
     "  call [r11]",
     "  mov r11, [rbp - 56]",
     "  add rsp, {outgoing}",
-    "  test byte ptr [r11 + {quick}], {exits}",
-    "  jnz cutap_quick_end",
-    "  jmp cutap_quick_end_by_steps",
+    "  test byte ptr [r11 + {plan}], {exits}",
+    "  jnz cutap_fast_end",
+    "  jmp cutap_fast_end_by_steps",
     // 0: by the common frame; less: the call is not recorded.
     "4: xor eax, eax",
     "5: test eax, eax",
@@ -122,9 +122,9 @@ global_asm!(
     recorded = const fork::RECORDED,
     here = const fork::RECORDED as u32,
     outgoing = const OUTGOING,
-    quick = const PLAN,
-    bytes = const quick_frame::BYTES,
-    thread = const quick_frame::THREAD,
+    plan = const PLAN,
+    bytes = const fast_frame::BYTES,
+    thread = const fast_frame::THREAD,
     exits = const EXITS,
 );
 
@@ -134,7 +134,7 @@ const COMMON: i32 = 0;
 const NOT_RECORDED: i32 = -1;
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
+unsafe extern "C" fn cutap_inputs_before(frame: *mut FastFrame) -> i32 {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
     let n = frame.slot();
@@ -142,8 +142,8 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     let (Some(slot), Some(b)) = (table::slot(n), record::ready_already()) else { return COMMON };
     let (at, caller) = (frame.at(), frame.caller());
     b.leave_below(at);
-    let quick = slot.plan.load(Relaxed);
-    let Some(row) = rows::of(table::row_of(n)).filter(|_| quick & UNWANTED == 0 && !switch::rules_changed()) else {
+    let plan = slot.plan.load(Relaxed);
+    let Some(row) = rows::of(table::row_of(n)).filter(|_| plan & UNWANTED == 0 && !switch::rules_changed()) else {
         return COMMON;
     };
     if b.depth == 0 && suppress::is_suppressed_runtime(caller) {
@@ -154,14 +154,14 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut QuickFrame) -> i32 {
     let stack = unsafe { core::slice::from_raw_parts(at as *const u64, row.stack.into()) };
     let words = [args.get(..usize::from(row.ints)).unwrap_or(&[]), stack];
     let call = OpenCall { number: 0, slot: n, frame: at, reported: 0 };
-    let launched = if quick & LAUNCH != 0 { launch::enter(b, call, caller, row, words) } else { None };
+    let launched = if plan & LAUNCH != 0 { launch::enter(b, call, caller, row, words) } else { None };
     let Some(number) = launched.unwrap_or_else(|| by_steps(b, call, caller, row, words, slot)) else {
         return NOT_RECORDED;
     };
     frame.entered(number, b);
     // Launches are the driver's, whose functions take the same arguments in all versions. That there are none is what
-    // the quick frame believes.
-    let stack_words = if quick & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
+    // the fast frame believes.
+    let stack_words = if plan & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
     1 + stack_words as i32
 }
 

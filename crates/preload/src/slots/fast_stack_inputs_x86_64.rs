@@ -6,9 +6,9 @@
 //! changed, and it believes the same. Each place of the program's is read once: stack words when they are passed on,
 //! memory behind the reservation.
 
+use super::fast_frame;
 use super::fast_inputs_x86_64::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
-use super::quick_frame;
 use super::ring_x86_64::{end_of_ring_macros, ring_macros};
 use super::slot::{FIRST, PLAN};
 use crate::capture::plan::{EXITS, UNWANTED};
@@ -27,7 +27,7 @@ use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter, LINE};
 
 /// What the frame of each slot does: sixteen bits for each input, then the number of stack words.
 #[unsafe(no_mangle)]
-static CUTAP_SMALL: [AtomicU64; THUNKS] = [const { AtomicU64::new(0) }; THUNKS];
+static CUTAP_STACK_INPUTS: [AtomicU64; THUNKS] = [const { AtomicU64::new(0) }; THUNKS];
 
 /// Inputs at most; the number of stack words stands behind them.
 const MOST: usize = 3;
@@ -48,31 +48,38 @@ const OUTGOING: usize = STACK_WORDS * 8;
 const _: () = assert!(FRAGMENT_WORDS == 2 && STACK_WORDS == 16 && OUTGOING == 128 && size_of::<OpenCall>() == 24);
 /// Places are words above the outgoing ones, of which the first is 0; the fields of the frame are above those, r9
 /// lowest.
-const LOWEST: usize = quick_frame::BYTES + OUTGOING;
+const LOWEST: usize = fast_frame::BYTES + OUTGOING;
 const RDI: u64 = (LOWEST / 8 - 1) as u64;
 
 unsafe extern "C" {
-    fn cutap_small_0();
-    fn cutap_small_1();
-    fn cutap_small_2();
-    fn cutap_small_3();
-    fn cutap_small_4();
-    fn cutap_small_5();
-    fn cutap_small_6();
-    fn cutap_small_stack();
+    fn cutap_stack_inputs_0();
+    fn cutap_stack_inputs_1();
+    fn cutap_stack_inputs_2();
+    fn cutap_stack_inputs_3();
+    fn cutap_stack_inputs_4();
+    fn cutap_stack_inputs_5();
+    fn cutap_stack_inputs_6();
+    fn cutap_stack_inputs_passed();
 }
 
 /// The frame for slot `n`, if its function is one for it.
 pub fn entry(n: u32, row: &Row) -> Option<usize> {
     let plan = plan(row)?;
-    let frames: [unsafe extern "C" fn(); 7] =
-        [cutap_small_0, cutap_small_1, cutap_small_2, cutap_small_3, cutap_small_4, cutap_small_5, cutap_small_6];
+    let frames: [unsafe extern "C" fn(); 7] = [
+        cutap_stack_inputs_0,
+        cutap_stack_inputs_1,
+        cutap_stack_inputs_2,
+        cutap_stack_inputs_3,
+        cutap_stack_inputs_4,
+        cutap_stack_inputs_5,
+        cutap_stack_inputs_6,
+    ];
     let frame = match row.stack {
         0 => *frames.get(usize::from(row.ints))?,
-        _ if row.ints == 6 => cutap_small_stack,
+        _ if row.ints == 6 => cutap_stack_inputs_passed,
         _ => return None,
     };
-    CUTAP_SMALL.get(n as usize)?.store(plan, Relaxed);
+    CUTAP_STACK_INPUTS.get(n as usize)?.store(plan, Relaxed);
     Some(frame as *const () as usize)
 }
 
@@ -118,9 +125,11 @@ fn input(row: &Row, step: &Step) -> Option<u64> {
 }
 
 global_asm!(
-    ".hidden cutap_small_0, cutap_small_1, cutap_small_2, cutap_small_3, cutap_small_4, cutap_small_5, cutap_small_6",
-    ".hidden cutap_small_stack, cutap_inputs, cutap_inputs_personality, cutap_quick_end, cutap_quick_end_by_steps",
-    ".hidden cutap_frame, cutap_not_on, cutap_tls, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET, CUTAP_SLOTS, CUTAP_SMALL",
+    ".hidden cutap_stack_inputs_0, cutap_stack_inputs_1, cutap_stack_inputs_2, cutap_stack_inputs_3",
+    ".hidden cutap_stack_inputs_4, cutap_stack_inputs_5, cutap_stack_inputs_6, cutap_stack_inputs_passed",
+    ".hidden cutap_inputs, cutap_inputs_personality, cutap_fast_end, cutap_fast_end_by_steps",
+    ".hidden cutap_frame, cutap_not_on, cutap_tls, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET, CUTAP_SLOTS",
+    ".hidden CUTAP_STACK_INPUTS",
     ".text",
     ring_macros!(),
     frame_macros!(),
@@ -138,7 +147,7 @@ global_asm!(
     "  mov rcx, [rbp + 8 * rcx - {lowest}]",
     "9:",
     ".endm",
-    ".macro cutap_small name, n, passed",
+    ".macro cutap_stack_inputs name, n, passed",
     ".globl \\name",
     ".type \\name,@function",
     ".balign 64",
@@ -152,7 +161,7 @@ global_asm!(
     "  mov rcx, r11",
     "  sub rcx, rax",
     "  shr ecx, 3", // a word for each slot
-    "  lea rax, [rip + CUTAP_SMALL]",
+    "  lea rax, [rip + CUTAP_STACK_INPUTS]",
     "  mov r10, [rax + rcx]",
     "  mov [rbp - {bytes}], r10", // where the result will be
     ".if \\passed",
@@ -251,9 +260,9 @@ global_asm!(
     "  call [r11]",
     "  mov r11, [rbp - 56]",
     "  add rsp, {outgoing}",
-    "  test byte ptr [r11 + {quick}], {exits}",
-    "  jnz cutap_quick_end",
-    "  jmp cutap_quick_end_by_steps",
+    "  test byte ptr [r11 + {plan}], {exits}",
+    "  jnz cutap_fast_end",
+    "  jmp cutap_fast_end_by_steps",
     // Not as usual, and nothing has happened yet.
     "6: cutap_not_opened",
     "7: cutap_arguments",
@@ -264,16 +273,16 @@ global_asm!(
     ".size \\name, . - \\name",
     ".endm",
     ".irp words, 0, 1, 2, 3, 4, 5, 6",
-    "cutap_small cutap_small_\\words, \\words, 0",
+    "cutap_stack_inputs cutap_stack_inputs_\\words, \\words, 0",
     ".endr",
-    "cutap_small cutap_small_stack, 6, 1",
+    "cutap_stack_inputs cutap_stack_inputs_passed, 6, 1",
     end_of_ring_macros!(),
     end_of_frame_macros!(),
     ".purgem cutap_open",
     ".purgem cutap_not_opened",
     ".purgem cutap_keep_block",
     ".purgem cutap_input",
-    ".purgem cutap_small",
+    ".purgem cutap_stack_inputs",
     outgoing = const OUTGOING,
     lowest = const LOWEST,
     place = const PLACE,
@@ -299,7 +308,7 @@ global_asm!(
     ahead = const AHEAD,
     line = const LINE,
     committed = const COMMITTED,
-    quick = const PLAN,
+    plan = const PLAN,
     first = const FIRST,
     unwanted = const UNWANTED,
     depth = const offset_of!(ThreadState, depth),
@@ -309,11 +318,11 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    bytes = const quick_frame::BYTES,
-    block = const quick_frame::BLOCK,
-    thread = const quick_frame::THREAD,
-    word = const quick_frame::WORD,
-    number = const quick_frame::NUMBER,
+    bytes = const fast_frame::BYTES,
+    block = const fast_frame::BLOCK,
+    thread = const fast_frame::THREAD,
+    word = const fast_frame::WORD,
+    number = const fast_frame::NUMBER,
 );
 
 #[cfg(test)]
@@ -323,7 +332,7 @@ mod tests {
     use crate::capture::rows::of;
 
     #[test]
-    fn what_is_small() {
+    fn which_inputs_are_fast() {
         let of_name = |name: &[u8]| of(find(name, false, 13)).and_then(plan);
         let factors = (IS_ONE | 16 << LENGTH_AT) | (IS_ONE | 7 | 16 << LENGTH_AT) << 16;
         assert_eq!(of_name(b"cublasGemmEx"), Some(factors | 13 << STACK_AT), "both on the stack");

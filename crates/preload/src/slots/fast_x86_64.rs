@@ -3,14 +3,14 @@
 //! without leaving the assembler.
 //!
 //! It only ever continues where all is as usual. Before the call, anything else leads to the common frame with nothing
-//! changed; behind it, to `cutap_quick_after`. It never touches a vector register of an argument, r10 or the caller's
+//! changed; behind it, to `cutap_fast_after`. It never touches a vector register of an argument, r10 or the caller's
 //! stack words, so that only one thing is believed of the function: that it takes no arguments on the stack. Of a
 //! unknown function nothing is believed: its form of the frame passes as many stack words on as the common
 //! one. It must agree with `wire::ring` and `thread::{record, reserve}`.
 
+use super::fast_frame;
 use super::frame::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
-use super::quick_frame;
 use super::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use super::slot::{FIRST, PLAN};
 use crate::capture::plan::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
@@ -24,26 +24,26 @@ use cutap_wire::record::{COMMITTED, OUTPUT_LEN, OUTPUT_WORD, first_word, kind};
 use cutap_wire::ring::{AHEAD, ChunkHeader, ChunkWriter};
 
 unsafe extern "C" {
-    fn cutap_quick_0();
-    fn cutap_quick_1();
-    fn cutap_quick_2();
-    fn cutap_quick_3();
-    fn cutap_quick_4();
-    fn cutap_quick_5();
-    fn cutap_quick_6();
-    fn cutap_quick_unknown();
+    fn cutap_fast_0();
+    fn cutap_fast_1();
+    fn cutap_fast_2();
+    fn cutap_fast_3();
+    fn cutap_fast_4();
+    fn cutap_fast_5();
+    fn cutap_fast_6();
+    fn cutap_fast_unknown();
 }
 
 /// The frame for functions of so many words.
 pub fn frame(words: usize) -> Option<usize> {
     let frames: [unsafe extern "C" fn(); 7] =
-        [cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6];
+        [cutap_fast_0, cutap_fast_1, cutap_fast_2, cutap_fast_3, cutap_fast_4, cutap_fast_5, cutap_fast_6];
     frames.get(words).map(|frame| *frame as *const () as usize)
 }
 
 /// The frame for functions of which nothing is known: six words are kept.
 pub fn unknown() -> usize {
-    cutap_quick_unknown as *const () as usize
+    cutap_fast_unknown as *const () as usize
 }
 
 /// Bytes of the stack words that it passes on.
@@ -55,15 +55,16 @@ const OPEN: usize = offset_of!(ThreadState, open);
 const _: () = assert!(size_of::<OpenCall>() == 24);
 
 global_asm!(
-    ".hidden cutap_quick_0, cutap_quick_1, cutap_quick_2, cutap_quick_3, cutap_quick_4, cutap_quick_5, cutap_quick_6",
-    ".hidden cutap_quick_unknown, cutap_quick_unknown_personality, cutap_quick_after, cutap_quick_personality, CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET",
+    ".hidden cutap_fast_0, cutap_fast_1, cutap_fast_2, cutap_fast_3, cutap_fast_4, cutap_fast_5, cutap_fast_6",
+    ".hidden cutap_fast_unknown, cutap_fast_unknown_personality, cutap_fast_after, cutap_fast_personality",
+    ".hidden CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET",
     ".hidden cutap_frame, cutap_not_on, cutap_tls",
     ".text",
     ring_macros!(),
     output_macro!(),
     frame_macros!(),
     open_macro!(),
-    ".macro cutap_quick name, n, passed, personality",
+    ".macro cutap_fast name, n, passed, personality",
     ".globl \\name",
     ".type \\name,@function",
     ".balign 64",
@@ -110,7 +111,7 @@ global_asm!(
     ".if \\passed",
     "  add rsp, \\passed",
     ".endif",
-    "  jmp cutap_quick_end",
+    "  jmp cutap_fast_end",
     // Not as usual, and nothing has happened yet.
     "6: cutap_not_opened",
     "7: cutap_arguments",
@@ -121,15 +122,15 @@ global_asm!(
     ".size \\name, . - \\name",
     ".endm",
     ".irp words, 0, 1, 2, 3, 4, 5, 6",
-    "cutap_quick cutap_quick_\\words, \\words, 0, cutap_quick_personality",
+    "cutap_fast cutap_fast_\\words, \\words, 0, cutap_fast_personality",
     ".endr",
-    "cutap_quick cutap_quick_unknown, 6, 320, cutap_quick_unknown_personality",
+    "cutap_fast cutap_fast_unknown, 6, 320, cutap_fast_unknown_personality",
     // ---- behind the call: the frame is that of all of them
-    ".globl cutap_quick_end",
-    ".hidden cutap_quick_end, cutap_quick_end_by_steps",
-    ".type cutap_quick_end,@function",
+    ".globl cutap_fast_end",
+    ".hidden cutap_fast_end, cutap_fast_end_by_steps",
+    ".type cutap_fast_end,@function",
     ".balign 64",
-    "cutap_quick_end:",
+    "cutap_fast_end:",
     ".cfi_startproc",
     ".cfi_def_cfa rbp, 16",
     ".cfi_offset rbp, -16",
@@ -194,14 +195,14 @@ global_asm!(
     "  sub rsp, 32",
     "  movaps [rsp], xmm0",
     "  movaps [rsp + 16], xmm1",
-    "  call cutap_quick_after",
+    "  call cutap_fast_after",
     "  movaps xmm0, [rsp]",
     "  movaps xmm1, [rsp + 16]",
     "  lea rsp, [rbp - {bytes}]",
     "  jmp 5b",
     // What is kept behind the call goes by steps.
-    ".globl cutap_quick_end_by_steps",
-    "cutap_quick_end_by_steps:",
+    ".globl cutap_fast_end_by_steps",
+    "cutap_fast_end_by_steps:",
     "  mov rsi, [rsp + {block}]",
     "  mov [rsp], rax",
     "  mov [rsp + 8], rdx",
@@ -301,14 +302,14 @@ global_asm!(
     "  cutap_output 7b",
     "  jmp 22b",
     ".cfi_endproc",
-    ".size cutap_quick_end, . - cutap_quick_end",
+    ".size cutap_fast_end, . - cutap_fast_end",
     end_of_ring_macros!(),
     ".purgem cutap_output",
     end_of_frame_macros!(),
     ".purgem cutap_open",
     ".purgem cutap_not_opened",
     ".purgem cutap_keep_block",
-    bytes = const quick_frame::BYTES,
+    bytes = const fast_frame::BYTES,
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
     recorded = const RECORDED,
@@ -324,7 +325,7 @@ global_asm!(
     head = const offset_of!(ChunkHeader, head),
     ahead = const AHEAD,
     committed = const COMMITTED,
-    quick = const PLAN,
+    plan = const PLAN,
     first = const FIRST,
     unwanted = const UNWANTED,
     outputs = const OUTPUTS,
@@ -339,10 +340,10 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    block = const quick_frame::BLOCK,
-    thread = const quick_frame::THREAD,
-    word = const quick_frame::WORD,
-    number = const quick_frame::NUMBER,
+    block = const fast_frame::BLOCK,
+    thread = const fast_frame::THREAD,
+    word = const fast_frame::WORD,
+    number = const fast_frame::NUMBER,
     exit = const first_word(kind::EXIT, 2, 0, 0),
     exit_of_nothing = const first_word(kind::EXIT, 0, 0, 0),
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),

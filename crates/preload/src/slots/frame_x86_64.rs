@@ -6,7 +6,7 @@
 //! has more than 35: `cudaEGLStreamProducerPresentFrame` takes a struct of 280 bytes by value.
 
 /// Defines the macros, in front of what uses them. `cutap_head` is the gate, as in `thunks_x86_64`, and the fields of
-/// `QuickFrame`, with the slot's address in r11. What is not recorded by this process leaves it immediately, in the
+/// `FastFrame`, with the slot's address in r11. What is not recorded by this process leaves it immediately, in the
 /// frame's first line of code. `cutap_arguments` brings the argument registers back.
 macro_rules! frame_macros {
     () => {
@@ -58,7 +58,7 @@ macro_rules! open_macro {
   mov [rbp - {bytes} + {block}], rsi
   mov [rbp - {bytes} + {block} + 8], rdi
   mov rax, [rip + cutap_tls@GOTTPOFF]
-  mov rcx, [r11 + {quick}]
+  mov rcx, [r11 + {plan}]
   mov [rbp - {bytes} + {thread}], rax
   mov [rbp - {bytes} + {thread} + 8], rcx
 .endm
@@ -68,7 +68,7 @@ macro_rules! open_macro {
   jne \\otherwise
   cmp rax, [rip + CUTAP_FORK + {on_word}]
   jne \\otherwise
-  test byte ptr [r11 + {quick}], {unwanted}
+  test byte ptr [r11 + {plan}], {unwanted}
   jnz \\otherwise
   mov rcx, [rdi + {head}]
   mov rdx, [rsi + {depth}]

@@ -6,9 +6,9 @@
 //! changed. Each place of the program's is read once, by halves: what was written a moment ago in halves would be
 //! waited for. It must agree with `capture::{launch, kernels}`.
 
+use super::fast_frame;
 use super::fast_inputs_x86_64::STACK_WORDS;
 use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
-use super::quick_frame;
 use super::ring_x86_64::{end_of_ring_macros, ring_macros};
 use super::slot::{FIRST, PLAN};
 use crate::capture::plan::UNWANTED;
@@ -48,7 +48,8 @@ pub fn entry(row: &Row) -> Option<usize> {
 }
 
 global_asm!(
-    ".hidden cutap_launch, cutap_inputs, cutap_inputs_personality, cutap_quick_end, cutap_frame, cutap_not_on, cutap_tls",
+    ".hidden cutap_launch, cutap_inputs, cutap_inputs_personality, cutap_fast_end",
+    ".hidden cutap_frame, cutap_not_on, cutap_tls",
     ".hidden CUTAP_CONTROL, CUTAP_FORK, CUTAP_QUIET, CUTAP_KERNELS, CUTAP_PARAMETERS, CUTAP_UNLOADED",
     ".text",
     ring_macros!(),
@@ -210,7 +211,7 @@ global_asm!(
     "  cutap_arguments",
     "  call [r11]",
     "  add rsp, {outgoing}",
-    "  jmp cutap_quick_end",
+    "  jmp cutap_fast_end",
     // Not as usual, and nothing has happened yet.
     ".cfi_offset rbx, -{cfa_below} + {kept}",
     ".cfi_offset r12, -{cfa_below} + {kept} + 8",
@@ -240,7 +241,7 @@ global_asm!(
     outgoing = const OUTGOING,
     kept = const KEPT,
     bytes_at = const BYTES,
-    cfa_below = const 16 + quick_frame::BYTES + BELOW + OUTGOING,
+    cfa_below = const 16 + fast_frame::BYTES + BELOW + OUTGOING,
     words = const WORDS,
     few = const FEW,
     most = const launch::FEW,
@@ -262,7 +263,7 @@ global_asm!(
     ahead = const AHEAD,
     line = const LINE,
     committed = const COMMITTED,
-    quick = const PLAN,
+    plan = const PLAN,
     first = const FIRST,
     unwanted = const UNWANTED,
     depth = const offset_of!(ThreadState, depth),
@@ -272,9 +273,9 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    bytes = const quick_frame::BYTES,
-    block = const quick_frame::BLOCK,
-    thread = const quick_frame::THREAD,
-    word = const quick_frame::WORD,
-    number = const quick_frame::NUMBER,
+    bytes = const fast_frame::BYTES,
+    block = const fast_frame::BLOCK,
+    thread = const fast_frame::THREAD,
+    word = const fast_frame::WORD,
+    number = const fast_frame::NUMBER,
 );

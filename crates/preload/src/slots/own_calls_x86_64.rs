@@ -27,7 +27,7 @@ pub fn entry() -> usize {
 }
 
 global_asm!(
-    ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, cutap_quick_2, CUTAP_CONTROL, CUTAP_FORK",
+    ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, cutap_fast_2, CUTAP_CONTROL, CUTAP_FORK",
     ".hidden CUTAP_ASKING, CUTAP_QUIET, cutap_tls",
     ".globl cutap_footprint",
     ".type cutap_footprint,@function",
@@ -81,13 +81,13 @@ global_asm!(
     ".cfi_adjust_cfa_offset -8",
     "  jmp [r11]",
     ".cfi_adjust_cfa_offset 16",
-    // In a call that a runtime has reported it is the program's; the quick frame looks whether that is still open.
+    // In a call that a runtime has reported it is the program's; the fast frame looks whether that is still open.
     "4: cmp rcx, {depths}",
     "  jae 5f",
     "  lea rcx, [rcx + 2 * rcx]",
     "  cmp qword ptr [rax + 8 * rcx + {open_reported} - 24], 0",
     "  je 5f",
-    "  mov ecx, [r11 + {quick}]",
+    "  mov ecx, [r11 + {plan}]",
     "  and ecx, {of_words}",
     "  cmp ecx, {two_words}",
     "  jne 5f",
@@ -97,7 +97,7 @@ global_asm!(
     ".cfi_adjust_cfa_offset -8",
     "  pop rax",
     ".cfi_adjust_cfa_offset -8",
-    "  jmp cutap_quick_2",
+    "  jmp cutap_fast_2",
     ".cfi_adjust_cfa_offset 16",
     // Off, as the common gate has it; another process, other rules.
     "6: cmp dword ptr [rip + CUTAP_FORK + 4], 0",
@@ -156,7 +156,7 @@ global_asm!(
     "  leave",
     ".cfi_def_cfa rsp, 8",
     "  jb cutap_frame",
-    "  ja cutap_quick_2",
+    "  ja cutap_fast_2",
     "  jmp [r11]",
     ".cfi_endproc",
     ".size cutap_footprint, . - cutap_footprint",
@@ -170,7 +170,7 @@ global_asm!(
     depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
     open_reported = const offset_of!(ThreadState, open) + offset_of!(OpenCall, reported),
-    quick = const PLAN,
+    plan = const PLAN,
     of_words = const plan::TWO_WORDS[0],
     two_words = const plan::TWO_WORDS[1],
     first = const FIRST,

@@ -1,7 +1,7 @@
 //! The recording hook: which calls through a frame are recorded, and what of them.
 
+use super::fast_frame::FastFrame;
 use super::frame::Frame;
-use super::quick_frame::QuickFrame;
 use super::slot::Slot;
 use super::{hooks, rules, table};
 use crate::capture::exit::{EndedCall, exit as call_exit};
@@ -132,18 +132,18 @@ fn exit_by_steps(b: &mut ThreadState, frame: &Frame, succeeded: bool) {
     }
 }
 
-/// A call through the quick frame ends, and not in the usual way.
+/// A call through the fast frame ends, and not in the usual way.
 #[cold]
-pub fn after_quick(quick: &QuickFrame, began: &ThreadState) {
+pub fn after_fast(frame: &FastFrame, origin: &ThreadState) {
     forked::check();
-    after(&mut quick.frame(began));
+    after(&mut frame.frame(origin));
 }
 
-/// A call through the quick frame has its record, and is not the innermost open one.
+/// A call through the fast frame has its record, and is not the innermost open one.
 #[cold]
-pub fn ended_quick(quick: &QuickFrame) {
+pub fn close_fast(frame: &FastFrame) {
     if let Some(b) = block::existing() {
-        b.pop(quick.number as u32);
+        b.pop(frame.number as u32);
     }
 }
 

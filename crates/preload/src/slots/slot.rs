@@ -81,7 +81,7 @@ impl Slot {
             }
         }
     }
-    /// Its enter records' first word is known: a quick frame may be had.
+    /// Its enter records' first word is known: a fast frame may be had.
     pub fn has_first(&self) -> bool {
         self.first.load(Relaxed) != 0
     }

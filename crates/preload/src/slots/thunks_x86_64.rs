@@ -136,7 +136,7 @@ global_asm!(
     "  mov rax, fs:[rax]",
     "  test rax, rax",
     "  jz 3f",
-    "  test byte ptr [r11 + {quick}], {unwanted}",
+    "  test byte ptr [r11 + {plan}], {unwanted}",
     "  jnz 4f",
     "  lea rcx, [rip + CUTAP_SLOTS]",
     "  neg rcx",
@@ -276,7 +276,7 @@ global_asm!(
     count = const RECORDING_COUNT,
     here = const RECORDED as u32,
     count_word = const COUNT_WORD,
-    quick = const PLAN,
+    plan = const PLAN,
     unwanted = const UNWANTED,
     head = const HEAD,
 );

@@ -128,14 +128,14 @@ fn parent(b: &ThreadState, place: usize, number: u32) -> u16 {
 /// Writes an exit record: the result, and the memory behind it. `at`: where on the stack the call stands.
 #[inline(always)]
 pub fn exit(b: &mut ThreadState, at: usize, number: u32, words: &[u64]) {
-    about_quickly(b, at, kind::EXIT, number, words);
+    about_fast(b, at, kind::EXIT, number, words);
     b.pop(number);
 }
 
 /// Writes the exit record of a call that returned 0 and wrote one small thing: see `wire::words::Output`.
 #[inline(always)]
 pub fn exit_output(b: &mut ThreadState, at: usize, number: u32, word: u64) {
-    about_quickly(b, at, kind::EXIT_OUTPUT, number, &[word]);
+    about_fast(b, at, kind::EXIT_OUTPUT, number, &[word]);
     b.pop(number);
 }
 
@@ -173,7 +173,7 @@ pub fn unwound_around(at: usize, end: usize) {
 
 /// Writes something learned about an open call.
 pub fn write_note(b: &mut ThreadState, at: usize, number: u32, note_kind: u64, value: u64) {
-    about_quickly(b, at, kind::NOTE, number, &[note_kind, value]);
+    about_fast(b, at, kind::NOTE, number, &[note_kind, value]);
 }
 
 /// Calls ago that a first word surely says, however many a signal handler makes in between.
@@ -181,7 +181,7 @@ pub const NEAR: u32 = META_MAX - 4096;
 
 /// A record that says how many calls ago its own began, where all is as usual; else as `about` does it.
 #[inline(always)]
-fn about_quickly(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
+fn about_fast(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     let Some((&second, rest)) = words.split_first() else { return };
     let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR);
     if !reserve::put(b, at, kind, back, second, [rest]) {

@@ -46,7 +46,7 @@ pub struct Stack {
     failures: u32,
 }
 
-/// Where the quick frames find the two addresses.
+/// Where the fast frames find the two addresses.
 pub const LOW: usize = core::mem::offset_of!(Stack, span) + core::mem::offset_of!(Span, low);
 /// See `LOW`.
 pub const HIGH: usize = core::mem::offset_of!(Stack, span) + core::mem::offset_of!(Span, high);

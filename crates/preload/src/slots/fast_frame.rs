@@ -1,4 +1,4 @@
-//! A call as it stands in the quick frame, whose assembler is in the files `fast_*`.
+//! A call as it stands in the fast frame, whose assembler is in the files `fast_*`.
 
 use super::frame::Frame;
 use super::hooks::RECORD;
@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
 #[repr(C)]
-pub struct QuickFrame {
+pub struct FastFrame {
     /// On the way in: the thread's block and its chunk, where it has both. On the way out: rax, rdx as the function
     /// left them.
     result: [u64; 2],
@@ -19,9 +19,9 @@ pub struct QuickFrame {
     word: u64,
     /// Number of the call in its ring.
     pub number: u64,
-    /// Where the thread's word lies from its thread pointer; the slot's `quick`.
+    /// Where the thread's word lies from its thread pointer; the slot's `plan`.
     thread: u64,
-    quick: u64,
+    plan: u64,
     /// rax at entry.
     rax: u64,
     /// Address of the slot.
@@ -32,18 +32,18 @@ pub struct QuickFrame {
     caller_frame: [usize; 2],
 }
 /// Bytes of what lies below rbp.
-pub const BYTES: usize = offset_of!(QuickFrame, caller_frame);
-const _: () = assert!(BYTES == 112 && offset_of!(QuickFrame, slot) + 56 == BYTES);
+pub const BYTES: usize = offset_of!(FastFrame, caller_frame);
+const _: () = assert!(BYTES == 112 && offset_of!(FastFrame, slot) + 56 == BYTES);
 /// Fields that the assembler names.
-pub const BLOCK: usize = offset_of!(QuickFrame, result);
+pub const BLOCK: usize = offset_of!(FastFrame, result);
 /// See `BLOCK`.
-pub const THREAD: usize = offset_of!(QuickFrame, thread);
+pub const THREAD: usize = offset_of!(FastFrame, thread);
 /// See `BLOCK`.
-pub const WORD: usize = offset_of!(QuickFrame, word);
+pub const WORD: usize = offset_of!(FastFrame, word);
 /// See `BLOCK`.
-pub const NUMBER: usize = offset_of!(QuickFrame, number);
+pub const NUMBER: usize = offset_of!(FastFrame, number);
 
-impl QuickFrame {
+impl FastFrame {
     /// Its call is recorded under a number, by a thread with this block.
     pub fn entered(&mut self, number: u32, b: &ThreadState) {
         self.number = number.into();
@@ -51,7 +51,7 @@ impl QuickFrame {
     }
     /// Where the caller's stack words would be.
     pub fn at(&self) -> usize {
-        &raw const *self as usize + size_of::<QuickFrame>()
+        &raw const *self as usize + size_of::<FastFrame>()
     }
     /// Number of the slot.
     pub fn slot(&self) -> u32 {

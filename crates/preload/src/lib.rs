@@ -11,7 +11,7 @@
 //! * [`hook`]: hook libraries and what they want.
 //! * [`capture`]: what is kept of a call beside its words.
 //! * [`exec`]: programs that the process starts.
-//! * [`thread`]: thread block, ring, clock, fork; knows nothing of CUDA.
+//! * [`thread`]: thread state, ring, clock, fork; knows nothing of CUDA.
 //! * [`submit`]: what a driver call adds to the rings of the GPU's channels.
 //! * [`start`]: the run directory, the process folder, names.
 #![no_std]

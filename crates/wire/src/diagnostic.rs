@@ -46,7 +46,7 @@ reasons! {
     PROFILER_TABLE = 14;
     /// A stack argument area could not be read whole.
     STACK_SHORT = 15;
-    /// A call that came while the thread's block was being made.
+    /// A call that came while the thread's state was being made.
     NESTED_IN_START = 16;
     /// An unbound word whose name could not be bound by us went to the loader.
     BOUND_BY_LOADER = 17;

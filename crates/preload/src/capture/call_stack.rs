@@ -8,8 +8,8 @@ use crate::loader::loaded;
 use crate::slots::call_stack_x86_64;
 use crate::slots::frame::Frame;
 use crate::start::{page, run};
-use crate::thread::block::ThreadState;
 use crate::thread::record;
+use crate::thread::thread_state::ThreadState;
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{self, STACK_OUTERMOST};
 use cutap_wire::diagnostic;
@@ -27,38 +27,38 @@ const OTHER: usize = (MAX_WORDS as usize - HEAD - SPARE - FRAGMENT_WORDS) * 8;
 /// The hook, on the way in, behind recording's.
 pub fn before(frame: &mut Frame) -> bool {
     if frame.recorded != 0
-        && let Some(b) = record::ready()
-        && should_capture(b)
+        && let Some(thread_state) = record::ready()
+        && should_capture(thread_state)
     {
         let at = frame.stack as usize;
         // SAFETY: the frame begins with the caller's rbp, two words below its stack arguments.
         let rbp = unsafe { frame.stack.sub(2).read() };
         let [rbx, r12, r13, r14, r15] = call_stack_x86_64::saved_registers(at).unwrap_or_default();
-        keep(b, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
+        keep(thread_state, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
     }
     true
 }
 
 /// The same for a call that a runtime reports; `registers` are those of the function that called us.
-pub fn reported(b: &mut ThreadState, at: usize, number: u32, registers: &Registers) {
-    if should_capture(b) {
+pub fn reported(thread_state: &mut ThreadState, at: usize, number: u32, registers: &Registers) {
+    if should_capture(thread_state) {
         let [rbx, rbp, r12, r13, r14, r15] = registers.callee_saved;
         let (next, stack) = (registers.next as u64, registers.stack as u64);
-        keep(b, at, number, &[next, stack, rbp, rbx, r12, r13, r14, r15]);
+        keep(thread_state, at, number, &[next, stack, rbp, rbx, r12, r13, r14, r15]);
     }
 }
 
 /// A call was just recorded: is its stack to be kept?
-fn should_capture(b: &ThreadState) -> bool {
-    run::flags() & STACK_OUTERMOST == 0 || b.depth == 1
+fn should_capture(thread_state: &ThreadState) -> bool {
+    run::flags() & STACK_OUTERMOST == 0 || thread_state.depth == 1
 }
 
 /// `at`: where on the stack the call stands.
-fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS]) {
+fn keep(thread_state: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS]) {
     loaded::list_new_objects();
     let [_, from, ..] = *registers;
     let (from, requested) = (from as usize, run::stack_bytes());
-    let reach = b.stack.with(from).reach(from);
+    let reach = thread_state.stack.with(from).reach(from);
     // Of a stack with an unknown end, as much as can be read.
     let whole = if reach == 0 { requested } else { requested.min(reach) } & !7;
     let pieces = 1 + whole.saturating_sub(FIRST).div_ceil(OTHER);
@@ -66,12 +66,12 @@ fn keep(b: &mut ThreadState, at: usize, number: u32, registers: &[u64; REGISTERS
     while piece < pieces {
         let (room, words) = if piece == 0 { (FIRST, HEAD + REGISTERS) } else { (OTHER, HEAD) };
         let len = room.min(whole - copied);
-        let pages = Pages::new(from, &mut b.stack);
+        let pages = Pages::new(from, &mut thread_state.stack);
         let about = piece as u64 | (pieces as u64) << 16;
         let length = words + FRAGMENT_WORDS + len.div_ceil(8);
         // SAFETY: the record has that many words, the last of which are the piece's; no byte of them is left as it was
         // before.
-        let read = record::about_with(b, at, kind::STACK, number, length as u32, |to| unsafe {
+        let read = record::about_with(thread_state, at, kind::STACK, number, length as u32, |to| unsafe {
             let about = if piece == 0 { about | WITH_REGISTERS } else { about };
             to.word(1, about);
             for (n, register) in registers.iter().enumerate().take(words - HEAD) {

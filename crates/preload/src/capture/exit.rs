@@ -3,8 +3,8 @@
 use super::copy::Pages;
 use super::plan::{BYTES, EXITS, LENGTH_AT, MOST, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS};
 use crate::sys::x86_64::{load4, load8};
-use crate::thread::block::ThreadState;
 use crate::thread::record;
+use crate::thread::thread_state::ThreadState;
 use core::mem::MaybeUninit;
 use cutap_wire::record::{FRAGMENT_WORDS, OUTPUT_LEN, OUTPUT_WORD};
 
@@ -28,51 +28,51 @@ pub struct EndedCall<'a> {
 
 /// On the way out: records the end and the outputs. False: it must go by the steps.
 #[inline(always)]
-pub fn exit(plan: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
+pub fn exit(plan: u64, thread_state: &mut ThreadState, call: &EndedCall) -> bool {
     if plan & EXITS == 0 {
         return false;
     }
     let outputs = plan >> OUTPUTS;
     if outputs == 0 || call.result as u32 != 0 {
-        record::exit(b, call.at, call.number, &[call.result]);
+        record::exit(thread_state, call.at, call.number, &[call.result]);
         return true;
     }
     if outputs <= ONE_OUTPUT && call.result == 0 {
         let (register, len) = first(outputs);
         let at = call.words.get(register).copied().unwrap_or(0) as usize;
         if at == 0 {
-            record::exit(b, call.at, call.number, &[0]);
+            record::exit(thread_state, call.at, call.number, &[0]);
             return true;
         }
         if (len == 8 || len == 4)
-            && let Some(value) = short(b, call.at, at, len)
+            && let Some(value) = short(thread_state, call.at, at, len)
             && value >> OUTPUT_WORD == 0
         {
             let word = value | (register as u64) << OUTPUT_WORD | (len as u64) << OUTPUT_LEN;
-            record::exit_output(b, call.at, call.number, word);
+            record::exit_output(thread_state, call.at, call.number, word);
             return true;
         }
     }
-    several(outputs, b, call)
+    several(outputs, thread_state, call)
 }
 
 /// An output of four or eight bytes, if it can be read. `call` is where on the stack the call is.
 #[inline(always)]
-fn short(b: &mut ThreadState, call: usize, at: usize, len: usize) -> Option<u64> {
-    if b.stack.contains(at, len) {
+fn short(thread_state: &mut ThreadState, call: usize, at: usize, len: usize) -> Option<u64> {
+    if thread_state.stack.contains(at, len) {
         // SAFETY: this thread's own stack.
         return Some(unsafe { if len == 8 { load8(at) } else { load4(at).into() } });
     }
     let mut value = 0u64;
     // SAFETY: a word of ours.
-    let got = unsafe { Pages::new(call, &mut b.stack).copy(at, (&raw mut value).cast(), len) };
+    let got = unsafe { Pages::new(call, &mut thread_state.stack).copy(at, (&raw mut value).cast(), len) };
     (got == len).then_some(value)
 }
 
 /// The same for outputs of any number and size.
 #[inline(never)]
-fn several(outputs: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
-    let pages = Pages::new(call.at, &mut b.stack);
+fn several(outputs: u64, thread_state: &mut ThreadState, call: &EndedCall) -> bool {
+    let pages = Pages::new(call.at, &mut thread_state.stack);
     let mut payload = [MaybeUninit::<u64>::uninit(); 1 + MOST * (FRAGMENT_WORDS + BYTES / 8)];
     let to = payload.as_mut_ptr().cast::<u64>();
     let (mut used, mut rest) = (1, outputs);
@@ -103,7 +103,7 @@ fn several(outputs: u64, b: &mut ThreadState, call: &EndedCall) -> bool {
                 used += 1;
             }
         }
-        record::exit(b, call.at, call.number, core::slice::from_raw_parts(to, used));
+        record::exit(thread_state, call.at, call.number, core::slice::from_raw_parts(to, used));
     }
     true
 }

@@ -11,8 +11,8 @@ use crate::slots::frame::Frame;
 use crate::slots::{extension, table};
 use crate::start::page;
 use crate::sys;
-use crate::thread::block::ThreadState;
 use crate::thread::record;
+use crate::thread::thread_state::ThreadState;
 use cutap_calls::kernel::{Owner, pointers};
 use cutap_wire::diagnostic;
 use cutap_wire::memory::{MOST, NewPiece, what};
@@ -32,8 +32,8 @@ pub fn before(frame: &mut Frame) -> bool {
     let uvm = file.windows(10).any(|w| w == b"nvidia-uvm");
     frame.word = uvm.into();
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, uvm));
-    if let Some(b) = record::of(frame.recorded) {
-        let mut request = KeptRequest::new(b, frame, what::BEFORE);
+    if let Some(thread_state) = record::of(frame.recorded) {
+        let mut request = KeptRequest::new(thread_state, frame, what::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
             request.put(what::FILE, fd as u64, file);
         }
@@ -44,8 +44,8 @@ pub fn before(frame: &mut Frame) -> bool {
     let answered = ioctl.and_then(|ioctl| answers::answer(&ioctl));
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
-    if let Some(b) = record::of(frame.recorded) {
-        KeptRequest::new(b, frame, what::ANSWERED).put(what::ANSWERED, status as u64, &[]);
+    if let Some(thread_state) = record::of(frame.recorded) {
+        KeptRequest::new(thread_state, frame, what::ANSWERED).put(what::ANSWERED, status as u64, &[]);
     }
     false
 }
@@ -55,9 +55,9 @@ pub fn after(frame: &mut Frame) {
     let name = table::name_of(frame.slot);
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, frame.word != 0));
     extension::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
-    let Some(b) = record::of(frame.recorded) else { return };
+    let Some(thread_state) = record::of(frame.recorded) else { return };
     let [result, _] = frame.result;
-    let mut request = KeptRequest::new(b, frame, what::AFTER);
+    let mut request = KeptRequest::new(thread_state, frame, what::AFTER);
     if let Some(ioctl) = &ioctl {
         request.ioctl(ioctl);
     }
@@ -85,7 +85,7 @@ fn descriptor(name: &[u8], args: &[u64; 6]) -> Option<i32> {
 
 /// What is being kept.
 struct KeptRequest<'a> {
-    b: &'a mut ThreadState,
+    thread_state: &'a mut ThreadState,
     at: usize,
     number: u32,
     piece_kind: u8,
@@ -94,16 +94,16 @@ struct KeptRequest<'a> {
 }
 
 impl KeptRequest<'_> {
-    fn new<'a>(b: &'a mut ThreadState, frame: &Frame, piece_kind: u8) -> KeptRequest<'a> {
+    fn new<'a>(thread_state: &'a mut ThreadState, frame: &Frame, piece_kind: u8) -> KeptRequest<'a> {
         let at = frame.stack as usize;
-        let pages = Pages::new(at, &mut b.stack);
-        KeptRequest { b, at, number: frame.number, piece_kind, budget: TOTAL, pages }
+        let pages = Pages::new(at, &mut thread_state.stack);
+        KeptRequest { thread_state, at, number: frame.number, piece_kind, budget: TOTAL, pages }
     }
 
     /// One piece whose bytes are here.
     fn put(&mut self, what: u8, address: u64, bytes: &[u8]) {
         let piece = NewPiece { what, address, room: bytes.len(), meant: bytes.len() };
-        record::memory(self.b, self.at, self.number, &piece, |to| {
+        record::memory(self.thread_state, self.at, self.number, &piece, |to| {
             // SAFETY: as many bytes as the record has room for.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
             bytes.len()
@@ -124,7 +124,9 @@ impl KeptRequest<'_> {
             let (from, part) = (address.wrapping_add(copied), (len - copied).min(MOST));
             let piece = NewPiece { what: self.piece_kind, address: from as u64, room: part, meant: part };
             // SAFETY: as many bytes as the record has room for.
-            let read = record::memory(self.b, self.at, self.number, &piece, |to| unsafe { pages.copy(from, to, part) });
+            let read = record::memory(self.thread_state, self.at, self.number, &piece, |to| unsafe {
+                pages.copy(from, to, part)
+            });
             copied += part;
             if read < part {
                 return;

@@ -6,7 +6,7 @@
 use crate::loader::live;
 use crate::start::names;
 use crate::start::page::count;
-use crate::thread::block::ThreadState;
+use crate::thread::thread_state::ThreadState;
 use crate::{routes, sys};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_calls::{INVALID_HANDLE, Role, function_with};
@@ -69,14 +69,14 @@ static ASK: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 const ABSENT: usize = 1;
 
 /// The parameters of a function handle; `driver` is the address of the launch function that it is given to.
-pub fn parameters(b: &mut ThreadState, handle: u64, driver: usize) -> Option<&'static [Parameter]> {
+pub fn parameters(thread_state: &mut ThreadState, handle: u64, driver: usize) -> Option<&'static [Parameter]> {
     let before = match remembered(handle) {
         Some((known, true)) => return Some(known),
         Some((before, false)) => before,
         None => &[],
     };
     let epoch = epoch();
-    let place = query_and_pool(b, handle, driver, before)?;
+    let place = query_and_pool(thread_state, handle, driver, before)?;
     // The first place unless another has it, for the assembler looks there alone. A third of one place turns the second
     // out: it is asked again, and told again, which is right if slow. A reader in between finds no handle.
     let [first, second] = places_of(handle)?;
@@ -134,16 +134,21 @@ type Info = unsafe extern "C" fn(u64, usize, *mut usize, *mut usize) -> u32;
 
 /// Asks the driver, and tells the answer to the names stream; its place in the pool.
 #[cold]
-fn query_and_pool(b: &mut ThreadState, handle: u64, driver: usize, before: &'static [Parameter]) -> Option<u64> {
+fn query_and_pool(
+    thread_state: &mut ThreadState,
+    handle: u64,
+    driver: usize,
+    before: &'static [Parameter],
+) -> Option<u64> {
     // What was handed out where we did not see it may be no handle at all; the driver follows it.
     if !routes::handles::is_known(handle) && !sys::readable((handle & !7) as usize) {
         return None;
     }
     let mut packed = [0u64; MOST];
     let kernel = routes::handles::is_kernel(handle);
-    let n = match query(b, entry_point(kernel, driver)?, handle, &mut packed) {
+    let n = match query(thread_state, entry_point(kernel, driver)?, handle, &mut packed) {
         // Obtained where we did not see it: the other kind of handle.
-        Err(INVALID_HANDLE) => query(b, entry_point(!kernel, driver)?, handle, &mut packed).ok()?,
+        Err(INVALID_HANDLE) => query(thread_state, entry_point(!kernel, driver)?, handle, &mut packed).ok()?,
         n => n.ok()?,
     };
     count(diagnostic::PARAMETERS_ASKED, 1);
@@ -185,14 +190,14 @@ fn pooled(list: &[u64]) -> Option<u64> {
 }
 
 /// How many parameters there are; an error of the first question.
-fn query(b: &mut ThreadState, function: Info, handle: u64, packed: &mut [u64]) -> Result<usize, u32> {
+fn query(thread_state: &mut ThreadState, function: Info, handle: u64, packed: &mut [u64]) -> Result<usize, u32> {
     // What a signal handler calls meanwhile is the program's, so it waits; errno is the program's too.
     let signals = sys::block_signals();
     // SAFETY: libc's own function, and this thread's errno.
     let errno = sys::libc::errno_location().map(|f| unsafe { f() });
     // SAFETY: as above.
     let errno_before = errno.map(|e| unsafe { e.read() });
-    b.inside = true;
+    thread_state.inside = true;
     let mut n = 0;
     let mut error = 0;
     for to in packed {
@@ -205,7 +210,7 @@ fn query(b: &mut ThreadState, function: Info, handle: u64, packed: &mut [u64]) -
         *to = u64::from(offset as u32) | (bytes as u64) << 32;
         n += 1;
     }
-    b.inside = false;
+    thread_state.inside = false;
     if let (Some(e), Some(errno_before)) = (errno, errno_before) {
         // SAFETY: as above.
         unsafe { e.write(errno_before) };

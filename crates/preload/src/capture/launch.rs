@@ -8,9 +8,9 @@ use super::payload::ArgumentWords;
 use super::plan::is_launch;
 use super::rows::steps_of;
 use crate::sys::x86_64::load8;
-use crate::thread::block::{OpenCall, ThreadState};
 use crate::thread::record;
 use crate::thread::reserve::finish;
+use crate::thread::thread_state::{OpenCall, ThreadState};
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{PARAMETERS, Row};
 use cutap_wire::record::FRAGMENT_WORDS;
@@ -33,7 +33,7 @@ pub fn places(row: &Row) -> Option<[u16; 3]> {
 /// by the steps.
 #[inline(always)]
 pub fn enter(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     call: OpenCall,
     caller: usize,
     row: &Row,
@@ -51,7 +51,7 @@ pub fn enter(
     }
     let layout =
         kernels::cached_parameters(function).filter(|layout| !layout.is_empty() && layout.len() <= PARAMETERS)?;
-    let stack = b.stack.with(call.frame);
+    let stack = thread_state.stack.with(call.frame);
     if !stack.contains(array, layout.len() * 8) {
         return None;
     }
@@ -71,7 +71,7 @@ pub fn enter(
     }
     let before = first.len() + rest.len();
     let length = 2 + before + FRAGMENT_WORDS + bytes.div_ceil(8);
-    let Some(pending) = record::begin(b, call, caller, length as u32) else { return Some(None) };
+    let Some(pending) = record::begin(thread_state, call, caller, length as u32) else { return Some(None) };
     let record = &pending.reserved;
     let number = record.number;
     // SAFETY: so many words are reserved; what is read lies on this thread's stack, at as many places as were written
@@ -91,6 +91,6 @@ pub fn enter(
             to = to.add(p.size());
         }
     }
-    finish(b, pending);
+    finish(thread_state, pending);
     Some(Some(number))
 }

@@ -19,7 +19,7 @@ mod steps;
 
 use crate::slots::frame::Frame;
 use crate::slots::table;
-use crate::thread::block::ThreadState;
+use crate::thread::thread_state::ThreadState;
 use copy::Pages;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{ALWAYS, EXIT, Row};
@@ -70,35 +70,35 @@ fn collected<'a>(frame: &Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_W
 /// On the way in: the words and the inputs of a framed call.
 #[inline(never)]
 pub fn before<R>(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     frame: &Frame,
     row: &Row,
     then: impl FnOnce(&mut ThreadState, [&[u64]; 3]) -> R,
 ) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let call = Call { words: words_of(frame, row, &mut words), result: 0, floats: [0; 2], driver: driver(frame) };
-    inputs(b, row, &call, frame.stack as usize, then)
+    inputs(thread_state, row, &call, frame.stack as usize, then)
 }
 
 /// On the way in: the words and the inputs behind them. `stack` is an address on the stack of the call.
 #[inline(always)]
 pub fn inputs<R>(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     row: &Row,
     call: &Call,
     stack: usize,
     then: impl FnOnce(&mut ThreadState, [&[u64]; 3]) -> R,
 ) -> R {
     let [first, rest] = call.words;
-    let mut payload = Payload::new(Pages::new(stack, &mut b.stack), first.len() + rest.len());
-    run(b, &mut payload, steps_of(row), call, 0);
-    then(b, [first, rest, payload.words()])
+    let mut payload = Payload::new(Pages::new(stack, &mut thread_state.stack), first.len() + rest.len());
+    run(thread_state, &mut payload, steps_of(row), call, 0);
+    then(thread_state, [first, rest, payload.words()])
 }
 
 /// On the way out: the result and the outputs of a framed call.
 #[inline(never)]
 pub fn after<R>(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     frame: &Frame,
     row: &Row,
     succeeded: bool,
@@ -108,22 +108,22 @@ pub fn after<R>(
     let [result, _] = frame.result;
     let floats = frame.result_xmm.map(|x| x as u64);
     let call = Call { words: words_of(frame, row, &mut words), result, floats, driver: driver(frame) };
-    outputs(b, row, &call, succeeded, frame.stack as usize, then)
+    outputs(thread_state, row, &call, succeeded, frame.stack as usize, then)
 }
 
 /// On the way out: the result and the outputs behind it. `stack` is an address on the stack of the call. A call that
 /// has `succeeded` may have another result: a hook's.
 pub fn outputs<R>(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     row: &Row,
     call: &Call,
     succeeded: bool,
     stack: usize,
     then: impl FnOnce(&mut ThreadState, &[u64]) -> R,
 ) -> R {
-    let mut payload = Payload::new(Pages::new(stack, &mut b.stack), 0);
+    let mut payload = Payload::new(Pages::new(stack, &mut thread_state.stack), 0);
     payload.push(call.result);
     let when = if succeeded { EXIT | ALWAYS } else { ALWAYS };
-    run(b, &mut payload, steps_of(row), call, when);
-    then(b, payload.words())
+    run(thread_state, &mut payload, steps_of(row), call, when);
+    then(thread_state, payload.words())
 }

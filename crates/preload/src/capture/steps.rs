@@ -6,14 +6,14 @@ use super::{kernels, logs};
 use crate::routes::handles;
 use crate::start::page;
 use crate::sys::x86_64::load8;
-use crate::thread::block::ThreadState;
+use crate::thread::thread_state::ThreadState;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, RETURNED, Step, WORDS, kind};
 use cutap_wire::diagnostic;
 use cutap_wire::record::FRAGMENT_WORDS;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
-pub fn run(b: &mut ThreadState, payload: &mut Payload, steps: &[Step], call: &Call, when: u8) {
+pub fn run(thread_state: &mut ThreadState, payload: &mut Payload, steps: &[Step], call: &Call, when: u8) {
     let mut kept_before = false;
     for (n, step) in steps.iter().enumerate().take(STEPS_MAX) {
         let side = step.flags & (EXIT | ALWAYS);
@@ -24,7 +24,7 @@ pub fn run(b: &mut ThreadState, payload: &mut Payload, steps: &[Step], call: &Ca
         kept_before = false;
         match step.kind {
             kind::KERNELS => {
-                kernels_of(b, payload, step, call);
+                kernels_of(thread_state, payload, step, call);
                 continue;
             }
             kind::FLOATS => {
@@ -34,7 +34,7 @@ pub fn run(b: &mut ThreadState, payload: &mut Payload, steps: &[Step], call: &Ca
             _ => {}
         }
         let Some(at) = payload.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
-        if let Some(fragment) = one(b, payload, step, call, at as usize) {
+        if let Some(fragment) = one(thread_state, payload, step, call, at as usize) {
             payload.set_fragment(n, fragment);
             kept_before = true;
         }
@@ -54,7 +54,13 @@ fn elements(payload: &Payload, step: &Step, call: &Call) -> usize {
 }
 
 /// One step; its fragment.
-fn one(b: &mut ThreadState, payload: &mut Payload, step: &Step, call: &Call, at: usize) -> Option<(u16, u16)> {
+fn one(
+    thread_state: &mut ThreadState,
+    payload: &mut Payload,
+    step: &Step,
+    call: &Call,
+    at: usize,
+) -> Option<(u16, u16)> {
     let most = usize::from(step.most).min(payload.room());
     match step.kind {
         kind::MEMORY => {
@@ -76,7 +82,7 @@ fn one(b: &mut ThreadState, payload: &mut Payload, step: &Step, call: &Call, at:
                 return None;
             }
             let room = payload.room();
-            kernel(payload, parameters(b, function, call)?, at, room)
+            kernel(payload, parameters(thread_state, function, call)?, at, room)
         }
         kind::EXTRA => extra(payload, at),
         kind::LOGS => {
@@ -99,8 +105,8 @@ fn floats(payload: &mut Payload, call: &Call) {
 }
 
 /// The table of a kernel's parameters; that there is none is counted.
-fn parameters(b: &mut ThreadState, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
-    let layout = kernels::parameters(b, function, call.driver);
+fn parameters(thread_state: &mut ThreadState, function: u64, call: &Call) -> Option<&'static [kernels::Parameter]> {
+    let layout = kernels::parameters(thread_state, function, call.driver);
     if layout.is_none() {
         page::count(diagnostic::PARAMETERS_UNKNOWN, 1);
     }
@@ -108,7 +114,7 @@ fn parameters(b: &mut ThreadState, function: u64, call: &Call) -> Option<&'stati
 }
 
 /// Parameters of each launch that the structs in a fragment describe; all have the same share of the room.
-fn kernels_of(b: &mut ThreadState, payload: &mut Payload, step: &Step, call: &Call) {
+fn kernels_of(thread_state: &mut ThreadState, payload: &mut Payload, step: &Step, call: &Call) {
     let size = usize::from(step.size).max(1);
     let read = |payload: &Payload, n: usize, at: u16| payload.read(step.base, n * size + usize::from(at), 8, call);
     let launches = (0..).take_while(|n| read(payload, *n, step.offset).is_some()).count();
@@ -118,7 +124,7 @@ fn kernels_of(b: &mut ThreadState, payload: &mut Payload, step: &Step, call: &Ca
         if at == 0 || function == 0 || call.driver == 0 {
             continue;
         }
-        let Some(layout) = parameters(b, function, call) else { continue };
+        let Some(layout) = parameters(thread_state, function, call) else { continue };
         let before = payload.room();
         let share = (budget / (launches - n)).saturating_sub(FRAGMENT_WORDS * 8).min(before) / 8 * 8;
         kernel(payload, layout, at as usize, share);
@@ -256,10 +262,10 @@ mod tests {
     /// What the steps keep, as (address, bytes meant, bytes).
     fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
         let mut payload = Payload::new(Pages::new(0, &mut Stack::none()), words.len());
-        // SAFETY: zeros are a valid block; no step here asks a driver.
-        let mut block = unsafe { std::boxed::Box::<ThreadState>::new_zeroed().assume_init() };
+        // SAFETY: zeros are a valid thread state; no step here asks a driver.
+        let mut thread_state = unsafe { std::boxed::Box::<ThreadState>::new_zeroed().assume_init() };
         let call = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
-        run(&mut block, &mut payload, steps, &call, when);
+        run(&mut thread_state, &mut payload, steps, &call, when);
         let bytes: std::vec::Vec<u8> = payload.words().iter().flat_map(|w| w.to_le_bytes()).collect();
         Fragments::new(&bytes).map(|f| (f.address, f.meant, f.bytes.to_vec())).collect()
     }

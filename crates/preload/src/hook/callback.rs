@@ -173,7 +173,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     r.chain.caller = 0;
     r.chain.result = &raw mut r.result;
     r.chain.result_xmm = core::ptr::null_mut();
-    let open = record::ready().and_then(|b| b.top().copied());
+    let open = record::ready().and_then(|thread_state| thread_state.top().copied());
     r.chain.number = open.filter(|c| c.reported == at).map_or(0, |c| u64::from(c.number) + 1);
 }
 

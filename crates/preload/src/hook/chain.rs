@@ -6,7 +6,7 @@ use super::functions::{HOOKS, Info, MET};
 use super::thread::{self, InterruptedHook, Thread};
 use super::{errors, library};
 use crate::start::{forked, switch};
-use crate::thread::{block, fork, record};
+use crate::thread::{fork, record, thread_state};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use cutap_hook::contract::Call;
@@ -144,8 +144,8 @@ impl Chain {
             return;
         }
         let Some(number) = self.number.checked_sub(1) else { return };
-        let (Some(b), Some(library)) = (block::existing(), self.library()) else { return };
-        record::write_note(b, self.at, number as u32, note_kind | u64::from(library) << 8, value);
+        let (Some(thread_state), Some(library)) = (thread_state::existing(), self.library()) else { return };
+        record::write_note(thread_state, self.at, number as u32, note_kind | u64::from(library) << 8, value);
     }
     /// A hook changed the result. What a call that succeeded has made is there, whatever the program is told.
     pub fn keep_outputs(&mut self) {

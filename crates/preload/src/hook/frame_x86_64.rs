@@ -123,7 +123,7 @@ fn caller(h: &Hooked) -> usize {
 
 /// The call as the recording frame around this one wrote it.
 fn number(info: &Info) -> u64 {
-    let open = record::ready().and_then(|b| b.top().copied());
+    let open = record::ready().and_then(|thread_state| thread_state.top().copied());
     open.filter(|c| c.slot == info.slot).map_or(0, |c| u64::from(c.number) + 1)
 }
 

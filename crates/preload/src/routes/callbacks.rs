@@ -23,10 +23,10 @@ use crate::capture::{self, Call, call_stack, plan};
 use crate::hook::forced::Registers;
 use crate::slots::{rules, table};
 use crate::start::{forked, switch};
-use crate::thread::block::{self, OpenCall, ThreadState};
 use crate::thread::counts::{self, THUNKS};
 use crate::thread::reserve::calls;
-use crate::thread::{blocks, record};
+use crate::thread::thread_state::{self, OpenCall, ThreadState};
+use crate::thread::{record, thread_states};
 use crate::{hook, sys};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
@@ -78,28 +78,36 @@ pub fn discover(i: &Instance, n: u32, r: &CallbackRecord) {
 #[inline(always)]
 fn counted(i: &Instance, id: u32, r: &CallbackRecord) -> bool {
     let Some(f) = i.functions.get(id as usize) else { return false };
-    let (slot, Some(b)) = (f.slot(), block::existing()) else { return false };
-    if slot == 0 || slot == UNWANTED || b.inside || b.depth != 0 || !i.is_on(id as usize) || switch::rules_changed() {
+    let (slot, Some(thread_state)) = (f.slot(), thread_state::existing()) else { return false };
+    if slot == 0
+        || slot == UNWANTED
+        || thread_state.inside
+        || thread_state.depth != 0
+        || !i.is_on(id as usize)
+        || switch::rules_changed()
+    {
         return false;
     }
-    counts::add(b, slot);
-    own_calls::reported(i, b, &raw const *r as usize, f.launch.load(Relaxed));
+    counts::add(thread_state, slot);
+    own_calls::reported(i, thread_state, &raw const *r as usize, f.launch.load(Relaxed));
     if f.bound() < function::ENOUGH {
-        counted_closer(i, id, f, b, slot, r);
+        counted_closer(i, id, f, thread_state, slot, r);
     }
     true
 }
 
 /// Looks whether the calls of a function come through its slot.
 #[cold]
-fn counted_closer(i: &Instance, id: u32, f: &Function, b: &ThreadState, slot: u32, r: &CallbackRecord) {
-    suppress::counted(i, id as usize, f, b, slot, name_of(i, id, r));
+fn counted_closer(i: &Instance, id: u32, f: &Function, thread_state: &ThreadState, slot: u32, r: &CallbackRecord) {
+    suppress::counted(i, id as usize, f, thread_state, slot, name_of(i, id, r));
 }
 
 /// A call begins: its record, and its stack if that is wanted and the runtime's registers are known.
 pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Option<&Registers>) {
     let counting = switch::counting();
-    let Some(b) = (if counting { blocks::current().filter(|b| !b.inside) } else { record::ready() }) else {
+    let Some(thread_state) =
+        (if counting { thread_states::current().filter(|thread_state| !thread_state.inside) } else { record::ready() })
+    else {
         return count_unrecorded(i, id);
     };
     if switch::rules_changed() {
@@ -107,10 +115,10 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     }
     let Some(f) = i.functions.get(id as usize) else { return };
     let at = &raw const *r as usize;
-    b.leave_below(at);
+    thread_state.leave_below(at);
     // A shared runtime's function that a hook called past its slot: no record, and not the report of the call that has
     // the hook.
-    if !i.linked.load(Relaxed) && hook::thread::is_hooks_own(b.top().map(|t| t.frame), at) {
+    if !i.linked.load(Relaxed) && hook::thread::is_hooks_own(thread_state.top().map(|t| t.frame), at) {
         return;
     }
     let mut slot = f.slot();
@@ -126,13 +134,13 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         return;
     }
     if counting {
-        own_calls::reported(i, b, at, f.launch.load(Relaxed));
-        return counts::add(b, slot);
+        own_calls::reported(i, thread_state, at, f.launch.load(Relaxed));
+        return counts::add(thread_state, slot);
     }
     // A shared runtime's function that a binding led to: one call, one record.
     let object = i.object.load(Relaxed);
     let met = f.twin.load(Relaxed) != 0;
-    if let Some(top) = b.top()
+    if let Some(top) = thread_state.top()
         && top.reported == 0
         && (top.slot as usize) < THUNKS
         && table::object_of(top.slot) == object
@@ -142,34 +150,42 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         let number = top.number;
         // It began before the instance had told its name; later ones are known by their object.
         if !met {
-            record::write_note(b, at, number, note::INSTANCE, n.into());
+            record::write_note(thread_state, at, number, note::INSTANCE, n.into());
         }
-        return kernel(b, f, number, r);
+        return kernel(thread_state, f, number, r);
     }
     suppress::another_way(f);
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
     let caller = caller(r);
-    let number = match fast_words(b, f, r, at) {
-        Some(words) => record::enter(b, call, caller, [words]),
-        None => enter_by_steps(b, call, caller, f, r),
+    let number = match fast_words(thread_state, f, r, at) {
+        Some(words) => record::enter(thread_state, call, caller, [words]),
+        None => enter_by_steps(thread_state, call, caller, f, r),
     };
     if let Some(number) = number {
-        kernel(b, f, number, r);
+        kernel(thread_state, f, number, r);
         if let Some(registers) = registers.filter(|_| f.stack.load(Relaxed)) {
-            call_stack::reported(b, at, number, registers);
+            call_stack::reported(thread_state, at, number, registers);
         }
     }
 }
 
 #[inline(never)]
-fn enter_by_steps(b: &mut ThreadState, call: OpenCall, caller: usize, f: &Function, r: &CallbackRecord) -> Option<u32> {
+fn enter_by_steps(
+    thread_state: &mut ThreadState,
+    call: OpenCall,
+    caller: usize,
+    f: &Function,
+    r: &CallbackRecord,
+) -> Option<u32> {
     let remembered = f.row.load(Relaxed);
-    with_block(b, r, remembered, |b, words| match rows::of(remembered) {
+    with_block(thread_state, r, remembered, |thread_state, words| match rows::of(remembered) {
         Some(row) if remembered & row::BEFORE != 0 => {
             let of_block = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
-            capture::inputs(b, row, &of_block, call.frame, |b, words| record::enter(b, call, caller, words))
+            capture::inputs(thread_state, row, &of_block, call.frame, |thread_state, words| {
+                record::enter(thread_state, call, caller, words)
+            })
         }
-        _ => record::enter(b, call, caller, [words]),
+        _ => record::enter(thread_state, call, caller, [words]),
     })
 }
 
@@ -197,14 +213,14 @@ fn is_twin(f: &Function, slot: u32, r: &CallbackRecord) -> bool {
 /// A call ends: its record. With `answer`, a hook answered it, and the runtime knows no result.
 pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     // A call that began is ended, also when recording was switched off in it.
-    let Some(b) = block::existing().filter(|b| !b.inside) else { return };
+    let Some(thread_state) = thread_state::existing().filter(|thread_state| !thread_state.inside) else { return };
     let at = &raw const *r as usize;
-    b.reported = 0;
-    let open_call = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
+    thread_state.reported = 0;
+    let open_call = thread_state.open.iter().take(thread_state.depth).rfind(|c| c.reported == at).copied();
     let Some(call) = open_call else { return };
     let bound = (call.slot as usize) < THUNKS;
     if let (true, Some(f)) = (bound, i.functions.get(id as usize)) {
-        suppress::through_slot(i, id as usize, f, calls(b).wrapping_sub(1) != call.number);
+        suppress::through_slot(i, id as usize, f, calls(thread_state).wrapping_sub(1) != call.number);
     }
     if bound {
         return;
@@ -214,37 +230,45 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let Some(f) = i.functions.get(id as usize) else { return };
     let succeeded = result as u32 == 0;
     let hidden = !succeeded && hook::thread::succeeded(call.number);
-    let recorded = match fast_words(b, f, r, at) {
+    let recorded = match fast_words(thread_state, f, r, at) {
         Some(words) if !hidden => {
-            exit::exit(f.plan.load(Relaxed), b, &EndedCall { number: call.number, at, result, words })
+            exit::exit(f.plan.load(Relaxed), thread_state, &EndedCall { number: call.number, at, result, words })
         }
         _ => false,
     };
     if !recorded {
-        exit_by_steps(b, &EndedCall { number: call.number, at, result, words: &[] }, succeeded || hidden, f, r);
+        exit_by_steps(
+            thread_state,
+            &EndedCall { number: call.number, at, result, words: &[] },
+            succeeded || hidden,
+            f,
+            r,
+        );
     }
 }
 
 #[inline(never)]
-fn exit_by_steps(b: &mut ThreadState, call: &EndedCall, succeeded: bool, f: &Function, r: &CallbackRecord) {
+fn exit_by_steps(thread_state: &mut ThreadState, call: &EndedCall, succeeded: bool, f: &Function, r: &CallbackRecord) {
     let (&EndedCall { number, at, result, .. }, remembered) = (call, f.row.load(Relaxed));
     match rows::of(remembered) {
-        Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
+        Some(row) if remembered & row::AFTER != 0 => with_block(thread_state, r, remembered, |thread_state, words| {
             let of_block = Call { words: [words, &[]], result, floats: [0; 2], driver: 0 };
-            capture::outputs(b, row, &of_block, succeeded, at, |b, words| record::exit(b, at, number, words));
+            capture::outputs(thread_state, row, &of_block, succeeded, at, |thread_state, words| {
+                record::exit(thread_state, at, number, words)
+            });
         }),
-        _ => record::exit(b, at, number, &[result]),
+        _ => record::exit(thread_state, at, number, &[result]),
     }
 }
 
 /// The words of a function that needs nothing else on the way in, where they stand: on the stack, as far as it is
 /// known.
 #[inline(always)]
-fn fast_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
+fn fast_words<'a>(thread_state: &mut ThreadState, f: &Function, r: &CallbackRecord, at: usize) -> Option<&'a [u64]> {
     let n = plan::words(f.plan.load(Relaxed))?;
     let words = r.parameters;
     let (words_at, len) = (words as usize, n * 8);
-    let on_stack = b.stack.contains(words_at, len) || b.stack.with(at).contains(words_at, len);
+    let on_stack = thread_state.stack.contains(words_at, len) || thread_state.stack.with(at).contains(words_at, len);
     let is_readable = n == 0 || on_stack && words_at.is_multiple_of(8);
     // SAFETY: the thread's own stack; the runtime does not change the block while it reports the call.
     is_readable.then(|| if n == 0 { &[][..] } else { unsafe { core::slice::from_raw_parts(words, n) } })
@@ -254,7 +278,7 @@ fn fast_words<'a>(b: &mut ThreadState, f: &Function, r: &CallbackRecord, at: usi
 /// page behind it is asked of the kernel. A word that cannot be read is 0.
 #[inline(always)]
 fn with_block<R>(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     r: &CallbackRecord,
     remembered: u32,
     then: impl FnOnce(&mut ThreadState, &[u64]) -> R,
@@ -263,19 +287,19 @@ fn with_block<R>(
     let at = r.parameters as usize;
     let n = if at == 0 { 0 } else { block_words(remembered) };
     let in_page = (4096 - (at & 4095)) / 8;
-    let readable_words = if in_page >= n || readable(b, at, n) { n } else { in_page };
+    let readable_words = if in_page >= n || readable(thread_state, at, n) { n } else { in_page };
     for (k, w) in words.iter_mut().enumerate().take(n) {
         // SAFETY: as said above.
         w.write(if k < readable_words { unsafe { (at as *const u64).add(k).read_unaligned() } } else { 0 });
     }
     // SAFETY: `n` words were written, no more than there are.
-    then(b, unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), n) })
+    then(thread_state, unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), n) })
 }
 
 /// True when the words behind the page in which they begin can be read too.
 #[inline(never)]
-fn readable(b: &mut ThreadState, at: usize, words: usize) -> bool {
-    b.stack.with(at).contains(at, words * 8) || sys::readable((at | 4095) + 1)
+fn readable(thread_state: &mut ThreadState, at: usize, words: usize) -> bool {
+    thread_state.stack.with(at).contains(at, words * 8) || sys::readable((at | 4095) + 1)
 }
 
 /// Where the call came from is not in the record; the function's own object is.
@@ -285,19 +309,19 @@ fn caller(r: &CallbackRecord) -> usize {
 
 /// A launch's kernel, from the record: without a call of the driver.
 #[inline(always)]
-fn kernel(b: &mut ThreadState, f: &Function, number: u32, r: &CallbackRecord) {
+fn kernel(thread_state: &mut ThreadState, f: &Function, number: u32, r: &CallbackRecord) {
     // 11.x leaves garbage there for other functions.
     if f.launch.load(Relaxed) {
-        launched(b, number, r);
+        launched(thread_state, number, r);
     }
 }
 
 /// Records the kernel's name of a launch.
-pub fn launched(b: &mut ThreadState, number: u32, r: &CallbackRecord) {
+pub fn launched(thread_state: &mut ThreadState, number: u32, r: &CallbackRecord) {
     if !r.kernel.is_null() {
         let id = super::handles::kernel_name(r.kernel);
         if id != 0 {
-            record::write_note(b, &raw const *r as usize, number, note::KERNEL, id.into());
+            record::write_note(thread_state, &raw const *r as usize, number, note::KERNEL, id.into());
         }
     }
 }

@@ -83,9 +83,9 @@ pub fn introduce(i: &Instance, n: u32, r: &CallbackRecord) {
         // The question goes through the driver's cuGetExportTable, which is a slot of ours; what a
         // signal handler calls meanwhile is the program's, so it waits.
         let signals = sys::block_signals();
-        let mut block = record::ready();
-        if let Some(b) = &mut block {
-            b.inside = true;
+        let mut thread_state = record::ready();
+        if let Some(thread_state) = &mut thread_state {
+            thread_state.inside = true;
         }
         // SAFETY: the instance's own cudaGetExportTable and the tables that it documents by its code.
         unsafe {
@@ -102,8 +102,8 @@ pub fn introduce(i: &Instance, n: u32, r: &CallbackRecord) {
             i.listed.store(count, Relaxed);
             i.list.store(list, Release);
         }
-        if let Some(b) = &mut block {
-            b.inside = false;
+        if let Some(thread_state) = &mut thread_state {
+            thread_state.inside = false;
         }
         sys::restore_signals(signals);
     }

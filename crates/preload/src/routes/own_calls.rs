@@ -10,8 +10,8 @@ use crate::capture::copy::Pages;
 use crate::slots::frame::Frame;
 use crate::slots::{rules, table};
 use crate::start::page;
-use crate::thread::block::{ONE_STACK, ThreadState};
 use crate::thread::counts::{self, THUNKS};
+use crate::thread::thread_state::{ONE_STACK, ThreadState};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::SlotName;
@@ -63,14 +63,14 @@ fn is_hidden(name: &[u8]) -> bool {
 
 /// True when a call of a hidden function fills the record of a report: it is made because calls are reported. Nothing but
 /// the size, and then the context, is sure to be in a record before its call is reported.
-pub fn fills_record(b: &mut ThreadState, frame: &Frame) -> bool {
+pub fn fills_record(thread_state: &mut ThreadState, frame: &Frame) -> bool {
     let [first, ..] = frame.args;
     let Some((argument, place)) = fills(table::name_of(frame.slot)) else { return false };
     let Some(to) = frame.args.get(argument) else { return false };
     if instances::containing(frame.caller).is_none() {
         return false;
     }
-    let pages = Pages::new(frame.stack as usize, &mut b.stack);
+    let pages = Pages::new(frame.stack as usize, &mut thread_state.stack);
     let is_record = |from: usize| {
         let mut words = [0u64; RECORD_WORDS];
         // SAFETY: a local buffer.
@@ -118,12 +118,12 @@ fn asking(caller: usize) -> Option<&'static Instance> {
 
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this
 /// one stands.
-pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
+pub fn is_one(thread_state: &mut ThreadState, caller: usize, slot: u32) -> bool {
     let name = table::name_of(slot);
     if fills(name).is_some() {
         return false;
     }
-    let top = b.top();
+    let top = thread_state.top();
     if top.as_ref().is_some_and(|t| t.reported != 0) {
         return false;
     }
@@ -148,16 +148,16 @@ pub fn is_one(b: &mut ThreadState, caller: usize, slot: u32) -> bool {
 
 /// Counts a call while calls are only counted, as the program's or as one of these. No call is open then, but what a
 /// runtime has reported is known; outside of that, what the runtime does next tells whose the call was.
-pub fn counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) {
-    if is_one_counted(b, caller, at, slot) {
+pub fn counted(thread_state: &mut ThreadState, caller: usize, at: usize, slot: u32) {
+    if is_one_counted(thread_state, caller, at, slot) {
         page::count(reason(slot), 1);
     } else if table::slot(slot).is_some_and(rules::is_wanted) {
-        counts::add(b, slot);
+        counts::add(thread_state, slot);
     }
 }
 
-fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> bool {
-    if b.reported.wrapping_sub(at) < ONE_STACK {
+fn is_one_counted(thread_state: &mut ThreadState, caller: usize, at: usize, slot: u32) -> bool {
+    if thread_state.reported.wrapping_sub(at) < ONE_STACK {
         return false;
     }
     let Some(i) = asking(caller) else { return false };
@@ -167,17 +167,17 @@ fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> b
     }
     if is_function(slot) {
         let is_known_caller = i.self_induced_callers.iter().any(|a| a.load(Relaxed) == caller);
-        b.unreported_lookup = if is_known_caller { (0, 0) } else { (caller, slot) };
+        thread_state.unreported_lookup = if is_known_caller { (0, 0) } else { (caller, slot) };
         if is_known_caller {
             remember(i, caller, slot);
         }
         return is_known_caller;
     }
-    let (before, _) = b.unreported_lookup;
+    let (before, _) = thread_state.unreported_lookup;
     if before != 0 && caller.wrapping_sub(before) < HELPER {
-        was_one(i, b);
+        was_one(i, thread_state);
     }
-    b.unreported_lookup = (0, 0);
+    thread_state.unreported_lookup = (0, 0);
     remember(i, caller, slot);
     true
 }
@@ -185,21 +185,21 @@ fn is_one_counted(b: &mut ThreadState, caller: usize, at: usize, slot: u32) -> b
 /// A runtime reports a call at `at` while calls are only counted. Where it asked just before for the kernel of a
 /// launch, and in vain, it did not continue to ask for the name.
 #[inline(always)]
-pub fn reported(i: &Instance, b: &mut ThreadState, at: usize, launch: bool) {
-    b.reported = at;
-    if b.unreported_lookup.0 != 0 {
+pub fn reported(i: &Instance, thread_state: &mut ThreadState, at: usize, launch: bool) {
+    thread_state.reported = at;
+    if thread_state.unreported_lookup.0 != 0 {
         if launch && i.version.load(Relaxed) >= ASKS {
-            was_one(i, b);
+            was_one(i, thread_state);
         }
-        b.unreported_lookup = (0, 0);
+        thread_state.unreported_lookup = (0, 0);
     }
 }
 
 /// What was asked last was our footprint, and counted as the program's.
 #[cold]
-fn was_one(i: &Instance, b: &mut ThreadState) {
-    let (before, slot) = b.unreported_lookup;
-    counts::take_back(b, slot);
+fn was_one(i: &Instance, thread_state: &mut ThreadState) {
+    let (before, slot) = thread_state.unreported_lookup;
+    counts::take_back(thread_state, slot);
     page::count(diagnostic::FOOTPRINT, 1);
     // Beyond the places that are remembered it goes like this each time.
     if let Some(free) = i.self_induced_callers.iter().find(|a| a.load(Relaxed) == 0) {

@@ -9,8 +9,8 @@ use super::kernel_name_x86_64::kernel_name_macro;
 use super::{callbacks, handles};
 use crate::capture::plan::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
 use crate::slots::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
-use crate::thread::block::{self, DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::counts::{REPORTED, ROOM_FOR_REPORTED, THUNKS};
+use crate::thread::thread_state::{self, DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::{fork, record, stack};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -125,7 +125,7 @@ global_asm!(
     "  push r8",
     "  sub rsp, 24",
     "  mov r11, rsi",
-    "  cutap_block 7f",
+    "  cutap_thread_state 7f",
     "  cmp byte ptr [rsi + {inside}], 0",
     "  jne 7f",
     "  mov rbx, [r10 + {plan}]",
@@ -390,16 +390,16 @@ global_asm!(
 /// A launch has its record: the kernel's name, where it is not known already.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_report_launched(number: u32, data: *const CallbackRecord) {
-    if let Some(b) = block::existing() {
+    if let Some(thread_state) = thread_state::existing() {
         // SAFETY: the runtime's record, on its stack.
-        callbacks::launched(b, number, unsafe { &*data });
+        callbacks::launched(thread_state, number, unsafe { &*data });
     }
 }
 
 /// A call has its records, and is not the innermost open one.
 #[unsafe(no_mangle)]
 extern "C" fn cutap_report_closed(number: u32) {
-    if let Some(b) = block::existing() {
-        b.pop(number);
+    if let Some(thread_state) = thread_state::existing() {
+        thread_state.pop(number);
     }
 }

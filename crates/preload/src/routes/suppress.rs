@@ -15,8 +15,8 @@
 use super::function::ENOUGH;
 use super::instances::{ALL, Function, Instance};
 use crate::slots::table;
-use crate::thread::block::ThreadState;
 use crate::thread::counts;
+use crate::thread::thread_state::ThreadState;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 
 /// As a number of such calls: one came another way.
@@ -86,9 +86,9 @@ pub fn another_way(f: &Function) {
 /// A report while calls are only counted: have all that this thread had come through the slot, where they are counted
 /// too?
 #[cold]
-pub fn counted(i: &Instance, id: usize, f: &Function, b: &ThreadState, slot: u32, name: &[u8]) {
-    let slot_calls = table::find(i.object.load(Relaxed), name).map_or(0, |twin| counts::value(b, twin));
-    match counts::value(b, slot) {
+pub fn counted(i: &Instance, id: usize, f: &Function, thread_state: &ThreadState, slot: u32, name: &[u8]) {
+    let slot_calls = table::find(i.object.load(Relaxed), name).map_or(0, |twin| counts::value(thread_state, twin));
+    match counts::value(thread_state, slot) {
         reported if slot_calls < reported => another_way(f),
         reported => another(i, id, f, reported.min(ENOUGH.into()) as u32),
     }

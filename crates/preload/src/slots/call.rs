@@ -7,7 +7,7 @@ use super::{hooks, recording, rules, table};
 use crate::capture::{call_stack, ioctl};
 use crate::routes::{export_table, handles, instances, proc_address};
 use crate::start::{forked, switch};
-use crate::thread::{blocks, counts, fork};
+use crate::thread::{counts, fork, thread_states};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Before the call. 0: it was answered.
@@ -66,11 +66,11 @@ unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
     if fork::is_away() || !switch::counting() {
         return slot.real.load(Relaxed);
     }
-    if let Some(b) = blocks::current() {
-        if !b.inside && rules::is_wanted(slot) {
-            counts::add(b, frame.slot);
+    if let Some(thread_state) = thread_states::current() {
+        if !thread_state.inside && rules::is_wanted(slot) {
+            counts::add(thread_state, frame.slot);
         }
-        counts::show_gate(b);
+        counts::show_gate(thread_state);
     }
     slot.real.load(Relaxed)
 }

@@ -2,15 +2,16 @@
 
 use super::fast_frame::FastFrame;
 use super::{fast_x86_64, recording, unwound};
-use crate::thread::block::ThreadState;
 use crate::thread::record;
+use crate::thread::thread_state::ThreadState;
 use core::ffi::{c_int, c_void};
 
 /// After the call, where something is not as usual: its exit is not recorded yet, or (`recorded`) the call is not
 /// closed. Its result is given back by the assembler.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_fast_after(frame: *const FastFrame, recorded: u32, origin: *const ThreadState) {
-    // SAFETY: the assembler's frame, and the block of the thread in which the call began; blocks live permanently.
+    // SAFETY: the assembler's frame, and the state of the thread in which the call began; thread states live
+    // permanently.
     let (frame, origin) = unsafe { (&*frame, &*origin) };
     match recorded {
         0 => recording::after_fast(frame, origin),

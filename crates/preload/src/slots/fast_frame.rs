@@ -5,14 +5,14 @@ use super::hooks::RECORD;
 use super::table;
 use crate::capture::rows;
 use crate::sys::x86_64::load8;
-use crate::thread::block::ThreadState;
+use crate::thread::thread_state::ThreadState;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
 #[repr(C)]
 pub struct FastFrame {
-    /// On the way in: the thread's block and its chunk, where it has both. On the way out: rax, rdx as the function
+    /// On the way in: the thread's state and its chunk, where it has both. On the way out: rax, rdx as the function
     /// left them.
     result: [u64; 2],
     /// The record's second word on the way in, the first on the way out.
@@ -35,19 +35,19 @@ pub struct FastFrame {
 pub const BYTES: usize = offset_of!(FastFrame, caller_frame);
 const _: () = assert!(BYTES == 112 && offset_of!(FastFrame, slot) + 56 == BYTES);
 /// Fields that the assembler names.
-pub const BLOCK: usize = offset_of!(FastFrame, result);
-/// See `BLOCK`.
+pub const THREAD_STATE: usize = offset_of!(FastFrame, result);
+/// See `THREAD_STATE`.
 pub const THREAD: usize = offset_of!(FastFrame, thread);
-/// See `BLOCK`.
+/// See `THREAD_STATE`.
 pub const WORD: usize = offset_of!(FastFrame, word);
-/// See `BLOCK`.
+/// See `THREAD_STATE`.
 pub const NUMBER: usize = offset_of!(FastFrame, number);
 
 impl FastFrame {
-    /// Its call is recorded under a number, by a thread with this block.
-    pub fn entered(&mut self, number: u32, b: &ThreadState) {
+    /// Its call is recorded under a number, by a thread with this state.
+    pub fn entered(&mut self, number: u32, thread_state: &ThreadState) {
         self.number = number.into();
-        self.result = [&raw const *b as u64, b.writer.chunk as u64];
+        self.result = [&raw const *thread_state as u64, thread_state.writer.chunk as u64];
     }
     /// Where the caller's stack words would be.
     pub fn at(&self) -> usize {
@@ -70,7 +70,7 @@ impl FastFrame {
         // SAFETY: this frame.
         core::array::from_fn(|n| unsafe { load8(place(n)) })
     }
-    /// The same call as it would stand in the common frame, begun by a thread with this block.
+    /// The same call as it would stand in the common frame, begun by a thread with this state.
     pub fn frame(&self, began: &ThreadState) -> Frame {
         let slot = self.slot();
         Frame {

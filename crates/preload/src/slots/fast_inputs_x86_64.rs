@@ -16,7 +16,7 @@ use crate::capture::plan::{EXITS, LAUNCH, UNWANTED};
 use crate::capture::{self, ArgumentWords, Call, launch, rows};
 use crate::routes::suppress;
 use crate::start::switch;
-use crate::thread::block::{OpenCall, ThreadState};
+use crate::thread::thread_state::{OpenCall, ThreadState};
 use crate::thread::{fork, record};
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
@@ -139,14 +139,14 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut FastFrame) -> i32 {
     let frame = unsafe { &mut *frame };
     let n = frame.slot();
     // Where the thread has none yet, the common frame makes it, or counts that it could not.
-    let (Some(slot), Some(b)) = (table::slot(n), record::ready_already()) else { return COMMON };
+    let (Some(slot), Some(thread_state)) = (table::slot(n), record::ready_already()) else { return COMMON };
     let (at, caller) = (frame.at(), frame.caller());
-    b.leave_below(at);
+    thread_state.leave_below(at);
     let plan = slot.plan.load(Relaxed);
     let Some(row) = rows::of(table::row_of(n)).filter(|_| plan & UNWANTED == 0 && !switch::rules_changed()) else {
         return COMMON;
     };
-    if b.depth == 0 && suppress::is_suppressed_runtime(caller) {
+    if thread_state.depth == 0 && suppress::is_suppressed_runtime(caller) {
         return COMMON;
     }
     let args = frame.args();
@@ -154,11 +154,11 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut FastFrame) -> i32 {
     let stack = unsafe { core::slice::from_raw_parts(at as *const u64, row.stack.into()) };
     let words = [args.get(..usize::from(row.ints)).unwrap_or(&[]), stack];
     let call = OpenCall { number: 0, slot: n, frame: at, reported: 0 };
-    let launched = if plan & LAUNCH != 0 { launch::enter(b, call, caller, row, words) } else { None };
-    let Some(number) = launched.unwrap_or_else(|| by_steps(b, call, caller, row, words, slot)) else {
+    let launched = if plan & LAUNCH != 0 { launch::enter(thread_state, call, caller, row, words) } else { None };
+    let Some(number) = launched.unwrap_or_else(|| by_steps(thread_state, call, caller, row, words, slot)) else {
         return NOT_RECORDED;
     };
-    frame.entered(number, b);
+    frame.entered(number, thread_state);
     // Launches are the driver's, whose functions take the same arguments in all versions. That there are none is what
     // the fast frame believes.
     let stack_words = if plan & LAUNCH != 0 || row.stack == 0 { row.stack.into() } else { STACK_WORDS };
@@ -167,7 +167,7 @@ unsafe extern "C" fn cutap_inputs_before(frame: *mut FastFrame) -> i32 {
 
 #[inline(never)]
 fn by_steps(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     call: OpenCall,
     caller: usize,
     row: &Row,
@@ -177,7 +177,9 @@ fn by_steps(
     let target = slot.real.load(Relaxed);
     let driver = table::real_of(target).unwrap_or(target);
     let of_frame = Call { words, result: 0, floats: [0; 2], driver };
-    capture::inputs(b, row, &of_frame, call.frame, |b, words| record::enter(b, call, caller, words))
+    capture::inputs(thread_state, row, &of_frame, call.frame, |thread_state, words| {
+        record::enter(thread_state, call, caller, words)
+    })
 }
 
 /// The frame's personality routine: see `left_above`.

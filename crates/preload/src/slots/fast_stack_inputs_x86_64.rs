@@ -13,10 +13,10 @@ use super::ring_x86_64::{end_of_ring_macros, ring_macros};
 use super::slot::{FIRST, PLAN};
 use crate::capture::plan::{EXITS, UNWANTED};
 use crate::capture::rows;
-use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::counts::THUNKS;
 use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::stack;
+use crate::thread::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -156,7 +156,7 @@ global_asm!(
     ".cfi_personality 0x1b, cutap_inputs_personality",
     "  cutap_head",
     "  sub rsp, {outgoing}",
-    "  cutap_block 7f",
+    "  cutap_thread_state 7f",
     "  lea rax, [rip + CUTAP_SLOTS]",
     "  mov rcx, r11",
     "  sub rcx, rax",
@@ -213,7 +213,7 @@ global_asm!(
     "  cutap_reserve r10, 0x100000000, r10, rbp+16, 6f",
     "  prefetchw [r8 + {ahead} + {line}]", // it takes two lines
     "  mov r10, [rbp - {bytes}]",
-    "  cutap_keep_block",
+    "  cutap_keep_thread_state",
     "  mov rax, [rbp - {bytes} + {word}]",
     "  mov [r8 + 8], rax",
     ".irp register, 0, 1, 2, 3, 4, 5",
@@ -280,7 +280,7 @@ global_asm!(
     end_of_frame_macros!(),
     ".purgem cutap_open",
     ".purgem cutap_not_opened",
-    ".purgem cutap_keep_block",
+    ".purgem cutap_keep_thread_state",
     ".purgem cutap_input",
     ".purgem cutap_stack_inputs",
     outgoing = const OUTGOING,
@@ -319,7 +319,7 @@ global_asm!(
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
     bytes = const fast_frame::BYTES,
-    block = const fast_frame::BLOCK,
+    thread_state = const fast_frame::THREAD_STATE,
     thread = const fast_frame::THREAD,
     word = const fast_frame::WORD,
     number = const fast_frame::NUMBER,

@@ -14,8 +14,8 @@ use super::frame_x86_64::{end_of_frame_macros, frame_macros, open_macro};
 use super::ring_x86_64::{end_of_ring_macros, output_macro, ring_macros};
 use super::slot::{FIRST, PLAN};
 use crate::capture::plan::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
-use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::fork::{ON_WORD, RECORDED};
+use crate::thread::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::{record, stack};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -72,7 +72,7 @@ global_asm!(
     ".cfi_startproc",
     ".cfi_personality 0x1b, \\personality",
     "  cutap_head",
-    "  cutap_block 7f",
+    "  cutap_thread_state 7f",
     ".if \\passed",
     // A stack may end behind the words: they must lie in one page.
     "  lea rax, [rbp + 16]",
@@ -82,7 +82,7 @@ global_asm!(
     ".endif",
     "  cutap_open 7f",
     "  cutap_reserve 8*\\n+16, 0x100000000+8*\\n+16, 0, rbp+16, 6f",
-    "  cutap_keep_block",
+    "  cutap_keep_thread_state",
     "  mov rax, [rsp + {word}]",
     "  mov [r8 + 8], rax",
     ".irp register, 0, 1, 2, 3, 4, 5",
@@ -134,10 +134,10 @@ global_asm!(
     ".cfi_startproc",
     ".cfi_def_cfa rbp, 16",
     ".cfi_offset rbp, -16",
-    // The block and its chunk, as the way in has left them, and only then whether they are this thread's still: what
-    // the function did has turned them out of the caches, and one behind the other they would be waited for.
-    "  mov rsi, [rsp + {block}]",
-    "  mov rdi, [rsp + {block} + 8]",
+    // The thread state and its chunk, as the way in has left them, and only then whether they are this thread's still:
+    // what the function did has turned them out of the caches, and one behind the other they would be waited for.
+    "  mov rsi, [rsp + {thread_state}]",
+    "  mov rdi, [rsp + {thread_state} + 8]",
     "  mov rcx, [rsp + {thread}]",
     "  mov [rsp], rax",
     "  mov [rsp + 8], rdx",
@@ -203,7 +203,7 @@ global_asm!(
     // What is kept behind the call goes by steps.
     ".globl cutap_fast_end_by_steps",
     "cutap_fast_end_by_steps:",
-    "  mov rsi, [rsp + {block}]",
+    "  mov rsi, [rsp + {thread_state}]",
     "  mov [rsp], rax",
     "  mov [rsp + 8], rdx",
     "  jmp 7b",
@@ -308,7 +308,7 @@ global_asm!(
     end_of_frame_macros!(),
     ".purgem cutap_open",
     ".purgem cutap_not_opened",
-    ".purgem cutap_keep_block",
+    ".purgem cutap_keep_thread_state",
     bytes = const fast_frame::BYTES,
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
@@ -340,7 +340,7 @@ global_asm!(
     open_number = const OPEN + offset_of!(OpenCall, number),
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
-    block = const fast_frame::BLOCK,
+    thread_state = const fast_frame::THREAD_STATE,
     thread = const fast_frame::THREAD,
     word = const fast_frame::WORD,
     number = const fast_frame::NUMBER,

@@ -47,16 +47,16 @@ macro_rules! frame_macros {
     };
 }
 
-/// The same for `cutap_open`, which opens a call, whose block is in rsi and whose chunk is in rdi: the head comes to
-/// rcx, the first word of its record to edx, the second to the frame; rax, r8 and r9 are lost. Where anything is not as
-/// usual it goes `otherwise`, with nothing done. `cutap_not_opened` takes it back, rax is lost. And for
-/// `cutap_keep_block`, which keeps in the frame what the way out needs; rax and rcx are lost.
+/// The same for `cutap_open`, which opens a call, whose thread state is in rsi and whose chunk is in rdi: the head
+/// comes to rcx, the first word of its record to edx, the second to the frame; rax, r8 and r9 are lost. Where anything
+/// is not as usual it goes `otherwise`, with nothing done. `cutap_not_opened` takes it back, rax is lost. And for
+/// `cutap_keep_thread_state`, which keeps in the frame what the way out needs; rax and rcx are lost.
 macro_rules! open_macro {
     () => {
         "
-.macro cutap_keep_block
-  mov [rbp - {bytes} + {block}], rsi
-  mov [rbp - {bytes} + {block} + 8], rdi
+.macro cutap_keep_thread_state
+  mov [rbp - {bytes} + {thread_state}], rsi
+  mov [rbp - {bytes} + {thread_state} + 8], rdi
   mov rax, [rip + cutap_tls@GOTTPOFF]
   mov rcx, [r11 + {plan}]
   mov [rbp - {bytes} + {thread}], rax
@@ -116,13 +116,13 @@ macro_rules! open_macro {
   mov r9d, eax
   shr r9d, 13
   mov [r8 + {open_slot}], r9d
-  mov [rbp - {bytes} + {block} + 8], rdx
+  mov [rbp - {bytes} + {thread_state} + 8], rdx
   inc rdx
   mov [rsi + {depth}], rdx
   mov edx, eax
 .endm
 .macro cutap_not_opened // handlers may have closed it: what they found was half theirs
-  mov rax, [rbp - {bytes} + {block} + 8]
+  mov rax, [rbp - {bytes} + {thread_state} + 8]
   mov [rsi + {depth}], rax
 .endm
 "

@@ -13,9 +13,9 @@ use super::ring_x86_64::{end_of_ring_macros, ring_macros};
 use super::slot::{FIRST, PLAN};
 use crate::capture::plan::UNWANTED;
 use crate::capture::{kernels, launch};
-use crate::thread::block::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::thread::fork::{ON_WORD, RECORDED};
 use crate::thread::stack;
+use crate::thread::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use core::arch::global_asm;
 use core::mem::offset_of;
 use cutap_calls::capture::Row;
@@ -140,7 +140,7 @@ global_asm!(
     "  cutap_open 7f",
     "  lea edx, [rdx + 4 * rbx + 32 * ({words} - 8)]",
     "  cutap_reserve 8*{words}+rbx, 0x100000000+8*{words}, rbx, rbp+16, 6f",
-    "  cutap_keep_block",
+    "  cutap_keep_thread_state",
     "  lea ecx, [rbx + 8*{words} - {line}]",
     "1: prefetchw [r8 + rcx + {ahead}]", // all of its lines
     "  sub ecx, {line}",
@@ -231,7 +231,7 @@ global_asm!(
     end_of_frame_macros!(),
     ".purgem cutap_open",
     ".purgem cutap_not_opened",
-    ".purgem cutap_keep_block",
+    ".purgem cutap_keep_thread_state",
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
     recorded = const RECORDED,
@@ -274,7 +274,7 @@ global_asm!(
     open_slot = const OPEN + offset_of!(OpenCall, slot),
     open_reported = const OPEN + offset_of!(OpenCall, reported),
     bytes = const fast_frame::BYTES,
-    block = const fast_frame::BLOCK,
+    thread_state = const fast_frame::THREAD_STATE,
     thread = const fast_frame::THREAD,
     word = const fast_frame::WORD,
     number = const fast_frame::NUMBER,

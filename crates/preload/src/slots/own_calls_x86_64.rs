@@ -8,8 +8,8 @@ use super::table;
 use crate::capture::plan;
 use crate::routes::{own_calls, suppress};
 use crate::start::{page, switch};
-use crate::thread::block::{self, DEPTH, OpenCall, ThreadState};
 use crate::thread::fork;
+use crate::thread::thread_state::{self, DEPTH, OpenCall, ThreadState};
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
@@ -189,17 +189,21 @@ const BY_QUICK: u32 = 2;
 /// or only counted, or for which of the frames it is.
 #[unsafe(no_mangle)]
 extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
-    let Some(b) = block::existing().filter(|b| !b.inside && !switch::rules_changed()) else { return COMMON };
-    b.leave_below(at);
-    if b.depth == 0 && suppress::is_suppressed_runtime(caller) {
+    let Some(thread_state) =
+        thread_state::existing().filter(|thread_state| !thread_state.inside && !switch::rules_changed())
+    else {
+        return COMMON;
+    };
+    thread_state.leave_below(at);
+    if thread_state.depth == 0 && suppress::is_suppressed_runtime(caller) {
         return COMMON;
     }
     let n = table::number_at(slot);
     if switch::counting() {
-        own_calls::counted(b, caller, at, n);
+        own_calls::counted(thread_state, caller, at, n);
         return FUNCTION;
     }
-    if own_calls::is_one(b, caller, n) {
+    if own_calls::is_one(thread_state, caller, n) {
         page::count(diagnostic::FOOTPRINT, 1);
         return FUNCTION;
     }

@@ -10,9 +10,9 @@ use crate::capture::{self, plan};
 use crate::hook;
 use crate::routes::{own_calls, suppress};
 use crate::start::{forked, page, switch};
-use crate::thread::block::{self, OpenCall, ThreadState};
 use crate::thread::record::{enter, exit, ready};
-use crate::thread::{blocks, counts, fork};
+use crate::thread::thread_state::{self, OpenCall, ThreadState};
+use crate::thread::{counts, fork, thread_states};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::diagnostic;
 
@@ -23,7 +23,7 @@ fn ready_for(slot: &Slot) -> Option<&'static mut ThreadState> {
     if !switch::recording() {
         return None;
     }
-    blocks::current().filter(|b| !b.inside || slot.hooks() & hooks::KERNEL != 0)
+    thread_states::current().filter(|thread_state| !thread_state.inside || slot.hooks() & hooks::KERNEL != 0)
 }
 
 /// The recording hook, on the way in.
@@ -37,29 +37,29 @@ pub fn before(frame: &mut Frame) -> bool {
 /// The same, for a frame whose slot is at hand.
 #[inline(always)]
 pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
-    let Some(b) = ready_for(slot) else { return not_recorded(frame, slot) };
+    let Some(thread_state) = ready_for(slot) else { return not_recorded(frame, slot) };
     let at = frame.stack as usize;
-    b.leave_below(at);
-    if b.depth == 0 && suppress::is_suppressed_runtime(frame.caller) {
+    thread_state.leave_below(at);
+    if thread_state.depth == 0 && suppress::is_suppressed_runtime(frame.caller) {
         suppress::slot_bypassed();
     }
     if !rules::is_wanted(slot) {
         return;
     }
     if hooks::may_be_footprint(slot.hooks()) {
-        let hidden = own_calls::fills_record(b, frame);
-        if hidden || own_calls::is_one(b, frame.caller, frame.slot) {
+        let hidden = own_calls::fills_record(thread_state, frame);
+        if hidden || own_calls::is_one(thread_state, frame.caller, frame.slot) {
             return page::count(own_calls::reason(frame.slot), 1);
         }
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
     let number = match plan::words(slot.plan.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
-        Some(words) => enter(b, call, frame.caller, [words]),
-        None => enter_by_steps(b, call, frame),
+        Some(words) => enter(thread_state, call, frame.caller, [words]),
+        None => enter_by_steps(thread_state, call, frame),
     };
     if let Some(number) = number {
         frame.number = number;
-        frame.recorded = b.identity();
+        frame.recorded = thread_state.identity();
     }
 }
 
@@ -69,28 +69,30 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
     if !switch::counting() {
         return switch::count_unrecorded();
     }
-    let Some(b) = blocks::current() else { return };
+    let Some(thread_state) = thread_states::current() else { return };
     if !rules::is_wanted(slot) {
         return;
     }
     if hooks::may_be_footprint(slot.hooks()) {
-        if own_calls::fills_record(b, frame) {
+        if own_calls::fills_record(thread_state, frame) {
             return page::count(diagnostic::HIDDEN_FOOTPRINT, 1);
         }
-        return own_calls::counted(b, frame.caller, frame.stack as usize, frame.slot);
+        return own_calls::counted(thread_state, frame.caller, frame.stack as usize, frame.slot);
     }
-    counts::add(b, frame.slot);
+    counts::add(thread_state, frame.slot);
 }
 
 #[inline(never)]
-fn enter_by_steps(b: &mut ThreadState, call: OpenCall, frame: &Frame) -> Option<u32> {
+fn enter_by_steps(thread_state: &mut ThreadState, call: OpenCall, frame: &Frame) -> Option<u32> {
     let remembered = table::row_of(frame.slot);
     match rows::of(remembered) {
-        None => enter(b, call, frame.caller, [&frame.args]),
+        None => enter(thread_state, call, frame.caller, [&frame.args]),
         Some(row) if remembered & row::BEFORE != 0 => {
-            capture::before(b, frame, row, |b, words| enter(b, call, frame.caller, words))
+            capture::before(thread_state, frame, row, |thread_state, words| {
+                enter(thread_state, call, frame.caller, words)
+            })
         }
-        Some(row) => enter(b, call, frame.caller, [frame.args.get(..usize::from(row.ints)).unwrap_or(&[])]),
+        Some(row) => enter(thread_state, call, frame.caller, [frame.args.get(..usize::from(row.ints)).unwrap_or(&[])]),
     }
 }
 
@@ -100,14 +102,16 @@ pub fn after(frame: &mut Frame) {
     if frame.recorded == 0 {
         return;
     }
-    let (b, Some(slot)) = (block::existing(), table::slot(frame.slot)) else { return };
-    let Some(b) = b.filter(|b| b.identity() == frame.recorded) else { return ended_elsewhere(frame.recorded) };
+    let (thread_state, Some(slot)) = (thread_state::existing(), table::slot(frame.slot)) else { return };
+    let Some(thread_state) = thread_state.filter(|thread_state| thread_state.identity() == frame.recorded) else {
+        return ended_elsewhere(frame.recorded);
+    };
     let [result, _] = frame.result;
     let call = EndedCall { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
     let succeeded = result as u32 == 0;
     let hidden = !succeeded && hook::thread::succeeded(frame.number);
-    if hidden || !call_exit(slot.plan.load(Relaxed), b, &call) {
-        exit_by_steps(b, frame, succeeded || hidden);
+    if hidden || !call_exit(slot.plan.load(Relaxed), thread_state, &call) {
+        exit_by_steps(thread_state, frame, succeeded || hidden);
     }
 }
 
@@ -121,14 +125,16 @@ fn ended_elsewhere(began: u32) {
 }
 
 #[inline(never)]
-fn exit_by_steps(b: &mut ThreadState, frame: &Frame, succeeded: bool) {
+fn exit_by_steps(thread_state: &mut ThreadState, frame: &Frame, succeeded: bool) {
     let remembered = table::row_of(frame.slot);
     let (number, at, [result, _]) = (frame.number, frame.stack as usize, frame.result);
     match rows::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => {
-            capture::after(b, frame, row, succeeded, |b, words| exit(b, at, number, words));
+            capture::after(thread_state, frame, row, succeeded, |thread_state, words| {
+                exit(thread_state, at, number, words)
+            });
         }
-        _ => exit(b, at, number, &[result]),
+        _ => exit(thread_state, at, number, &[result]),
     }
 }
 
@@ -142,22 +148,22 @@ pub fn after_fast(frame: &FastFrame, origin: &ThreadState) {
 /// A call through the fast frame has its record, and is not the innermost open one.
 #[cold]
 pub fn close_fast(frame: &FastFrame) {
-    if let Some(b) = block::existing() {
-        b.pop(frame.number as u32);
+    if let Some(thread_state) = thread_state::existing() {
+        thread_state.pop(frame.number as u32);
     }
 }
 
 /// A C++ function: an enter record alone.
 pub fn record_enter_only(frame: &mut Frame) {
     let Some(slot) = table::slot(frame.slot) else { return };
-    let Some(b) = ready() else { return not_recorded(frame, slot) };
+    let Some(thread_state) = ready() else { return not_recorded(frame, slot) };
     if slot.plan.load(Relaxed) & plan::UNWANTED != 0 {
         return;
     }
     let at = frame.stack as usize;
-    b.leave_below(at);
+    thread_state.leave_below(at);
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    if let Some(number) = enter(b, call, frame.caller, [&frame.args]) {
-        b.pop(number);
+    if let Some(number) = enter(thread_state, call, frame.caller, [&frame.args]) {
+        thread_state.pop(number);
     }
 }

@@ -2,7 +2,7 @@
 //! with them. The order is that of `thread::reserve` and `wire::ring::ChunkWriter::reserve`, with which they must
 //! agree.
 
-/// Defines the macros, in front of what uses them. `cutap_block` brings the block of this thread to rsi and its chunk
+/// Defines the macros, in front of what uses them. `cutap_thread_state` brings this thread's state to rsi and its chunk
 /// to rdi, if no record is being written. `cutap_reserve` takes room for so many `bytes` behind the head in rcx, which
 /// `delta` and `more` are added to: place to r8, first word, whose lower half is in edx, to rdx; rax, rcx and r9 are
 /// lost. It goes `otherwise`, too, where a record of the whole time is due. `at` is where the call stands.
@@ -24,7 +24,7 @@ macro_rules! ring_macros {
   test rdi, rdi
   jz \\otherwise
 .endm
-.macro cutap_block otherwise
+.macro cutap_thread_state otherwise
   cutap_thread \\otherwise
   cutap_chunk \\otherwise
 .endm
@@ -109,7 +109,7 @@ macro_rules! output_macro {
 macro_rules! end_of_ring_macros {
     () => {
         "
-.purgem cutap_block
+.purgem cutap_thread_state
 .purgem cutap_thread
 .purgem cutap_chunk
 .purgem cutap_reserve

@@ -9,7 +9,7 @@ use crate::hook;
 use crate::loader::{map, notice, real};
 use crate::routes::{self, stubs};
 use crate::slots::{self, extension};
-use crate::thread::{self, blocks};
+use crate::thread::{self, thread_states};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::PAGE;
 use cutap_wire::control::Control;
@@ -47,7 +47,7 @@ pub fn begin(environment: *const *const u8) {
 fn close_tables() {
     slots::table::close();
     extension::extension(|of| (of.close)());
-    blocks::close();
+    thread_states::close();
     stubs::close();
     routes::handles::close();
     routes::instances::close();

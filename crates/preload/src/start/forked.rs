@@ -6,7 +6,7 @@ use crate::hook;
 use crate::loader::{list, live, loaded, objects};
 use crate::routes::{instances, suppress};
 use crate::slots::{extension, rules};
-use crate::thread::{blocks, fork};
+use crate::thread::{fork, thread_states};
 use cutap_wire::control;
 
 /// Notices that this is a child of the process that started. One load a call.
@@ -20,7 +20,7 @@ pub fn check() {
 #[cold]
 fn forked() {
     fork::forked(|| {
-        blocks::forked();
+        thread_states::forked();
         // Its own folder, at its first word; or nothing at all.
         if run::flags() & control::NO_FOLLOW != 0 {
             switch::disable_in_child();

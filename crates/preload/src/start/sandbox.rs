@@ -19,7 +19,7 @@ use crate::sys::allowed::{Calls, Whom};
 use crate::sys::classic_bpf::{self, Answer};
 use crate::sys::used::{USED, Used, other_arguments};
 use crate::sys::{self, kept};
-use crate::thread::{blocks, clock, fork, vfork_word_x86_64};
+use crate::thread::{clock, fork, thread_states, vfork_word_x86_64};
 use cutap_wire::diagnostic::SANDBOXED;
 
 const PR_SET_SECCOMP: usize = 22;
@@ -157,7 +157,7 @@ fn attempt(calls: Calls, counter: bool) -> Option<Attempt> {
     }
     let is_needed = (page::is_made() || process::has_driver()) && !switch::has_left();
     if is_needed && process::ensure_folder() && calls.make_files() {
-        blocks::lay_in();
+        thread_states::lay_in();
     }
     Some(forbid(Whom::Process, calls, counter))
 }
@@ -168,7 +168,7 @@ fn of_child(calls: Calls, counter: bool) -> Attempt {
         return forbid(Whom::Thread, calls, counter);
     }
     // Its calls are counted from now on: they need no clock.
-    blocks::leave_lent();
+    thread_states::leave_vfork_state();
     forbid(Whom::Thread, all(), counter)
 }
 

@@ -7,7 +7,7 @@ const MOST: usize = 64;
 
 /// A thread that is in a driver call.
 struct ThreadInCall {
-    /// Its block.
+    /// Its thread state.
     thread: AtomicUsize,
     /// Where on its stack the call is.
     at: AtomicUsize,

@@ -57,10 +57,10 @@ fn announce(driver: &Object) {
 
 /// The hook, on the way in.
 fn before(frame: &mut Frame) -> bool {
-    if let Some(b) = record::ready() {
-        frame.word = u64::from(callers::enter(&raw const *b as usize, frame.stack as usize));
+    if let Some(thread_state) = record::ready() {
+        frame.word = u64::from(callers::enter(&raw const *thread_state as usize, frame.stack as usize));
         if frame.word != 0 {
-            lock::alone(|| rings::write_new_entries(b, frame, flag::BEFORE));
+            lock::alone(|| rings::write_new_entries(thread_state, frame, flag::BEFORE));
         }
     }
     true
@@ -72,10 +72,10 @@ fn after(frame: &mut Frame) {
         // A call that cutap makes itself: the next look finds what it submitted.
         None if switch::recording() => {}
         None => rings::missed(),
-        Some(b) => {
-            lock::alone(|| rings::write_new_entries(b, frame, 0));
+        Some(thread_state) => {
+            lock::alone(|| rings::write_new_entries(thread_state, frame, 0));
             if frame.word != 0 {
-                callers::exit(&raw const *b as usize);
+                callers::exit(&raw const *thread_state as usize);
             }
         }
     }

@@ -11,8 +11,8 @@ use crate::start::path::Shared;
 use crate::start::{announce, names, page};
 use crate::sys;
 use crate::sys::x86_64::load4;
-use crate::thread::block::{OpenCall, ThreadState};
 use crate::thread::record;
+use crate::thread::thread_state::{OpenCall, ThreadState};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use cutap_calls::generated::submission::{DESCRIPTOR_BYTES, USERD_PUT};
@@ -125,7 +125,7 @@ pub fn missed() {
 }
 
 /// Writes what is new in all rings, with these flags, inside the call of `frame`. Only under the lock.
-pub fn write_new_entries(b: &mut ThreadState, frame: &Frame, flags: u32) {
+pub fn write_new_entries(thread_state: &mut ThreadState, frame: &Frame, flags: u32) {
     let missed = MISSED.swap(false, Relaxed);
     let mut tested = (0, 0);
     let mut budget = TOTAL;
@@ -139,7 +139,7 @@ pub fn write_new_entries(b: &mut ThreadState, frame: &Frame, flags: u32) {
         if missed {
             page::count(diagnostic::SUBMISSION_MISSED, u64::from(count));
         } else {
-            write(b, frame, channel, (count, flags), &mut budget);
+            write(thread_state, frame, channel, (count, flags), &mut budget);
         }
         channel.cursor = put;
     }
@@ -181,9 +181,15 @@ fn put_of(channel: &mut Channel, tested: &mut (usize, usize)) -> Option<u32> {
 const CLOSE: usize = 2 << 20;
 
 /// Writes the new entries of a channel as a call inside that of `frame`.
-fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flags): (u32, u32), budget: &mut usize) {
+fn write(
+    thread_state: &mut ThreadState,
+    frame: &Frame,
+    channel: &mut Channel,
+    (count, flags): (u32, u32),
+    budget: &mut usize,
+) {
     let Some(slot) = SLOT.load(Acquire).checked_sub(1) else { return };
-    let shared = callers::is_shared(&raw const *b as usize);
+    let shared = callers::is_shared(&raw const *thread_state as usize);
     let flags = flags | if shared { flag::SHARED } else { 0 } | if frame.recorded == 0 { flag::ALONE } else { 0 };
     if shared {
         page::count(diagnostic::SUBMISSION_SHARED, 1);
@@ -195,11 +201,11 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     // Below the frame of the driver call, and above all that is called from here.
     let at = &raw const words as usize;
     let call = OpenCall { number: 0, slot, frame: at, reported: 0 };
-    let Some(number) = record::enter(b, call, frame.caller, [&words]) else { return };
-    let mut submission = KeptSubmission { b, at, number, budget };
+    let Some(number) = record::enter(thread_state, call, frame.caller, [&words]) else { return };
+    let mut submission = KeptSubmission { thread_state, at, number, budget };
     let bytes = channel.classes;
     submission.own(what::CLASSES, 0, &bytes);
-    let Some((_, host)) = channel.host else { return record::exit(submission.b, at, number, &[0]) };
+    let Some((_, host)) = channel.host else { return record::exit(submission.thread_state, at, number, &[0]) };
     let mut classes = channel.classes;
     let mut commands = Commands::new(&mut classes);
     for n in 0..count {
@@ -221,13 +227,13 @@ fn write(b: &mut ThreadState, frame: &Frame, channel: &mut Channel, (count, flag
     for at in commands.sent() {
         submission.memory(what::DESCRIPTOR, *at, DESCRIPTOR_BYTES as usize, |_| {});
     }
-    record::exit(submission.b, at, number, &[0]);
+    record::exit(submission.thread_state, at, number, &[0]);
     channel.classes = classes;
 }
 
 /// What is being kept of one call.
 struct KeptSubmission<'a> {
-    b: &'a mut ThreadState,
+    thread_state: &'a mut ThreadState,
     at: usize,
     number: u32,
     budget: &'a mut usize,
@@ -238,7 +244,7 @@ impl KeptSubmission<'_> {
     fn own(&mut self, what: u8, address: u64, words: &[u32]) {
         let len = size_of_val(words);
         let piece = NewPiece { what, address, room: len, meant: len };
-        record::memory(self.b, self.at, self.number, &piece, |to| {
+        record::memory(self.thread_state, self.at, self.number, &piece, |to| {
             // SAFETY: as many bytes as the record has room for.
             unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), to, len) };
             len
@@ -266,7 +272,7 @@ impl KeptSubmission<'_> {
             let (host, there) = host.unwrap_or((0, 0));
             let part = (capped - copied).min(MOST).min(usize::try_from(there).unwrap_or(usize::MAX));
             let piece = NewPiece { what: piece_kind, address: at, room: part, meant: len - copied };
-            let got = record::memory(self.b, self.at, self.number, &piece, |to| {
+            let got = record::memory(self.thread_state, self.at, self.number, &piece, |to| {
                 // SAFETY: as many bytes as the record has room for; under the lock.
                 let got = unsafe { memory::copy(host, to, part) };
                 // SAFETY: they were just written, in words of eight bytes.

@@ -26,7 +26,7 @@ impl Counts {
             }
         }
     }
-    /// Of a block that has ended.
+    /// Of a thread state that has ended.
     ///
     /// # Safety
     /// Nobody counts in it any more.

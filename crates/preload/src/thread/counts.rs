@@ -2,8 +2,8 @@
 //! that they are there however the process ends. A gate adds to them without a frame; here is the way of all other
 //! calls.
 
-use super::block::ThreadState;
 use super::count_files::{Counts, MAPPED};
+use super::thread_state::ThreadState;
 use crate::start::page;
 use crate::sys::{self, mappings};
 use core::arch::{asm, global_asm};
@@ -17,7 +17,7 @@ pub const THUNKS: usize = 65536;
 /// Its open part, and the rest.
 const MAPPINGS: u32 = 2;
 
-/// Where in a block the numbers of runtime functions are.
+/// Where in a thread state the numbers of runtime functions are.
 pub const REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, at) + size_of::<*mut u8>();
 /// See `Counts`.
 pub const ROOM_FOR_REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, room_for_reported);
@@ -52,13 +52,13 @@ pub fn forked() {
 
 /// One call more of a slot, of a thunk or of a runtime.
 #[inline(always)]
-pub fn add(b: &mut ThreadState, slot: u32) {
+pub fn add(thread_state: &mut ThreadState, slot: u32) {
     let (kind, n) = place_of(slot);
-    let Some(&at) = b.counts.at.get(kind) else { return };
+    let Some(&at) = thread_state.counts.at.get(kind) else { return };
     // SAFETY: null or a mapped file, whose head says how much of it is allocated.
     unsafe {
         if at.is_null() || n >= (*at.cast::<AtomicU32>()).load(Relaxed) {
-            return grow(b, kind, n);
+            return grow(thread_state, kind, n);
         }
         let place = &*at.add(HEAD).cast::<AtomicU64>().add(n as usize);
         place.store(place.load(Relaxed) + 1, Relaxed);
@@ -66,10 +66,10 @@ pub fn add(b: &mut ThreadState, slot: u32) {
 }
 
 /// A call that was counted a moment ago was not the program's.
-pub fn take_back(b: &mut ThreadState, slot: u32) {
+pub fn take_back(thread_state: &mut ThreadState, slot: u32) {
     let (kind, n) = place_of(slot);
-    if let Some(&at) = b.counts.at.get(kind)
-        && value(b, slot) > 0
+    if let Some(&at) = thread_state.counts.at.get(kind)
+        && value(thread_state, slot) > 0
     {
         // SAFETY: mapped and allocated, for it has been counted there.
         unsafe { (*at.add(HEAD).cast::<AtomicU64>().add(n as usize)).fetch_sub(1, Relaxed) };
@@ -77,9 +77,9 @@ pub fn take_back(b: &mut ThreadState, slot: u32) {
 }
 
 /// How many calls of a slot this thread has counted.
-pub fn value(b: &ThreadState, slot: u32) -> u64 {
+pub fn value(thread_state: &ThreadState, slot: u32) -> u64 {
     let (kind, n) = place_of(slot);
-    let Some(&at) = b.counts.at.get(kind) else { return 0 };
+    let Some(&at) = thread_state.counts.at.get(kind) else { return 0 };
     // SAFETY: null or a mapped file, whose head says how much of it is allocated.
     unsafe {
         if at.is_null() || n >= (*at.cast::<AtomicU32>()).load(Relaxed) {
@@ -97,25 +97,25 @@ fn place_of(slot: u32) -> (usize, u32) {
 
 /// Makes room for a number, and counts one.
 #[cold]
-fn grow(b: &mut ThreadState, kind: usize, n: u32) {
+fn grow(thread_state: &mut ThreadState, kind: usize, n: u32) {
     let signals = sys::block_signals();
-    if make_room(b, kind, n).is_some() {
-        add(b, n + if kind == 0 { 0 } else { THUNKS as u32 });
+    if make_room(thread_state, kind, n).is_some() {
+        add(thread_state, n + if kind == 0 { 0 } else { THUNKS as u32 });
     } else {
         page::count(diagnostic::NOT_COUNTED, 1);
     }
     sys::restore_signals(signals);
 }
 
-fn make_room(b: &mut ThreadState, kind: usize, n: u32) -> Option<()> {
+fn make_room(thread_state: &mut ThreadState, kind: usize, n: u32) -> Option<()> {
     if n >= ENTRIES {
         return None;
     }
-    let mut path = b.path();
-    path.push(b"/t").number(b.ring.into()).push(b".").push(FILES.get(kind)?.as_bytes());
+    let mut path = thread_state.path();
+    path.push(b"/t").number(thread_state.ring.into()).push(b".").push(FILES.get(kind)?.as_bytes());
     let entries = (n + 1).next_multiple_of(STEP).min(ENTRIES);
     let bytes = HEAD + entries as usize * 8;
-    let at = b.counts.at.get_mut(kind)?;
+    let at = thread_state.counts.at.get_mut(kind)?;
     // All of it, once; what is not allocated cannot be touched.
     if at.is_null() && !mappings::take(MAPPINGS) {
         return None;
@@ -137,13 +137,13 @@ fn make_room(b: &mut ThreadState, kind: usize, n: u32) -> Option<()> {
     // SAFETY: mapped and allocated.
     unsafe { (*at.cast::<AtomicU32>()).store(entries, Release) };
     if kind == 1 {
-        b.counts.room_for_reported = entries;
+        thread_state.counts.room_for_reported = entries;
     }
     Some(())
 }
 
-/// From now on the gate finds the numbers of a block, this thread's.
-pub fn show_gate(b: &ThreadState) {
+/// From now on the gate finds the numbers of a thread state, this thread's.
+pub fn show_gate(thread_state: &ThreadState) {
     // SAFETY: this thread's own word.
-    unsafe { *word() = b.counts.at.first().copied().unwrap_or(core::ptr::null_mut()) };
+    unsafe { *word() = thread_state.counts.at.first().copied().unwrap_or(core::ptr::null_mut()) };
 }

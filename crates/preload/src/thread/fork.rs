@@ -92,7 +92,7 @@ pub fn agree() {
     }
 }
 
-/// Processes since start: a thread block of another generation is the parent's.
+/// Processes since start: a thread state of another generation is the parent's.
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 
 const WIPED: u32 = 0;

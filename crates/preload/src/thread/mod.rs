@@ -1,7 +1,5 @@
-//! Thread block, ring, clock, fork. Knows nothing of CUDA.
+//! Thread state, ring, clock, fork. Knows nothing of CUDA.
 
-pub mod block;
-pub mod blocks;
 pub mod clock;
 mod count_files;
 pub mod counts;
@@ -13,5 +11,7 @@ pub mod reserve;
 pub mod ring;
 pub mod robust_list;
 pub mod stack;
+pub mod thread_state;
+pub mod thread_states;
 pub mod vfork_word_x86_64;
 pub mod vfork_x86_64;

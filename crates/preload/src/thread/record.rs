@@ -4,86 +4,91 @@
 //! Limits: a child that a signal handler forks in the middle of a record continues that call in its parent's ring.
 //! A user-level scheduler that switches stacks there loses calls.
 
-use super::block::{self, OpenCall, ThreadState};
-use super::blocks;
 use super::counts::THUNKS;
 use super::reserve::{self, Pending, calls, finish, here, reserve};
+use super::thread_state::{self, OpenCall, ThreadState};
+use super::thread_states;
 use crate::start::{page, switch};
 use cutap_wire::diagnostic;
 use cutap_wire::memory::NewPiece;
 use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
 use cutap_wire::ring::Reserved;
 
-/// The block, if this thread's calls are to be recorded now.
+/// The thread state, if this thread's calls are to be recorded now.
 #[inline(always)]
 pub fn ready() -> Option<&'static mut ThreadState> {
     if !switch::recording() {
         return None;
     }
-    blocks::current().filter(|b| !b.inside)
+    thread_states::current().filter(|thread_state| !thread_state.inside)
 }
 
-/// The block in which a call was recorded by what its frame keeps of that, while it is this thread's.
+/// The thread state in which a call was recorded by what its frame keeps of that, while it is this thread's.
 pub fn of(recorded: u32) -> Option<&'static mut ThreadState> {
     if recorded == 0 {
         return None;
     }
-    block::existing().filter(|b| b.identity() == recorded)
+    thread_state::existing().filter(|thread_state| thread_state.identity() == recorded)
 }
 
 /// The same of a thread that has one.
 #[inline(always)]
 pub fn ready_already() -> Option<&'static mut ThreadState> {
-    if switch::recording() { block::existing().filter(|b| !b.inside) } else { None }
+    if switch::recording() { thread_state::existing().filter(|thread_state| !thread_state.inside) } else { None }
 }
 
 /// Writes an enter record and opens the call; its number. The call is open before its record is there
 /// and until its exit is, so that a signal handler's call in between finds its parent.
 #[inline(always)]
-pub fn enter<const N: usize>(b: &mut ThreadState, call: OpenCall, caller: usize, words: [&[u64]; N]) -> Option<u32> {
-    let place = b.depth;
-    let expected = calls(b);
-    let back = if place == 0 { NO_PARENT } else { parent(b, place, expected) };
-    b.push(OpenCall { number: expected, ..call });
+pub fn enter<const N: usize>(
+    thread_state: &mut ThreadState,
+    call: OpenCall,
+    caller: usize,
+    words: [&[u64]; N],
+) -> Option<u32> {
+    let place = thread_state.depth;
+    let expected = calls(thread_state);
+    let back = if place == 0 { NO_PARENT } else { parent(thread_state, place, expected) };
+    thread_state.push(OpenCall { number: expected, ..call });
     let usual = |calls: u32| (calls == expected).then_some(call.slot);
-    if reserve::put(b, call.frame, kind::ENTER, usual, second(caller, back), words) {
+    if reserve::put(thread_state, call.frame, kind::ENTER, usual, second(caller, back), words) {
         return Some(expected);
     }
-    enter_slow(b, call, caller, &words, place, expected)
+    enter_slow(thread_state, call, caller, &words, place, expected)
 }
 
 /// Opens a call and takes room for its record of `length` words, of which the first two are written; behind the others
 /// comes `finish`.
 #[inline(always)]
-pub fn begin(b: &mut ThreadState, call: OpenCall, caller: usize, length: u32) -> Option<Pending> {
-    let (place, expected) = (b.depth, calls(b));
-    b.push(OpenCall { number: expected, ..call });
-    begin_opened(b, call, caller, length, place, expected)
+pub fn begin(thread_state: &mut ThreadState, call: OpenCall, caller: usize, length: u32) -> Option<Pending> {
+    let (place, expected) = (thread_state.depth, calls(thread_state));
+    thread_state.push(OpenCall { number: expected, ..call });
+    begin_opened(thread_state, call, caller, length, place, expected)
 }
 
 /// The same for one that is open already, in `place`.
 #[inline(always)]
 fn begin_opened(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     call: OpenCall,
     caller: usize,
     length: u32,
     place: usize,
     expected: u32,
 ) -> Option<Pending> {
-    let Some(pending) = reserve(b, call.frame, kind::ENTER, length, |_| call.slot) else {
-        b.depth = place;
+    let Some(pending) = reserve(thread_state, call.frame, kind::ENTER, length, |_| call.slot) else {
+        thread_state.depth = place;
         return None;
     };
     let number = pending.reserved.number;
     // Handlers' calls came in between, and one that came while this was put there has written over it.
     if number != expected
-        && let Some(mine) = b.open.get_mut(place)
+        && let Some(mine) = thread_state.open.get_mut(place)
     {
         *mine = OpenCall { number, ..call };
-        b.depth = place + 1;
+        thread_state.depth = place + 1;
     }
-    let back = if place == 0 { NO_PARENT } else { parent(b, place, number) };
+    let back = if place == 0 { NO_PARENT } else { parent(thread_state, place, number) };
     // SAFETY: `length` words are reserved.
     unsafe { pending.reserved.word(1, second(caller, back)) };
     Some(pending)
@@ -98,7 +103,7 @@ fn second(caller: usize, back: u16) -> u64 {
 /// The same where something is not as usual; the call is open already.
 #[inline(never)]
 fn enter_slow(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     call: OpenCall,
     caller: usize,
     words: &[&[u64]],
@@ -106,20 +111,20 @@ fn enter_slow(
     expected: u32,
 ) -> Option<u32> {
     let length = 2 + words.iter().map(|part| part.len() as u32).sum::<u32>();
-    let pending = begin_opened(b, call, caller, length, place, expected)?;
+    let pending = begin_opened(thread_state, call, caller, length, place, expected)?;
     let number = pending.reserved.number;
     for (n, &w) in words.iter().copied().flatten().enumerate() {
         // SAFETY: `length` words are reserved.
         unsafe { pending.reserved.word(n + 2, w) };
     }
-    finish(b, pending);
+    finish(thread_state, pending);
     Some(number)
 }
 
 /// How many calls ago the one began that `place` others are open around.
-fn parent(b: &ThreadState, place: usize, number: u32) -> u16 {
+fn parent(thread_state: &ThreadState, place: usize, number: u32) -> u16 {
     // A call that a handler interrupted before it had its number expects this one's.
-    match b.open.iter().take(place).rfind(|c| c.number != number) {
+    match thread_state.open.iter().take(place).rfind(|c| c.number != number) {
         None => NO_PARENT,
         Some(p) => u16::try_from(number.wrapping_sub(p.number)).unwrap_or(FAR_PARENT),
     }
@@ -127,31 +132,33 @@ fn parent(b: &ThreadState, place: usize, number: u32) -> u16 {
 
 /// Writes an exit record: the result, and the memory behind it. `at`: where on the stack the call stands.
 #[inline(always)]
-pub fn exit(b: &mut ThreadState, at: usize, number: u32, words: &[u64]) {
-    about_fast(b, at, kind::EXIT, number, words);
-    b.pop(number);
+pub fn exit(thread_state: &mut ThreadState, at: usize, number: u32, words: &[u64]) {
+    about_fast(thread_state, at, kind::EXIT, number, words);
+    thread_state.pop(number);
 }
 
 /// Writes the exit record of a call that returned 0 and wrote one small thing: see `wire::words::Output`.
 #[inline(always)]
-pub fn exit_output(b: &mut ThreadState, at: usize, number: u32, word: u64) {
-    about_fast(b, at, kind::EXIT_OUTPUT, number, &[word]);
-    b.pop(number);
+pub fn exit_output(thread_state: &mut ThreadState, at: usize, number: u32, word: u64) {
+    about_fast(thread_state, at, kind::EXIT_OUTPUT, number, &[word]);
+    thread_state.pop(number);
 }
 
 /// The frame at `at` is being left by an exception, pthread_exit or cancellation, and with it the call.
 pub fn unwound(number: u32, at: usize) {
-    let Some(b) = block::existing() else { return };
-    if b.open.iter().take(b.depth).any(|c| c.number == number && c.frame == at) {
-        about(b, at, kind::UNWOUND, number, &[]);
-        b.pop(number);
+    let Some(thread_state) = thread_state::existing() else { return };
+    if thread_state.open.iter().take(thread_state.depth).any(|c| c.number == number && c.frame == at) {
+        about(thread_state, at, kind::UNWOUND, number, &[]);
+        thread_state.pop(number);
     }
 }
 
 /// The call that a runtime reports by the record at `at` is being left from inside its report.
 pub fn reported_unwound(at: usize) {
-    let reported = |b: &ThreadState| b.open.iter().take(b.depth).rfind(|c| c.frame == at && c.reported == at).copied();
-    if let Some(call) = block::existing().and_then(|b| reported(b)) {
+    let reported = |thread_state: &ThreadState| {
+        thread_state.open.iter().take(thread_state.depth).rfind(|c| c.frame == at && c.reported == at).copied()
+    };
+    if let Some(call) = thread_state::existing().and_then(|thread_state| reported(thread_state)) {
         unwound(call.number, at);
     }
 }
@@ -160,20 +167,20 @@ pub fn reported_unwound(at: usize) {
 /// have ended too, for they have no frame of ours. A call with a frame reports its own end and the end of those around
 /// it.
 pub fn unwound_around(at: usize, end: usize) {
-    let Some(b) = block::existing() else { return };
-    while let Some(&mut call) = b.top()
+    let Some(thread_state) = thread_state::existing() else { return };
+    while let Some(&mut call) = thread_state.top()
         && call.slot as usize >= THUNKS
         && call.frame > at
         && call.frame < end
     {
-        about(b, call.frame, kind::UNWOUND, call.number, &[]);
-        b.pop(call.number);
+        about(thread_state, call.frame, kind::UNWOUND, call.number, &[]);
+        thread_state.pop(call.number);
     }
 }
 
 /// Writes something learned about an open call.
-pub fn write_note(b: &mut ThreadState, at: usize, number: u32, note_kind: u64, value: u64) {
-    about_fast(b, at, kind::NOTE, number, &[note_kind, value]);
+pub fn write_note(thread_state: &mut ThreadState, at: usize, number: u32, note_kind: u64, value: u64) {
+    about_fast(thread_state, at, kind::NOTE, number, &[note_kind, value]);
 }
 
 /// Calls ago that a first word surely says, however many a signal handler makes in between.
@@ -181,38 +188,38 @@ pub const NEAR: u32 = META_MAX - 4096;
 
 /// A record that says how many calls ago its own began, where all is as usual; else as `about` does it.
 #[inline(always)]
-fn about_fast(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
+fn about_fast(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     let Some((&second, rest)) = words.split_first() else { return };
     let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR);
-    if !reserve::put(b, at, kind, back, second, [rest]) {
-        about(b, at, kind, number, words);
+    if !reserve::put(thread_state, at, kind, back, second, [rest]) {
+        about(thread_state, at, kind, number, words);
     }
 }
 
 /// A record of `length` words about a call, whose words behind the first `write` puts in their place.
 pub fn about_with<R>(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     at: usize,
     kind: u8,
     number: u32,
     length: u32,
     write: impl FnOnce(&Reserved) -> R,
 ) -> Option<R> {
-    let far = calls(b).wrapping_sub(1).wrapping_sub(number) >= NEAR;
+    let far = calls(thread_state).wrapping_sub(1).wrapping_sub(number) >= NEAR;
     let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
-    let pending = reserve(b, at, kind, length + u32::from(far), distance)?;
+    let pending = reserve(thread_state, at, kind, length + u32::from(far), distance)?;
     let written = write(&pending.reserved);
     if far {
         // SAFETY: one word more was reserved.
         unsafe { pending.reserved.word(length as usize, number.into()) };
     }
-    finish(b, pending);
+    finish(thread_state, pending);
     Some(written)
 }
 
 /// A piece of the memory that a call leads to. `fill` writes its bytes and returns their number; this returns it too.
 pub fn memory(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     at: usize,
     number: u32,
     piece: &NewPiece,
@@ -220,7 +227,7 @@ pub fn memory(
 ) -> usize {
     // SAFETY: the record has the words of the piece.
     let write = |to: &Reserved| unsafe { piece.write(to.at, fill) };
-    let written = about_with(b, at, kind::MEMORY, number, piece.words() as u32, write);
+    let written = about_with(thread_state, at, kind::MEMORY, number, piece.words() as u32, write);
     if written.is_none() {
         page::count(diagnostic::MEMORY_NOT_KEPT, 1);
     }
@@ -229,14 +236,14 @@ pub fn memory(
 
 /// A record that says how many calls ago its own began.
 #[inline(never)]
-fn about(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
+fn about(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     // One word more than most need, for a distance that does not fit: decided before reserving, from
     // the number of calls so far, which only grows in between by a signal handler's few.
-    let so_far = calls(b);
+    let so_far = calls(thread_state);
     let far = so_far.wrapping_sub(1).wrapping_sub(number) >= NEAR;
     let length = 1 + words.len() as u32 + u32::from(far);
     let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
-    let Some(pending) = reserve(b, at, kind, length, distance) else { return };
+    let Some(pending) = reserve(thread_state, at, kind, length, distance) else { return };
     let reserved = &pending.reserved;
     // SAFETY: `length` words are reserved.
     unsafe {
@@ -247,7 +254,7 @@ fn about(b: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
             reserved.word(length as usize - 1, number.into());
         }
     }
-    finish(b, pending);
+    finish(thread_state, pending);
 }
 
 /// What a look-up gave: the function, and the number of its slot plus one; 0: it has none.
@@ -258,10 +265,10 @@ pub struct Answer {
 
 /// Writes a look-up, if this thread can.
 pub fn lookup(which: u32, caller: usize, handle: usize, flags: u64, answer: &Answer, status: u64, name: &[u8]) {
-    let Some(b) = blocks::current() else { return };
+    let Some(thread_state) = thread_states::current() else { return };
     let name_len = name.len().min((MAX_WORDS - LOOKUP_WORDS) as usize * 8);
     let length = LOOKUP_WORDS + name_len.div_ceil(8) as u32;
-    let Some(pending) = reserve(b, here(), kind::LOOKUP, length, |_| which) else { return };
+    let Some(pending) = reserve(thread_state, here(), kind::LOOKUP, length, |_| which) else { return };
     let reserved = &pending.reserved;
     // SAFETY: `length` words are reserved.
     unsafe {
@@ -272,5 +279,5 @@ pub fn lookup(which: u32, caller: usize, handle: usize, flags: u64, answer: &Ans
         }
         reserved.bytes(LOOKUP_WORDS as usize, name.as_ptr(), name_len);
     }
-    finish(b, pending);
+    finish(thread_state, pending);
 }

@@ -2,7 +2,7 @@
 //! left in the middle. It must never wait but where `ring::next_chunk` does, and never write where a handler may have
 //! written.
 
-use super::block::{ONE_STACK, ThreadState};
+use super::thread_state::{ONE_STACK, ThreadState};
 use super::{clock, ring};
 use crate::sys;
 use core::sync::atomic::{AtomicU64, Ordering::*};
@@ -20,65 +20,71 @@ pub struct Pending {
 
 /// Enter records so far.
 #[inline(always)]
-pub fn calls(b: &ThreadState) -> u32 {
-    if b.writer.chunk.is_null() {
+pub fn calls(thread_state: &ThreadState) -> u32 {
+    if thread_state.writer.chunk.is_null() {
         return 0;
     }
     // SAFETY: the current chunk is mapped.
-    unsafe { (b.writer.head() >> 32) as u32 }
+    unsafe { (thread_state.writer.head() >> 32) as u32 }
 }
 
 /// Takes room for a record and the time for it. `at` is where on the stack the call stands that it is about; `meta`
 /// gets the number of enter records before it.
 #[inline(always)]
-pub fn reserve(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: impl Fn(u32) -> u32) -> Option<Pending> {
-    if b.writing.0.is_null() && !b.writer.chunk.is_null() {
+pub fn reserve(
+    thread_state: &mut ThreadState,
+    at: usize,
+    kind: u8,
+    words: u32,
+    meta: impl Fn(u32) -> u32,
+) -> Option<Pending> {
+    if thread_state.writing.0.is_null() && !thread_state.writer.chunk.is_null() {
         // SAFETY: the current chunk is mapped; this thread owns the ring.
         unsafe {
-            let head = b.writer.head();
+            let head = thread_state.writer.head();
             let now = clock::ticks();
             let first = first_word(kind, words, meta((head >> 32) as u32), now as u32);
-            if now.wrapping_sub(b.writer.last) < NEAR
-                && let Ok(reserved) = b.writer.reserve(head, words, first, kind == kind::ENTER)
+            if now.wrapping_sub(thread_state.writer.last) < NEAR
+                && let Ok(reserved) = thread_state.writer.reserve(head, words, first, kind == kind::ENTER)
             {
-                b.writer.last = now;
-                b.writing = (reserved.at.cast(), at);
+                thread_state.writer.last = now;
+                thread_state.writing = (reserved.at.cast(), at);
                 return Some(Pending { reserved, first, outer: (core::ptr::null_mut(), 0) });
             }
         }
     }
     // Rare: not one of the reasons to come here is met once in a thousand calls.
-    reserve_anyhow(b, at, kind, words, &meta)
+    reserve_anyhow(thread_state, at, kind, words, &meta)
 }
 
 /// Writes a record whole, where all is as usual: nothing interrupted, room, no other record due. False: nothing is
 /// written.
 #[inline(always)]
 pub fn put<const N: usize>(
-    b: &mut ThreadState,
+    thread_state: &mut ThreadState,
     at: usize,
     kind: u8,
     meta: impl Fn(u32) -> Option<u32>,
     second: u64,
     rest: [&[u64]; N],
 ) -> bool {
-    if !b.writing.0.is_null() || b.writer.chunk.is_null() {
+    if !thread_state.writing.0.is_null() || thread_state.writer.chunk.is_null() {
         return false;
     }
     // SAFETY: the current chunk is mapped; this thread owns the ring.
     unsafe {
-        let head = b.writer.head();
+        let head = thread_state.writer.head();
         let Some(meta) = meta((head >> 32) as u32) else { return false };
         let words = 2 + rest.iter().map(|part| part.len() as u32).sum::<u32>();
         // A note has no time of its own.
-        let now = if kind == kind::NOTE { b.writer.last } else { clock::ticks() };
-        if now.wrapping_sub(b.writer.last) >= NEAR {
+        let now = if kind == kind::NOTE { thread_state.writer.last } else { clock::ticks() };
+        if now.wrapping_sub(thread_state.writer.last) >= NEAR {
             return false;
         }
         let first = first_word(kind, words, meta, now as u32);
-        let Ok(reserved) = b.writer.reserve(head, words, first, kind == kind::ENTER) else { return false };
-        b.writer.last = now;
-        b.writing = (reserved.at.cast(), at);
+        let Ok(reserved) = thread_state.writer.reserve(head, words, first, kind == kind::ENTER) else { return false };
+        thread_state.writer.last = now;
+        thread_state.writing = (reserved.at.cast(), at);
         reserved.word(1, second);
         let mut n = 2;
         for part in rest {
@@ -89,7 +95,7 @@ pub fn put<const N: usize>(
         }
         reserved.commit(first);
     }
-    b.writing.0 = core::ptr::null_mut();
+    thread_state.writing.0 = core::ptr::null_mut();
     true
 }
 
@@ -97,34 +103,40 @@ pub fn put<const N: usize>(
 const NEAR: u64 = 1 << 31;
 
 #[cold]
-fn reserve_anyhow(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: &dyn Fn(u32) -> u32) -> Option<Pending> {
-    abandoned(b, at);
+fn reserve_anyhow(
+    thread_state: &mut ThreadState,
+    at: usize,
+    kind: u8,
+    words: u32,
+    meta: &dyn Fn(u32) -> u32,
+) -> Option<Pending> {
+    abandoned(thread_state, at);
     let requested_kind = kind;
     loop {
-        if b.writer.chunk.is_null() && !ring::next_chunk(b, kind, words) {
+        if thread_state.writer.chunk.is_null() && !ring::next_chunk(thread_state, kind, words) {
             return None;
         }
         // SAFETY: the current chunk is mapped; this thread owns the ring.
         unsafe {
-            let head = b.writer.head();
+            let head = thread_state.writer.head();
             let now = clock::ticks();
-            let far = now.wrapping_sub(b.writer.last) >= NEAR;
+            let far = now.wrapping_sub(thread_state.writer.last) >= NEAR;
             let (kind, words, meta) = if far { (kind::TIME, 2, 0) } else { (kind, words, meta((head >> 32) as u32)) };
             let first = first_word(kind, words, meta, now as u32);
-            match b.writer.reserve(head, words, first, kind == kind::ENTER) {
+            match thread_state.writer.reserve(head, words, first, kind == kind::ENTER) {
                 Ok(r) if far => {
                     r.word(1, now);
                     r.commit(first);
-                    b.writer.last = now;
+                    thread_state.writer.last = now;
                 }
                 Ok(r) => {
-                    b.writer.last = now;
-                    let outer = core::mem::replace(&mut b.writing, (r.at.cast(), at));
+                    thread_state.writer.last = now;
+                    let outer = core::mem::replace(&mut thread_state.writing, (r.at.cast(), at));
                     return Some(Pending { reserved: r, first, outer });
                 }
                 Err(NotReserved::Raced) => {}
                 Err(NotReserved::Full) => {
-                    if !ring::next_chunk(b, requested_kind, words) {
+                    if !ring::next_chunk(thread_state, requested_kind, words) {
                         return None;
                     }
                 }
@@ -135,42 +147,42 @@ fn reserve_anyhow(b: &mut ThreadState, at: usize, kind: u8, words: u32, meta: &d
 
 /// Makes the record valid.
 #[inline(always)]
-pub fn finish(b: &mut ThreadState, pending: Pending) {
+pub fn finish(thread_state: &mut ThreadState, pending: Pending) {
     pending.reserved.commit(pending.first);
-    b.writing = pending.outer;
+    thread_state.writing = pending.outer;
 }
 
 /// A record that a signal handler left by siglongjmp in the middle: its call stood below ours or where ours stands, so
 /// nobody will finish it. One that is merely interrupted lies above us on the stack.
-fn abandoned(b: &mut ThreadState, at: usize) {
-    if b.writing.0.is_null() {
+fn abandoned(thread_state: &mut ThreadState, at: usize) {
+    if thread_state.writing.0.is_null() {
         return;
     }
-    if at.wrapping_sub(b.writing.1) < ONE_STACK && !sys::on_signal_stack() {
-        give_up(b);
+    if at.wrapping_sub(thread_state.writing.1) < ONE_STACK && !sys::on_signal_stack() {
+        give_up(thread_state);
     }
 }
 
 /// Marks the record that is being written as one to step over.
-pub fn give_up(b: &mut ThreadState) {
-    if b.writing.0.is_null() {
+pub fn give_up(thread_state: &mut ThreadState) {
+    if thread_state.writing.0.is_null() {
         return;
     }
     // SAFETY: the record lies in a chunk that is still mapped: chunks are unmapped only when full and
     // many chunks ago.
     unsafe {
-        let at = &*b.writing.0.cast::<AtomicU64>();
+        let at = &*thread_state.writing.0.cast::<AtomicU64>();
         let first = at.load(Relaxed);
         // A handler may come right behind the commit.
         if first & COMMITTED != 0 {
-            b.writing = (core::ptr::null_mut(), 0);
+            thread_state.writing = (core::ptr::null_mut(), 0);
             return;
         }
         let enter = (first & 0xf) as u8 == kind::ENTER;
         let skip = if enter { first | u64::from(META_MAX) << 13 } else { first & !0xf | u64::from(kind::SKIP) };
         at.store(skip | COMMITTED, Release);
     }
-    b.writing = (core::ptr::null_mut(), 0);
+    thread_state.writing = (core::ptr::null_mut(), 0);
 }
 
 /// Roughly where the stack is, for records that are about no call.
@@ -183,12 +195,12 @@ pub fn here() -> usize {
 }
 
 /// The ring has a new owner.
-pub fn owned(b: &mut ThreadState, tid: u32) {
-    if b.writer.chunk.is_null() {
+pub fn owned(thread_state: &mut ThreadState, tid: u32) {
+    if thread_state.writer.chunk.is_null() {
         return;
     }
-    let Some(pending) = reserve(b, here(), kind::THREAD, 2, |_| 0) else { return };
+    let Some(pending) = reserve(thread_state, here(), kind::THREAD, 2, |_| 0) else { return };
     // SAFETY: two words are reserved.
     unsafe { pending.reserved.word(1, tid.into()) };
-    finish(b, pending);
+    finish(thread_state, pending);
 }

@@ -60,16 +60,16 @@ extern "C" fn check() {
     forked::check();
 }
 
-/// The child has ended, or runs another program: nothing of its block is needed any more. `block`: null, being made, or
-/// the child's.
+/// The child has ended, or runs another program: nothing of its state is needed any more. `pointer`: null, being made,
+/// or the child's.
 #[cfg(feature = "inject")]
-unsafe extern "C" fn child_finished(block: *mut super::block::ThreadState, child: u32) {
+unsafe extern "C" fn child_finished(pointer: *mut super::thread_state::ThreadState, child: u32) {
     process::given_up_by(child);
     vfork_memory::unmap_of_child(child);
-    // SAFETY: a block that the child made; no other thread knows of it.
+    // SAFETY: a thread state that the child made; no other thread knows of it.
     unsafe {
-        if block as usize > 1 && !(*block).vfork_page.is_null() {
-            super::owner::bury(block);
+        if pointer as usize > 1 && !(*pointer).vfork_page.is_null() {
+            super::owner::bury(pointer);
         }
     }
 }

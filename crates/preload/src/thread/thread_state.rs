@@ -1,5 +1,5 @@
-//! A thread's block: its ring, and the calls that are open in it. Found by one word of thread-local
-//! storage in the static block, without a call and without a destructor. `blocks` makes it at its first use.
+//! A thread's state: its ring, and the calls that are open in it. Found by one word of thread-local
+//! storage in the static block, without a call and without a destructor. `thread_states` makes it at its first use.
 
 use super::count_files::Counts;
 use super::fork;
@@ -12,11 +12,11 @@ use cutap_wire::diagnostic;
 use cutap_wire::process::Process;
 use cutap_wire::ring::{ChunkWriter, RingHeader};
 
-/// Calls that a block remembers as open.
+/// Calls that a thread state remembers as open.
 pub const DEPTH: usize = 128;
 /// Frames further apart than this are on different stacks.
 pub const ONE_STACK: usize = 8 << 20;
-/// Chunks that a block keeps mapped.
+/// Chunks that a thread state keeps mapped.
 pub const MAPPED: usize = 64;
 
 /// A call that began and did not end yet, as far as this thread knows: a hint for the parent of the
@@ -33,10 +33,10 @@ pub struct OpenCall {
     pub reported: usize,
 }
 
-/// The block. What every call needs stands first.
+/// The thread state. What every call needs stands first.
 #[repr(C)]
 pub struct ThreadState {
-    /// Process generation in which the block was made.
+    /// Process generation in which the thread state was made.
     pub generation: u32,
     /// Thread that owns it.
     pub tid: AtomicU32,
@@ -102,11 +102,12 @@ pub(super) fn word() -> *mut *mut ThreadState {
     p
 }
 
-/// This thread's block if it has one.
+/// This thread's state if it has one.
 #[inline(always)]
 pub fn existing() -> Option<&'static mut ThreadState> {
-    // SAFETY: this thread's own word; the block is this thread's, and blocks are never given back.
-    unsafe { (*word()).as_mut() }.filter(|b| &raw const **b as usize > 1 && b.generation == fork::generation())
+    // SAFETY: this thread's own word; the thread state is this thread's, and thread states are never given back.
+    unsafe { (*word()).as_mut() }
+        .filter(|thread_state| &raw const **thread_state as usize > 1 && thread_state.generation == fork::generation())
 }
 
 impl ThreadState {

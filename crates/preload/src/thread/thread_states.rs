@@ -1,8 +1,8 @@
-//! The blocks of all threads, and how a thread comes to its own: when a thread dies, the kernel marks the robust mutex
-//! in its ring, and the next new thread takes the block over.
+//! The states of all threads, and how a thread comes to its own: when a thread dies, the kernel marks the robust
+//! mutex in its ring, and the next new thread takes the thread state over.
 
-use super::block::{ThreadState, existing, word};
 use super::stack::Stack;
+use super::thread_state::{ThreadState, existing, word};
 use super::{counts, fork, heads, owner, reserve, ring, vfork_word_x86_64 as vfork_word};
 use crate::start::{names, page, process, run};
 use crate::sys::{self, Opened, Table, mappings};
@@ -10,26 +10,27 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::names::{Name, kind};
 use cutap_wire::{control, diagnostic};
 
-/// Blocks at most: `identity` has 16 bits for the number of one.
+/// Thread states at most: `identity` has 16 bits for the number of one.
 const MAX: usize = 65_534;
 const _: () =
     assert!((MAX - cutap_wire::ring::OWN_FILES as usize).div_ceil(cutap_wire::ring::HEADS as usize) <= heads::FILES);
 #[unsafe(link_section = ".bss.cutap_tables")]
-static BLOCKS: Table<AtomicPtr<ThreadState>, MAX> = Table([const { AtomicPtr::new(core::ptr::null_mut()) }; MAX]);
+static THREAD_STATES: Table<AtomicPtr<ThreadState>, MAX> =
+    Table([const { AtomicPtr::new(core::ptr::null_mut()) }; MAX]);
 static OPENED: Opened = Opened::all();
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// At start: there is no block.
+/// At start: there is no thread state.
 pub fn close() {
-    OPENED.close(&BLOCKS);
+    OPENED.close(&THREAD_STATES);
 }
 
-/// Blocks that share a mapping.
+/// Thread states that share a mapping.
 const SLAB: usize = 32;
 static SLABS: [AtomicPtr<ThreadState>; MAX.div_ceil(SLAB)] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX.div_ceil(SLAB)];
 
-/// Memory for a block, by its number. It is all zero, and no other thread has the number.
+/// Memory for a thread state, by its number. It is all zero, and no other thread has the number.
 fn memory(n: u32) -> Option<*mut ThreadState> {
     let slab = SLABS.get(n as usize / SLAB)?;
     let mut at = slab.load(Acquire);
@@ -52,21 +53,21 @@ fn memory(n: u32) -> Option<*mut ThreadState> {
     // SAFETY: inside the slab.
     Some(unsafe { at.add(n as usize % SLAB) })
 }
-/// In `tid`: a new thread is taking the block over, and its mutex is still the dead one's.
+/// In `tid`: a new thread is taking the thread state over, and its mutex is still the dead one's.
 const CLAIMED: u32 = 1 << 31;
-/// Marks the word while the block is being made.
+/// Marks the word while the thread state is being made.
 const MAKING: *mut ThreadState = core::ptr::without_provenance_mut(1);
 
-/// This thread's block, made at its first use. `None`: this call is not recorded, and why is counted.
+/// This thread's state, made at its first use. `None`: this call is not recorded, and why is counted.
 #[inline(always)]
 pub fn current() -> Option<&'static mut ThreadState> {
     // SAFETY: this thread's own word.
-    let b = unsafe { *word() };
-    if b as usize > 1 {
-        // SAFETY: the block is this thread's, made below; blocks are never given back.
-        let block = unsafe { &mut *b };
-        if block.generation == fork::generation() {
-            return Some(block);
+    let pointer = unsafe { *word() };
+    if pointer as usize > 1 {
+        // SAFETY: the thread state is this thread's, made below; thread states are never given back.
+        let thread_state = unsafe { &mut *pointer };
+        if thread_state.generation == fork::generation() {
+            return Some(thread_state);
         }
     }
     acquire()
@@ -90,9 +91,9 @@ fn acquire() -> Option<&'static mut ThreadState> {
     }
     let signals = sys::block_signals();
     *word = MAKING;
-    let block = if child { lend() } else { take_over().or_else(new) };
-    *word = match block {
-        Some(b) => b,
+    let pointer = if child { lend() } else { take_over().or_else(new) };
+    *word = match pointer {
+        Some(pointer) => pointer,
         None => {
             page::count(diagnostic::NO_RING, 1);
             core::ptr::null_mut()
@@ -100,29 +101,30 @@ fn acquire() -> Option<&'static mut ThreadState> {
     };
     sys::restore_signals(signals);
     // SAFETY: just made, this thread's.
-    block.map(|b| unsafe { &mut *b })
+    pointer.map(|pointer| unsafe { &mut *pointer })
 }
 
-/// Blocks that a new thread looks at: with thousands of live threads, a look at all of them would make each start
-/// slower.
+/// Thread states that a new thread looks at: with thousands of live threads, a look at all of them would make each
+/// start slower.
 const LOOKS: usize = 64;
 /// Where the last look ended.
 static LOOKED: AtomicU32 = AtomicU32::new(0);
 
-/// A block whose thread is dead. With more than `LOOKS` blocks, each look continues where the one before ended.
+/// A thread state whose thread is dead. With more than `LOOKS` thread states, each look continues where the one before
+/// ended.
 fn take_over() -> Option<*mut ThreadState> {
     let me = sys::gettid();
     let count = (COUNT.load(Acquire) as usize).min(MAX);
     let probes = count.min(LOOKS);
     let from = if count > LOOKS { LOOKED.fetch_add(LOOKS as u32, Relaxed) as usize % count } else { 0 };
     for n in (from..from + probes).map(|n| if n < count { n } else { n - count }) {
-        let Some(slot) = BLOCKS.get(n) else { continue };
-        let b = slot.load(Acquire);
-        if b.is_null() {
+        let Some(slot) = THREAD_STATES.get(n) else { continue };
+        let pointer = slot.load(Acquire);
+        if pointer.is_null() {
             continue;
         }
-        // SAFETY: blocks live permanently; only atomics of one that may be another thread's are read.
-        let (tid, header) = unsafe { (&(*b).tid, (*b).header) };
+        // SAFETY: thread states live permanently; only atomics of one that may be another thread's are read.
+        let (tid, header) = unsafe { (&(*pointer).tid, (*pointer).header) };
         let was = tid.load(Acquire);
         if was & CLAIMED != 0 {
             continue;
@@ -131,18 +133,18 @@ fn take_over() -> Option<*mut ThreadState> {
         let dead = was == me || unsafe { (*header).abandoned() };
         if dead && tid.compare_exchange(was, me | CLAIMED, AcqRel, Relaxed).is_ok() {
             // SAFETY: ours now.
-            let block = unsafe { &mut *b };
-            block.inside = false;
-            block.changing = false;
-            block.depth = 0;
-            block.stack = Stack::none();
+            let thread_state = unsafe { &mut *pointer };
+            thread_state.inside = false;
+            thread_state.changing = false;
+            thread_state.depth = 0;
+            thread_state.stack = Stack::none();
             // The dead thread cannot finish a record any more.
-            reserve::give_up(block);
-            owner::own(block, me);
+            reserve::give_up(thread_state);
+            owner::own(thread_state, me);
             tell_name(me);
             tid.store(me, Release);
-            reserve::owned(block, me);
-            return Some(b);
+            reserve::owned(thread_state, me);
+            return Some(pointer);
         }
     }
     None
@@ -180,7 +182,8 @@ fn new() -> Option<*mut ThreadState> {
     if failures != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(FAILED_AT.load(Relaxed)) < pause {
         return None;
     }
-    let created = (process::ensure_folder() && process::settled()).then(|| make_block(sys::gettid())).flatten();
+    let created =
+        (process::ensure_folder() && process::settled()).then(|| create_thread_state(sys::gettid())).flatten();
     if created.is_some() {
         FAILURES.store(0, Relaxed);
     } else {
@@ -190,20 +193,20 @@ fn new() -> Option<*mut ThreadState> {
     created
 }
 
-/// A block for the thread `tid`; 0: for one that comes later.
-fn make_block(tid: u32) -> Option<*mut ThreadState> {
+/// A thread state for the thread `tid`; 0: for one that comes later.
+fn create_thread_state(tid: u32) -> Option<*mut ThreadState> {
     let n = COUNT.fetch_add(1, AcqRel);
-    let b = if OPENED.reach(&BLOCKS, n as usize) { memory(n) } else { None };
-    let has_ring = b.is_some_and(|b| {
-        // SAFETY: this number's memory, all zero, which is a valid block.
-        let block = unsafe { &mut *b };
-        block.generation = fork::generation();
-        block.tid.store(tid, Relaxed);
-        block.ring = n;
-        let has_ring = ring::create(block);
+    let pointer = if OPENED.reach(&THREAD_STATES, n as usize) { memory(n) } else { None };
+    let has_ring = pointer.is_some_and(|pointer| {
+        // SAFETY: this number's memory, all zero, which is a valid thread state.
+        let thread_state = unsafe { &mut *pointer };
+        thread_state.generation = fork::generation();
+        thread_state.tid.store(tid, Relaxed);
+        thread_state.ring = n;
+        let has_ring = ring::create(thread_state);
         if !has_ring {
-            // SAFETY: no other thread knows of the block; the next one with this number finds zeros.
-            unsafe { b.write_bytes(0, 1) };
+            // SAFETY: no other thread knows of the thread state; the next one with this number finds zeros.
+            unsafe { pointer.write_bytes(0, 1) };
         }
         has_ring
     });
@@ -213,14 +216,14 @@ fn make_block(tid: u32) -> Option<*mut ThreadState> {
         return None;
     }
     // SAFETY: as above.
-    let block = unsafe { &mut *b? };
+    let thread_state = unsafe { &mut *pointer? };
     if tid != 0 {
-        owner::own(block, tid);
+        owner::own(thread_state, tid);
         tell_name(tid);
     }
     page::rings_made(n + 1);
-    BLOCKS.get(n as usize)?.store(block, Release);
-    b
+    THREAD_STATES.get(n as usize)?.store(thread_state, Release);
+    pointer
 }
 
 /// Chunks for a thread that can have no more soon, and rings for threads that can make none.
@@ -230,8 +233,8 @@ const SPARE: u32 = 16;
 /// Makes what cannot be made later: a seccomp filter is about to be installed. Rings without an owner look like
 /// those of threads that have ended, and new threads take them over.
 pub fn lay_in() {
-    if let Some(block) = current() {
-        ring::lay_in(block, CHUNKS);
+    if let Some(thread_state) = current() {
+        ring::lay_in(thread_state, CHUNKS);
     }
     if !process::settled() {
         return;
@@ -239,7 +242,7 @@ pub fn lay_in() {
     let signals = sys::block_signals();
     let spare = || (0..COUNT.load(Acquire)).filter(|n| is_free(*n)).count() as u32;
     for _ in spare()..SPARE {
-        if make_block(0).is_none() {
+        if create_thread_state(0).is_none() {
             break;
         }
     }
@@ -247,68 +250,68 @@ pub fn lay_in() {
 }
 
 fn is_free(n: u32) -> bool {
-    let b = BLOCKS.get(n as usize).map_or(core::ptr::null_mut(), |slot| slot.load(Acquire));
-    // SAFETY: null or a block, which stays, and so does its header.
-    unsafe { b.as_ref().is_some_and(|b| (*b.header).abandoned()) }
+    let pointer = THREAD_STATES.get(n as usize).map_or(core::ptr::null_mut(), |slot| slot.load(Acquire));
+    // SAFETY: null or a thread state, which stays, and so does its header.
+    unsafe { pointer.as_ref().is_some_and(|pointer| (*pointer.header).abandoned()) }
 }
 
-/// A block for a child that has this process's memory, with a folder of the child's own.
+/// A thread state for a child that has this process's memory, with a folder of the child's own.
 fn lend() -> Option<*mut ThreadState> {
-    let block = process::ensure_folder().then(make_lent).flatten();
-    if block.is_none() {
+    let pointer = process::ensure_folder().then(create_for_vfork_child).flatten();
+    if pointer.is_none() {
         vfork_word::go_without();
     }
-    block
+    pointer
 }
 
 /// Such a child writes nothing any more.
-pub fn leave_lent() {
-    let Some(b) = existing().filter(|b| !b.vfork_page.is_null()) else { return };
-    // SAFETY: this thread's own word; its block, which only the child knows.
+pub fn leave_vfork_state() {
+    let Some(thread_state) = existing().filter(|thread_state| !thread_state.vfork_page.is_null()) else { return };
+    // SAFETY: this thread's own word; its state, which only the child knows.
     unsafe {
         *word() = core::ptr::null_mut();
-        owner::bury(b);
+        owner::bury(thread_state);
     }
     counts::forked();
 }
 
-fn make_lent() -> Option<*mut ThreadState> {
+fn create_for_vfork_child() -> Option<*mut ThreadState> {
     let tid = sys::gettid();
     let (folder, page) = process::lend(tid)?;
-    let b = sys::pages(size_of::<ThreadState>()).cast::<ThreadState>();
-    if b.is_null() {
+    let pointer = sys::pages(size_of::<ThreadState>()).cast::<ThreadState>();
+    if pointer.is_null() {
         return None;
     }
-    // SAFETY: fresh memory, all zero, which is a valid block; the page was just mapped.
+    // SAFETY: fresh memory, all zero, which is a valid thread state; the page was just mapped.
     unsafe {
-        let block = &mut *b;
-        (block.generation, block.vfork_page, block.folder) = (fork::generation(), page, folder);
-        block.tid.store(tid, Relaxed);
-        if !ring::create(block) {
-            sys::unmap(b.cast(), size_of::<ThreadState>());
+        let thread_state = &mut *pointer;
+        (thread_state.generation, thread_state.vfork_page, thread_state.folder) = (fork::generation(), page, folder);
+        thread_state.tid.store(tid, Relaxed);
+        if !ring::create(thread_state) {
+            sys::unmap(pointer.cast(), size_of::<ThreadState>());
             return None;
         }
-        owner::own_without_lock(block, tid);
+        owner::own_without_lock(thread_state, tid);
         (*page).rings.store(1, Release);
     }
-    Some(b)
+    Some(pointer)
 }
 
-/// A forked child has none of its parent's blocks. The word of the thread that forked still leads to one if another
-/// thread is the first to call, and frames go by that word: they find nothing there to write to.
+/// A forked child has none of its parent's thread states. The word of the thread that forked still leads to one if
+/// another thread is the first to call, and frames go by that word: they find nothing there to write to.
 pub fn forked() {
     // What its parent could not do, it may.
     FAILURES.store(0, Relaxed);
     let n = COUNT.swap(0, AcqRel) as usize;
-    for slot in BLOCKS.iter().take(n.min(MAX)).filter(|slot| !slot.load(Relaxed).is_null()) {
-        // SAFETY: null or a block in memory that is the child's own since the fork; no thread of the child has written
-        // to it.
-        if let Some(b) = unsafe { slot.swap(core::ptr::null_mut(), AcqRel).as_mut() } {
-            b.writer.chunk = core::ptr::null_mut();
-            b.counts.unmap_parents();
+    for slot in THREAD_STATES.iter().take(n.min(MAX)).filter(|slot| !slot.load(Relaxed).is_null()) {
+        // SAFETY: null or a thread state in memory that is the child's own since the fork; no thread of the child has
+        // written to it.
+        if let Some(thread_state) = unsafe { slot.swap(core::ptr::null_mut(), AcqRel).as_mut() } {
+            thread_state.writer.chunk = core::ptr::null_mut();
+            thread_state.counts.unmap_parents();
         }
     }
-    // Its parent's blocks stay where they are: words of threads lead to them.
+    // Its parent's thread states stay where they are: words of threads lead to them.
     for slab in SLABS.iter().take(n.div_ceil(SLAB)) {
         slab.store(core::ptr::null_mut(), Release);
     }

@@ -7,7 +7,7 @@
 //!
 //! * [`routes`]: one file per way in which an address is handed out; knows addresses, not meanings.
 //! * [`loader`]: what the dynamic loader knows: objects, symbols, relocations.
-//! * [`slots`]: slot table, thunks, the frame around a call, the chain of hooks.
+//! * [`slots`]: slot table, thunks, the frame around a call, the chain of interceptors.
 //! * [`hook`]: hook libraries and what they want.
 //! * [`capture`]: what is kept of a call beside its words.
 //! * [`exec`]: programs that the process starts.

@@ -24,7 +24,7 @@ const SPARE: usize = 1;
 const FIRST: usize = (MAX_WORDS as usize - HEAD - SPARE - REGISTERS - FRAGMENT_WORDS) * 8;
 const OTHER: usize = (MAX_WORDS as usize - HEAD - SPARE - FRAGMENT_WORDS) * 8;
 
-/// The hook, on the way in, behind recording's.
+/// The interceptor, on the way in, behind recording's.
 pub fn before(frame: &mut Frame) -> bool {
     if frame.recorded != 0
         && let Some(thread_state) = record::ready()
@@ -96,7 +96,7 @@ fn keep(thread_state: &mut ThreadState, at: usize, number: u32, registers: &[u64
     }
 }
 
-/// The hook's bit is set for functions that these want.
+/// The interceptor's bit is set for functions that these want.
 pub fn captures_stack_of(layer: u8, library: &[u8], name: &[u8]) -> bool {
     run::stack_bytes() != 0
         && run::control().is_some_and(|c: &control::Control| {

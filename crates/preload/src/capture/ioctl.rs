@@ -22,7 +22,7 @@ const TOTAL: usize = 256 << 10;
 /// How deep pointers are followed: an escape in XFER_CMD, its parameters, what they lead to.
 const DEPTH: u32 = 3;
 
-/// The hook, on the way in, behind recording's. False: the call is answered.
+/// The interceptor, on the way in, behind recording's. False: the call is answered.
 pub fn before(frame: &mut Frame) -> bool {
     extension::extension(|of| (of.before_request)(frame));
     let name = table::name_of(frame.slot);
@@ -50,7 +50,7 @@ pub fn before(frame: &mut Frame) -> bool {
     false
 }
 
-/// The hook, on the way out, before recording's.
+/// The interceptor, on the way out, before recording's.
 pub fn after(frame: &mut Frame) {
     let name = table::name_of(frame.slot);
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, frame.word != 0));

@@ -10,7 +10,7 @@ use crate::slots::arguments_x86_64::{argument_macros, end_of_argument_macros};
 use crate::slots::frame::{self, Frame, STACK_WORDS};
 use crate::slots::slot::Slot;
 use crate::slots::thunks_x86_64::frame_called;
-use crate::slots::{hooks, table, unwound};
+use crate::slots::{interceptors, table, unwound};
 use crate::start::forked;
 use crate::thread::record;
 use core::arch::global_asm;
@@ -142,7 +142,7 @@ unsafe extern "C" fn cutap_hooked_call(hooked: *mut Hooked) {
         h.chain.home = Home::Frame(args, xmm, original);
     }
     if let Some(outer) = outer(h) {
-        hooks::keep_inputs(outer.hooks(), &h.args);
+        interceptors::keep_inputs(outer.interceptors(), &h.args);
     }
 }
 
@@ -159,7 +159,7 @@ unsafe extern "C" fn cutap_hooked_turn(hooked: *mut Hooked) {
     let h = unsafe { &mut *hooked };
     forked::check();
     if let (Some(outer), [result, _]) = (outer(h), h.result) {
-        hooks::keep_results(outer.hooks(), outer.name(), &h.args, result);
+        interceptors::keep_results(outer.interceptors(), outer.name(), &h.args, result);
     }
     if h.chain.is_answered() {
         let [_, second] = &mut h.result;

@@ -9,7 +9,7 @@ use crate::capture::copy::{checked, program_words};
 use crate::loader::live;
 use crate::loader::objects::Object;
 use crate::slots::frame::Frame;
-use crate::slots::hooks::IMAGES;
+use crate::slots::interceptors::IMAGES;
 use crate::slots::{create, table};
 use crate::start::{announce, names, page, run, switch};
 use crate::sys;
@@ -192,7 +192,7 @@ fn ours(table: usize, caller: usize) -> usize {
 fn watch_images(table: usize) {
     // SAFETY: the table's first word is its size in bytes.
     let words = unsafe { (table as *const usize).read() } / 8;
-    for (n, hook) in IMAGES.into_iter().filter(|s| s.0 < words) {
+    for (n, interceptor) in IMAGES.into_iter().filter(|s| s.0 < words) {
         // SAFETY: a word of the table.
         let word = unsafe { &*(table as *const AtomicUsize).add(n) };
         let real = word.load(Acquire);
@@ -204,7 +204,7 @@ fn watch_images(table: usize) {
         if !unsafe { sys::protect(page, PAGE, sys::PROT_READ | sys::PROT_WRITE) } {
             return page::count(diagnostic::WORD_PROTECTED, 1);
         }
-        if let Some(thunk) = create::for_hooks(real, hook) {
+        if let Some(thunk) = create::for_interceptors(real, interceptor) {
             let _ = word.compare_exchange(real, thunk, AcqRel, Relaxed);
         }
     }

@@ -1,9 +1,9 @@
-//! The common path of every call through a frame: what the assembler calls before and after, and the hooks of the slot,
-//! which run there.
+//! The common path of every call through a frame: what the assembler calls before and after, and the interceptors of
+//! the slot, which run there.
 
-use super::extension::{Hook, extension};
+use super::extension::{Interceptor, extension};
 use super::frame::{Frame, stack_words};
-use super::{hooks, recording, rules, table};
+use super::{interceptors, recording, rules, table};
 use crate::capture::{call_stack, ioctl};
 use crate::routes::{export_table, handles, instances, proc_address};
 use crate::start::{forked, switch};
@@ -16,15 +16,15 @@ unsafe extern "C" fn cutap_before(frame: *mut Frame) -> u32 {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
     frame.recorded = 0;
-    frame.hooks = 0;
+    frame.interceptors = 0;
     let Some(slot) = table::slot(frame.slot) else { return 1 };
     frame.target = slot.real.load(Relaxed);
     frame.stack_words = stack_words(frame.stack as usize);
     forked::check();
-    let set = slot.hooks();
-    if set == hooks::RECORD {
+    let set = slot.interceptors();
+    if set == interceptors::RECORD {
         // The commonest: no chain.
-        frame.hooks = set;
+        frame.interceptors = set;
         recording::enter_slot(frame, slot);
         return 1;
     }
@@ -37,7 +37,7 @@ unsafe extern "C" fn cutap_after(frame: *mut Frame) {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
     forked::check();
-    if frame.hooks == hooks::RECORD {
+    if frame.interceptors == interceptors::RECORD {
         return recording::after(frame);
     }
     after(frame);
@@ -75,31 +75,31 @@ unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
     slot.real.load(Relaxed)
 }
 
-/// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 16] = [
-    Hook { before: recording::before, after: recording::after },
-    Hook { before: extended, after: extended_after },
-    Hook { before: pass, after: proc_address::after },
-    Hook { before: pass, after: export_table::after },
-    Hook { before: pass, after: nothing },
-    Hook { before: pass, after: ended_here },
-    Hook { before: unload, after: nothing },
-    Hook { before: made_here, after: nothing },
-    Hook { before: made_here, after: nothing },
-    Hook { before: pass, after: range_on },
-    Hook { before: pass, after: range_off },
-    Hook { before: call_stack::before, after: nothing },
-    Hook { before: ioctl::before, after: ioctl::after },
-    Hook { before: made_here, after: nothing },
-    Hook { before: made_here, after: nothing },
-    Hook { before: made_here, after: nothing },
+/// The interceptors by bit. FOOTPRINT does nothing of its own: recording asks for it.
+static INTERCEPTORS: [Interceptor; 16] = [
+    Interceptor { before: recording::before, after: recording::after },
+    Interceptor { before: extended, after: extended_after },
+    Interceptor { before: pass, after: proc_address::after },
+    Interceptor { before: pass, after: export_table::after },
+    Interceptor { before: pass, after: nothing },
+    Interceptor { before: pass, after: ended_here },
+    Interceptor { before: unload, after: nothing },
+    Interceptor { before: made_here, after: nothing },
+    Interceptor { before: made_here, after: nothing },
+    Interceptor { before: pass, after: range_on },
+    Interceptor { before: pass, after: range_off },
+    Interceptor { before: call_stack::before, after: nothing },
+    Interceptor { before: ioctl::before, after: ioctl::after },
+    Interceptor { before: made_here, after: nothing },
+    Interceptor { before: made_here, after: nothing },
+    Interceptor { before: made_here, after: nothing },
 ];
 
 fn extended(frame: &mut Frame) -> bool {
-    extension(|of| (of.hook.before)(frame)) != Some(false)
+    extension(|of| (of.interceptor.before)(frame)) != Some(false)
 }
 fn extended_after(frame: &mut Frame) {
-    extension(|of| (of.hook.after)(frame));
+    extension(|of| (of.interceptor.after)(frame));
 }
 
 fn pass(_: &mut Frame) -> bool {
@@ -116,14 +116,14 @@ fn is_hooked(frame: &Frame) -> bool {
 }
 fn made_here(frame: &mut Frame) -> bool {
     if !is_hooked(frame) {
-        hooks::keep_inputs(frame.hooks, &frame.args);
+        interceptors::keep_inputs(frame.interceptors, &frame.args);
     }
     true
 }
 fn ended_here(frame: &mut Frame) {
     let [code, _] = frame.result;
     if !is_hooked(frame) {
-        hooks::keep_results(frame.hooks, table::name_of(frame.slot), &frame.args, code);
+        interceptors::keep_results(frame.interceptors, table::name_of(frame.slot), &frame.args, code);
     }
 }
 fn range_on(_: &mut Frame) {
@@ -137,16 +137,16 @@ fn range_off(_: &mut Frame) {
     }
 }
 
-/// Runs the hooks of `set` before the call; false when one of them answered.
+/// Runs the interceptors of `set` before the call; false when one of them answered.
 #[inline(always)]
 fn before(set: u32, frame: &mut Frame) -> bool {
     let mut rest = set;
     while rest != 0 {
         let bit = rest.trailing_zeros();
         rest &= rest - 1;
-        if let Some(hook) = HOOKS.get(bit as usize) {
-            frame.hooks |= 1 << bit;
-            if !(hook.before)(frame) {
+        if let Some(interceptor) = INTERCEPTORS.get(bit as usize) {
+            frame.interceptors |= 1 << bit;
+            if !(interceptor.before)(frame) {
                 return false;
             }
         }
@@ -157,12 +157,12 @@ fn before(set: u32, frame: &mut Frame) -> bool {
 /// Runs after those that ran before, last first.
 #[inline(always)]
 fn after(frame: &mut Frame) {
-    let mut rest = frame.hooks;
+    let mut rest = frame.interceptors;
     while rest != 0 {
         let bit = 31 - rest.leading_zeros();
         rest &= !(1 << bit);
-        if let Some(hook) = HOOKS.get(bit as usize) {
-            (hook.after)(frame);
+        if let Some(interceptor) = INTERCEPTORS.get(bit as usize) {
+            (interceptor.after)(frame);
         }
     }
 }

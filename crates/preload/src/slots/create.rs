@@ -1,4 +1,4 @@
-//! Making slots: which functions have one, which hooks it has, and which frame.
+//! Making slots: which functions have one, which interceptors it has, and which frame.
 //!
 //! A slot is filled before its number is published by one compare-and-swap in the hash, so a child that forked in the
 //! middle loses nothing but a number.
@@ -6,7 +6,7 @@
 use super::slot::Slot;
 use super::table::{slot, take_number};
 use super::thunks_x86_64::{frame_entry, gate_entry, note_entry, thunk};
-use super::{call_stack_x86_64, extension, fast, hooks, kernel_function_x86_64, own_calls_x86_64};
+use super::{call_stack_x86_64, extension, fast, interceptors, kernel_function_x86_64, own_calls_x86_64};
 use crate::capture::{call_stack, plan, rows};
 use crate::hook;
 use crate::hook::functions::{self, Found, Info};
@@ -36,7 +36,7 @@ fn cell_of(key: usize) -> usize {
 /// The address to hand out for `real`, a function `name` of `owner`; `None`: the real one.
 pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
     // The runtime's own cuKernelGetName is a separate slot, for it may be called because we watch.
-    let load = owner.id | if hooks::is_footprint_name(name, how) { 1 << 31 } else { 0 };
+    let load = owner.id | if interceptors::is_footprint_name(name, how) { 1 << 31 } else { 0 };
     // A word of a table may hold the same function: that is another slot.
     let is = |s: &Slot| !is_slot_name(s.name());
     find_or_make(real, real, load, is, || create(real, owner, load, owner.layer, name, how))
@@ -78,13 +78,13 @@ fn find_or_make(
     }
 }
 
-/// A thunk for a function that no symbol names and that is not recorded: only `hooks` run.
-pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
+/// A thunk for a function that no symbol names and that is not recorded: only `interceptors` run.
+pub fn for_interceptors(real: usize, interceptors: u32) -> Option<usize> {
     let n = take_number()?;
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
-    s.hooks.store(hooks as u16, Relaxed);
+    s.interceptors.store(interceptors as u16, Relaxed);
     s.entry.store(frame_entry(), Release);
     Some(thunk(n as usize))
 }
@@ -98,36 +98,36 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
         page::count(diagnostic::CXX_NOT_ASKED, 1);
         return None;
     }
-    let mut hooks = hooks::special(of, name, how);
-    let of_kernel = hooks & hooks::KERNEL != 0;
+    let mut interceptors = interceptors::special(of, name, how);
+    let of_kernel = interceptors & interceptors::KERNEL != 0;
     let selected = armed::is_selected(of, owner.name(), name);
     if selected || armed::may_be_recorded(of, owner.name(), name) {
-        hooks |= hooks::RECORD;
+        interceptors |= interceptors::RECORD;
         if of == Layer::HIDDEN.number() && own_calls::may_be_hidden(name) {
-            hooks |= hooks::FOOTPRINT;
+            interceptors |= interceptors::FOOTPRINT;
         }
         if selected && !cxx && call_stack::captures_stack_of(of, owner.name(), name) {
-            hooks |= hooks::STACK;
+            interceptors |= interceptors::STACK;
         }
     }
     // Nothing is done to a function of the syscall layer that is neither recorded nor followed.
     let followed = of_kernel && extension::extension(|of| (of.is_on)() && (of.follows)(name)) == Some(true);
-    if of_kernel && !followed && hooks & hooks::RECORD == 0 {
+    if of_kernel && !followed && interceptors & interceptors::RECORD == 0 {
         return None;
     }
     let layer = hook_layer(of);
     // A C++ function's arguments by value may be larger than what a frame passes on.
     let hooked = !cxx
         && !of_kernel
-        && !hooks::is_footprint_name(name, how)
+        && !interceptors::is_footprint_name(name, how)
         && hook::library::wanting(layer, owner.name(), name).next().is_some();
     // Without a folder nothing can be told of it. The parent of a vfork child may have one later.
-    if hooks == 0 && !hooked || !process::ensure_folder() {
+    if interceptors == 0 && !hooked || !process::ensure_folder() {
         return None;
     }
     let n = take_number()?;
     announce::announce(owner);
-    if hooks & hooks::SUBMIT != 0 {
+    if interceptors & interceptors::SUBMIT != 0 {
         extension::extension(|of| (of.announce)(owner));
     }
     let row = if cxx { 0 } else { rows::find(name, false, owner.major()) };
@@ -139,39 +139,39 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
-    if hooks & hooks::FOOTPRINT != 0
+    if interceptors & interceptors::FOOTPRINT != 0
         && has_role(name, Role::KernelFunction)
         && let Some(ours) = kernel_function_x86_64::instead_of(real)
     {
         s.real.store(ours, Relaxed);
     }
     if hooked && let Some(info) = info_of(n, real, owner, layer, name) {
-        if hooks == 0 {
+        if interceptors == 0 {
             s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
         } else if let Some(inner) = for_info(real, info) {
             s.real.store(inner, Relaxed);
         }
     }
     s.object.store(load, Relaxed);
-    s.hooks.store(hooks as u16, Relaxed);
+    s.interceptors.store(interceptors as u16, Relaxed);
     s.row.store(row, Relaxed);
     s.plan.store(plan::of_row(row), Relaxed);
     s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
     s.name.store(text.cast_mut(), Release);
     s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
-    let to = match hooks {
+    let to = match interceptors {
         _ if cxx => note_entry(),
         0 => hook::frame_x86_64::entry(),
-        hooks::RECORD if hooked => gate_entry(),
-        hooks::RECORD => match fast::entry(n, row, owner) {
+        interceptors::RECORD if hooked => gate_entry(),
+        interceptors::RECORD => match fast::entry(n, row, owner) {
             Some((at, first)) => {
                 s.first.store(first, Relaxed);
                 at
             }
             None => gate_entry(),
         },
-        _ if hooks & hooks::STACK != 0 => call_stack_x86_64::entry(),
-        hooks::RECORD_FOOTPRINT if of != Layer::HIDDEN.number() => {
+        _ if interceptors & interceptors::STACK != 0 => call_stack_x86_64::entry(),
+        interceptors::RECORD_FOOTPRINT if of != Layer::HIDDEN.number() => {
             // Those that are the program's may have the fast frame.
             if let Some((_, first)) = fast::entry(n, row, owner) {
                 s.first.store(first, Relaxed);

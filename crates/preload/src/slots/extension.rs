@@ -6,8 +6,8 @@ use crate::loader::objects::Object;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-/// A hook: before returns false to skip the call, having set the frame's result.
-pub struct Hook {
+/// An interceptor: before returns false to skip the call, having set the frame's result.
+pub struct Interceptor {
     /// Runs before the call.
     pub before: fn(&mut Frame) -> bool,
     /// Runs after it.
@@ -18,13 +18,13 @@ pub struct Hook {
 pub struct Extension {
     /// Whether the layer was asked for.
     pub is_on: fn() -> bool,
-    /// Whether a function of the driver has the hook `SUBMIT`.
+    /// Whether a function of the driver has the interceptor `SUBMIT`.
     pub submits: fn(&[u8]) -> bool,
     /// Whether the layer needs the calls of a function of libc.
     pub follows: fn(&[u8]) -> bool,
-    /// A function of this library, the driver, has the hook. Only under the loader's lock.
+    /// A function of this library, the driver, has the interceptor. Only under the loader's lock.
     pub announce: fn(&Object),
-    pub hook: Hook,
+    pub interceptor: Interceptor,
     /// Before a call of a function of libc.
     pub before_request: fn(&Frame),
     /// After it; the request, where it is an ioctl.

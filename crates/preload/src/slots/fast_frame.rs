@@ -1,7 +1,7 @@
 //! A call as it stands in the fast frame, whose assembler is in the files `fast_*`.
 
 use super::frame::Frame;
-use super::hooks::RECORD;
+use super::interceptors::RECORD;
 use super::table;
 use crate::capture::rows;
 use crate::sys::x86_64::load8;
@@ -88,7 +88,7 @@ impl FastFrame {
             result: self.result,
             result_xmm: [0; 2],
             recorded: began.identity(),
-            hooks: RECORD,
+            interceptors: RECORD,
             word: 0,
         }
     }

@@ -35,9 +35,9 @@ pub struct Frame {
     pub result_xmm: [u128; 2],
     /// Which ring the call was recorded in on the way in (`ThreadState::identity`); 0: in none.
     pub recorded: u32,
-    /// Hooks that ran before.
-    pub hooks: u32,
-    /// A word for the hooks.
+    /// Interceptors that ran before.
+    pub interceptors: u32,
+    /// A word for the interceptors.
     pub word: u64,
 }
 

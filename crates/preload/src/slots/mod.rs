@@ -33,7 +33,7 @@ mod fast_stack_inputs_x86_64;
 pub mod fast_x86_64;
 pub mod frame;
 mod frame_x86_64;
-pub mod hooks;
+pub mod interceptors;
 pub mod kernel_function_x86_64;
 mod launch_x86_64;
 pub mod own_calls_x86_64;

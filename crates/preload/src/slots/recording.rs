@@ -1,9 +1,9 @@
-//! The recording hook: which calls through a frame are recorded, and what of them.
+//! The recording interceptor: which calls through a frame are recorded, and what of them.
 
 use super::fast_frame::FastFrame;
 use super::frame::Frame;
 use super::slot::Slot;
-use super::{hooks, rules, table};
+use super::{interceptors, rules, table};
 use crate::capture::exit::{EndedCall, exit as call_exit};
 use crate::capture::rows::{self, row};
 use crate::capture::{self, plan};
@@ -23,10 +23,11 @@ fn ready_for(slot: &Slot) -> Option<&'static mut ThreadState> {
     if !switch::recording() {
         return None;
     }
-    thread_states::current().filter(|thread_state| !thread_state.inside || slot.hooks() & hooks::KERNEL != 0)
+    thread_states::current()
+        .filter(|thread_state| !thread_state.inside || slot.interceptors() & interceptors::KERNEL != 0)
 }
 
-/// The recording hook, on the way in.
+/// The recording interceptor, on the way in.
 pub fn before(frame: &mut Frame) -> bool {
     if let Some(slot) = table::slot(frame.slot) {
         enter_slot(frame, slot);
@@ -46,7 +47,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     if !rules::is_wanted(slot) {
         return;
     }
-    if hooks::may_be_footprint(slot.hooks()) {
+    if interceptors::may_be_footprint(slot.interceptors()) {
         let hidden = own_calls::fills_record(thread_state, frame);
         if hidden || own_calls::is_one(thread_state, frame.caller, frame.slot) {
             return page::count(own_calls::reason(frame.slot), 1);
@@ -73,7 +74,7 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
     if !rules::is_wanted(slot) {
         return;
     }
-    if hooks::may_be_footprint(slot.hooks()) {
+    if interceptors::may_be_footprint(slot.interceptors()) {
         if own_calls::fills_record(thread_state, frame) {
             return page::count(diagnostic::HIDDEN_FOOTPRINT, 1);
         }
@@ -96,7 +97,7 @@ fn enter_by_steps(thread_state: &mut ThreadState, call: OpenCall, frame: &Frame)
     }
 }
 
-/// The recording hook, on the way out.
+/// The recording interceptor, on the way out.
 #[inline(always)]
 pub fn after(frame: &mut Frame) {
     if frame.recorded == 0 {

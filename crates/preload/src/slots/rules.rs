@@ -1,7 +1,7 @@
 //! Looking again at all that is armed, when `cutap ctl` has changed the rules that choose among it.
 
 use super::slot::Slot;
-use super::{hooks, table};
+use super::{interceptors, table};
 use crate::capture::plan::UNWANTED;
 use crate::loader::objects::{self, Object};
 use crate::routes::instances;
@@ -96,9 +96,9 @@ fn apply() {
 /// Asks for each recorded slot whether it is wanted now. `wanted` receives the load, the name, and whether the function
 /// is one of the layer `syscall`.
 fn each_recorded(wanted: impl Fn(u32, &[u8], bool) -> bool) {
-    for s in table::all().filter(|s| s.hooks() & hooks::RECORD != 0 && s.is_named()) {
+    for s in table::all().filter(|s| s.interceptors() & interceptors::RECORD != 0 && s.is_named()) {
         // A name that one route alone hands out is another slot of the same load.
         let load = s.object.load(Relaxed) & !(1 << 31);
-        s.set_wanted(wanted(load, s.name(), s.hooks() & hooks::KERNEL != 0));
+        s.set_wanted(wanted(load, s.name(), s.interceptors() & interceptors::KERNEL != 0));
     }
 }

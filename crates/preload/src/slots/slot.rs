@@ -23,8 +23,8 @@ pub struct Slot {
     pub(super) info: AtomicPtr<Info>,
     /// Number of the load that it belongs to.
     pub object: AtomicU32,
-    /// Hooks that want it: bits of `hooks`.
-    pub(super) hooks: AtomicU16,
+    /// Interceptors that want it: bits of `interceptors`.
+    pub(super) interceptors: AtomicU16,
     pub(super) name_len: AtomicU16,
     /// Its name: text in the names file, which stays mapped.
     pub(super) name: AtomicPtr<u8>,
@@ -42,15 +42,15 @@ impl Slot {
             function: AtomicUsize::new(0),
             info: AtomicPtr::new(core::ptr::null_mut()),
             object: AtomicU32::new(0),
-            hooks: AtomicU16::new(0),
+            interceptors: AtomicU16::new(0),
             name_len: AtomicU16::new(0),
             name: AtomicPtr::new(core::ptr::null_mut()),
         }
     }
-    /// Bits of `slots::hooks`.
+    /// Bits of `slots::interceptors`.
     #[inline(always)]
-    pub fn hooks(&self) -> u32 {
-        self.hooks.load(Relaxed).into()
+    pub fn interceptors(&self) -> u32 {
+        self.interceptors.load(Relaxed).into()
     }
     /// Its name is there.
     pub(super) fn is_named(&self) -> bool {

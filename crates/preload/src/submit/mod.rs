@@ -18,7 +18,7 @@ mod track;
 
 use crate::loader::live;
 use crate::loader::objects::Object;
-use crate::slots::extension::{Extension, Hook};
+use crate::slots::extension::{Extension, Interceptor};
 use crate::slots::frame::Frame;
 use crate::start::{armed, switch};
 use crate::thread::record;
@@ -31,7 +31,7 @@ pub static LAYER: Extension = Extension {
     submits: is_submitting,
     follows: track::is_followed,
     announce,
-    hook: Hook { before, after },
+    interceptor: Interceptor { before, after },
     before_request: track::before,
     after_request: track::after,
     close: memory::close,
@@ -48,14 +48,14 @@ fn is_submitting(name: &[u8]) -> bool {
     !has_role(name, Role::NeverSubmits)
 }
 
-/// A function of the driver has the hook. Only under the loader's lock.
+/// A function of the driver has the interceptor. Only under the loader's lock.
 fn announce(driver: &Object) {
     // What makes the number of this load another than the driver's.
     const LOAD: u64 = 0x7375_626d_6974;
     rings::announce(&driver.as_load(Layer::SUBMIT.number(), live::load_id_as(driver, LOAD)));
 }
 
-/// The hook, on the way in.
+/// The interceptor, on the way in.
 fn before(frame: &mut Frame) -> bool {
     if let Some(thread_state) = record::ready() {
         frame.word = u64::from(callers::enter(&raw const *thread_state as usize, frame.stack as usize));
@@ -66,7 +66,7 @@ fn before(frame: &mut Frame) -> bool {
     true
 }
 
-/// The hook, on the way out, before recording's.
+/// The interceptor, on the way out, before recording's.
 fn after(frame: &mut Frame) {
     match record::ready() {
         // A call that cutap makes itself: the next look finds what it submitted.

@@ -1,5 +1,5 @@
-//! The hooks that a slot may have, each a bit of a set. `call` runs them in order before the call, and in
-//! the opposite order after it. A hook may change arguments, answer without calling, or change the
+//! The interceptors that a slot may have, each a bit of a set. `call` runs them in order before the call, and in
+//! the opposite order after it. An interceptor may change arguments, answer without calling, or change the
 //! result. Recording is the first: it sees what the program asked and what it got.
 
 use super::extension::extension;
@@ -10,9 +10,9 @@ use cutap_calls::{Layer, Role, argument, has_role};
 use cutap_wire::control;
 use cutap_wire::names::route;
 
-/// Bit of the recording hook.
+/// Bit of the recording interceptor.
 pub const RECORD: u32 = 1 << 0;
-/// The rings of the GPU's channels are looked at after the call and all other hooks, before its end is recorded.
+/// The rings of the GPU's channels are looked at after the call and all other interceptors, before its end is recorded.
 pub const SUBMIT: u32 = 1 << 1;
 const PROC_ADDRESS: u32 = 1 << 2;
 const EXPORT_TABLE: u32 = 1 << 3;
@@ -22,7 +22,7 @@ pub const FOOTPRINT: u32 = 1 << 4;
 pub const RECORD_FOOTPRINT: u32 = RECORD | FOOTPRINT;
 const HANDLES: u32 = 1 << 5;
 const UNLOAD: u32 = 1 << 6;
-/// Bits of the hooks that keep a module's image: it is the second argument, or the first.
+/// Bits of the interceptors that keep a module's image: it is the second argument, or the first.
 const IMAGE: u32 = 1 << 7;
 /// See `IMAGE`.
 const IMAGE_FIRST: u32 = 1 << 8;
@@ -65,21 +65,21 @@ pub fn keep_results(set: u32, function: &[u8], args: &[u64; 6], code: u64) {
         handles::record_kernel_handle(function, args, code);
     }
 }
-/// Slots that take an image, and the hook that finds it among the arguments.
+/// Slots that take an image, and the interceptor that finds it among the arguments.
 pub const IMAGES: [(usize, u32); 3] = [(1, IMAGE), (6, IMAGE), (8, IMAGE_FIRST)];
 
-/// That hook of a slot that is recorded too.
+/// That interceptor of a slot that is recorded too.
 fn keeps_image(name: &[u8]) -> u32 {
     if run::flags() & control::DUMP_MODULES == 0 {
         return 0;
     }
     let is = |n: usize| SlotName::new(&cutap_calls::CUDART_TABLE, n as u32).bytes() == name;
-    IMAGES.into_iter().find(|(n, _)| is(*n)).map_or(0, |(_, hook)| hook)
+    IMAGES.into_iter().find(|(n, _)| is(*n)).map_or(0, |(_, interceptor)| interceptor)
 }
 
 /// True when the slot's calls may be our own footprint.
-pub fn may_be_footprint(hooks: u32) -> bool {
-    hooks & FOOTPRINT != 0
+pub fn may_be_footprint(interceptors: u32) -> bool {
+    interceptors & FOOTPRINT != 0
 }
 
 /// True for a function that a runtime fetches by cuGetProcAddress and calls only because a launch's
@@ -88,7 +88,7 @@ pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
     how == route::GET_PROC_ADDRESS && has_role(name, Role::KernelName)
 }
 
-/// Hooks of cutap that a driver function has whatever is recorded.
+/// Interceptors of cutap that a driver function has whatever is recorded.
 pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
     if of == Layer::HIDDEN.number() {
         return keeps_image(name);

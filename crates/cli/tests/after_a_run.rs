@@ -51,7 +51,7 @@ fn rows_of_a_report() {
     let Some(program) = problems(&folder) else { return };
     let file = record(&folder, &program, "small_copies");
     let first = text(&["report", "--sort", "calls", "--top", "1"], &file);
-    assert!(first.lines().nth(1).unwrap().ends_with("cuMemcpyHtoD_v2") && first.lines().count() == 3, "{first}");
+    assert!(first.lines().nth(1).unwrap().starts_with("cuMemcpyHtoD_v2 ") && first.lines().count() == 3, "{first}");
     assert!(first.ends_with("times are host times: a launch returns before its kernel has run\n"), "{first}");
     let under = text(&["report", "--tree", "--under", "cuMemAlloc"], &file);
     assert!(under.contains("cuMemAlloc_v2") && !under.contains("cuMemcpyHtoD"), "{under}");
@@ -123,7 +123,9 @@ fn a_terminal_folds() {
     let mut terminal = Terminal::new();
     terminal.line(&format!("{CUTAP} --sim --color never {program} queries; echo do''ne"));
     let shown = terminal.expect("\ndone");
-    assert!(shown.contains("cuDeviceGetAttribute ×200, ") && !shown.contains("cuDeviceGetAttribute("), "{shown}");
+    // The first one is printed, and the end counts the others.
+    assert_eq!(shown.matches("cuDeviceGetAttribute(").count(), 1, "{shown}");
+    assert!(shown.contains("calls are folded: cuDeviceGetAttribute ×199"), "{shown}");
     terminal.line(&format!("{CUTAP} --sim -a --color never --width 60 {program} queries; echo al''l"));
     let shown = terminal.expect("\nall");
     assert_eq!(shown.matches("cuDeviceGetAttribute(").count(), 200, "{shown}");
@@ -172,7 +174,7 @@ fn demo_and_doctor() {
     assert!(all.contains("and 1 more place like it"), "{all}");
     let callers = text(&["report", "--callers", "cudaMalloc"], &real);
     assert!(
-        callers.contains("    code of libc10_cuda.so\n") && callers.contains("code of libtorch_cuda.so\n"),
+        callers.contains("\n  code of libc10_cuda.so ") && callers.contains("\n    code of libtorch_cuda.so "),
         "{callers}"
     );
     let slowest = text(&["report", "--slowest"], &real);
@@ -180,7 +182,7 @@ fn demo_and_doctor() {
     let slowest = text(&["report", "--slowest", "--all"], &real);
     assert!(slowest.contains("cuInit(") && !slowest.contains("start-up"), "{slowest}");
     // One process: its number tells nothing apart.
-    for (by, name) in [("thread", "  thread 611 (python3.12)\n"), ("stream", "  default stream\n")] {
+    for (by, name) in [("thread", "\nthread 611 (python3.12) "), ("stream", "\ndefault stream ")] {
         let rows = text(&["report", "--by", by], &real);
         assert!(rows.contains(name) && !rows.contains("process"), "{rows}");
     }
@@ -239,11 +241,11 @@ fn stacks_in_reports() {
         );
         assert!(text(&["report", "--json", "--allocations"], &file).contains("\"stack\":[\"at "));
         let callers = text(&["report", "--callers", "cuMemAlloc"], &file);
-        assert!(callers.contains("    code of problems\n"), "{callers}");
+        assert!(callers.contains("\n  code of problems "), "{callers}");
         // The place in that code, with its line: the program has debug information.
-        let place = callers.lines().skip_while(|l| !l.ends_with("    code of problems")).nth(1).unwrap_or_default();
-        assert!(place.contains("      call problems.c:"), "{callers}");
-        let line = place.rsplit(':').next().and_then(|line| line.parse::<usize>().ok());
+        let place = callers.lines().skip_while(|l| !l.starts_with("  code of problems ")).nth(1).unwrap_or_default();
+        assert!(place.starts_with("    call problems.c:"), "{callers}");
+        let line = place.rsplit(':').next().and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
         let source = include_str!("../../../tests/programs/explain/problems.c");
         let at = line.and_then(|line| source.lines().nth(line - 1)).unwrap_or_default();
         assert_eq!(at.trim(), "return f(a, b, c, d);", "{callers}");

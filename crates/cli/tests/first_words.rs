@@ -184,7 +184,7 @@ fn tips_do_not_mislead() {
 /// With -q only the program's output and the table are printed.
 #[test]
 fn quiet_tables() {
-    for (flags, head) in [(&["-q", "-c"][..], "    calls  errors "), (&["-C", "-q"], "")] {
+    for (flags, head) in [(&["-q", "-c"][..], "function  "), (&["-C", "-q"], "")] {
         for program in [&["true"][..], &["-e", "cuMemAlloc*", "true"]] {
             let done = cutap(&[flags, program].concat()).output().unwrap();
             assert!(err(&done).starts_with(head) && !err(&done).contains("cutap: "), "{flags:?}: {done:?}");

@@ -2,9 +2,10 @@
 
 use crate::call_stats::{CallStats, View};
 use crate::json_writer;
+use crate::kernel_name::fitting;
 use crate::runs::run_fields;
 use crate::style::Styles;
-use crate::table::Table;
+use crate::table::{Table, WIDTH};
 use crate::tables::{By, Row, Tables};
 use crate::units::time;
 use serde_json::{Value, json};
@@ -18,14 +19,22 @@ const LEAST_NS: u64 = 1_000_000;
 
 /// Writes the table for people.
 pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut table = Table::new(CallStats::headings(View::Table), Styles::new(colour), out);
-    table.head(word(tables.by()))?;
     let rows = tables.rows();
     let process = only_process(&rows).filter(|_| matches!(tables.by(), By::Thread | By::Stream)).unwrap_or_default();
-    for row in &rows {
-        let tag = row.label.as_ref().map(|label| label.tag()).unwrap_or_default();
+    let name_of = |row: &Row| {
+        let tag = row.label.as_ref().map(|label| label.short_tag()).unwrap_or_default();
         let name = row.name.strip_prefix(&process).unwrap_or(&row.name);
-        table.row(&row.sums.cells(View::Table, tables.all_self_ns()), 0, name, &tag)?;
+        // The name of a kernel has no end: JSON has all of it.
+        let is_kernel = tables.by() == By::Kernel && name.chars().count() > WIDTH;
+        (if is_kernel { fitting(name, WIDTH) } else { name.to_owned() }, tag)
+    };
+    let names: Vec<(String, String)> = rows.iter().map(name_of).collect();
+    let longest = names.iter().map(|(name, tag)| name.chars().count() + tag.chars().count()).max().unwrap_or(0);
+    let headings = CallStats::headings(View::Table);
+    let mut table = Table::new(headings, Styles::new(colour), out).names_first(longest);
+    table.head(word(tables.by()))?;
+    for (row, (name, tag)) in rows.iter().zip(&names) {
+        table.row(&row.sums.cells(View::Table, tables.all_self_ns()), 0, name, tag)?;
         row.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
         uneven(row, tables.all_self_ns()).map_or(Ok(()), |line| table.line(&line))?;
     }

@@ -86,10 +86,11 @@ const COLUMNS: &[Column] = &[
     Column::new("share", "share", Share, OWN, |s| s.self_ns),
     Column::new("share", "share", Share, WHOLE, |s| s.total_ns),
     Column::new("mean_ns", "mean", Time, DISTRIBUTION, CallStats::mean_ns),
-    Column::new("min_ns", "min", Time, DISTRIBUTION, |s| s.times.percentile(0)),
-    Column::new("p50_ns", "p50", Time, DISTRIBUTION, |s| s.times.percentile(50)),
+    // Text has room for few: CSV and JSON have all.
+    Column { text: &[], ..Column::new("min_ns", "min", Time, DISTRIBUTION, |s| s.times.percentile(0)) },
+    Column { text: &[], ..Column::new("p50_ns", "p50", Time, DISTRIBUTION, |s| s.times.percentile(50)) },
     Column::new("p95_ns", "p95", Time, DISTRIBUTION, |s| s.times.percentile(95)),
-    Column::new("p99_ns", "p99", Time, DISTRIBUTION, |s| s.times.percentile(99)),
+    Column { text: &[], ..Column::new("p99_ns", "p99", Time, DISTRIBUTION, |s| s.times.percentile(99)) },
     Column::new("max_ns", "max", Time, &[Summary, Table, Blocking], |s| s.times.most()),
 ];
 
@@ -110,8 +111,9 @@ impl Unit {
     /// Characters of a text column.
     fn width(self) -> usize {
         match self {
-            Unit::Calls | Unit::Time => 9,
-            Unit::Errors | Unit::Share => 7,
+            Unit::Calls => 8,
+            Unit::Time => 7,
+            Unit::Errors | Unit::Share => 6,
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::Output;
 use crate::json::end_line;
 use crate::json_writer;
-use crate::label::tag;
+use crate::label::short_tag;
 use crate::notes::notes;
 use crate::style::Styles;
 use crate::table::{Cell, Heading, Table};
@@ -83,12 +83,15 @@ impl<W: io::Write> Counts<W> {
     }
 
     fn text(&mut self, counted: &[Counted]) -> io::Result<()> {
-        let mut table = Table::new(vec![Heading { title: "calls", width: 12 }], self.styles, &mut self.out);
+        let tag_of =
+            |c: &Counted| short_tag(c.function.layer, &c.function.library, c.runtime.as_deref(), c.function.shown());
+        let longest = counted.iter().map(|c| c.function.shown().chars().count() + tag_of(c).chars().count()).max();
+        let table = Table::new(vec![Heading { title: "calls", width: 12 }], self.styles, &mut self.out);
+        let mut table = table.names_first(longest.unwrap_or(0));
         table.head("function")?;
         for c in counted {
             let f = &c.function;
-            let tag = tag(f.layer, &f.library, c.runtime.as_deref());
-            table.row(&[Cell::Count(c.calls)], 0, f.shown(), &tag)?;
+            table.row(&[Cell::Count(c.calls)], 0, f.shown(), &tag_of(c))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! How many calls a terminal does not show one by one, for a line at the end.
 
 use crate::unit::Unit;
+use crate::units::time;
 use cutap_trace::{Exit, Function};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ const NAMED: usize = 2;
 pub(crate) struct FoldedCalls {
     functions: HashMap<u32, (Arc<Function>, u64)>,
     calls: u64,
+    /// Time in the calls that have no line.
+    took_ns: u64,
     /// Of these, calls that failed inside a call that did not.
     failed: u64,
 }
@@ -21,10 +24,12 @@ impl FoldedCalls {
     /// A call is not shown, nor are those inside.
     pub fn add(&mut self, unit: &Unit) {
         unit.exits().for_each(|exit| self.count(exit));
+        self.took_ns += unit.exits().last().and_then(|exit| exit.duration_ns).unwrap_or(0);
     }
 
     /// A call is shown after all, or counted in another way.
     pub fn remove(&mut self, unit: &Unit) {
+        self.took_ns = self.took_ns.saturating_sub(unit.exits().last().and_then(|exit| exit.duration_ns).unwrap_or(0));
         for exit in unit.exits() {
             self.calls = self.calls.saturating_sub(1);
             self.failed = self.failed.saturating_sub(u64::from(exit.is_error()));
@@ -63,6 +68,12 @@ impl FoldedCalls {
             1 => "; 1 of them failed inside a call that did not".to_owned(),
             failed => format!("; {failed} of them failed inside calls that did not"),
         };
+        let took = if self.took_ns > 0 {
+            format!("; those without a line took {}", time(self.took_ns))
+        } else {
+            String::new()
+        };
+        let failed = took + &failed;
         match self.calls {
             0 => None,
             1 => Some(format!(

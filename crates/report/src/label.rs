@@ -30,6 +30,11 @@ impl Label {
         tag(self.layer, &self.library, self.runtime.as_deref())
     }
 
+    /// The same in a table.
+    pub fn short_tag(&self) -> String {
+        short_tag(self.layer, &self.library, self.runtime.as_deref(), &self.name)
+    }
+
     /// Name and tag.
     pub fn text(&self) -> String {
         format!("{}{}", self.name, self.tag())
@@ -40,6 +45,26 @@ impl Label {
 /// more.
 pub fn library_of(call: &Call) -> &str {
     call.caller_library.as_ref().unwrap_or(&call.function.library)
+}
+
+/// The tag of a table: ` [cublas 12.9]` for a runtime that is linked into libcublas.so.12. A library's function whose
+/// name begins with that of the library has none.
+pub fn short_tag(layer: Layer, library: &str, runtime: Option<&str>, name: &str) -> String {
+    let short = short_library(library);
+    match (layer, runtime) {
+        (Layer::DRIVER, _) => String::new(),
+        (_, Some(version)) => format!(" [{short} {version}]"),
+        (Layer::LIBRARY, _) if name.get(..short.len()).is_some_and(|start| start.eq_ignore_ascii_case(short)) => {
+            String::new()
+        }
+        _ => format!(" [{short}]"),
+    }
+}
+
+/// `cublasLt` of `libcublasLt.so.13`.
+pub fn short_library(library: &str) -> &str {
+    let name = library.split(".so").next().unwrap_or(library);
+    name.strip_prefix("lib").filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
 /// ` [library, runtime 12.9]`; nothing for the driver.

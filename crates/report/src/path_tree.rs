@@ -76,7 +76,14 @@ impl PathTree {
     /// Writes it for people.
     pub fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let last = if self.reversed { "function <- called by" } else { "function > calls inside it" };
-        let mut table = Table::new(CallStats::headings(View::Tree), Styles::new(false), out);
+        let mut longest = last.len();
+        let mut measure = |depth, label, _: &Branch| {
+            longest = longest.max(depth * 2 + self.text(label).chars().count());
+            Ok(())
+        };
+        self.lines(&self.root, 0, &mut measure)?;
+        let table = Table::new(CallStats::headings(View::Tree), Styles::new(false), out);
+        let mut table = table.names_first(longest);
         table.head(last)?;
         self.lines(&self.root, 0, &mut |depth, label, branch| {
             table.row(&branch.sums.cells(View::Tree, self.all_ns), depth * 2, self.text(label), "")?;

@@ -5,7 +5,7 @@ use crate::Output;
 use crate::call_stats::{CallEnd, CallStats, View};
 use crate::json::end_line;
 use crate::json_writer;
-use crate::label::tag;
+use crate::label::short_tag;
 use crate::notes::notes;
 use crate::open_calls::OpenCalls;
 use crate::style::Styles;
@@ -174,15 +174,13 @@ impl<W: io::Write> Summary<W> {
 
     fn table(&mut self, lines: &[Line]) -> io::Result<()> {
         let all_ns = all_ns(lines);
-        let mut table = Table::new(CallStats::headings(View::Summary), self.styles, &mut self.out);
+        let tag_of = |line: &Line| short_tag(line.layer, &line.library, line.runtime.as_deref(), &line.name);
+        let longest = lines.iter().map(|line| line.name.chars().count() + tag_of(line).chars().count()).max();
+        let table = Table::new(CallStats::headings(View::Summary), self.styles, &mut self.out);
+        let mut table = table.names_first(longest.unwrap_or(0));
         table.head("function")?;
         for l in lines {
-            table.row(
-                &l.sums.cells(View::Summary, all_ns),
-                0,
-                &l.name,
-                &tag(l.layer, &l.library, l.runtime.as_deref()),
-            )?;
+            table.row(&l.sums.cells(View::Summary, all_ns), 0, &l.name, &tag_of(l))?;
             l.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Parts of a line of text that depend on one event alone.
 
-use crate::label::library_of;
+use crate::label::{library_of, short_library};
 use cutap_trace::{Call, End, Layer, Lookup, printable};
 
 /// The tag in brackets; driver calls have none.
@@ -31,12 +31,6 @@ pub fn brief_tag(call: &Call, to: &mut String) {
         to.push_str(short);
         to.push(']');
     }
-}
-
-/// `cublasLt` of `libcublasLt.so.13`.
-fn short_library(library: &str) -> &str {
-    let name = library.split(".so").next().unwrap_or(library);
-    name.strip_prefix("lib").filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
 fn is_program(exe: &str, library: &str) -> bool {

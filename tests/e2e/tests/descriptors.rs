@@ -22,8 +22,8 @@ fn text(path: &Path) -> &str {
 
 /// How often the program allocated, by a table.
 fn allocations(table: &str) -> u64 {
-    let row = table.lines().find(|l| l.ends_with("cuMemAlloc_v2") || l.ends_with("cuMemAlloc"));
-    row.map_or(0, |l| l.split_whitespace().next().unwrap().parse().unwrap())
+    let row = table.lines().find(|l| l.starts_with("cuMemAlloc_v2 ") || l.starts_with("cuMemAlloc "));
+    row.map_or(0, |l| l.split_whitespace().nth(1).unwrap().parse().unwrap())
 }
 
 /// The same of a recording, or of a run directory.
@@ -233,7 +233,7 @@ fn fork_after_descriptors_return() {
     let said = "cutap: 1000 calls not recorded: the thread's ring could not be made\n";
     assert_eq!((&*done.stdout, &*done.stderr, done.status.code()), ("ok\n", said, Some(0)));
     let shown = finish(Command::new(cutap()).args(["show", "-c"]).arg(&file)).stdout;
-    assert!(shown.lines().any(|l| l.trim_start().starts_with("50 ") && l.ends_with(" cuDriverGetVersion")), "{shown}");
+    assert!(shown.lines().any(|l| l.starts_with("cuDriverGetVersion ") && l.contains(" 50 ")), "{shown}");
 }
 
 #[test]

@@ -24,8 +24,8 @@ fn recorded(folder: &Path, before: &[&str], cutap: &Path, program: &Path, how: &
     // The collector removes the run directory when it has ended.
     wait_for("the collector's end", LONG, || fs::read_dir(&runs).unwrap().count() == 0);
     let shown = finish(Command::new(cutap).args(["show", "-c"]).arg(&file)).stdout;
-    let row = shown.lines().find(|l| l.ends_with(" cuDriverGetVersion"));
-    (done.stderr, row.map_or(0, |l| l.split_whitespace().next().unwrap().parse().unwrap()))
+    let row = shown.lines().find(|l| l.starts_with("cuDriverGetVersion "));
+    (done.stderr, row.map_or(0, |l| l.split_whitespace().nth(1).unwrap().parse().unwrap()))
 }
 
 /// Its calls are recorded whatever became of its first thread and its environment.

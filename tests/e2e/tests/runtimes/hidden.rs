@@ -283,10 +283,10 @@ fn callers_of_a_hidden_function() {
     for name in ["c693336e[2]", "hidden:c693336e[2]", "storage_get", "c693336e[2]:storage_get"] {
         let callers = report(&["--callers", name]);
         let row = callers.lines().nth(1).unwrap_or_default();
-        assert!(row.ends_with("  c693336e[2]:storage_get [libcuda.so.1]"), "{name}: {callers}");
-        assert_eq!(row.split_whitespace().next(), Some(&*calls.to_string()), "{name}: {callers}");
+        assert!(row.starts_with("c693336e[2]:storage_get [libcuda.so.1] "), "{name}: {callers}");
+        assert_eq!(row.split_whitespace().nth(2), Some(&*calls.to_string()), "{name}: {callers}");
         let under = report(&["--under", name]);
-        assert!(under.contains("  c693336e[2]:storage_get [libcuda.so.1]\n"), "{name}: {under}");
+        assert!(under.contains("\nc693336e[2]:storage_get [cuda] "), "{name}: {under}");
     }
     let none = report(&["--under", "c693336e[9]"]);
     assert_eq!(none, "there is no call to show; only calls of c693336e[9] and those inside it were read\n");

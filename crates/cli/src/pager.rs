@@ -1,6 +1,6 @@
 //! A pager for long outputs: only when standard output is a terminal. `PAGER` names another one; empty, there is none.
 
-use cutap_collect::keep_colours;
+use cutap_collect::keep_terminal;
 use std::io::{IsTerminal, Write, stdout};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
@@ -31,7 +31,7 @@ fn begin() -> Option<(Child, OwnedFd)> {
             less
         }
     };
-    keep_colours();
+    keep_terminal();
     let terminal = std::os::fd::AsFd::as_fd(&stdout()).try_clone_to_owned().ok()?;
     let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
     let pipe = child.stdin.take()?;

@@ -153,3 +153,18 @@ fn progress_has_a_percentage() {
     let percent: u64 = bar.split(" %").next().unwrap().parse().unwrap_or_else(|_| panic!("{shown}"));
     assert!((1..=100).contains(&percent), "{shown}");
 }
+
+/// A pager's pipe is read on the terminal: lines are folded and cut as without a pager.
+#[test]
+fn a_pager_gets_the_lines_of_the_terminal() {
+    let folder = Folder::new("paged");
+    let file = folder.join("training.cutap");
+    assert!(support::cutap(&["demo", "--recording"]).arg(&file).status().unwrap().success());
+    let mut terminal = Terminal::new();
+    terminal.line(&format!("PAGER='wc -l | sed s/^/paged:/' {CUTAP} show {}", file.display()));
+    terminal.expect("paged:1");
+    terminal.expect("ready$ ");
+    let count = format!("PAGER=cat {CUTAP} show {} | wc -l | sed s/^/piped:/", file.display());
+    terminal.line(&count);
+    terminal.expect("piped:66");
+}

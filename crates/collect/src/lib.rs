@@ -70,7 +70,7 @@ pub use folder::fresh as fresh_run_directory;
 pub use foreground::ExitKind;
 pub use lingering::{Outliving, started};
 pub use member::Members;
-pub use output::{OutputFormat, colour, keep_colours, output, scan_executables, summary};
+pub use output::{OutputFormat, colour, keep_terminal, output, scan_executables, summary};
 pub use outside::{forward_signals, start_outside};
 pub use overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use pack::pack_file;

@@ -7,9 +7,9 @@ use cutap_trace::{Diagnostic, End, printable};
 use cutap_wire::diagnostic::STATIC_TOOLKIT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How to print.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,16 +74,40 @@ fn summary_to<W: Write + Send>(form: OutputFormat, out: W) -> Summary<W> {
 }
 
 /// Standard output becomes a pager's pipe, and the pager shows colours.
-static FOR_PAGER: AtomicBool = AtomicBool::new(false);
+static COLOURS_OF_PAGER: AtomicBool = AtomicBool::new(false);
+/// The pager's terminal, while standard output is its pipe: one more than its columns; 1 where these are unknown.
+static TERMINAL_OF_PAGER: AtomicUsize = AtomicUsize::new(0);
 
-/// Keeps the present choice of colours when standard output becomes the pipe of a pager.
-pub fn keep_colours() {
-    FOR_PAGER.store(colour(), Ordering::Relaxed);
+/// Keeps what is known of the terminal before standard output becomes the pipe of a pager on it.
+pub fn keep_terminal() {
+    COLOURS_OF_PAGER.store(colour(), Ordering::Relaxed);
+    if stdout().is_terminal() {
+        TERMINAL_OF_PAGER.store(columns().unwrap_or(0) + 1, Ordering::Relaxed);
+    }
 }
 
 /// Whether standard output takes colours.
 pub fn colour() -> bool {
-    FOR_PAGER.load(Ordering::Relaxed) || AutoStream::choice(&stdout()) != ColorChoice::Never
+    COLOURS_OF_PAGER.load(Ordering::Relaxed) || AutoStream::choice(&stdout()) != ColorChoice::Never
+}
+
+/// Whether a person reads standard output on a terminal, also through a pager.
+pub(crate) fn is_on_terminal() -> bool {
+    TERMINAL_OF_PAGER.load(Ordering::Relaxed) > 0 || stdout().is_terminal()
+}
+
+/// Columns of the terminal on which standard output is read.
+pub(crate) fn columns() -> Option<usize> {
+    if let Some(columns) = TERMINAL_OF_PAGER.load(Ordering::Relaxed).checked_sub(1) {
+        return Some(columns).filter(|columns| *columns > 0);
+    }
+    // SAFETY: fills a structure of our own.
+    let size = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        (libc::ioctl(1, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size)
+    };
+    // A serial line, or a terminal that nobody has sized, says 0.
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns >= 20)
 }
 
 /// Adds what only the programs' files can tell: toolkit libraries that were linked into them.

@@ -1,9 +1,9 @@
 //! How lines of text are written, by flags and by where they go. Only a terminal gets colours, cut lines and folded
 //! calls. A flag can say otherwise.
 
+use crate::output::{columns, is_on_terminal};
 use cutap_report::{TextFormat, TimeColumn};
 use serde::{Deserialize, Serialize};
-use std::io::{IsTerminal, stdout};
 
 /// Notes at the end of a trace on a terminal.
 const NOTES: usize = 5;
@@ -41,7 +41,7 @@ pub struct TextOptions {
 impl TextOptions {
     /// The format of lines on standard output.
     pub fn format(self) -> TextFormat {
-        let terminal = stdout().is_terminal();
+        let terminal = is_on_terminal();
         let width = match self.width {
             Some(0) => None,
             Some(width) => Some(width.into()),
@@ -69,17 +69,6 @@ impl TextOptions {
             ColourChoice::Never => false,
         }
     }
-}
-
-/// Columns of the terminal that standard output is.
-fn columns() -> Option<usize> {
-    // SAFETY: fills a structure of our own.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        (libc::ioctl(1, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size)
-    };
-    // A serial line, or a terminal that nobody has sized, says 0.
-    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns >= 20)
 }
 
 /// Seconds by which local time is ahead of UTC now.

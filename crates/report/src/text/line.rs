@@ -46,10 +46,10 @@ impl<W: io::Write> Text<W> {
             self.line.push(' ');
         }
         (0..depth).for_each(|_| self.line.push_str("  "));
-        self.about = About { start_ns: ns, end_ns: ns, ..About::default() };
-        self.about.add(u64::from(thread.key) << 32 | u64::from(depth));
         if self.repeats.is_some() {
-            self.about.start.push_str(&self.line);
+            let start = self.line.clone();
+            self.about = About { start, start_ns: ns, end_ns: ns, ..About::default() };
+            self.about.add(u64::from(thread.key) << 32 | u64::from(depth));
         }
     }
 
@@ -63,15 +63,19 @@ impl<W: io::Write> Text<W> {
         let CallView { call, exit, .. } = view;
         self.start(&call.thread, depth, call.start_ns);
         let styles = self.styles;
-        let mut tagged = String::new();
+        let before = self.line.len();
+        self.begin_style(styles.tag);
+        let tag_at = self.line.len();
         match self.format.brief {
-            true => brief_tag(call, &mut tagged),
-            false if call.function.layer != Layer::DRIVER => tag(call, &mut tagged),
+            true => brief_tag(call, &mut self.line),
+            false if call.function.layer != Layer::DRIVER => tag(call, &mut self.line),
             false => {}
         }
-        if !tagged.is_empty() {
-            self.styled(styles.tag, &tagged);
+        if self.line.len() > tag_at {
+            self.end_style(styles.tag);
             self.line.push(' ');
+        } else {
+            self.line.truncate(before);
         }
         self.styled(styles.name, call.function.shown());
         if self.repeats.is_some() {
@@ -80,7 +84,8 @@ impl<W: io::Write> Text<W> {
         if let Some(launch) = Launch::of(call) {
             let has_handle = !self.format.brief && view.kernel().is_some();
             self.marks = launch.write(view, has_handle, styles.kernel, &mut self.line);
-            if let (Some((from, _)), Some(to)) = (self.marks.kernel, self.marks.parameters) {
+            let place = self.marks.kernel.zip(self.marks.parameters).filter(|_| self.repeats.is_some());
+            if let Some(((from, _), to)) = place {
                 self.about.add_text(self.line.get(from..to).unwrap_or(""));
             }
             return;

@@ -6,11 +6,14 @@ use crate::info::{self, Attribute, attributes};
 use crate::parts::{Kernel, Parameter, Section, Variable};
 use object::elf::{SHT_NOBITS, SHT_REL, SHT_RELA};
 use object::read::elf::{SectionHeader as _, Sym as _};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The type of a symbol of a variable, and its `st_other` in managed memory.
 const OBJECT: u8 = 1;
 const MANAGED: u8 = 4;
+/// The type of a symbol of a function, and its `st_other` if it is a kernel.
+const FUNCTION: u8 = 2;
+const ENTRY: u8 = 0x10;
 
 /// A cubin that was read, but for its relocations.
 #[derive(Debug)]
@@ -67,9 +70,17 @@ impl<'a> Cubin<'a> {
 }
 
 fn kernels(elf: &Elf<'_>) -> Result<Vec<Kernel>> {
-    // A kernel has code and a constant bank 0; a function for calls has code alone.
+    // A kernel has a constant bank 0, or a symbol that is marked as an entry; a function for calls has neither.
     let mut by_name = HashMap::new();
     let mut by_bank = HashMap::new();
+    let entries =
+        elf.symbols.iter().filter(|symbol| symbol.st_type().0 == FUNCTION && symbol.st_other().0 & ENTRY != 0);
+    let entries: HashSet<usize> = entries.map(|symbol| usize::from(symbol.st_shndx(LE).0)).collect();
+    for &(index, name, _) in &elf.sections {
+        if let Some(kernel) = name.strip_prefix(".text.").filter(|_| entries.contains(&index)) {
+            by_name.insert(kernel, Kernel { name: kernel.to_owned(), ..Kernel::default() });
+        }
+    }
     for &(index, name, _) in &elf.sections {
         if let Some((0, Some(kernel))) = bank(name) {
             by_name.insert(kernel, Kernel { name: kernel.to_owned(), ..Kernel::default() });

@@ -32,7 +32,8 @@ pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io:
     let longest = names.iter().map(|(name, tag)| name.chars().count() + tag.chars().count()).max().unwrap_or(0);
     let headings = CallStats::headings(View::Table);
     let mut table = Table::new(headings, Styles::new(colour), out).names_first(longest);
-    table.head(word(tables.by()))?;
+    // The times are those of the calls that launch, not of the kernels.
+    table.head(if tables.by() == By::Kernel { "launch call" } else { word(tables.by()) })?;
     for (row, (name, tag)) in rows.iter().zip(&names) {
         table.row(&row.sums.cells(View::Table, tables.all_self_ns()), 0, name, tag)?;
         row.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;

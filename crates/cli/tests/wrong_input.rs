@@ -260,7 +260,7 @@ fn no_driver_offers_sim() {
         let behind = cutap(&["trace", "--"]).arg(folder.join(name)).arg("--sim").env_remove("LD_LIBRARY_PATH").output();
         refused(&behind.unwrap(), 125, &["it uses CUDA", "only in front of the program's name"]);
         // The simulated driver calls no kernel driver, so it is not offered.
-        for command in ["trace", "env"] {
+        for command in ["trace", "getenv"] {
             let done =
                 cutap(&["syscall", command]).arg(folder.join(name)).env_remove("LD_LIBRARY_PATH").output().unwrap();
             refused(&done, 125, &[name, "it uses CUDA", "/dev/nvidiactl"]);

@@ -109,7 +109,7 @@ mod tests {
     fn errors_name_file_and_line() {
         let unknown = "[[library]]\nsoname = \"liba.so\"\nlayer = \"kernel\"\nsource = \"x\"\n";
         let said = complaint(&format!("{unknown}{REST}"));
-        assert!(said.starts_with("w.toml:3: unknown layer syscall, expected one of library"), "{said}");
+        assert!(said.starts_with("w.toml:3: unknown layer kernel, expected one of library"), "{said}");
 
         let twice = "[[library]]\nsoname = \"liba.so\"\nlayer = \"library\"\nsource = \"x\"\n".repeat(2);
         assert_eq!(complaint(&format!("{twice}{REST}")), "w.toml:6: soname \"liba.so\" stands here a second time");

@@ -47,9 +47,9 @@ one() { # NAME COMMAND...
     *) check "$name: same output" cmp -s "$name.plain" "$name.out" ;;
     esac
     [ -s "$name.cutap" ] || return
-    "$cutap" kernel census "$name.cutap" >"$name.census" 2>"$name.census.err"
-    "$cutap" kernel tree "$name.cutap" >"$name.tree" 2>/dev/null
-    "$cutap" kernel maps "$name.cutap" >"$name.maps" 2>/dev/null
+    "$cutap" syscall census "$name.cutap" >"$name.census" 2>"$name.census.err"
+    "$cutap" syscall tree "$name.cutap" >"$name.tree" 2>/dev/null
+    "$cutap" syscall maps "$name.cutap" >"$name.maps" 2>/dev/null
     say "$name: $(grep -m1 '^escapes' "$name.census"), $(grep -m1 '^RM controls' "$name.census"), $(grep '^not understood' "$name.census")"
     check "$name: sizes of controls are the table's" bash -c "! grep -q 'bytes were sent' '$name.census'"
     runs+=("$name.cutap")
@@ -77,8 +77,8 @@ if python3 -c "import torch" 2>/dev/null; then
 else
     skip "cublas and cudnn" "no module torch"
 fi
-"$cutap" kernel census "${runs[@]}" >all.census 2>/dev/null
-"$cutap" kernel census --allow-list "${runs[@]}" >all.allow 2>/dev/null
+"$cutap" syscall census "${runs[@]}" >all.census 2>/dev/null
+"$cutap" syscall census --allow-list "${runs[@]}" >all.allow 2>/dev/null
 say "all: $(grep '^not understood' all.census)"
 sed -n '/^not understood/,$p' all.census | tail -n +2 | tee -a "$report"
 
@@ -86,9 +86,9 @@ sed -n '/^not understood/,$p' all.census | tail -n +2 | tee -a "$report"
 agree() { # NAME COMMAND...
     local name=$1
     shift
-    timeout 120 "$cutap" kernel trace --ptrace --json -o "$name.outside.json" -- \
+    timeout 120 "$cutap" syscall trace --ptrace --json -o "$name.outside.json" -- \
         "$cutap" record -e syscall --force -o "$name.inside.cutap" -- "$@" >"$name.both.out" 2>"$name.both.err"
-    "$cutap" kernel decode --json "$name.inside.cutap" >"$name.inside.json" 2>/dev/null
+    "$cutap" syscall decode --json "$name.inside.cutap" >"$name.inside.json" 2>/dev/null
     check "$name: the same output with both" cmp -s "$name.plain" "$name.both.out"
     check "$name: ptrace and the layer agree" python3 "$here/kernel_agree.py" "$name.outside.json" "$name.inside.json"
 }
@@ -96,10 +96,10 @@ agree() { # NAME COMMAND...
 if python3 -c "import torch" 2>/dev/null; then agree torch_train python3 "$programs/torch_train.py"; fi
 
 if [ -x built/saxpy ]; then
-    "$cutap" kernel trace -o saxpy.trace -- built/saxpy >/dev/null
-    "$cutap" kernel env -o saxpy.env -- built/saxpy >/dev/null
+    "$cutap" syscall trace -o saxpy.trace -- built/saxpy >/dev/null
+    "$cutap" syscall getenv -o saxpy.env -- built/saxpy >/dev/null
     say "saxpy: $(grep -c getenv saxpy.env) variables read, $(grep -c NV_ESC_ saxpy.trace) escapes, $(grep -c UVM_ saxpy.trace) UVM commands"
-    "$cutap" kernel trace --fail UVM_REGISTER_GPU=NV_ERR_NOT_SUPPORTED -o saxpy.fail -- built/saxpy >saxpy.fail.out 2>&1
+    "$cutap" syscall trace --fail UVM_REGISTER_GPU=NV_ERR_NOT_SUPPORTED -o saxpy.fail -- built/saxpy >saxpy.fail.out 2>&1
     check "saxpy: --fail UVM_REGISTER_GPU is seen by the program" bash -c '! cmp -s saxpy.plain saxpy.fail.out'
 fi
 

@@ -49,21 +49,21 @@ grep -v '^attribute' queries.txt
 echo "== 2. the real driver"
 timeout -k 5 60 "$queries" >real.txt 2>&1
 echo "real: exit code $?; $(grep -m1 '^cuInit' real.txt)"
-timeout -k 5 90 "$cutap" kernel trace --json -o real.json -- "$queries" >real.traced.txt 2>real.err
-timeout -k 5 120 "$cutap" kernel trace --json -o context.json -- "$queries" context >context.real.txt 2>>real.err
+timeout -k 5 90 "$cutap" syscall trace --json -o real.json -- "$queries" >real.traced.txt 2>real.err
+timeout -k 5 120 "$cutap" syscall trace --json -o context.json -- "$queries" context >context.real.txt 2>>real.err
 echo "real, traced: $(grep -c '"call":"ioctl"' real.json) requests; with a context: $(grep -c '"call":"ioctl"' context.json), $(tail -n 1 context.real.txt)"
 echo "lines that differ between the real GPU (<) and the model of another (>):"
 diff real.txt queries.txt | grep '^[<>]' | head -n 60
 
 echo "== 3. the requests of the model as cutap shows them"
-on_model traced "$cutap" kernel trace -o traced.trace -- "$queries"
+on_model traced "$cutap" syscall trace -o traced.trace -- "$queries"
 echo "$(grep -cE ' (NV_ESC|UVM)_' traced.trace) requests, $(grep -cE 'NV_OK' traced.trace) succeed; those that failed:"
 grep -E 'NV_ERR_| = -[0-9]' traced.trace | cut -c1-300 | head -n 40
 echo "last requests before the end:"
 tail -n 3 traced.trace | cut -c1-300
 
 echo "== 4. what the kernel itself sees of a run on the model: no node may be here"
-timeout -k 5 90 "$cutap" kernel trace --ptrace -v -o outside.trace -- env KERNEL_MODEL_VERSION="$version" LD_PRELOAD="$model" "$queries" \
+timeout -k 5 90 "$cutap" syscall trace --ptrace -v -o outside.trace -- env KERNEL_MODEL_VERSION="$version" LD_PRELOAD="$model" "$queries" \
     >outside.txt 2>outside.err
 [ -s outside.trace ] || head -n 3 outside.err
 grep -E 'open /dev/nvidia| nvidia[a-z0-9-]*\([0-9]+\) (NV_ESC|UVM)' outside.trace | cut -c1-200 | head -n 20
@@ -82,7 +82,7 @@ fi
 
 echo "== 6. a context and copies on the model, whose GPU runs copies and semaphores and no kernel"
 context() { # NAME
-    on_model "$1" timeout 15 "$cutap" kernel trace -d 10 -o "$1.trace" -- timeout 8 "$queries" context
+    on_model "$1" timeout 15 "$cutap" syscall trace -d 10 -o "$1.trace" -- timeout 8 "$queries" context
     show_log "$1" | head -n 30
     grep -E '^cu(Ctx|Mem)|^words' "$1.txt"
     echo "requests: $(grep -cE ' (NV_ESC|UVM)_' "$1.trace"); the last ones:"
@@ -97,6 +97,6 @@ grep -A 6 -E '^(cuMemcpy|cuMemset)' submitted.trace | cut -c1-200 | head -n 40
 
 echo "== 8. the real driver's answers to what the model had none for"
 sed -n 's/^[a-z]*: \(.*\)/\1/p' queries.log context.log | grep -oE '0x[0-9a-f]+:' | tr -d : | sort -u | head -n 40 | while read -r number; do
-    "$cutap" kernel decode -x --driver "$version" --command "$number" context.json 2>/dev/null | cut -c1-700 | head -n 60
+    "$cutap" syscall decode -x --driver "$version" --command "$number" context.json 2>/dev/null | cut -c1-700 | head -n 60
 done
 ls -l "$out"

@@ -26,7 +26,7 @@ const EXPECTED: [(&str, &str); 5] = [
 
 /// Why no command of `cutap syscall` has this flag.
 const NO_SIM: &str = "the simulated driver makes no calls to the kernel driver, so cutap syscall has no --sim; cutap \
-    kernel decode reads a log that was made on a machine with a GPU";
+    syscall decode reads a log that was made on a machine with a GPU";
 
 /// The error with a tip that fits. Of an unknown flag clap says how to pass it to the program, which is
 /// seldom meant, or names a flag that only looks a little like it.

@@ -26,14 +26,14 @@ const COMMANDS: &[&str] = &[
     "trace --hook FILE -- true",
     "trace -- FILE",
     "record -o OUT -- FILE",
-    "kernel trace --ptrace -o OUT -- FILE",
-    "kernel decode FILE",
-    "kernel tree FILE",
-    "kernel maps FILE",
-    "kernel census FILE",
-    "kernel diff FILE FILE",
-    "kernel where FILE",
-    "kernel env --scan FILE",
+    "syscall trace --ptrace -o OUT -- FILE",
+    "syscall decode FILE",
+    "syscall tree FILE",
+    "syscall maps FILE",
+    "syscall census FILE",
+    "syscall diff FILE FILE",
+    "syscall sites FILE",
+    "syscall getenv --scan FILE",
 ];
 
 fn mkfifo(path: &Path) {

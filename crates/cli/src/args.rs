@@ -5,9 +5,11 @@ use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window, reader_filter,
+    Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
+    reader_filter,
 };
-use cutap_trace::Filter;
+use cutap_report::missing_calls;
+use cutap_trace::{End, Ended, Filter};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -82,7 +84,7 @@ pub struct InputArgs {
 /// Whether the exit code says that problems were found.
 #[derive(Debug, Args)]
 pub struct ExitCodeArgs {
-    /// Exit code 1 if there is a problem, 0 if none, 125 if cutap failed
+    /// Exit code 1 if there is a problem, 0 if none, 125 if cutap failed or calls are missing
     #[arg(long)]
     exit_code: bool,
 }
@@ -93,10 +95,19 @@ impl ExitCodeArgs {
         self.exit_code
     }
 
-    /// Ends with code 1 if it is wanted and there are problems. Whatever had to be written is.
-    pub fn end(&self, problems: u64) {
+    /// Ends with code 1 if it is wanted and there are problems. Without a problem in runs that lack calls it fails:
+    /// nobody knows whether there is one. Whatever had to be written is.
+    pub fn end(&self, problems: u64, run_ends: &[Ended]) -> Result<()> {
         if self.exit_code && problems > 0 {
             std::process::exit(1);
+        }
+        let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
+        match missing_calls(&end_refs).filter(|_| self.exit_code) {
+            None => Ok(()),
+            Some(missing) => Err(Error::own(format!(
+                "no problem was found, but the recording lacks calls ({missing}): record all calls to know whether \
+                 there is one"
+            ))),
         }
     }
 }

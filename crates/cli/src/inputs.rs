@@ -56,10 +56,6 @@ fn end_refs(run_ends: &[Ended]) -> Vec<&End> {
     run_ends.iter().map(|of| &of.end).collect()
 }
 
-fn say_of_runs(run_ends: &[Ended], of: &dyn Fn(&End) -> Vec<String>) {
-    notes_of_runs(&end_refs(run_ends), of).iter().for_each(|line| say(line));
-}
-
 /// Says what an answer lacks: the most important notes, and the number of the rest.
 pub fn say_notes(runs: &Runs, run_ends: &[Ended]) {
     let important = notes_of_runs(&end_refs(run_ends), &|end| important_notes(end).0);
@@ -73,17 +69,24 @@ pub fn say_notes(runs: &Runs, run_ends: &[Ended]) {
     }
 }
 
-/// Says that the filter of the run was used, where it left calls out.
+/// Says which calls the filter of the run left out: the reader by default, or the target.
 pub fn say_filter_of_run(run_ends: &[Ended]) {
-    say_of_runs(run_ends, &|end| {
+    filter_lines_of_runs(run_ends).iter().for_each(|line| say(line));
+}
+
+/// The lines of [`say_filter_of_run`].
+pub fn filter_lines_of_runs(run_ends: &[Ended]) -> Vec<String> {
+    notes_of_runs(&end_refs(run_ends), &|end| {
         let kept = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0);
+        let absent = end.unseen.filter.as_ref().filter(|_| kept.is_none());
+        let absent = absent.map(|text| format!("recorded with -e {text}: other calls are not in the file"));
         let line = kept.map(|filtered| {
             let (text, more) = (&filtered.text, filtered.filtered_out);
             let more = if more == 1 { "1 more call".to_owned() } else { format!("{more} more calls") };
             format!("the run was made with the filter {text}, so only these calls are here; -a adds {more} of the run")
         });
-        line.into_iter().collect()
-    });
+        line.into_iter().chain(absent).collect()
+    })
 }
 
 /// Says where the calls are that were only counted: their number is all that is known.

@@ -2,7 +2,7 @@
 //! and `--blocking` read these nodes, so their numbers agree. Memory grows with the number of different paths.
 
 use crate::call_stats::{CallEnd, CallStats};
-use crate::failures::{Failed, Failures};
+use crate::failures::{Failed, Failures, Outcome, outcome};
 use crate::label::Label;
 use crate::runs::RunCounts;
 use cutap_trace::{CallSink, FinishedCall, Function, Instance, RunName};
@@ -79,7 +79,12 @@ pub struct FailureGroup {
     pub(crate) runs: RunCounts,
     /// Failed calls inside these, the outermost first.
     pub causes: Vec<(FailedCall, u64)>,
+    /// The call around them succeeded, or CUDA had ended before.
+    pub handled: bool,
 }
+
+/// The calls of a group, those of each run, and the failed calls inside.
+type GroupSums = (u64, RunCounts, HashMap<FailedCall, u64>);
 
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,7 +124,7 @@ impl CallTree {
         CallPaths { chains: merged.into_iter().map(chain).collect(), labels }
     }
 
-    /// The failures by path and status, the most frequent first.
+    /// The failures by path and status, the most frequent first, and those that were handled last.
     pub fn failures(&self) -> Vec<FailureGroup> {
         let (labels, ways) = self.ways();
         let call = |(node, status): Failed| {
@@ -128,25 +133,26 @@ impl CallTree {
             let status = name.map_or_else(|| status.to_string(), str::to_owned);
             FailedCall { path: texts(&labels, &ways[node as usize]), status }
         };
-        let mut merged: HashMap<FailedCall, (u64, RunCounts, HashMap<FailedCall, u64>)> = HashMap::new();
-        for (failed, count) in self.failures.counts() {
-            let (calls, runs, causes) = merged.entry(call(*failed)).or_default();
+        let mut merged: HashMap<(FailedCall, bool), GroupSums> = HashMap::new();
+        let counts = self.failures.counts().iter().map(|count| (count, false));
+        for ((failed, count), handled) in counts.chain(self.failures.handled().iter().map(|count| (count, true))) {
+            let (calls, runs, causes) = merged.entry((call(*failed), handled)).or_default();
             *calls += count.calls;
             let run = self.runs.get(self.nodes[failed.0 as usize].function as usize);
             run.into_iter().flatten().for_each(|run| runs.add_run(run, count.calls));
             count.causes.iter().for_each(|(cause, n)| *causes.entry(call(*cause)).or_default() += n);
         }
-        let group = |(failed, (calls, runs, causes)): (FailedCall, (u64, RunCounts, HashMap<FailedCall, u64>))| {
+        let group = |((failed, handled), (calls, runs, causes)): ((FailedCall, bool), GroupSums)| {
             let mut causes: Vec<(FailedCall, u64)> = causes.into_iter().collect();
             causes.sort_by_key(|(cause, _)| (cause.path.len(), cause.clone()));
-            FailureGroup { failed, calls, runs, causes }
+            FailureGroup { failed, calls, runs, causes, handled }
         };
         let mut groups: Vec<FailureGroup> = merged.into_iter().map(group).collect();
-        groups.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.failed.cmp(&b.failed)));
+        groups.sort_by(|a, b| (a.handled, b.calls, &a.failed).cmp(&(b.handled, a.calls, &b.failed)));
         groups
     }
 
-    /// The numbers of calls and of failures.
+    /// The numbers of calls, and of failures that were not handled.
     pub fn totals(&self) -> (u64, u64) {
         let calls = self.nodes.iter().map(|node| node.sums.calls).sum();
         (calls, self.failures.counts().values().map(|count| count.calls).sum())
@@ -245,14 +251,13 @@ impl CallSink for CallTree {
             }
             self.runs[key].get_or_insert_with(|| run.clone());
         }
-        let status = done.failure();
         node.sums.add(CallEnd::from(done));
-        self.failures.ended(node.depth, done.place, status, done.late);
+        self.failures.ended(node.depth, done.place, outcome(done.function, done.status()), done.late);
     }
 
     /// Failures inside a call that never ended are no failures of the next ring's calls.
     fn ring_ends(&mut self) {
-        self.failures.ended(1, 0, None, false);
+        self.failures.ended(1, 0, Outcome::Unknown, false);
     }
 
     fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {

@@ -44,6 +44,8 @@ pub struct Leaks {
     runs: HashMap<u32, Arc<RunName>>,
     /// What the last event made and ended, for a report that asks for it.
     changes: Option<Vec<Change>>,
+    /// Pieces of memory that no call freed before their context ended, and their bytes.
+    ended_with_context: (u64, u64),
 }
 
 /// A resource that was made, with its size if it is known, or ended.
@@ -120,6 +122,7 @@ impl Default for Leaks {
             beyond: 0,
             runs: HashMap::default(),
             changes: None,
+            ended_with_context: (0, 0),
         }
     }
 }
@@ -248,7 +251,7 @@ impl Leaks {
         let primary = || devices.primary(device.or_else(|| devices.current(thread))?);
         let ends = context.or_else(primary);
         let all = context.is_none();
-        let changes = &mut self.changes;
+        let (changes, ended_with) = (&mut self.changes, &mut self.ended_with_context);
         self.alive.retain(|(of, kind, value), made| {
             let here = match (made.context, ends) {
                 (Some(made), Some(ends)) => made == ends,
@@ -257,6 +260,9 @@ impl Leaks {
             let is_it = *kind == "context" && Some(*value) == context;
             let stays =
                 *of != process || made.since > call.start_ns || !(is_it || here && !OF_NO_CONTEXT.contains(kind));
+            if let (false, Some(bytes)) = (stays, made.bytes) {
+                *ended_with = (ended_with.0 + 1, ended_with.1 + bytes);
+            }
             if !stays {
                 changes.iter_mut().for_each(|changes| changes.push(Change::Ended((*of, *kind, *value))));
             }
@@ -370,6 +376,11 @@ impl Leaks {
             (b.bytes, b.count).cmp(&(a.bytes, a.count)).then_with(|| (a.kind, &a.way).cmp(&(b.kind, &b.way)))
         });
         groups
+    }
+
+    /// Pieces of memory that ended with their context and not by a call of their own, and their bytes.
+    pub fn ended_with_context(&self) -> (u64, u64) {
+        self.ended_with_context
     }
 
     /// Whether any resource was made.

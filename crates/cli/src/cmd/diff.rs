@@ -1,13 +1,14 @@
 //! `cutap diff`: compares the calls of two runs. Exit code 0: equal; 1: different; 125: cutap failed.
 
 use crate::args::{FilterArgs, JsonArgs};
-use crate::input::{readable, whole};
+use crate::input::{NOTES, readable, whole};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_run;
 use crate::stdout::written;
 use cutap_collect::{Result, filter, say};
-use cutap_report::{Diff, Profile};
+use cutap_report::{Diff, Profile, important_notes};
+use cutap_trace::End;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,15 +33,15 @@ impl DiffArgs {
     pub fn run(self) -> Result<()> {
         let DiffArgs { times, filter: wanted, json, a, b } = self;
         let filter = filter(wanted.text().as_deref())?;
-        let read = |run: &Path| -> Result<(Profile, bool)> {
+        let read = |run: &Path| -> Result<(Profile, End)> {
             readable(run)?;
             let _progress = Progress::new(format!("reading {}", run.display()));
             let mut profile = Profile::default();
             let end = read_run(run, filter.clone(), &mut |event| profile.event(event))?;
-            whole(run, end.recording.clone(), end.damage()).map(|()| (profile, end.unseen.by_filter))
+            whole(run, end.recording.clone(), end.damage()).map(|()| (profile, end))
         };
         let names = [a.display().to_string(), b.display().to_string()];
-        let ((a, a_filtered), (b, b_filtered)) = (read(&a)?, read(&b)?);
+        let ((a, a_end), (b, b_end)) = (read(&a)?, read(&b)?);
         let diff = Diff::new(&a, &b, times);
         let pager = (!json.json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
@@ -48,6 +49,10 @@ impl DiffArgs {
             if json.json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
         written(done.and_then(|()| out.flush()))?;
         drop((out, pager));
+        for (name, end) in names.iter().zip([&a_end, &b_end]) {
+            important_notes(end).0.iter().take(NOTES).for_each(|note| say(&format!("{name}: {note}")));
+        }
+        let [a_filtered, b_filtered] = [&a_end, &b_end].map(|end| end.unseen.filter.is_some());
         if a_filtered != b_filtered && !diff.is_empty() {
             let name = &names[usize::from(b_filtered)];
             say(&format!("only {name} was recorded with a filter (-e): calls that it left out are differences here"));

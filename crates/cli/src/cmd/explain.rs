@@ -41,7 +41,7 @@ impl ExplainArgs {
         let done = match json {
             true => explain.write_json(self.all, &mut out),
             false => {
-                let filtered = run_ends.iter().any(|of| of.end.filtered.is_some() || of.end.unseen.by_filter);
+                let filtered = run_ends.iter().any(|of| of.end.filtered.is_some() || of.end.unseen.filter.is_some());
                 explain.write_text(&named(&runs), filtered, self.all, &mut out)
             }
         };
@@ -50,7 +50,6 @@ impl ExplainArgs {
         // What was not recorded cannot be explained.
         say_notes(&runs, &run_ends);
         all_whole(&run_ends)?;
-        self.exit_code.end(explain.problems(self.all) as u64);
-        Ok(())
+        self.exit_code.end(explain.problems(self.all) as u64, &run_ends)
     }
 }

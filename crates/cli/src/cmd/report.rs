@@ -2,7 +2,7 @@
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
 use crate::args::{ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, number};
-use crate::inputs::{all_whole, named, say_counted, say_filter_of_run, say_notes};
+use crate::inputs::{all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_events;
@@ -11,8 +11,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, scan_executables};
 use cutap_report::{
-    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, notes_of_runs,
-    write_csv,
+    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, missing_calls,
+    notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Ended, Filter, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
@@ -143,7 +143,8 @@ impl Report {
         if notes {
             run_ends.iter_mut().for_each(|of| scan_executables(&mut of.end));
             let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
-            let lines = notes_of_runs(&end_refs, &end_lines);
+            let mut lines = notes_of_runs(&end_refs, &end_lines);
+            lines.extend(filter_lines_of_runs(&run_ends));
             let none = lines.is_empty().then_some("nothing is known to be missing");
             let mut lines = lines.iter().map(String::as_str).chain(none);
             written(lines.try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()))?;
@@ -162,10 +163,11 @@ impl Report {
         if (json || csv) && report.problems().is_some() {
             say_notes(&runs, &run_ends);
         }
-        say_filter_of_run(&run_ends);
+        if !notes {
+            say_filter_of_run(&run_ends);
+        }
         all_whole(&run_ends)?;
-        exit_code.end(report.problems().unwrap_or(0));
-        Ok(())
+        exit_code.end(report.problems().unwrap_or(0), &run_ends)
     }
 }
 
@@ -222,7 +224,7 @@ fn read_under(
 }
 
 /// What may be the reason for an empty answer; a filter without a match has a note.
-fn why_nothing(end: &End, under: Option<&str>) -> String {
+fn why_nothing(end: &End, under: Option<&str>, names_filter: bool) -> String {
     if let Some(function) = under {
         return format!("; only calls of {function} and those inside it were read");
     }
@@ -231,7 +233,9 @@ fn why_nothing(end: &End, under: Option<&str>) -> String {
             format!("; only calls of the filter {} were read", filtered.text)
         }
         Some(filtered) if !filtered.is_kept => String::new(),
-        _ if end.unseen.by_filter => "; the filter of record -e left out other calls of the program".to_owned(),
+        _ if names_filter && end.unseen.filter.is_some() => {
+            "; the filter of record -e left out other calls of the program".to_owned()
+        }
         _ => String::new(),
     }
 }
@@ -260,9 +264,20 @@ fn write(
     let all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
     let end = End::joined(&all_ends);
     let nothing = report.nothing();
-    match nothing {
-        Some(sentence) => writeln!(out, "{sentence}{}", why_nothing(&end, under))?,
-        None => report.write_text(&end, colour(), out)?,
+    let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
+    let missing = missing_calls(&end_refs)
+        .filter(|_| report.problems() == Some(0))
+        .map(|missing| format!("the recording lacks calls ({missing}), so whether there is a problem cannot be known"));
+    let why = why_nothing(&end, under, missing.is_none());
+    match &nothing {
+        Some(sentence) => match &missing {
+            Some(missing) => writeln!(out, "{sentence} in what was recorded{}; {missing}", why)?,
+            None => writeln!(out, "{sentence}{}", why)?,
+        },
+        None => {
+            report.write_text(&end, colour(), out)?;
+            missing.iter().try_for_each(|missing| writeln!(out, "{missing}"))?;
+        }
     }
     if nothing.is_none() && report.has_times() {
         writeln!(out, "times are host times: a launch returns before its kernel has run")?;

@@ -100,7 +100,11 @@ impl<'a> Diff<'a> {
         if !self.is_empty() {
             for (letter, name, run) in [("A", names[0], self.a), ("B", names[1], self.b)] {
                 let of: u64 = run.functions.values().map(|sums| sums.calls).sum();
-                writeln!(out, "{letter} is {name}: {} of {} functions", calls(of), run.functions.len())?;
+                let functions = match run.functions.len() {
+                    1 => "1 function".to_owned(),
+                    n => format!("{n} functions"),
+                };
+                writeln!(out, "{letter} is {name}: {} of {functions}", calls(of))?;
             }
             writeln!(out, "- only in A   + only in B   ~ in both, A -> B\n")?;
         }
@@ -113,6 +117,9 @@ impl<'a> Diff<'a> {
             }
         }
         match (self.labels.len(), self.times) {
+            (0, _) if self.a.functions.len() == 1 => {
+                writeln!(out, "no difference in the calls, errors and arguments of 1 function")
+            }
             (0, _) => writeln!(
                 out,
                 "no difference in the calls, errors and arguments of {} functions",

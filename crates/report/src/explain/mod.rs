@@ -7,7 +7,7 @@ mod durations;
 mod seen;
 mod site;
 
-use crate::failures::Failures;
+use crate::failures::{Failures, outcome};
 use crate::leaks::Leaks;
 use crate::open_calls::OpenCalls;
 use crate::runs::RunCounts;
@@ -78,7 +78,8 @@ struct Finding {
     others: (u64, u64),
 }
 
-/// How bad a finding is. The worst comes first; within a rank that which takes most time.
+/// How bad a finding is. The worst comes first; within a rank that which takes most time,
+/// and of equal ones that whose first call was first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// The program hangs, or ended in a call.
@@ -188,16 +189,16 @@ impl Explain {
         let around: Vec<_> = self.open.around(exit.call.thread.key).collect();
         self.has_stacks |= exit.call.stack().is_some();
         let status = match exit.returned() {
-            Some(Returned::Status(status)) if exit.is_error() => Some(status),
+            Some(Returned::Status(status)) => Some(status),
             _ => None,
         };
         let failures = self.failures.entry(exit.call.thread.key).or_default();
-        failures.ended(around.len() as u32 + 1, 0, status, exit.late);
+        failures.ended(around.len() as u32 + 1, 0, outcome(&exit.call.function, status), exit.late);
         let seen = Seen { exit, counted, around: &around };
         self.rules.iter_mut().for_each(|rule| rule.call(&seen));
     }
 
-    /// Calls that failed; one that passes a failure on counts once with it.
+    /// Calls that failed and that no call around them handled; one that passes a failure on counts once with it.
     fn failed(&self) -> u64 {
         self.failures.values().flat_map(|of| of.counts().values()).map(|count| count.calls).sum()
     }
@@ -211,7 +212,7 @@ impl Explain {
         let whole = self.spent.whole_ns();
         let of = |rule: &dyn Rule| rule.findings(whole).into_iter().map(|f| (rule.name(), f)).collect::<Vec<_>>();
         let mut found: Vec<_> = self.rules.iter().flat_map(|rule| of(&**rule)).collect();
-        let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns));
+        let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns), finding.site.first_ns());
         found.sort_by_key(|(_, finding)| worst(finding));
         let mut found = merged(found);
         found.sort_by_key(|found| worst(&found.finding));

@@ -19,6 +19,8 @@ pub struct Site {
     stack: Vec<String>,
     /// Its run, if several are read.
     run: Option<Arc<RunName>>,
+    /// When its first call began.
+    first_ns: u64,
 }
 
 /// What distinguishes places: the process, the function, the return address, the function around it.
@@ -46,7 +48,8 @@ impl Site {
             };
             stacks::shown_frames(&stack.frames).iter().take(FRAMES).map(frame).collect()
         });
-        Site { path, stack: stack.unwrap_or_default(), run: seen.call().thread.process.run.clone() }
+        let (run, first_ns) = (seen.call().thread.process.run.clone(), seen.call().start_ns);
+        Site { path, stack: stack.unwrap_or_default(), run, first_ns }
     }
 
     pub fn path(&self) -> &[String] {
@@ -59,6 +62,10 @@ impl Site {
 
     pub fn run(&self) -> Option<&Arc<RunName>> {
         self.run.as_ref()
+    }
+
+    pub fn first_ns(&self) -> u64 {
+        self.first_ns
     }
 
     /// Lines for people.

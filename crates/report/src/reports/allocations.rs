@@ -18,6 +18,7 @@ use cutap_calls::hands_out;
 use cutap_calls::known::{Count, Effect, Memory};
 use cutap_trace::{End, Event, Exit, Function, Process};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -241,8 +242,8 @@ impl Report for Allocations {
         true
     }
 
-    fn nothing(&self) -> Option<&'static str> {
-        self.sites.is_empty().then_some("no call allocated memory")
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        self.sites.is_empty().then(|| "no call allocated memory".into())
     }
 
     fn write_text(&self, end: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {

@@ -11,6 +11,7 @@ use crate::style::Styles;
 use crate::table::Table;
 use cutap_trace::{End, Exit};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io;
 
@@ -81,8 +82,8 @@ impl Report for Waits {
         true
     }
 
-    fn nothing(&self) -> Option<&'static str> {
-        groups(&self.calls.chains()).is_empty().then_some("no call waited for the device")
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        groups(&self.calls.chains()).is_empty().then(|| "no call waited for the device".into())
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {

@@ -6,6 +6,7 @@ use crate::rows::Rows;
 use crate::streams::Streams;
 use crate::tables::{By, Tables, WORDS};
 use cutap_trace::{Counted, End, Event};
+use std::borrow::Cow;
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -29,8 +30,8 @@ impl Report for Tables {
         self.want(rows);
         rows.depth.is_none()
     }
-    fn nothing(&self) -> Option<&'static str> {
-        Tables::nothing(self)
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        Tables::nothing(self).map(Cow::Borrowed)
     }
     fn has_times(&self) -> bool {
         true
@@ -57,8 +58,8 @@ impl Report for Streams {
         self.tables_mut().want(rows);
         rows.depth.is_none()
     }
-    fn nothing(&self) -> Option<&'static str> {
-        self.tables().nothing()
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        self.tables().nothing().map(Cow::Borrowed)
     }
     fn has_times(&self) -> bool {
         true

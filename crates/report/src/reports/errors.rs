@@ -1,5 +1,6 @@
 //! `report --errors`: the calls that failed, by status and by the calls around them, the most frequent first, with the
-//! failed calls inside and the stacks that the run keeps. A failure that several calls pass on is one.
+//! failed calls inside and the stacks that the run keeps. A failure that several calls pass on is one. Failures inside calls
+//! that succeeded, and those after the end of CUDA, are listed last and are no problems.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::call_tree::{CallTree, FailedCall, FailureGroup};
@@ -7,6 +8,7 @@ use crate::path_stacks::{PathStacks, error_word};
 use crate::rows::Rows;
 use cutap_trace::End;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::io;
 
@@ -50,8 +52,8 @@ impl Report for Errors {
         rows.sort.is_none() && rows.depth.is_none()
     }
 
-    fn nothing(&self) -> Option<&'static str> {
-        self.calls.failures().is_empty().then_some("no call failed")
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        self.calls.failures().is_empty().then(|| "no call failed".into())
     }
 
     fn problems(&self) -> Option<u64> {
@@ -62,7 +64,12 @@ impl Report for Errors {
         let groups = self.groups();
         let stacks = if self.stacks.is_empty() { "" } else { ", with the first stack" };
         writeln!(out, "    calls  call = error, the calls around it, and the failed calls inside{stacks}")?;
-        for FailureGroup { failed: FailedCall { path, status }, calls, runs, causes } in &groups {
+        let first_handled = groups.iter().position(|group| group.handled);
+        for (n, FailureGroup { failed: FailedCall { path, status }, calls, runs, causes, .. }) in groups.iter().enumerate()
+        {
+            if first_handled == Some(n) {
+                writeln!(out, "handled by the caller, or at the end of the process:")?;
+            }
             let Some((last, around)) = path.split_last() else { continue };
             writeln!(out, "{calls:>9}  {last} = {status}{}", runs.suffix())?;
             around.iter().rev().try_for_each(|call| writeln!(out, "{:13}in {call}", ""))?;
@@ -92,11 +99,12 @@ impl Report for Errors {
                 ("calls".to_owned(), json!(calls)),
             ])
         };
-        self.groups().iter().try_for_each(|FailureGroup { failed, calls, runs, causes }| {
+        self.groups().iter().try_for_each(|FailureGroup { failed, calls, runs, causes, handled }| {
             let causes: Vec<Value> = causes.iter().map(|(cause, calls)| object(cause, *calls).into()).collect();
             let mut line = Map::from_iter([("type".to_owned(), json!("error"))]);
             line.extend(object(failed, *calls));
             line.insert("causes".to_owned(), json!(causes));
+            line.insert("handled".to_owned(), json!(handled));
             if let Some(first) = self.stacks.of(&failed.path, &failed.status).first() {
                 line.insert("stack".to_owned(), json!(**first));
             }

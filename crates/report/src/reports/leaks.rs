@@ -9,6 +9,7 @@ use crate::rows::Rows;
 use crate::units::bytes;
 use cutap_trace::{End, Event};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -55,10 +56,17 @@ impl Report for LeakList {
         Some(count + self.left.beyond())
     }
 
-    fn nothing(&self) -> Option<&'static str> {
-        let made = "nothing was left: all that was made was freed";
-        let none = if self.left.has_made() { made } else { "nothing was left: no call made memory or a handle" };
-        (self.left.groups().is_empty() && self.left.beyond() == 0).then_some(none)
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        let none = || match self.left.ended_with_context() {
+            _ if !self.left.has_made() => "nothing was left: no call made memory or a handle".into(),
+            (0, _) => "nothing was left: all that was made was freed".into(),
+            (count, size) => {
+                let pieces = if count == 1 { "1 piece".to_owned() } else { format!("{count} pieces") };
+                let size = bytes(size);
+                format!("nothing was left: all that was made was freed or ended with its context: {pieces}, {size}").into()
+            }
+        };
+        (self.left.groups().is_empty() && self.left.beyond() == 0).then(none)
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {

@@ -4,6 +4,7 @@
 use crate::rows::Rows;
 use crate::text_format::TextFormat;
 use cutap_trace::{CallSink, Counted, End, Event, SelectedCalls};
+use std::borrow::Cow;
 use std::io;
 
 /// Declares the modules, and lists their `KIND`s in this order.
@@ -74,7 +75,7 @@ pub trait Report {
     /// Takes the form of lines that are calls with arguments. Reports without such lines need none.
     fn lines(&mut self, _: TextFormat) {}
     /// The sentence that is written instead of the text if there is nothing to list.
-    fn nothing(&self) -> Option<&'static str> {
+    fn nothing(&self) -> Option<Cow<'static, str>> {
         None
     }
     /// Whether it writes times, which are those of the host.

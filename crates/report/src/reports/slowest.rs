@@ -20,6 +20,7 @@ use crate::text_format::TextFormat;
 use crate::units::time;
 use cutap_calls::{Role, has_role};
 use cutap_trace::{Call, CallSink, End, Event, Exit, FinishedCall, Function, Instance, SelectedCalls, State, Thread};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io;
@@ -282,8 +283,8 @@ impl Report for Slowest {
         self.format = format;
     }
 
-    fn nothing(&self) -> Option<&'static str> {
-        (self.selection.calls == 0).then_some(NO_CALL)
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        (self.selection.calls == 0).then(|| NO_CALL.into())
     }
 
     /// The start is the time since the first process began.

@@ -6,6 +6,7 @@ use crate::path_tree::PathTree;
 use crate::rows::Rows;
 use crate::tables::NO_CALL;
 use cutap_trace::End;
+use std::borrow::Cow;
 use std::io;
 
 pub(super) const KIND: Kind = Kind {
@@ -25,8 +26,8 @@ impl Report for Tree {
         self.1 = rows;
         true
     }
-    fn nothing(&self) -> Option<&'static str> {
-        self.0.chains().chains.is_empty().then_some(NO_CALL)
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        self.0.chains().chains.is_empty().then(|| NO_CALL.into())
     }
     fn has_times(&self) -> bool {
         true

@@ -16,7 +16,7 @@ fn report(calls: impl FnOnce(&mut Calls)) -> (String, Vec<Value>) {
     let Input::Events(sink) = report.input() else { panic!("it needs arguments") };
     reader.poll(true, &mut |event| sink.event(event)).unwrap();
     let (mut text, mut json) = (Vec::new(), Vec::new());
-    match report.nothing() {
+    match report.nothing().as_deref() {
         Some(sentence) => text.extend(sentence.bytes()),
         None => report.write_text(&reader.end(), false, &mut text).unwrap(),
     }

@@ -175,3 +175,16 @@ fn calls_that_never_returned() {
         "{text}"
     );
 }
+
+/// Findings that cost the same are in the order of their first calls.
+#[test]
+fn equal_findings_keep_their_order() {
+    let slots = [WAIT, ALLOCATE, QUERY, LOAD, FILL, RETAIN];
+    let (_, lines) = explain(true, |_, thread| {
+        slots.iter().for_each(|slot| thread.call(*slot, &[1, 2], MS, 700));
+    });
+    let found = lines.iter().filter(|line| line["rule"] == "ignored_error");
+    let paths: Vec<&str> = found.map(|line| line["path"][0].as_str().unwrap()).collect();
+    assert_eq!(paths, slots.map(|slot| FUNCTIONS[slot as usize])[..paths.len()]);
+    assert!(paths.len() > 3, "{paths:?}");
+}

@@ -27,15 +27,17 @@ fn context_end() {
         let mut leaks = cutap_report::Leaks::default();
         let mut follow = EventReader::open(folder.path(), ReaderOptions::default()).unwrap();
         follow.poll(true, &mut |e| leaks.event(e)).unwrap();
+        let (pieces, size) = leaks.ended_with_context();
         let mut left: Vec<_> = leaks.groups().iter().map(|g| format!("{} {}", g.kind, g.bytes)).collect();
         left.sort();
-        left.join(", ")
+        format!("{}; with a context {pieces} of {size}", left.join(", "))
     };
-    let all = "allocation 0, context 0, device memory 3000";
+    let all = "allocation 0, context 0, device memory 3000; with a context 0 of 0";
     assert_eq!(left(&|_| ()), all);
-    assert_eq!(left(&|c| c.driver("cuCtxDestroy_v2", &[0xc00020], &[], &[])), "allocation 0, device memory 1000");
+    let destroyed = "allocation 0, device memory 1000; with a context 1 of 2000";
+    assert_eq!(left(&|c| c.driver("cuCtxDestroy_v2", &[0xc00020], &[], &[])), destroyed);
     assert_eq!(left(&|c| c.driver("cuCtxDestroy_v2", &[0xc00030], &[], &[])), all);
-    let reset = "allocation 0, context 0, device memory 2000";
+    let reset = "allocation 0, context 0, device memory 2000; with a context 1 of 1000";
     assert_eq!(left(&|c| c.driver("cuDevicePrimaryCtxReset_v2", &[0], &[], &[])), reset);
     assert_eq!(left(&|c| c.runtime("cudaDeviceReset", &[], &[], &[])), reset);
 }

@@ -123,7 +123,12 @@ impl RunReader {
     /// The text of the filter that it was made with; none if there was none, or if `cutap ctl` has asked for other
     /// calls since.
     pub(crate) fn filter(&self) -> Option<String> {
-        self.store.run_text(control::FILTER).filter(|text| !text.trim().is_empty() && !self.filter_changed())
+        self.made_with_filter().filter(|_| !self.filter_changed())
+    }
+
+    /// The text of the filter that it was begun with, whatever `cutap ctl` has asked for since.
+    pub(crate) fn made_with_filter(&self) -> Option<String> {
+        self.store.run_text(control::FILTER).filter(|text| !text.trim().is_empty())
     }
 
     /// The rank of the run in its job, if it is known.

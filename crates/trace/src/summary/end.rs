@@ -120,7 +120,8 @@ impl End {
     /// What is known of the run beside its processes.
     pub(crate) fn of(opened: &RunReader) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
-        let unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
+        let mut unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
+        unseen.filter = opened.made_with_filter().filter(|_| unseen.by_filter);
         let mut end =
             End { failed: opened.failed(), switched: opened.switched(), lossy, range, unseen, ..End::default() };
         let (left, names) = opened.left_alone();

@@ -22,6 +22,7 @@ impl End {
             all.absent.extend_from_slice(&end.absent);
             all.lossy |= end.lossy;
             all.unseen.by_filter |= end.unseen.by_filter;
+            all.unseen.filter = all.unseen.filter.or_else(|| end.unseen.filter.clone());
         }
         all.counted = sums.sorted();
         all

@@ -31,8 +31,10 @@ pub struct Unseen {
     pub cleaned: u32,
     /// The children of the program were left alone.
     pub children_left: bool,
-    /// The run has recorded by a filter.
+    /// The target decides by rules what it records.
     pub by_filter: bool,
+    /// The text of the filter that these rules are from; none if the run does not keep it.
+    pub filter: Option<String>,
     /// Nothing is recorded: only hooks work, recording was switched off, or the output cannot be written any more.
     pub is_off: bool,
     /// Processes that loaded the driver.

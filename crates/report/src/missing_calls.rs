@@ -1,0 +1,57 @@
+//! Which calls recordings lack, in a few words: an answer without a problem holds only for those that they have.
+
+use cutap_trace::{End, Why};
+
+/// The calls that these runs lack, with commas between the reasons. None if none is known to be missing.
+pub fn missing_calls(ends: &[&End]) -> Option<String> {
+    let sum = |of: &dyn Fn(&End) -> u64| ends.iter().map(|end| of(end)).fold(0, u64::saturating_add);
+    let any = |of: &dyn Fn(&End) -> bool| ends.iter().any(|end| of(end));
+    let calls = |count: u64| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
+    let overwritten = sum(&|end| end.overwritten);
+    let lost = sum(&|end| end.counts.iter().filter(|count| count.is_loss()).map(|count| count.count).sum());
+    let mut filters: Vec<&str> = ends.iter().filter_map(|end| end.unseen.filter.as_deref()).collect();
+    filters.sort_unstable();
+    filters.dedup();
+    let mut missing: Vec<String> = Vec::new();
+    missing.extend((overwritten > 0).then(|| format!("{} overwritten by newer ones", calls(overwritten))));
+    missing.extend(filters.iter().map(|text| format!("those that the filter {text} left out")));
+    missing.extend((lost > 0).then(|| format!("{} not recorded", calls(lost))));
+    let is_switched = |end: &End| !end.switched.0.is_empty() || end.switched.1 > 0;
+    for (is_so, text) in [
+        (any(&has_lost_parts), "those in parts that are lost or cannot be read"),
+        (any(&|end| end.failed > 0), "those of processes that could not write"),
+        (any(&is_switched), "those while recording was off or had another filter"),
+        (any(&|end| end.range), "those outside the capture range"),
+    ] {
+        missing.extend(is_so.then(|| text.to_owned()));
+    }
+    (!missing.is_empty()).then(|| missing.join(", "))
+}
+
+/// Parts of the run were lost, or cannot be read.
+fn has_lost_parts(end: &End) -> bool {
+    let is_damaged = |why| !matches!(why, Why::Ended | Why::Open);
+    let recording = end.recording.as_ref();
+    recording.is_some_and(|r| r.damaged > 0 || r.holes > 0 || is_damaged(r.cut.why))
+        || [end.damaged, end.chunks_taken, end.chunks_unknown, end.chunks_lost, end.records_cut].iter().any(|n| *n > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_named() {
+        let whole = End::default();
+        assert_eq!(missing_calls(&[&whole]), None);
+        let mut end = End { overwritten: 7, ..End::default() };
+        end.unseen.by_filter = true;
+        assert_eq!(missing_calls(&[&whole, &end]).unwrap(), "7 calls overwritten by newer ones");
+        end.unseen.filter = Some("cuMemcpy*".to_owned());
+        assert_eq!(
+            missing_calls(&[&end, &end]).unwrap(),
+            "14 calls overwritten by newer ones, those that the filter cuMemcpy* left out"
+        );
+        assert!(missing_calls(&[&End { damaged: 1, ..End::default() }]).unwrap().contains("cannot be read"));
+    }
+}

@@ -291,8 +291,8 @@ fn releases_and_files() {
     assert!(printed(&["diff", &transcript, &transcript]).starts_with("466 calls and 466 calls: 466 equal, 0 with"));
     let failed = printed(&["decode", "--status", "failed", &transcript]);
     assert!(failed.lines().count() < 20 && !failed.contains("= 0, NV_OK"), "{failed}");
-    assert!(printed(&["env", "--scan", "/bin/sh"]).starts_with("/bin/sh: 0 names, 0 of them passed to getenv"));
-    assert!(printed(&["where", "--function", "ioctl", "/bin/sh"]).starts_with("/bin/sh: "));
+    assert!(printed(&["getenv", "--scan", "/bin/sh"]).starts_with("/bin/sh: 0 names, 0 of them passed to getenv"));
+    assert!(printed(&["sites", "--function", "ioctl", "/bin/sh"]).starts_with("/bin/sh: "));
 }
 
 /// NV_ESC_RM_MAP_MEMORY_DMA as driver 575 and as driver 580 has it: 580 put two words before the address. A log is read
@@ -381,7 +381,7 @@ fn bad_input() {
     assert!(say(&["decode", "/etc/hostname"]).contains("it has no kernel call"));
     assert!(say(&["diff", "570", "1"]).contains("is no driver release with tables; give one of 256.35, 535."));
     assert!(say(&["diff", "570", "/etc/hostname"]).contains("give two of the same kind"));
-    assert!(say(&["where", "/etc/hostname"]).contains("is no ELF file"));
+    assert!(say(&["sites", "/etc/hostname"]).contains("is no ELF file"));
     let traced =
         finish(Command::new(cutap()).args(["syscall", "trace", "--ptrace", "--driver", "999.1", "--", "true"]));
     assert!(traced.status.success() && traced.stderr.contains("is newer than all tables"), "{}", traced.stderr);

@@ -220,7 +220,7 @@ fn folded_and_exported() {
     assert!(ran.status.success(), "{}", ran.everything());
     let report = |words: &[&str]| finish(Command::new(cutap()).arg("report").args(words).arg(&file));
     let lines: Vec<String> = report(&["--folded"]).stdout.lines().map(str::to_owned).collect();
-    let ends = |end: &str| lines.iter().filter(|l| l.starts_with("_start;") && l.ends_with(end)).count();
+    let ends = |end: &str| lines.iter().filter(|l| l.starts_with("main;") && l.ends_with(end)).count();
     assert_eq!(lines.len(), 3, "{lines:?}");
     assert_eq!(
         (ends(";one_begins;from_plugin;cuMemAlloc_v2 2"), ends(";two_begins;from_plugin;cuMemAlloc_v2 1")),

@@ -21,7 +21,9 @@ fn run(words: &[&str]) -> String {
 fn normal(text: &str) -> String {
     let mut all = String::new();
     for line in text.lines().filter(|l| !l.starts_with("cutap: all lines") && !l.contains("cutap report")) {
-        let line = line.rsplit_once(" <").map_or(line, |(line, _)| line);
+        // The configuration of a launch is no time.
+        let time = line.rsplit_once(" <").filter(|(_, time)| !time.starts_with('<'));
+        let line = time.map_or(line, |(line, _)| line);
         let line = match line.split_once(' ') {
             Some((ids, rest)) if ids.contains('/') && ids.bytes().all(|b| b.is_ascii_digit() || b == b'/') => rest,
             _ => line,

@@ -70,7 +70,7 @@ pub(crate) fn find(
         Layer::DRIVER => (vec!["driver"], u32::MAX),
         Layer::RUNTIME => (vec!["runtime"], version.unwrap_or_else(|| newest_of(number(library)))),
         // Functions of libc, whatever it is called.
-        Layer::SYSCALL => (vec!["kernel"], u32::MAX),
+        Layer::SYSCALL => (vec!["syscall"], u32::MAX),
         _ => (Vec::new(), number(library)),
     };
     if families.is_empty() {

@@ -65,7 +65,8 @@ fn many_calls_in_little_memory() {
     let (mut text, mut whole) = (Vec::new(), Vec::new());
     cutap_report::write_table(&tables, false, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
-    let row = |name: &str| text.lines().find_map(|l| l.strip_prefix(name)).unwrap().split_whitespace().collect::<Vec<_>>();
+    let row =
+        |name: &str| text.lines().find_map(|l| l.strip_prefix(name)).unwrap().split_whitespace().collect::<Vec<_>>();
     let times = u64::from(times);
     assert_eq!(row("cuStreamSynchronize")[..2], [(5000 * times).to_string(), (250 * times).to_string()], "{text}");
     assert_eq!(row("cuMemAlloc_v2")[0], (2500 * times).to_string(), "{text}");

@@ -378,7 +378,7 @@ impl Leaks {
         groups
     }
 
-    /// Pieces of memory that ended with their context and not by a call of their own, and their bytes.
+    /// Pieces of memory that ended with their context and that no call freed, and their bytes.
     pub fn ended_with_context(&self) -> (u64, u64) {
         self.ended_with_context
     }

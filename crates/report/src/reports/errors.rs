@@ -1,6 +1,6 @@
 //! `report --errors`: the calls that failed, by status and by the calls around them, the most frequent first, with the
-//! failed calls inside and the stacks that the run keeps. A failure that several calls pass on is one. Failures inside calls
-//! that succeeded, and those after the end of CUDA, are listed last and are no problems.
+//! failed calls inside and the stacks that the run keeps. A failure that several calls pass on is one. Failures inside
+//! calls that succeeded, and those after the end of CUDA, are listed last and are no problems.
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::call_tree::{CallTree, FailedCall, FailureGroup};
@@ -65,8 +65,8 @@ impl Report for Errors {
         let stacks = if self.stacks.is_empty() { "" } else { ", with the first stack" };
         writeln!(out, "    calls  call = error, the calls around it, and the failed calls inside{stacks}")?;
         let first_handled = groups.iter().position(|group| group.handled);
-        for (n, FailureGroup { failed: FailedCall { path, status }, calls, runs, causes, .. }) in groups.iter().enumerate()
-        {
+        for (n, group) in groups.iter().enumerate() {
+            let FailureGroup { failed: FailedCall { path, status }, calls, runs, causes, .. } = group;
             if first_handled == Some(n) {
                 writeln!(out, "handled by the caller, or at the end of the process:")?;
             }

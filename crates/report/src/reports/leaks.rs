@@ -63,7 +63,8 @@ impl Report for LeakList {
             (count, size) => {
                 let pieces = if count == 1 { "1 piece".to_owned() } else { format!("{count} pieces") };
                 let size = bytes(size);
-                format!("nothing was left: all that was made was freed or ended with its context: {pieces}, {size}").into()
+                let ended = format!("all that was made was freed or ended with its context: {pieces}, {size}");
+                format!("nothing was left: {ended}").into()
             }
         };
         (self.left.groups().is_empty() && self.left.beyond() == 0).then(none)

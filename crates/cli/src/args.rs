@@ -96,7 +96,7 @@ impl ExitCodeArgs {
     }
 
     /// Ends with code 1 if it is wanted and there are problems. Without a problem in runs that lack calls it fails:
-    /// nobody knows whether there is one. Whatever had to be written is.
+    /// whether there is one is not known. Whatever had to be written is.
     pub fn end(&self, problems: u64, run_ends: &[Ended]) -> Result<()> {
         if self.exit_code && problems > 0 {
             std::process::exit(1);

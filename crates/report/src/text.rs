@@ -171,7 +171,7 @@ impl<W: io::Write> Text<W> {
     /// A call of the layer `syscall`: its line has the result.
     fn kernel(&mut self, exit: &Exit, line: &str) -> io::Result<()> {
         self.start(&exit.call.thread, exit.call.depth, exit.call.start_ns);
-        self.styled(self.styles.tag, "[kernel]");
+        self.styled(self.styles.tag, "[syscall]");
         self.line.push(' ');
         self.line.push_str(line);
         let took = self.styles.time;

@@ -62,12 +62,12 @@ fn each_request_with_its_fields() {
 
 #[test]
 fn in_the_tree_of_all_layers() {
-    let (said, text) = run(&["trace", "-e", "kernel,library"], &[]);
+    let (said, text) = run(&["trace", "-e", "syscall,library"], &[]);
     assert_eq!(said, "ok\n");
-    assert!(text.starts_with("[libnvidia-ml.so.1] nvmlInit_v2() {\n  [kernel] getenv "), "{text}");
-    assert!(text.contains("\n  [kernel] nvidiactl(") && text.contains("} nvmlInit_v2 = NVML_SUCCESS"), "{text}");
+    assert!(text.starts_with("[libnvidia-ml.so.1] nvmlInit_v2() {\n  [syscall] getenv "), "{text}");
+    assert!(text.contains("\n  [syscall] nvidiactl(") && text.contains("} nvmlInit_v2 = NVML_SUCCESS"), "{text}");
     let (_, text) = run(&["trace", "-e", "kernel:open*,library"], &[]);
-    assert_eq!((text.matches("[kernel] open ").count(), text.matches("[kernel]").count()), (3, 3), "{text}");
+    assert_eq!((text.matches("[syscall] open ").count(), text.matches("[syscall]").count()), (3, 3), "{text}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn off_unless_it_is_asked_for() {
     for words in [&["trace"][..], &["trace", "-e", "library"], &["trace", "-e", "*"]] {
         let (said, text) = run(words, &[]);
         assert_eq!(said, "ok\n");
-        assert!(!text.contains("ioctl") && !text.contains("[kernel]"), "{words:?}: {text}");
+        assert!(!text.contains("ioctl") && !text.contains("[syscall]"), "{words:?}: {text}");
     }
 }
 
@@ -127,7 +127,7 @@ fn a_recording_has_them() {
     let folder = scratch("kernel");
     let file = folder.join("r.cutap");
     let record = finish(
-        Command::new(cutap()).args(["record", "-e", "kernel,library", "-o"]).arg(&file).arg("--").arg(program()),
+        Command::new(cutap()).args(["record", "-e", "syscall,library", "-o"]).arg(&file).arg("--").arg(program()),
     );
     assert_eq!(record.stdout, "ok\n");
     assert!(record.stderr.contains("raw bytes of requests to the kernel driver"), "{}", record.stderr);
@@ -140,8 +140,8 @@ fn a_recording_has_them() {
     assert!(allowed.contains("0x30000001 UVM_INITIALIZE  # compute,utility\n"), "{allowed}");
     assert!(allowed.contains("\n/proc/self/status\n"), "a file that is not of the driver: {allowed}");
     assert!(ask(&["decode"]).contains("fopen /proc/self/status {mode: r} <"));
-    let shown = finish(Command::new(cutap()).args(["show", "-e", "!kernel"]).arg(&file)).stdout;
-    assert!(shown.contains("nvmlInit_v2") && !shown.contains("[kernel]"), "{shown}");
+    let shown = finish(Command::new(cutap()).args(["show", "-e", "!syscall"]).arg(&file)).stdout;
+    assert!(shown.contains("nvmlInit_v2") && !shown.contains("[syscall]"), "{shown}");
 }
 
 /// A sandbox must permit files of the system too, so JSON has them; text has them with -v.
@@ -191,7 +191,7 @@ fn another_library_wraps_requests() {
 fn a_damaged_recording() {
     let folder = scratch("kernel");
     let (file, log) = (folder.join("r.cutap"), folder.join("log.json"));
-    finish(Command::new(cutap()).args(["record", "-e", "kernel,library", "-o"]).arg(&file).arg("--").arg(program()));
+    finish(Command::new(cutap()).args(["record", "-e", "syscall,library", "-o"]).arg(&file).arg("--").arg(program()));
     let json = finish(Command::new(cutap()).args(["syscall", "decode", "--json"]).arg(&file)).stdout;
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() - 40]).unwrap();
@@ -217,7 +217,7 @@ fn requests_while_cutap_asks_the_driver() {
     assert_eq!(done.stdout, "ok\n", "{}", done.stderr);
     let text = std::fs::read_to_string(&file).unwrap();
     let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
-    assert_eq!((count("NV_ESC_RM_FREE"), count("cuLaunchKernel "), count("cuFuncGetParamInfo")), (4, 2, 0), "{text}");
+    assert_eq!((count("NV_ESC_RM_FREE"), count("} cuLaunchKernel "), count("cuFuncGetParamInfo")), (4, 2, 0), "{text}");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn stacks_of_requests() {
         assert!(lines[at + 1].trim_start().starts_with("> nvmlInit_v2+0x"), "{text}");
         assert!(lines[at + 2].trim_start().starts_with("> main+0x"), "{text}");
     }
-    let (_, text) = run(&["trace", "-e", "kernel,library", "--stack=syscall:ioctl"], &[]);
+    let (_, text) = run(&["trace", "-e", "syscall,library", "--stack=syscall:ioctl"], &[]);
     assert_eq!(text.matches("\n      at nvmlInit_v2+0x").count(), 7, "{text}");
     assert!(text.contains(" requests.c:"), "{text}");
 }

@@ -226,7 +226,7 @@ fn folded_and_exported() {
         (ends(";one_begins;from_plugin;cuMemAlloc_v2 2"), ends(";two_begins;from_plugin;cuMemAlloc_v2 1")),
         (1, 1)
     );
-    assert_eq!(ends(";main;cuFixtureCall 1"), 1, "{lines:?}");
+    assert_eq!(ends("main;cuFixtureCall 1"), 1, "{lines:?}");
     let json: Vec<Value> = json_lines(&report(&["--folded", "--json"]).stdout).collect();
     let stacks: Vec<&Value> = json.iter().filter(|l| l["type"] == "stack").collect();
     assert_eq!(stacks.iter().map(|s| s["calls"].as_u64().unwrap()).sum::<u64>(), 4);

@@ -73,7 +73,7 @@ fn with_other_layers() {
     let launches = |text: &str| text.matches("launch grid").count();
     let (alone, kernel) = (run(&["-e", "submit"]), run(&["-e", "submit,syscall"]));
     assert_eq!((launches(&alone), launches(&kernel)), (2, 2), "{alone}{kernel}");
-    assert!(kernel.contains("[kernel]") && !alone.contains("[kernel]"), "{alone}");
+    assert!(kernel.contains("[syscall]") && !alone.contains("[syscall]"), "{alone}");
     let others = run(&["-e", "submit,!driver"]);
     assert!(launches(&others) == 2 && !others.contains("cuLaunchKernel"), "{others}");
     assert!(others.contains("by a call that is not recorded"), "{others}");

@@ -51,7 +51,7 @@ impl Filter {
                 }));
             }
             _ if let Some(layer) = Layer::of_name(word) => self.rule(wanted, layer.letter(), "*", "*"),
-            _ if let Some(name) = word.strip_prefix("kernel:") => self.of_kernel(wanted, name)?,
+            _ if let Some(name) = word.strip_prefix("syscall:") => self.of_kernel(wanted, name)?,
             _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
             _ if word.contains(':') => self.of_library(wanted, word, known)?,
             _ if word.contains(".so") || is_library(word) => {

@@ -66,7 +66,7 @@ fn in_the_tree_of_all_layers() {
     assert_eq!(said, "ok\n");
     assert!(text.starts_with("[libnvidia-ml.so.1] nvmlInit_v2() {\n  [syscall] getenv "), "{text}");
     assert!(text.contains("\n  [syscall] nvidiactl(") && text.contains("} nvmlInit_v2 = NVML_SUCCESS"), "{text}");
-    let (_, text) = run(&["trace", "-e", "kernel:open*,library"], &[]);
+    let (_, text) = run(&["trace", "-e", "syscall:open*,library"], &[]);
     assert_eq!((text.matches("[syscall] open ").count(), text.matches("[syscall]").count()), (3, 3), "{text}");
 }
 

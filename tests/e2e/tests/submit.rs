@@ -28,7 +28,8 @@ fn normal(text: &str) -> String {
             Some((ids, rest)) if ids.contains('/') && ids.bytes().all(|b| b.is_ascii_digit() || b == b'/') => rest,
             _ => line,
         };
-        let (from, to) = (line.find("kernelParams=0x"), line.find(", extra="));
+        let from = line.find("kernelParams=0x");
+        let to = from.and_then(|from| Some(from + line[from..].find([',', ')'])?));
         all += &match (from, to) {
             (Some(from), Some(to)) => format!("{}kernelParams=ADDRESS{}\n", &line[..from], &line[to..]),
             _ => format!("{line}\n"),

@@ -430,6 +430,6 @@ mod tests {
         assert!(refused(">5parsecs").contains("ns, us, ms or s"));
         assert!(refused("cu Mem").contains("cu Mem"));
         assert_eq!(rules("syscall,syscall:*getenv,!ioctl"), "+k * *\n+k * *getenv\n-k * ioctl\n");
-        assert!(refused("kernel:ioctk").contains("has no function ioctk"));
+        assert!(refused("syscall:ioctk").contains("has no function ioctk"));
     }
 }

@@ -11,7 +11,9 @@ use cutap_collect::{
 use cutap_report::missing_calls;
 use cutap_trace::{End, Ended, Filter};
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Which calls are recorded, shown or added up.
@@ -154,6 +156,7 @@ impl ProgramArgs {
     /// The options of this program; everything else is as if no other flag was given.
     pub fn options(self) -> Result<TraceOptions> {
         self.strace.check()?;
+        refuse_recording(self.program())?;
         let silent = self.strace.quiet;
         let environment = self.strace.environment.into_iter().map(variable).collect();
         let mut words = self.program.into_iter();
@@ -232,10 +235,10 @@ pub struct CaptureArgs {
     /// cudaProfilerApi: from cuProfilerStart to cuProfilerStop only
     #[arg(long, value_name = "RANGE", hide_possible_values = true, help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
-    /// Begin to record SECONDS after the start
+    /// Begin to record so long after the start: 2, 0.5 or 500ms
     #[arg(long, short = 'y', value_name = "SECONDS", value_parser = seconds, help_heading = heading::RECORDED)]
     delay: Option<Duration>,
-    /// Stop recording after SECONDS; the program runs on
+    /// Stop recording after so long, as 5 or 500ms; the program runs on
     #[arg(long, short = 'd', value_name = "SECONDS", value_parser = seconds, help_heading = heading::RECORDED)]
     duration: Option<Duration>,
     #[command(flatten)]
@@ -254,10 +257,29 @@ impl CaptureArgs {
     }
 }
 
-/// A number of seconds, such as 2 or 0.5.
+/// Units of time with their length in seconds. A unit precedes those that its name ends in.
+const TIME_UNITS: [(&str, f64); 5] = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+
+/// A number of seconds, such as 2 or 0.5, or a number with a unit, as in a filter.
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let parsed = text.strip_suffix('s').unwrap_or(text).parse().ok();
-    parsed.and_then(|n| Duration::try_from_secs_f64(n).ok()).ok_or_else(|| "give seconds, such as 2 or 0.5".to_owned())
+    let with_unit = TIME_UNITS.iter().find_map(|(unit, length)| Some((text.strip_suffix(unit)?, *length)));
+    let (number, length) = with_unit.unwrap_or((text, 1.0));
+    let parsed = number.trim_end().parse().ok().map(|n: f64| n * length);
+    parsed
+        .and_then(|n| Duration::try_from_secs_f64(n).ok())
+        .ok_or_else(|| "give seconds, such as 2 or 0.5, or a unit: 500ms".to_owned())
+}
+
+/// A recording in the place of a program: the command that reads it.
+fn refuse_recording(program: &OsStr) -> Result<()> {
+    let path = Path::new(program);
+    let mut magic = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    if path.is_file() && read.is_ok() && u64::from_le_bytes(magic) == cutap_file::MAGIC {
+        let path = path.display();
+        return Err(Error::own(format!("{path} is a recording, not a program; cutap show {path} prints its calls")));
+    }
+    Ok(())
 }
 
 /// A number of rows or levels.
@@ -270,4 +292,19 @@ pub fn number(text: &str) -> std::result::Result<usize, String> {
 enum CaptureRange {
     #[value(name = "cudaProfilerApi")]
     CudaProfilerApi,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_unit_or_is_in_seconds() {
+        for (text, ms) in [("2", 2000), ("0.5", 500), ("0.5s", 500), ("500ms", 500), ("1000us", 1)] {
+            assert_eq!(seconds(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "ms", "1min", "-1", "NaN"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use crate::args::InputArgs;
 use crate::cmd::ctl;
 use crate::input::{NOTES, readable, whole};
-use cutap_collect::{Result, output_file, say};
+use cutap_collect::{Page, Result, output_file, say};
 use cutap_report::{important_notes, notes_of_runs};
 use cutap_trace::{End, Ended, RunPath, Runs};
 use cutap_wire::control;
@@ -13,6 +13,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 impl InputArgs {
+    /// Whether a run was given by the number of its process: the program runs on.
+    pub fn names_process(&self) -> bool {
+        self.runs.iter().any(|run| process_number(run).is_some())
+    }
+
     /// The runs, if all of them can be read.
     pub fn open(&self) -> Result<Runs> {
         let paths = self.runs.iter().map(|run| of_pid(run));
@@ -35,11 +40,18 @@ impl InputArgs {
 /// Bytes of a path at most.
 const MOST_PATH: usize = 4096;
 
-/// A number that is no file is that of a process: its recording, or its run directory.
+/// A number that is no file is that of a process.
+fn process_number(run: &Path) -> Option<&str> {
+    run.to_str().filter(|text| text.parse::<u32>().is_ok() && !run.exists())
+}
+
+/// The run of a process: its recording, or its run directory.
 fn of_pid(run: &Path) -> Result<PathBuf> {
-    let number = run.to_str().filter(|text| text.parse::<u32>().is_ok() && !run.exists());
-    let Some(number) = number else { return Ok(run.to_owned()) };
+    let Some(number) = process_number(run) else { return Ok(run.to_owned()) };
     let folder = ctl::run_of(number)?;
+    if Page::open(&folder).is_ok_and(|page| page.is_flight_recorder()) {
+        say(&format!("a flight recorder holds its newest calls: cutap ctl {number} dump -o FILE writes them"));
+    }
     // What is recorded leaves the run directory soon.
     let recording = RunPath::open(&folder).and_then(|held| held.join(control::RECORDING).read(MOST_PATH));
     let recording = recording.ok().map(|path| PathBuf::from(OsString::from_vec(path)));

@@ -25,6 +25,24 @@ fn a_slip_is_refused_with_a_suggestion() {
     refused(&cutap(&["apy"]).current_dir(&folder.0).output().unwrap(), 127, &["did you mean ./apy?"]);
 }
 
+/// A word that stands where another is wanted is answered with the command that is meant.
+#[test]
+fn a_word_in_the_wrong_place() {
+    let folder = Folder::new("wrong-place");
+    let recording = folder.0.join("a.cutap");
+    std::fs::write(&recording, b"CUTAPREC and more").unwrap();
+    let run = |args: &[&str]| cutap(args).current_dir(&folder.0).output().unwrap();
+    for words in [&["a.cutap"][..], &["trace", "a.cutap"], &["record", "./a.cutap"]] {
+        refused(&run(words), 125, &["a.cutap is a recording, not a program", "cutap show"]);
+    }
+    refused(&run(&["report", "leaks"]), 125, &["did you mean cutap report --leaks?"]);
+    refused(&run(&["report", "--slowest", "4194305"]), 125, &["--slowest takes no number", "--slowest --top 4194305"]);
+    refused(&run(&["help", "slowest"]), 125, &["cutap report --slowest"]);
+    refused(&run(&["help", "cuMemAlloc_v2"]), 125, &["cutap api cuMemAlloc_v2"]);
+    refused(&run(&["stats"]), 125, &["cutap report"]);
+    refused(&run(&["ctl", "status"]), 125, &["write cutap ctl PID status"]);
+}
+
 /// Each flag of strace works, or is answered with one sentence.
 #[test]
 fn strace_flags() {

@@ -258,7 +258,7 @@ fn no_driver_offers_sim() {
         refused(&run(&["-o", file.to_str().unwrap()], name), 125, &[name, "it uses CUDA", "--sim", "libcuda.so.1"]);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept", "nothing is lost by a refusal");
         let behind = cutap(&["trace", "--"]).arg(folder.join(name)).arg("--sim").env_remove("LD_LIBRARY_PATH").output();
-        refused(&behind.unwrap(), 125, &["it uses CUDA", "only in front of the program's name"]);
+        refused(&behind.unwrap(), 125, &["it uses CUDA", "--sim stands after PROG"]);
         // The simulated driver calls no kernel driver, so it is not offered.
         for command in ["trace", "getenv"] {
             let done =

@@ -36,10 +36,7 @@ pub fn check(program: &Program, of_kernel: bool) -> Result<bool> {
     if cutap_inspect::needs_driver(&program.image) {
         let advice = match of_kernel {
             true => NEEDS_KERNEL_DRIVER,
-            // What follows the program's name is for the program.
-            false if program.args.iter().any(|word| word == "--sim") => {
-                "--sim is a flag of cutap only in front of the program's name"
-            }
+            false if has_misplaced_sim(program) => MISPLACED_SIM,
             false => "run it on the simulated driver with --sim, or put the driver's folder into LD_LIBRARY_PATH",
         };
         return Err(Error::own(format!(
@@ -48,6 +45,14 @@ pub fn check(program: &Program, of_kernel: bool) -> Result<bool> {
         )));
     }
     Ok(false)
+}
+
+/// What follows the program's name is for the program.
+pub(crate) const MISPLACED_SIM: &str = "--sim stands after PROG and was given to it; put it in front of PROG";
+
+/// Whether a flag of cutap was given to the program.
+pub(crate) fn has_misplaced_sim(program: &Program) -> bool {
+    program.args.iter().any(|word| word == "--sim")
 }
 
 /// What calls to the kernel driver need.

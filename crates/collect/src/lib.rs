@@ -75,7 +75,7 @@ pub use outside::{forward_signals, start_outside};
 pub use overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use pack::pack_file;
 pub use program::find_on_path;
-pub use recorded::file_size;
+pub use recorded::{file_size, recorded};
 pub use stacks::{StackSize, Stacks};
 pub use startup_state::{file_size_limit_is_an_error, raise_file_limit};
 pub use switching::{each_page, put_state, switch_flags};

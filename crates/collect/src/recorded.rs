@@ -9,7 +9,8 @@ use std::path::Path;
 const COUNTED_BYTES: u64 = 64 << 20;
 
 /// `12 calls are in run.cutap (56 KiB), 1 failed; next: cutap report --errors`: as many as that report has.
-pub fn recorded(file: &Path) -> String {
+/// Of a program that runs on, open calls are not counted: they may return.
+pub fn recorded(file: &Path, is_over: bool) -> String {
     let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
     let mut tree = CallTree::default();
     let counted = bytes <= COUNTED_BYTES
@@ -18,12 +19,18 @@ pub fn recorded(file: &Path) -> String {
     let shown = if name == DEFAULT { String::new() } else { format!(" {name}") };
     let size = file_size(bytes);
     let (calls, failures) = tree.totals();
+    let open_calls = if is_over { tree.open_calls() } else { 0 };
+    let failed = if failures == 0 { "none failed".to_owned() } else { format!("{failures} failed") };
     match (counted, calls, failures) {
         (false, ..) => format!("the calls are in {name} ({size}); next: cutap report{shown}"),
         (_, 0, _) => format!("no call was recorded in {name} ({size})"),
+        _ if open_calls > 0 => {
+            let calls_are = if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") };
+            format!("{calls_are} in {name} ({size}), {failed}, {open_calls} did not return; next: cutap explain{shown}")
+        }
         (_, 1, 0) => format!("1 call is in {name} ({size}); next: cutap report{shown}"),
-        (_, n, 0) => format!("{n} calls are in {name} ({size}), none failed; next: cutap report{shown}"),
-        (_, n, e) => format!("{n} calls are in {name} ({size}), {e} failed; next: cutap report --errors{shown}"),
+        (_, n, 0) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report{shown}"),
+        (_, n, _) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report --errors{shown}"),
     }
 }
 

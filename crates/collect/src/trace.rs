@@ -212,7 +212,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
                     "the recording has raw bytes of requests to the kernel driver; they may contain the program's data",
                 );
             }
-            note(&recorded(file));
+            note(&recorded(file, true));
         }
     }
     Ok(match ended {
@@ -296,6 +296,7 @@ fn say_at_start(options: &TraceOptions, program: &Program, driver: bool) {
     } else if !driver {
         let advice = match options.kernel {
             Some(_) => driver::NEEDS_KERNEL_DRIVER.to_owned(),
+            None if driver::has_misplaced_sim(program) => driver::MISPLACED_SIM.to_owned(),
             None => format!("--sim runs {name} on a simulated one"),
         };
         say(&format!("no CUDA driver (libcuda.so.1) on this machine; {advice}"));

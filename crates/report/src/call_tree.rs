@@ -158,6 +158,11 @@ impl CallTree {
         (calls, self.failures.counts().values().map(|count| count.calls).sum())
     }
 
+    /// Calls that did not return.
+    pub fn open_calls(&self) -> u64 {
+        self.nodes.iter().map(|node| node.sums.open).sum()
+    }
+
     /// All labels, and for each node those from the outermost call to its own. A node without a shown call is left out
     /// of the paths below it.
     fn ways(&self) -> (Vec<Label>, Vec<Vec<u32>>) {

@@ -44,6 +44,10 @@ const RUN: &[(&str, &str)] = &[
         "The filter names a layer that is recorded only on request.",
     ),
     (
+        "recording was off from the start to the end (--delay was not over): no call was recorded",
+        "The program ended before `--delay` was over. Record again with a shorter delay.",
+    ),
+    (
         "recording of process 4711 and what it started was off from 1.2s to 3.4s after the start",
         "`cutap ctl` or `--capture-range` switched it off.",
     ),

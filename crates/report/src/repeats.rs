@@ -28,6 +28,8 @@ pub(crate) struct Repeats {
     runs: Vec<u16>,
     /// Lines that may be a repetition.
     waiting: VecDeque<Waiting>,
+    /// How many lines these are on a terminal.
+    waiting_line_count: u64,
     active: Option<Active>,
 }
 
@@ -42,11 +44,12 @@ impl Repeats {
             written: 0,
             runs: vec![0; LONGEST + 1],
             waiting: VecDeque::new(),
+            waiting_line_count: 0,
             active: None,
         }
     }
 
-    /// Takes a line with its newline.
+    /// Takes a line with its newline. Lines of a stack may follow in the text.
     pub fn line(&mut self, text: &str, about: About, out: &mut impl io::Write) -> io::Result<()> {
         if about.signature == 0 {
             // What comes behind it has nothing to do with what was before.
@@ -64,10 +67,11 @@ impl Repeats {
             self.release(self.waiting.len(), out)?;
         }
         self.lines.push(about.signature);
-        self.written_before.push(Some(self.written + self.waiting.len() as u64));
+        self.written_before.push(Some(self.written + self.waiting_line_count));
         if best == 0 {
             return self.write(text, out);
         }
+        self.waiting_line_count += line_count(text);
         self.waiting.push_back(Waiting { text: text.to_owned(), about });
         if let Some(active) = &mut self.active {
             if self.waiting.len() == active.period {
@@ -110,6 +114,7 @@ impl Repeats {
     fn absorb(&mut self) {
         let Some(active) = &mut self.active else { return };
         active.absorb(&mut self.waiting);
+        self.waiting_line_count = 0;
         if active.kept_lines.is_empty() {
             // Those before are marked already.
             let repeated = active.times as usize * active.period;
@@ -122,7 +127,7 @@ impl Repeats {
     }
 
     fn write(&mut self, text: &str, out: &mut impl io::Write) -> io::Result<()> {
-        self.written += 1;
+        self.written += line_count(text);
         out.write_all(text.as_bytes())
     }
 
@@ -138,6 +143,7 @@ impl Repeats {
     fn release(&mut self, count: usize, out: &mut impl io::Write) -> io::Result<()> {
         let at = self.lines.len().saturating_sub(self.waiting.len());
         let mut lines: VecDeque<Waiting> = self.waiting.drain(..count).collect();
+        self.waiting_line_count -= lines.iter().map(|line| line_count(&line.text)).sum::<u64>();
         self.release_lines(&mut lines, at, out)
     }
 
@@ -195,6 +201,11 @@ impl Repeats {
     }
 }
 
+/// How many lines a text is on a terminal.
+fn line_count(text: &str) -> u64 {
+    text.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
 /// The shortest sequence at the beginning of the lines that comes again, and how often; 0 times if that saves nothing.
 fn repetition(lines: &VecDeque<Waiting>) -> (usize, usize) {
     let signature = |n: usize| lines.get(n).map(|line| line.about.signature);
@@ -237,6 +248,23 @@ mod tests {
             "x a b c … the 3 lines above 2 more times: a ×2, b ×2, c ×2, 5.5us (-a shows them) y"
         );
         assert_eq!(folded("abab"), "a b a b");
+    }
+
+    /// The lines of a stack stay with that of their call, and are counted.
+    #[test]
+    fn stacks_are_repeated_with_their_calls() {
+        let (mut repeats, mut out) = (Repeats::new(Style::new(), None), Vec::new());
+        for n in 0..9u64 {
+            let mut about = About { start_ns: n, end_ns: n, name: Some("f".into()), ..About::default() };
+            about.add(1);
+            repeats.line("f\n  at g\n  at main\n", about, &mut out).unwrap();
+        }
+        repeats.flush(&mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[..3], ["f", "  at g", "  at main"], "{shown}");
+        assert!(lines[3].starts_with("… the 3 lines above 8 more times: f ×8, "), "{shown}");
+        assert_eq!(lines.len(), 4, "{shown}");
     }
 
     #[test]

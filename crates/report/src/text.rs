@@ -146,8 +146,7 @@ impl<W: io::Write> Text<W> {
         let kernel = if opened || exit.state != State::Returned { None } else { kernel_line(exit, &mut self.decoder) };
         if let Some(line) = kernel {
             self.open_top(&call.thread)?;
-            self.kernel(exit, &line)?;
-            return if stacked { Ok(()) } else { self.stack_of(call) };
+            return self.kernel(exit, &line, stacked);
         }
         if opened {
             self.start(&call.thread, call.depth, exit.end_ns);
@@ -164,12 +163,11 @@ impl<W: io::Write> Text<W> {
         }
         self.result(exit);
         CallView::exit(exit).write_part(Part::Tail, &self.styles, &mut self.line);
-        self.flush_line()?;
-        if stacked { Ok(()) } else { self.stack_of(call) }
+        self.flush_with_stack((!stacked).then_some(call))
     }
 
     /// A call of the layer `syscall`: its line has the result.
-    fn kernel(&mut self, exit: &Exit, line: &str) -> io::Result<()> {
+    fn kernel(&mut self, exit: &Exit, line: &str, stacked: bool) -> io::Result<()> {
         self.start(&exit.call.thread, exit.call.depth, exit.call.start_ns);
         self.styled(self.styles.tag, "[syscall]");
         self.line.push(' ');
@@ -181,7 +179,7 @@ impl<W: io::Write> Text<W> {
         write_time(exit.duration_ns.unwrap_or(0), &mut self.line);
         self.line.push('>');
         self.end_style(took);
-        self.flush_line()
+        self.flush_with_stack((!stacked).then_some(&exit.call))
     }
 
     /// A call of the layer `submit`: a line for the channel, and one for each thing that is done.
@@ -287,20 +285,7 @@ impl<W: io::Write> Text<W> {
         let call = open.call.clone();
         self.head(CallView::enter(&call));
         self.line.push_str(" {");
-        self.flush_line()?;
-        self.stack_of(&call)
-    }
-
-    /// The lines of a call's stack, below its own.
-    fn stack_of(&mut self, call: &Call) -> io::Result<()> {
-        let Some(lines) = call.stack().map(|stack| self.stacks.of(stack)) else { return Ok(()) };
-        for frame in lines.iter() {
-            self.start(&call.thread, call.depth, call.start_ns);
-            self.line.push_str("    ");
-            self.styled(self.styles.ids, frame);
-            self.flush_line()?;
-        }
-        Ok(())
+        self.flush_with_stack(Some(&call))
     }
 
     /// Takes one event.

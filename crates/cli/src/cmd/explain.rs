@@ -33,6 +33,9 @@ impl ExplainArgs {
         let runs = self.input.open()?;
         let progress = Progress::reading(&runs);
         let mut explain = Explain::default();
+        if self.input.names_process() {
+            explain.runs_on();
+        }
         let options = ReaderOptions { filter, ..ReaderOptions::default() };
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
         drop(progress);

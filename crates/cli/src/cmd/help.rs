@@ -4,6 +4,7 @@ use crate::command_line;
 use crate::stdout::{print, written};
 use crate::topics::{filter_word, filter_words, topics};
 use cutap_collect::{Error, Result};
+use cutap_report::api::describe;
 use cutap_trace::did_you_mean;
 use std::io::Write;
 
@@ -42,6 +43,14 @@ fn print_help(of: &mut clap::Command) -> Result<()> {
 fn unknown(command: &clap::Command, word: &str) -> Error {
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name);
     let topics: Vec<&str> = topics().map(|(topic, _)| topic).chain(filter_words()).collect();
+    let with_flag = command.get_subcommands().filter(|of| !of.is_hide_set());
+    let mut with_flag = with_flag.filter(|of| of.get_arguments().any(|arg| arg.get_long() == Some(word)));
+    if let Some(of) = with_flag.next().map(clap::Command::get_name) {
+        return Error::own(format!("{word} is a flag: cutap {of} --{word}; cutap help {of} lists all flags of {of}"));
+    }
+    if describe(word, false).is_ok() {
+        return Error::own(format!("{word} is a function; cutap api {word} says what is known of it"));
+    }
     let nearest = did_you_mean(word, commands.chain(topics));
     let meant = nearest.first().map_or_else(String::new, |name| format!("did you mean {name}? "));
     Error::own(format!("there is no command or topic {word}; {meant}cutap help lists all"))

@@ -5,7 +5,12 @@ use crate::embedded::LIBRARIES;
 use cutap_collect::{Result, TraceOptions};
 use std::path::PathBuf;
 
+/// How the ranks of a job are recorded, at the end of the help.
+const RANKS: &str = "Ranks of a job, each into run.RANK.cutap (docs/how-to/containers-and-slurm.md):\n  \
+    torchrun --no-python cutap record -- python3 train.py\n";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = RANKS)]
 pub struct Record {
     #[command(flatten)]
     filter: FilterArgs,

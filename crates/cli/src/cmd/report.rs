@@ -2,6 +2,7 @@
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
 use crate::args::{ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, number};
+use crate::cmd::ctl;
 use crate::inputs::{all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes};
 use crate::pager::Pager;
 use crate::progress::Progress;
@@ -17,6 +18,7 @@ use cutap_report::{
 use cutap_trace::{End, Ended, Filter, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub struct Report {
@@ -134,6 +136,7 @@ impl Report {
         if all {
             report.all();
         }
+        refuse_slips(&input.runs, question.report, &mut *report)?;
         let runs = input.open()?;
         let mut run_ends = read(&mut *report, &runs, filter, under.as_deref())?;
         // A pager takes the terminal's place on standard output.
@@ -169,6 +172,26 @@ impl Report {
         all_whole(&run_ends)?;
         exit_code.end(report.problems().unwrap_or(0), &run_ends)
     }
+}
+
+/// A word in the place of a run that is no file: a report without its dashes, or the value of a flag that has none.
+fn refuse_slips(runs: &[PathBuf], kind: &Kind, report: &mut dyn cutap_report::Report) -> Result<()> {
+    let missing = runs.iter().filter(|run| !run.exists()).filter_map(|run| run.to_str());
+    for word in missing {
+        if REPORTS.iter().any(|kind| kind.flag == word) {
+            return Err(Error::own(format!("there is no file {word}; did you mean cutap report --{word}?")));
+        }
+        let mut takes_top = || report.rows(Rows { top: Some(1), ..Rows::default() });
+        if word.parse::<u32>().is_ok() && matches!(kind.value, Takes::Nothing) && ctl::run_of(word).is_err() {
+            let flag = kind.flag;
+            let top =
+                if takes_top() { format!("; write --{flag} --top {word} for so many rows") } else { String::new() };
+            return Err(Error::own(format!(
+                "--{flag} takes no number, and {word} is no file and no process under cutap{top}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the runs for a report that has an answer.

@@ -59,6 +59,8 @@ trait Rule {
     fn name(&self) -> &'static str;
     /// Takes a finished call.
     fn call(&mut self, seen: &Seen<'_>);
+    /// The program runs on: what is open may end.
+    fn runs_on(&mut self) {}
     /// What it has found in a run whose threads took so many nanoseconds together.
     fn findings(&self, whole_ns: u64) -> Vec<Finding>;
 }
@@ -167,6 +169,11 @@ impl Default for Explain {
 }
 
 impl Explain {
+    /// The program that made these calls runs on.
+    pub fn runs_on(&mut self) {
+        self.rules.iter_mut().for_each(|rule| rule.runs_on());
+    }
+
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
         self.left.event(event);

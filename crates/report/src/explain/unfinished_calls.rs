@@ -19,6 +19,7 @@ pub(super) fn rule() -> Box<dyn Rule> {
 struct UnfinishedCalls {
     /// By the thread's key: the innermost call, which comes first.
     threads: BTreeMap<u32, OpenCall>,
+    runs_on: bool,
 }
 
 struct OpenCall {
@@ -44,15 +45,20 @@ impl Rule for UnfinishedCalls {
         open.ns = open.ns.max(ns);
     }
 
+    fn runs_on(&mut self) {
+        self.runs_on = true;
+    }
+
     fn findings(&self, _: u64) -> Vec<Finding> {
-        self.threads.values().map(finding).collect()
+        self.threads.values().map(|open| finding(open, self.runs_on)).collect()
     }
 }
 
-fn finding(open: &OpenCall) -> Finding {
+fn finding(open: &OpenCall, runs_on: bool) -> Finding {
     let name = open.site.path().first().cloned().unwrap_or_default();
     let (lasted, hangs) = (time(open.ns), open.ns >= HANGS_NS);
     let evidence = match hangs {
+        _ if runs_on => format!("its thread is in it now, so far for {lasted}"),
         true => format!("its thread was in it for {lasted}, until the end of the run"),
         // The last record is that of the call, and no collector saw the end of the program.
         false if open.ns == 0 => "nothing was recorded after it, and when the program ended is not known".to_owned(),
@@ -63,10 +69,14 @@ fn finding(open: &OpenCall) -> Finding {
             "Look for a kernel or a host function that does not end: cutap show lists the calls before."
         }
         (true, false) => "Look where the process is in it: cutap show --stack, or gdb -p PID while it runs.",
+        (false, _) if runs_on => "It may return yet: cutap ctl PID status has the call of each thread.",
         (false, _) => "Look why the program ended there: a signal, or exit in another thread.",
     };
     Finding {
-        title: format!("A call that never returned: {name}"),
+        title: match runs_on {
+            true => format!("A call that has not returned yet: {name}"),
+            false => format!("A call that never returned: {name}"),
+        },
         cost_ns: open.ns,
         rank: Rank::NeverReturned,
         evidence: vec![evidence],

@@ -6,7 +6,7 @@ use crate::fields::{CallView, Part};
 use crate::launch::Launch;
 use crate::notes::notes;
 use crate::repetition::About;
-use crate::shape::shorten;
+use crate::shape::{Marks, shorten};
 use crate::style::push_styled;
 use crate::text_format::{TextFormat, TimeColumn};
 use crate::text_parts::{brief_tag, legend, tag};
@@ -15,7 +15,7 @@ use crate::units::{decimal, word, write_time};
 use crate::values::write_value;
 use anstyle::Style;
 use cutap_trace::decode::Value;
-use cutap_trace::{End, Exit, Layer, Returned, State, Thread};
+use cutap_trace::{Call, End, Exit, Layer, Returned, State, Thread};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
@@ -175,7 +175,15 @@ impl<W: io::Write> Text<W> {
     }
 
     pub(super) fn flush_line(&mut self) -> io::Result<()> {
+        self.flush_with_stack(None)
+    }
+
+    /// The lines of a call's stack are below its own. They are written together: no repetition begins between them.
+    pub(super) fn flush_with_stack(&mut self, call: Option<&Call>) -> io::Result<()> {
         let marks = std::mem::take(&mut self.marks);
+        shorten(&mut self.line, marks, &self.format);
+        self.line.push('\n');
+        call.into_iter().for_each(|call| self.add_stack(call));
         if self.muted {
             return Ok(());
         }
@@ -183,12 +191,29 @@ impl<W: io::Write> Text<W> {
             self.settle()?;
             self.out.write_all(said.as_bytes())?;
         }
-        shorten(&mut self.line, marks, &self.format);
-        self.line.push('\n');
         match &mut self.repeats {
             Some(repeats) => repeats.line(&self.line, std::mem::take(&mut self.about), &mut self.out),
             None => self.out.write_all(self.line.as_bytes()),
         }
+    }
+
+    /// Adds the frames of a call's stack to its line.
+    fn add_stack(&mut self, call: &Call) {
+        let Some(frames) = call.stack().map(|stack| self.stacks.of(stack)) else { return };
+        let (mut text, mut about) = (std::mem::take(&mut self.line), std::mem::take(&mut self.about));
+        for frame in frames.iter() {
+            self.start(&call.thread, call.depth, call.start_ns);
+            self.line.push_str("    ");
+            self.styled(self.styles.ids, frame);
+            shorten(&mut self.line, Marks::default(), &self.format);
+            text.push_str(&self.line);
+            text.push('\n');
+            // A line about an error is the same as none.
+            if about.signature != 0 {
+                about.add_text(frame);
+            }
+        }
+        (self.line, self.about) = (text, about);
     }
 
     /// Writes a line in the place of calls of a thread, from `ns` on.
@@ -227,8 +252,7 @@ impl<W: io::Write> Text<W> {
             self.about.has_error = true;
             self.about.add_text(&inside.text);
         }
-        self.flush_line()?;
-        self.stack_of(if main_exit.call.stack().is_some() { &main_exit.call } else { call })
+        self.flush_with_stack(Some(if main_exit.call.stack().is_some() { &main_exit.call } else { call }))
     }
 
     /// Writes the lines that wait because they may be a repetition.

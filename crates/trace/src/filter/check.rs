@@ -197,7 +197,7 @@ fn unlike(end: &End, comparison: &Comparison) -> Option<String> {
         }
         End::Names(..) if word == "*" => None,
         End::Names(of, names) if !names.iter().any(|n| glob(word.as_bytes(), n.as_bytes())) => {
-            Some(format!("is a {of}, and {word} is none of its names{}", meant(word, names)))
+            Some(format!("is a {of}, and {word} is none of its names{}", there(word, names)))
         }
         End::Names(..) => None,
     }
@@ -377,7 +377,8 @@ mod tests {
             ("cuLaunch*[config.attrs.first=1]", "config.attrs in cuLaunch*[config.attrs.first=1] has no field first"),
             (
                 "cuStreamSynchronize[hStream=mine]",
-                "hStream in cuStreamSynchronize[hStream=mine] is a CUstream, and mine is none of its names",
+                "hStream in cuStreamSynchronize[hStream=mine] is a CUstream, and mine is none of its names \
+                 (it has CU_STREAM_LEGACY, CU_STREAM_PER_THREAD)",
             ),
         ] {
             assert_eq!(refused(text), why);

@@ -18,7 +18,7 @@ const WORDS: [(&[&str], &str); 6] = [
     (&["all", "any", "everything"], "all calls are shown without a filter; leave -e out"),
     (&["failed", "fail", "failure", "failing"], "write error, or -Z"),
     (&["successful", "success", "succeeded", "ok"], "write !error, or -z"),
-    (&["kernel"], "the layer is called syscall"),
+    (&["kernel"], "the layer is called syscall; a kernel of the GPU is chosen by cudaLaunchKernel*[kernel=*NAME*]"),
     (&["none"], "cutap run records no calls"),
     (&["slow", "slowest"], "write a duration as >=1ms, or use cutap report --slowest"),
 ];

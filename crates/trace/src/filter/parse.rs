@@ -423,7 +423,8 @@ mod tests {
             "unknown function or library nvlm in the filter; did you mean nvml? (nvlm* takes it as it is)"
         );
         assert!(refused("nvtx").contains("unknown function or library nvtx"), "{}", refused("nvtx"));
-        assert!(refused("kernell").contains("did you mean kernel? ("), "{}", refused("kernell"));
+        assert!(refused("syscal").contains("did you mean syscall? ("), "{}", refused("syscal"));
+        assert!(refused("saxpy").contains("'cudaLaunchKernel*[kernel=*saxpy*]'"), "{}", refused("saxpy"));
         assert!(refused("trace=all").contains("leave -e out"), "{}", refused("trace=all"));
         assert!(refused("status=failed").contains("write error, or -Z"), "{}", refused("status=failed"));
         assert!(refused("driver,,runtime").contains("empty"));

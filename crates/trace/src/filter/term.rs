@@ -215,7 +215,13 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     near.retain(|name| seen.insert(*name));
     let meant = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
     let what = if library && (ours || !library::near(word).is_empty()) { "function or library" } else { "function" };
-    Err(FilterError(format!("unknown {what} {word} in the filter{meant} ({word}* takes it as it is)")))
+    let as_it_is = format!("{word}* takes it as it is");
+    // A name without a similar one may be that of a kernel.
+    let hint = match (near.is_empty(), is_of_cuda(word)) {
+        (true, false) => format!("{as_it_is}; a kernel is chosen by 'cudaLaunchKernel*[kernel=*{word}*]'"),
+        _ => as_it_is,
+    };
+    Err(FilterError(format!("unknown {what} {word} in the filter{meant} ({hint})")))
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ pub struct Unseen {
     pub filter: Option<String>,
     /// Nothing is recorded: only hooks work, recording was switched off, or the output cannot be written any more.
     pub is_off: bool,
+    /// Of these: only hooks work, or recording was switched off.
+    pub is_switched_off: bool,
     /// Processes that loaded the driver.
     pub(crate) drivers: u32,
     /// Numbers of processes, and names of their folders, that forked one whose calls were seen.
@@ -57,6 +59,7 @@ impl Unseen {
             cleaned: u32_at(page, offset_of!(Control, cleaned)),
             children_left: flags & control::NO_FOLLOW != 0,
             by_filter: u32_at(page, offset_of!(Control, rules_len)) > 0,
+            is_switched_off: recording == control::RECORDING_OFF,
             is_off: !matches!(recording, control::RECORDING_ON | control::RECORDING_COUNT),
             ..Unseen::default()
         }

@@ -2,7 +2,7 @@
 
 use super::target::run_of;
 use cutap_collect::record::Recorder;
-use cutap_collect::{Error, Page, Result, cannot, output_file};
+use cutap_collect::{Error, Page, Result, cannot, output_file, recorded, say};
 use cutap_trace::{EventReader, ReaderOptions};
 use std::fs::File;
 use std::io::Seek;
@@ -41,5 +41,7 @@ pub fn dump(who: &str, path: &Path) -> Result<()> {
     done.map_err(|e| {
         recorder.cut_back(&e);
         made(e)
-    })
+    })?;
+    say(&recorded(path, false));
+    Ok(())
 }

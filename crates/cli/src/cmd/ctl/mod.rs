@@ -53,15 +53,29 @@ enum What {
     },
 }
 
+impl What {
+    /// The word on the command line.
+    fn name(&self) -> &'static str {
+        match self {
+            What::On => "on",
+            What::Off => "off",
+            What::Filter { .. } => "filter FILTER",
+            What::Status => "status",
+            What::Dump { .. } => "dump",
+        }
+    }
+}
+
 impl Ctl {
     pub fn run(self) -> Result<()> {
         let who = match (self.who, &self.what) {
             (Some(who), _) => who,
             (None, None) => return print(&list::list()),
-            (None, Some(_)) => {
-                let sentence =
-                    "the process is missing; write cutap ctl PID on; a plain cutap ctl lists running programs";
-                return Err(Error::own(sentence));
+            (None, Some(what)) => {
+                let name = what.name();
+                return Err(Error::own(format!(
+                    "the process is missing; write cutap ctl PID {name}; a plain cutap ctl lists running programs"
+                )));
             }
         };
         let change = match self.what {

@@ -65,6 +65,10 @@ pub fn status(target: &Target) -> String {
         text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
     }
     let _ = writeln!(text, "filter: {filter}\ncollector: {collector}");
+    if page.is_flight_recorder() {
+        let who = pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
+        let _ = writeln!(text, "flight recorder: holds the newest calls; cutap ctl {who} dump -o FILE writes them");
+    }
     let run = std::fs::canonicalize(run).unwrap_or_else(|_| run.clone());
     let living = living_of(&run);
     let threads = Threads::of(&run);

@@ -11,8 +11,9 @@ use cutap_collect::{
 use cutap_report::missing_calls;
 use cutap_trace::{End, Ended, Filter};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -273,9 +274,14 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
 /// A recording in the place of a program: the command that reads it.
 fn refuse_recording(program: &OsStr) -> Result<()> {
     let path = Path::new(program);
+    if !path.is_file() {
+        return Ok(());
+    }
     let mut magic = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-    if path.is_file() && read.is_ok() && u64::from_le_bytes(magic) == cutap_file::MAGIC {
+    // A pipe that takes the file's place meanwhile is not waited for.
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let read = opened.and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_ok() && u64::from_le_bytes(magic) == cutap_file::MAGIC {
         let path = path.display();
         return Err(Error::own(format!("{path} is a recording, not a program; cutap show {path} prints its calls")));
     }

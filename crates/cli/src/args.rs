@@ -8,7 +8,7 @@ use cutap_collect::{
     Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
     reader_filter,
 };
-use cutap_report::missing_calls;
+use cutap_report::{may_lack_frees, missing_calls};
 use cutap_trace::{End, Ended, Filter};
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -96,6 +96,17 @@ impl ExitCodeArgs {
     /// Whether it is wanted.
     pub fn is_wanted(&self) -> bool {
         self.exit_code
+    }
+
+    /// Fails if it is wanted and calls that free may be missing: then a list of what is left proves nothing.
+    pub fn end_of_leaks(&self, leaks: u64, run_ends: &[Ended]) -> Result<()> {
+        let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
+        match missing_calls(&end_refs).filter(|_| self.exit_code && leaks > 0 && may_lack_frees(&end_refs)) {
+            None => self.end(leaks, run_ends),
+            Some(missing) => Err(Error::own(format!(
+                "what is left may have been freed: the recording lacks calls ({missing}); record all calls to know it"
+            ))),
+        }
     }
 
     /// Ends with code 1 if it is wanted and there are problems. Without a problem in runs that lack calls it fails:

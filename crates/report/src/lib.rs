@@ -83,7 +83,7 @@ pub use json_schema::{json_lines_page, json_schema};
 pub use kernel::{KernelLines, KernelStyle, kernel_call};
 pub use leaks::Leaks;
 pub use messages_page::messages_page;
-pub use missing_calls::missing_calls;
+pub use missing_calls::{may_lack_frees, missing_calls};
 pub use notes::{limit_lines, notes};
 pub use quiet::Quiet;
 pub use reports::{EventSink, Input, Kind, REPORTS, Report, Takes};

@@ -16,16 +16,32 @@ pub fn missing_calls(ends: &[&End]) -> Option<String> {
     missing.extend((overwritten > 0).then(|| format!("{} overwritten by newer ones", calls(overwritten))));
     missing.extend(filters.iter().map(|text| format!("those that the filter {text} left out")));
     missing.extend((lost > 0).then(|| format!("{} not recorded", calls(lost))));
-    let is_switched = |end: &End| !end.switched.0.is_empty() || end.switched.1 > 0;
     for (is_so, text) in [
         (any(&has_lost_parts), "those in parts that are lost or cannot be read"),
         (any(&|end| end.failed > 0), "those of processes that could not write"),
         (any(&is_switched), "those while recording was off or had another filter"),
         (any(&|end| end.range), "those outside the capture range"),
+        (any(&is_growing), "those still to come, for the program runs"),
     ] {
         missing.extend(is_so.then(|| text.to_owned()));
     }
     (!missing.is_empty()).then(|| missing.join(", "))
+}
+
+/// Whether calls that free may be among the missing ones. What a flight recorder wrote over is older than what it has.
+pub fn may_lack_frees(ends: &[&End]) -> bool {
+    let lacks = |end: &&&End| end.unseen.filter.is_some() || is_switched(end) || end.range || is_growing(end);
+    ends.iter().any(|end| lacks(&end))
+}
+
+/// Recording was off for a while, or other calls were recorded than the filter says.
+fn is_switched(end: &End) -> bool {
+    !end.switched.0.is_empty() || end.switched.1 > 0
+}
+
+/// The recording is being written.
+fn is_growing(end: &End) -> bool {
+    end.recording.as_ref().is_some_and(|recording| matches!(recording.cut.why, Why::Open))
 }
 
 /// Parts of the run were lost, or cannot be read.

@@ -170,7 +170,11 @@ impl Report {
             say_filter_of_run(&run_ends);
         }
         all_whole(&run_ends)?;
-        exit_code.end(report.problems().unwrap_or(0), &run_ends)
+        let problems = report.problems().unwrap_or(0);
+        match question.report.flag {
+            "leaks" => exit_code.end_of_leaks(problems, &run_ends),
+            _ => exit_code.end(problems, &run_ends),
+        }
     }
 }
 

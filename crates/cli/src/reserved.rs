@@ -2,7 +2,7 @@
 //! first. Each answers with what does the job today. `cutap -- top` runs a program of that name.
 
 /// A word, and what to type.
-const RESERVED: [(&str, &str); 14] = [
+const RESERVED: [(&str, &str); 13] = [
     ("top", "cutap report lists the functions with the most time, also while the program runs"),
     ("view", "cutap export --perfetto FILE writes a timeline for ui.perfetto.dev"),
     ("query", "cutap export --json FILE writes each call as a line of JSON, and cutap report --csv the tables"),
@@ -16,7 +16,6 @@ const RESERVED: [(&str, &str); 14] = [
     ("replay", "cutap show prints the calls of a recording again; nothing makes them again"),
     ("leaks", "cutap report --leaks lists what was never freed"),
     ("merge", "cutap show, report, explain and export read several recordings together"),
-    ("kernel", "it is called cutap syscall: trace, decode, tree, maps, getenv, census, diff, sites"),
     ("stats", "cutap report has the table of functions"),
     ("summary", "cutap report has the table of functions, and cutap trace -c prints it at the end of a run"),
     ("errors", "cutap report --errors lists the calls that failed"),

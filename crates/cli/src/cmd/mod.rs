@@ -62,7 +62,7 @@ pub enum Command {
     /// List the GPUs as the kernel driver knows them
     Devices(devices::Devices),
     /// Trace, decode and compare requests to the kernel driver
-    #[command(subcommand)]
+    #[command(subcommand, alias = "kernel")]
     Syscall(syscall::Syscall),
     /// Print cutap_hook.h, for a hook library in C
     HookHeader,

@@ -21,7 +21,7 @@ pub fn missing_calls(ends: &[&End]) -> Option<String> {
         (any(&|end| end.failed > 0), "those of processes that could not write"),
         (any(&is_switched), "those while recording was off or had another filter"),
         (any(&|end| end.range), "those outside the capture range"),
-        (any(&is_growing), "those still to come, for the program runs"),
+        (any(&has_no_end), "those after its end, for it is being written or its writer was killed"),
     ] {
         missing.extend(is_so.then(|| text.to_owned()));
     }
@@ -30,7 +30,7 @@ pub fn missing_calls(ends: &[&End]) -> Option<String> {
 
 /// Whether calls that free may be among the missing ones. What a flight recorder wrote over is older than what it has.
 pub fn may_lack_frees(ends: &[&End]) -> bool {
-    let lacks = |end: &&&End| end.unseen.filter.is_some() || is_switched(end) || end.range || is_growing(end);
+    let lacks = |end: &&&End| end.unseen.filter.is_some() || is_switched(end) || end.range || has_no_end(end);
     ends.iter().any(|end| lacks(&end))
 }
 
@@ -39,8 +39,8 @@ fn is_switched(end: &End) -> bool {
     !end.switched.0.is_empty() || end.switched.1 > 0
 }
 
-/// The recording is being written.
-fn is_growing(end: &End) -> bool {
+/// The recording has no end in order: it is being written, or its writer was killed.
+fn has_no_end(end: &End) -> bool {
     end.recording.as_ref().is_some_and(|recording| matches!(recording.cut.why, Why::Open))
 }
 

@@ -3,26 +3,10 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use support::programs::problems;
 use support::terminal::Terminal;
-use support::{CUTAP, Folder, cutap, err, out, refused, usage_error};
-
-/// Records a mode of the program.
-fn record(folder: &Folder, program: &Path, mode: &str) -> PathBuf {
-    let file = folder.join(&format!("{mode}.cutap"));
-    let done = cutap(&["record", "--sim", "-o"]).arg(&file).arg(program).arg(mode).output().unwrap();
-    assert!(done.status.success() && out(&done) == "ok\n", "{done:?}");
-    let text = err(&done);
-    assert!(text.contains(" calls are in ") && text.contains("next: cutap report"), "{text}");
-    file
-}
-
-fn text(args: &[&str], file: &Path) -> String {
-    let done = cutap(args).arg(file).output().unwrap();
-    assert!(done.status.success(), "{args:?}: {done:?}");
-    out(&done)
-}
+use support::{CUTAP, Folder, cutap, err, out, record, refused, text, usage_error};
 
 #[test]
 fn diff_of_equal_and_of_different_runs() {

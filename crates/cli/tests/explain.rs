@@ -2,9 +2,8 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
 use support::programs::problems;
-use support::{Folder, cutap, err, out};
+use support::{Folder, cutap, out, record, text};
 
 const RULES: &[&str] = &[
     "device_waits",
@@ -21,22 +20,6 @@ const RULES: &[&str] = &[
 
 /// Rules whose tests are `a_call_that_never_ended_has_the_time_until_the_end`, and in `report/tests/it/explain.rs`.
 const OTHER_RULES: &[&str] = &["unfinished_calls", "module_loading"];
-
-/// Records a mode of the program.
-fn record(folder: &Folder, program: &Path, mode: &str) -> PathBuf {
-    let file = folder.join(&format!("{mode}.cutap"));
-    let done = cutap(&["record", "--sim", "-o"]).arg(&file).arg(program).arg(mode).output().unwrap();
-    assert!(done.status.success() && out(&done) == "ok\n", "{done:?}");
-    let text = err(&done);
-    assert!(text.contains(" calls are in ") && text.contains("next: cutap report"), "{text}");
-    file
-}
-
-fn text(args: &[&str], file: &Path) -> String {
-    let done = cutap(args).arg(file).output().unwrap();
-    assert!(done.status.success(), "{args:?}: {done:?}");
-    out(&done)
-}
 
 /// Each rule finds its problem where it is, and only there.
 #[test]

@@ -120,3 +120,20 @@ pub fn refused(done: &Output, code: i32, parts: &[&str]) {
         assert!(text.contains(part), "{part:?} in {text}");
     }
 }
+
+/// Records a mode of the program.
+pub fn record(folder: &Folder, program: &Path, mode: &str) -> PathBuf {
+    let file = folder.join(&format!("{mode}.cutap"));
+    let done = cutap(&["record", "--sim", "-o"]).arg(&file).arg(program).arg(mode).output().unwrap();
+    assert!(done.status.success() && out(&done) == "ok\n", "{done:?}");
+    let text = err(&done);
+    assert!(text.contains(" calls are in ") && text.contains("next: cutap report"), "{text}");
+    file
+}
+
+/// The output of a command on a file.
+pub fn text(args: &[&str], file: &Path) -> String {
+    let done = cutap(args).arg(file).output().unwrap();
+    assert!(done.status.success(), "{args:?}: {done:?}");
+    out(&done)
+}

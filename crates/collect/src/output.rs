@@ -101,12 +101,12 @@ pub(crate) fn columns() -> Option<usize> {
     if let Some(columns) = TERMINAL_OF_PAGER.load(Ordering::Relaxed).checked_sub(1) {
         return Some(columns).filter(|columns| *columns > 0);
     }
-    // SAFETY: fills a structure of our own.
+    // SAFETY: fills a local structure.
     let size = unsafe {
         let mut size: libc::winsize = std::mem::zeroed();
         (libc::ioctl(1, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size)
     };
-    // A serial line, or a terminal that nobody has sized, says 0.
+    // A serial line, or a terminal without a size, says 0.
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns >= 20)
 }
 

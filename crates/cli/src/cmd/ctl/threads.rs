@@ -61,7 +61,8 @@ impl Threads {
         Threads(threads.into_values().collect())
     }
 
-    /// Lines about the threads of a process that lives as `pid`, in this folder; `ahead` is what its clock is ahead of that of cutap.
+    /// Lines about the threads of a process that lives as `pid`, in this folder. `ahead` is by how many
+    /// nanoseconds its clock is ahead of cutap's.
     pub fn lines(&self, folder: &str, pid: u32, ahead: i64) -> String {
         let now = monotonic().saturating_add_signed(ahead);
         let mut text = String::new();

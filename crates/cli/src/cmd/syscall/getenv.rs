@@ -1,4 +1,5 @@
-//! `cutap syscall getenv`: which variables of the environment CUDA's libraries read, in a run or by the names in a file.
+//! `cutap syscall getenv`: which variables of the environment CUDA's libraries read, in a run or by the
+//! names in a file.
 
 use super::{named, own, trace::FILTER};
 use crate::args::JsonArgs;

@@ -2,7 +2,7 @@
 //! descriptions of functions. Memory grows with the number of live resources.
 //! References are counted for allocations of `cuMemCreate` only.
 
-use crate::length::length;
+use crate::allocation_size::allocation_size;
 use crate::open_calls::OpenCalls;
 use crate::path_stacks::{path_of, stack_of};
 use crate::resource_names::{address, handles, word, written};
@@ -206,7 +206,7 @@ impl Leaks {
                     let address =
                         if by_value { input.and_then(address) } else { exit.output(at.into()).and_then(written) };
                     if let Some(address) = address {
-                        let bytes = length(exit);
+                        let bytes = allocation_size(exit);
                         self.make((process, word(memory), address), exit, bytes);
                     }
                 }

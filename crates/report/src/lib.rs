@@ -1,9 +1,11 @@
 //! Formats events: one file for each output, and one for each report of `cutap report`. This crate reads no run
 //! directory, pairs no records and decides nothing about filters. It writes only to the writer that it is given.
 
+mod allocation_size;
 pub mod api;
 mod arguments;
 mod by_table;
+mod call_bytes;
 mod call_rows;
 mod call_stats;
 mod call_tree;
@@ -28,7 +30,6 @@ mod kernel_name;
 mod label;
 mod launch;
 mod leaks;
-mod length;
 mod live_bytes;
 pub mod messages;
 mod messages_page;

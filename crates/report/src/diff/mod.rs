@@ -4,8 +4,9 @@
 
 mod normal;
 
+use crate::call_bytes::{call_bytes, copies};
 use crate::label::Label;
-use crate::units::time;
+use crate::units::{bytes, time};
 use cutap_trace::{Event, Exit};
 use normal::arguments;
 use serde_json::json;
@@ -32,6 +33,10 @@ struct Sums {
     /// Calls that did not return.
     open: u64,
     ns: u64,
+    /// The function copies or fills memory; none before its first call.
+    copies: Option<bool>,
+    /// What its calls allocated, copied or filled, as far as their arguments have sizes.
+    bytes: u64,
     arguments: BTreeMap<String, u64>,
     /// Calls with arguments beyond those.
     more: u64,
@@ -57,6 +62,8 @@ impl Profile {
         sums.errors += u64::from(exit.is_error());
         sums.open += u64::from(exit.duration_ns.is_none());
         sums.ns += exit.took_ns().unwrap_or(0);
+        let copies = *sums.copies.get_or_insert_with(|| copies(&call.function.name));
+        sums.bytes = sums.bytes.saturating_add(call_bytes(exit, copies).unwrap_or(0));
         let arguments = arguments(exit);
         let known = sums.arguments.len() < KEPT || sums.arguments.contains_key(&arguments);
         match known {
@@ -110,8 +117,8 @@ impl<'a> Diff<'a> {
         }
         for label in &self.labels {
             match (self.a.functions.get(*label), self.b.functions.get(*label)) {
-                (Some(a), None) => writeln!(out, "- {}: {}, only in A", label.text(), calls(a.calls))?,
-                (None, Some(b)) => writeln!(out, "+ {}: {}, only in B", label.text(), calls(b.calls))?,
+                (Some(a), None) => writeln!(out, "- {}: {}, only in A", label.text(), calls_and_bytes(a))?,
+                (None, Some(b)) => writeln!(out, "+ {}: {}, only in B", label.text(), calls_and_bytes(b))?,
                 (Some(a), Some(b)) => self.write_changed(label, a, b, out)?,
                 (None, None) => {}
             }
@@ -141,9 +148,15 @@ impl<'a> Diff<'a> {
                 parts.push(format!("{what} {a} -> {b} ({:+})", i128::from(b) - i128::from(a)));
             }
         }
-        if let Some((from, to)) = slower(a, b).filter(|_| self.times) {
+        let mut change = |what: &str, from: u64, to: u64, text: fn(u64) -> String| {
             let sign = if to > from { '+' } else { '-' };
-            parts.push(format!("time {} -> {} ({sign}{})", time(from), time(to), time(from.abs_diff(to))));
+            parts.push(format!("{what} {} -> {} ({sign}{})", text(from), text(to), text(from.abs_diff(to))));
+        };
+        if a.bytes != b.bytes {
+            change("bytes", a.bytes, b.bytes, bytes);
+        }
+        if let Some((from, to)) = slower(a, b).filter(|_| self.times) {
+            change("time", from, to, time);
         }
         let (only_a, only_b) = (only_in(a, b), only_in(b, a));
         if parts.is_empty() {
@@ -169,7 +182,11 @@ impl<'a> Diff<'a> {
                 let only = of.map(|of| only_in(of, other.unwrap_or(&none))).unwrap_or_default();
                 let only: Vec<_> =
                     only.iter().take(PRINTED).map(|(a, n)| json!({"arguments": a, "calls": n})).collect();
-                of.map(|s| json!({"calls": s.calls, "errors": s.errors, "total_ns": s.ns, "only": only}))
+                of.map(|s| {
+                    json!({
+                        "calls": s.calls, "errors": s.errors, "total_ns": s.ns, "bytes": s.bytes, "only": only,
+                    })
+                })
             };
             let (a, b) = (self.a.functions.get(*label), self.b.functions.get(*label));
             let line = json!({
@@ -194,6 +211,13 @@ fn only_in(of: &Sums, other: &Sums) -> Vec<(String, u64)> {
 fn slower(a: &Sums, b: &Sums) -> Option<(u64, u64)> {
     let by = a.ns.abs_diff(b.ns);
     (by > LEAST.1 && by as f64 > LEAST.0 * a.ns as f64).then_some((a.ns, b.ns))
+}
+
+fn calls_and_bytes(sums: &Sums) -> String {
+    match sums.bytes {
+        0 => calls(sums.calls),
+        n => format!("{}, {}", calls(sums.calls), bytes(n)),
+    }
 }
 
 fn calls(n: u64) -> String {

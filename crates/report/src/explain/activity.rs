@@ -1,6 +1,7 @@
 //! What the time of a run was spent on: each moment of a thread counts for the innermost call around it whose activity
 //! is known. So a module that is loaded inside a launch is loading, and not launching.
 
+use crate::call_bytes::COPY_ROLES;
 use crate::units::time;
 use cutap_calls::known::Effect;
 use cutap_calls::{Role, blocks, hands_out, has_role, resets};
@@ -61,7 +62,6 @@ const START_UP: [Role; 9] = [
 ];
 const MODULES: [Role; 6] =
     [Role::LoadsImage, Role::LoadsFile, Role::LinksImage, Role::KernelHandle, Role::LibraryKernel, Role::EndsModules];
-const COPIES: [Role; 4] = [Role::Copy, Role::AsyncCopy, Role::Fill, Role::AsyncFill];
 const LAUNCHES: [Role; 2] = [Role::Launch, Role::HostFunction];
 
 /// It waits for the device, and does nothing else.
@@ -79,7 +79,7 @@ fn activity(function: &Function) -> Option<Activity> {
         (waits(function), Activity::Waits),
         (has(&START_UP) || resets(name), Activity::StartUp),
         (has(&MODULES), Activity::Modules),
-        (has(&COPIES), Activity::Copies),
+        (has(&COPY_ROLES), Activity::Copies),
         (has(&LAUNCHES), Activity::Launches),
         (!hands_out(name) && effects.iter().any(is_memory), Activity::Allocation),
     ];

@@ -4,7 +4,7 @@
 use super::seen::Seen;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
-use crate::length::length;
+use crate::allocation_size::allocation_size;
 use crate::resource_names::{address, handles, written};
 use crate::units::bytes;
 use cutap_calls::hands_out;
@@ -38,7 +38,7 @@ impl AllocationChurn {
     fn allocated(&mut self, seen: &Seen<'_>, at: u64) {
         let process = seen.call().thread.process.key;
         // The driver's call inside a runtime's has named the address first: the outermost one counts.
-        let size = length(seen.exit).unwrap_or(0);
+        let size = allocation_size(seen.exit).unwrap_or(0);
         let place = (key(seen), size);
         if let Some(before) = self.alive.insert((process, at), place)
             && let Some((_, pieces)) = self.places.get_mut(&before)

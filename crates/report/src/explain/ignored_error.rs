@@ -64,18 +64,24 @@ impl Rule for IgnoredError {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        self.places.iter().map(|((_, status), (site, ignored))| finding(status, site, ignored)).collect()
+        // The last call of a thread is ignored where earlier calls of the same place were. Alone it may be the reason why
+        // the thread ended.
+        let last = |place: &(Key, String)| self.failed.values().filter(|failure| failure.place == *place).count() as u64;
+        let finding = |(place, (site, ignored)): (&(Key, String), &(Site, Ignored))| {
+            finding(&place.1, site, ignored.calls + last(place), &ignored.next)
+        };
+        self.places.iter().map(finding).collect()
     }
 }
 
-fn finding(status: &str, site: &Site, ignored: &Ignored) -> Finding {
+fn finding(status: &str, site: &Site, calls: u64, next: &str) -> Finding {
     let name = site.path().last().cloned().unwrap_or_default();
-    let times = if ignored.calls == 1 { "once".to_owned() } else { format!("{} times", ignored.calls) };
+    let times = if calls == 1 { "once".to_owned() } else { format!("{calls} times") };
     Finding {
         title: format!("An ignored error: {name} = {status}"),
         cost_ns: 0,
         rank: Rank::Wrong,
-        evidence: vec![format!("It failed {times}, and the thread went on with {}.", ignored.next)],
+        evidence: vec![format!("It failed {times}, and the thread went on with {next}.")],
         site: site.clone(),
         advice: "Check the result of each call. Later results may be wrong, and later errors may come from this one.",
         others: (0, 0),

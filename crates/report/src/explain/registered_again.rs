@@ -4,7 +4,7 @@
 use super::seen::Seen;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
-use crate::length::length;
+use crate::allocation_size::allocation_size;
 use crate::resource_names::address;
 use crate::units::bytes;
 use cutap_calls::known::{Effect, Memory};
@@ -46,7 +46,7 @@ impl RegisteredAgain {
         }
         let pointer = pointers.entry(at).or_default();
         pointer.registered += 1;
-        pointer.bytes = pointer.bytes.max(length(seen.exit).unwrap_or(0));
+        pointer.bytes = pointer.bytes.max(allocation_size(seen.exit).unwrap_or(0));
         pointer.ns += seen.took_ns();
         self.alive.insert((seen.call().thread.process.key, at), place);
     }

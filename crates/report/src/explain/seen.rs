@@ -1,6 +1,7 @@
 //! A finished call as rules see it, with what its arguments say of memory.
 
 use super::activity::Counted;
+use crate::call_bytes::copied_bytes;
 use cutap_calls::known::Memory;
 use cutap_calls::{Role, has_role};
 use cutap_trace::decode::Value;
@@ -36,8 +37,7 @@ impl Seen<'_> {
 
     /// Bytes that it moves, as far as its arguments tell.
     pub fn bytes(&self) -> Option<u64> {
-        let bytes = |value: &Value| if let Value::Address(_, Some(place)) = value { place.bytes } else { None };
-        self.call().effective_args().iter().filter_map(bytes).max()
+        copied_bytes(self.exit)
     }
 
     /// One side is memory of the host that is not page-locked.

@@ -5,7 +5,7 @@
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::json_writer::write_json;
 use crate::leaks::{Change, Leaks, Thing};
-use crate::length::length;
+use crate::allocation_size::allocation_size;
 use crate::live_bytes::{Holding, LiveBytes};
 use crate::path_stacks::{path_of, stack_of, write_frames};
 use crate::resource_names::word;
@@ -141,7 +141,7 @@ impl Allocations {
         let next = self.sites.len() as u32;
         let (site, sums) = self.sites.entry((path_of(open, call), stack, kind)).or_insert((next, Sums::default()));
         if !has_failed {
-            let size = length(exit);
+            let size = allocation_size(exit);
             sums.count += 1;
             if call.thread.process.run.is_some() {
                 self.runs.entry(*site).or_default().add(&call.thread.process, 1);

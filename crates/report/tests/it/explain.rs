@@ -188,3 +188,12 @@ fn equal_findings_keep_their_order() {
     assert_eq!(paths, slots.map(|slot| FUNCTIONS[slot as usize])[..paths.len()]);
     assert!(paths.len() > 3, "{paths:?}");
 }
+
+/// The last call of a thread counts as ignored where earlier calls of the same place were.
+#[test]
+fn an_ignored_error_counts_the_last_call() {
+    let (text, _) = explain(true, |_, thread| (0..3).for_each(|_| thread.call(ALLOCATE, &[1, 2], MS, 700)));
+    assert!(text.contains("It failed 3 times, and the thread went on with "), "{text}");
+    let (_, lines) = explain(true, |_, thread| thread.call(ALLOCATE, &[1, 2], MS, 700));
+    assert!(!rules(&lines).contains(&"ignored_error"), "{lines:?}");
+}

@@ -10,6 +10,7 @@ mod cudnn;
 mod cufft;
 mod cusolver;
 mod cusparse;
+mod diff;
 mod explain;
 mod filters;
 mod fold;

@@ -5,7 +5,7 @@ use cutap_trace::Exit;
 use cutap_trace::decode::Value;
 
 /// Bytes; `None` if the arguments do not have the size.
-pub(crate) fn length(exit: &Exit) -> Option<u64> {
+pub(crate) fn allocation_size(exit: &Exit) -> Option<u64> {
     let described = exit.call.function.described?;
     let value = |n: u8| exit.output(n.into()).or_else(|| exit.call.effective_args().get(usize::from(n)));
     described.function.effects.iter().find_map(|effect| match effect {

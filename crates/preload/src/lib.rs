@@ -5,28 +5,38 @@
 //! Never here: heap, locks that fork could copy in a taken state, threads, std, panics, a look-up in
 //! the middle of a call, a decision to end the program. In doubt the call passes and is counted.
 //!
-//! * [`routes`]: one file per way in which an address is handed out; knows addresses, not meanings.
+//! The folders are floors. A file imports only from its own floor and from lower ones; this is the order, lowest first:
+//!
+//! * [`sys`]: the kernel and libc; system calls, instructions, a thread's own words.
+//! * [`process`]: the run directory, the process folder, names, switches, fork, clock.
 //! * [`loader`]: what the dynamic loader knows: objects, symbols, relocations.
-//! * [`slots`]: slot table, thunks, the frame around a call, the chain of interceptors.
-//! * [`hook`]: hook libraries and what they want.
-//! * [`capture`]: what is kept of a call beside its words.
+//! * [`ring`]: thread state, ring, records, counts; knows nothing of CUDA.
 //! * [`exec`]: programs that the process starts.
-//! * [`thread`]: thread state, ring, clock, fork; knows nothing of CUDA.
+//! * [`slots`]: a watched function: its slot, its row of the registry, a call as it stands in a frame.
+//! * [`capture`]: what is kept of a call beside its words.
+//! * [`runtime`]: runtime instances and what they report.
+//! * [`interceptors`]: what runs around a call, recording first.
+//! * [`rewrite`]: words of loaded objects that are exchanged.
+//! * [`routes`]: one file per way in which an address is handed out; knows addresses, not meanings.
+//! * [`hook_libraries`]: hook libraries and what they want.
 //! * [`submit`]: what a driver call adds to the rings of the GPU's channels.
-//! * [`start`]: the run directory, the process folder, names.
+//! * [`arch`]: thunks, gates and frames, in assembler.
+//! * [`entry`]: the start, a forked child, what the shared library exports.
 #![no_std]
 #![allow(clippy::missing_safety_doc)] // internal functions: each file says under which contract it works
 
+pub mod arch;
 pub mod capture;
+pub mod entry;
 pub mod exec;
-pub mod hook;
+pub mod hook_libraries;
+pub mod interceptors;
 pub mod loader;
+pub mod process;
+pub mod rewrite;
+pub mod ring;
 pub mod routes;
+pub mod runtime;
 pub mod slots;
-pub mod start;
 pub mod submit;
 pub mod sys;
-pub mod thread;
-
-#[cfg(feature = "inject")]
-mod inject;

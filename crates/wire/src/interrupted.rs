@@ -11,7 +11,7 @@ use std::cell::RefCell;
 #[repr(align(64))]
 struct Page([u64; PAGE / 8]);
 
-/// A ring, as `preload/thread` has one.
+/// A ring, as `preload/ring` has one.
 struct Ring {
     chunks: Vec<*mut Page>,
     /// Bytes of each: room for two records and a part of a third.

@@ -1,11 +1,11 @@
 //! `--deny` and `--fail`: ioctls that are answered here and never reach the kernel. Which ones stands in `RUN/kernel`,
 //! written by the front: four numbers of four bytes for each.
 
-use super::copy::{PAGE, Pages, checked};
-use super::request::{Ioctl, target};
-use crate::start::path::{Path, Shared};
+use crate::process::copy::{PAGE, Pages, checked};
+use crate::process::fork;
+use crate::process::path::{Path, Shared};
+use crate::slots::request::{Ioctl, target};
 use crate::sys;
-use crate::thread::fork;
 use core::cell::UnsafeCell;
 use cutap_calls::kernel::{Owner, pointers, status_at};
 use cutap_wire::control::KERNEL_ANSWERS;

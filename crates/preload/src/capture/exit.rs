@@ -1,10 +1,10 @@
 //! The end of a call by the word of its slot (`plan`): its result, and outputs of a few bytes each.
 
-use super::copy::Pages;
-use super::plan::{BYTES, EXITS, LENGTH_AT, MOST, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS};
-use crate::sys::x86_64::{load4, load8};
-use crate::thread::record;
-use crate::thread::thread_state::ThreadState;
+use crate::process::copy::Pages;
+use crate::ring::record;
+use crate::ring::thread_state::ThreadState;
+use crate::slots::plan::{BYTES, EXITS, LENGTH_AT, MOST, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS};
+use crate::sys::arch::{load4, load8};
 use core::mem::MaybeUninit;
 use cutap_wire::record::{FRAGMENT_WORDS, OUTPUT_LEN, OUTPUT_WORD};
 

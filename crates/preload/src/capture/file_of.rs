@@ -4,7 +4,7 @@
 //! device nodes are kept by the node's numbers. Each call asks which node its descriptor is. A signal handler, or a
 //! forked child, that finds a place in use asks the kernel for the path.
 
-use crate::start::path::Path;
+use crate::process::path::Path;
 use crate::sys;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering::*};

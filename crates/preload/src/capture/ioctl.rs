@@ -4,15 +4,15 @@
 //! here knows what a number means.
 
 use super::answers;
-use super::copy::Pages;
 use super::file_of::{PATH, file_of};
-use super::request::{Ioctl, target};
+use crate::process::copy::Pages;
+use crate::process::page;
+use crate::ring::record;
+use crate::ring::thread_state::ThreadState;
 use crate::slots::frame::Frame;
+use crate::slots::request::{Ioctl, target};
 use crate::slots::{extension, table};
-use crate::start::page;
 use crate::sys;
-use crate::thread::record;
-use crate::thread::thread_state::ThreadState;
 use cutap_calls::kernel::{Owner, pointers};
 use cutap_wire::diagnostic;
 use cutap_wire::memory::{MOST, NewPiece, what};

@@ -3,11 +3,12 @@
 //! (cuFuncGetParamInfo, 12.4 and later), and again after a module was unloaded. With an older driver nothing
 //! is known, and the launch shows an address.
 
+use super::handles;
 use crate::loader::live;
-use crate::start::names;
-use crate::start::page::count;
-use crate::thread::thread_state::ThreadState;
-use crate::{routes, sys};
+use crate::process::names;
+use crate::process::page::count;
+use crate::ring::thread_state::ThreadState;
+use crate::sys;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_calls::{INVALID_HANDLE, Role, function_with};
 use cutap_wire::diagnostic;
@@ -32,7 +33,7 @@ impl Parameter {
 /// each time.
 const CHANGING: u64 = 1;
 
-/// Function handles known at a time, and parameters that are kept for them. `slots::launch_x86_64` knows all that is
+/// Function handles known at a time, and parameters that are kept for them. `arch::launch_frame` knows all that is
 /// public here.
 pub const HANDLES: usize = 8192;
 /// See `HANDLES`.
@@ -119,7 +120,7 @@ fn places_of(handle: u64) -> Option<[&'static KnownKernel; 2]> {
 /// Unloads so far, plus one: 0 is nobody's.
 #[inline(always)]
 fn epoch() -> u32 {
-    routes::handles::unloaded().wrapping_add(1)
+    handles::unloaded().wrapping_add(1)
 }
 
 fn slice(place: u64) -> Option<&'static [Parameter]> {
@@ -141,11 +142,11 @@ fn query_and_pool(
     before: &'static [Parameter],
 ) -> Option<u64> {
     // What was handed out where we did not see it may be no handle at all; the driver follows it.
-    if !routes::handles::is_known(handle) && !sys::readable((handle & !7) as usize) {
+    if !handles::is_known(handle) && !sys::readable((handle & !7) as usize) {
         return None;
     }
     let mut packed = [0u64; MOST];
-    let kernel = routes::handles::is_kernel(handle);
+    let kernel = handles::is_kernel(handle);
     let n = match query(thread_state, entry_point(kernel, driver)?, handle, &mut packed) {
         // Obtained where we did not see it: the other kind of handle.
         Err(INVALID_HANDLE) => query(thread_state, entry_point(!kernel, driver)?, handle, &mut packed).ok()?,

@@ -2,15 +2,15 @@
 //! compilers put them, and the kernel is known. They go from there into the ring. All other launches go by the steps;
 //! what is kept is the same.
 
-use super::copy::words as copy;
 use super::kernels;
 use super::payload::ArgumentWords;
-use super::plan::is_launch;
-use super::rows::steps_of;
-use crate::sys::x86_64::load8;
-use crate::thread::record;
-use crate::thread::reserve::finish;
-use crate::thread::thread_state::{OpenCall, ThreadState};
+use crate::process::copy::words as copy;
+use crate::ring::record;
+use crate::ring::reserve::finish;
+use crate::ring::thread_state::{OpenCall, ThreadState};
+use crate::slots::plan::is_launch;
+use crate::slots::rows::steps_of;
+use crate::sys::arch::load8;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{PARAMETERS, Row};
 use cutap_wire::record::FRAGMENT_WORDS;

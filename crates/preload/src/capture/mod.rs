@@ -4,28 +4,27 @@
 
 pub mod answers;
 pub mod call_stack;
-pub mod copy;
 pub mod exit;
 mod file_of;
+pub mod handles;
 pub mod ioctl;
 pub mod kernels;
 pub mod launch;
+pub mod loaded_file;
 mod logs;
 mod payload;
-pub mod plan;
-pub mod request;
-pub mod rows;
+pub mod ptx;
 mod steps;
 
+use crate::process::copy::Pages;
+use crate::ring::thread_state::ThreadState;
 use crate::slots::frame::Frame;
+use crate::slots::rows::steps_of;
 use crate::slots::table;
-use crate::thread::thread_state::ThreadState;
-use copy::Pages;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{ALWAYS, EXIT, Row};
 use payload::Payload;
 pub use payload::{ArgumentWords, Call};
-use rows::steps_of;
 use steps::run;
 
 /// Words of a call at most: registers and stack.

@@ -1,7 +1,7 @@
 //! What stands behind the call's own words in a record, while it is put together: the result, fragments. It lives on
 //! the stack and is copied into the ring when it is whole.
 
-use super::copy::Pages;
+use crate::process::copy::Pages;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{RESULT, WORDS};
 use cutap_wire::record::FRAGMENT_WORDS;
@@ -149,7 +149,7 @@ impl Payload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::thread::stack::Stack;
+    use crate::sys::stack::Stack;
 
     #[test]
     fn a_fragment_is_address_lengths_bytes() {

@@ -1,12 +1,11 @@
 //! The steps of a function, followed one by one: each reads a pointer and keeps what it leads to.
 
-use super::copy::words;
 use super::payload::{Call, Payload, STEPS_MAX};
-use super::{kernels, logs};
-use crate::routes::handles;
-use crate::start::page;
-use crate::sys::x86_64::load8;
-use crate::thread::thread_state::ThreadState;
+use super::{handles, kernels, logs};
+use crate::process::copy::words;
+use crate::process::page;
+use crate::ring::thread_state::ThreadState;
+use crate::sys::arch::load8;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, PARAMETERS, RETURNED, Step, WORDS, kind};
 use cutap_wire::diagnostic;
@@ -250,9 +249,9 @@ fn extra(payload: &mut Payload, at: usize) -> Option<(u16, u16)> {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::super::copy::Pages;
     use super::*;
-    use crate::thread::stack::Stack;
+    use crate::process::copy::Pages;
+    use crate::sys::stack::Stack;
     use cutap_calls::capture::RESULT;
     use cutap_wire::record::Fragments;
 

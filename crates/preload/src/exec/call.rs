@@ -3,10 +3,10 @@
 
 use super::environment::{self, Environment};
 use super::{list, vfork_memory};
-use crate::loader::{elf::is_function, live, map, real};
-use crate::start::{path, run};
+use crate::loader::elf::is_function;
+use crate::loader::{live, map, real};
+use crate::process::{path, run, vfork_word};
 use crate::sys::{self, allowed};
-use crate::thread::vfork_word_x86_64;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_wire::control::NO_FOLLOW;
@@ -48,7 +48,7 @@ const fn spawn(name: &'static [u8], number: usize) -> Function {
 pub const COUNT: usize = 11;
 const EXECVEAT: usize = 10;
 
-/// The order is that of `entries_x86_64`.
+/// The order is that of `exec_entries`.
 static FUNCTIONS: [Function; COUNT] = [
     new(b"execve", Source::Argument(2), 0),
     new(b"execv", Source::Process, 0),
@@ -160,7 +160,7 @@ unsafe extern "C" fn execveat(folder: usize, path: usize, argv: usize, environme
 ///
 /// # Safety
 /// The arguments of such a call.
-#[cfg_attr(not(feature = "inject"), allow(dead_code, reason = "called by entries_x86_64"))]
+#[cfg_attr(not(feature = "inject"), allow(dead_code, reason = "called by arch::exec_entries"))]
 pub unsafe extern "C" fn call(number: usize, registers: &[usize; 6], stack: *const usize) -> Next {
     // SAFETY: the address that the call returns to is in front of its words on the stack.
     let caller = unsafe { *stack.sub(1) };
@@ -273,7 +273,7 @@ struct Memory {
 impl Memory {
     /// None: it was refused.
     fn new(bytes: usize) -> Option<Memory> {
-        let is_shared = bytes > 0 && vfork_word_x86_64::is_child();
+        let is_shared = bytes > 0 && vfork_word::is_child();
         // Its parent gives the memory back by the child's id.
         if is_shared && !allowed::may_tell_process() {
             return None;

@@ -1,7 +1,7 @@
 //! What the list of a new program must have: this library, and the hook libraries, in their order.
 
 use crate::loader::map;
-use crate::start::path::Shared;
+use crate::process::path::Shared;
 use core::cell::UnsafeCell;
 
 const ROOM: usize = 8192;

@@ -13,18 +13,11 @@
 //! Limits: `system` and `popen` use the process's environment inside libc. A program that makes the
 //! system call itself, or has a copy of libc in it, is not noticed.
 
-mod call;
-#[cfg(feature = "inject")]
-mod entries_x86_64;
+pub mod call;
 mod environment;
 pub mod list;
 pub mod vfork_memory;
 
-pub use call::{entry_for, find_next};
-
-/// At start: finds the functions behind cutap, and says where its own are.
 #[cfg(feature = "inject")]
-pub fn begin() {
-    call::set_entries(entries_x86_64::addresses());
-    call::find_next();
-}
+pub use call::set_entries;
+pub use call::{entry_for, find_next};

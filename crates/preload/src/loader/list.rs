@@ -2,7 +2,7 @@
 //! another thread was inside the list.
 
 use super::{lock, real};
-use crate::start::page;
+use crate::process::page;
 use crate::sys;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};

@@ -6,8 +6,8 @@
 //! child that was forked meanwhile could never ask again.
 
 use super::elf::{PT_LOAD, Phdr};
-use super::{live, lock};
-use crate::start::{announce, names};
+use super::{announce, live, lock};
+use crate::process::names;
 use crate::sys::libc::PhdrInfo;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::names::{Name, identity, kind};

@@ -4,16 +4,16 @@
 //! loader call; no loader function is called inside a `dl_iterate_phdr` callback; the table of
 //! objects is an immutable snapshot; an object is rewritten only after a barrier behind its listing.
 
+pub mod announce;
 pub mod elf;
-mod find_lock;
+pub mod find_lock;
 pub mod list;
 pub mod live;
 pub mod loaded;
 pub mod lock;
 pub mod map;
-pub mod notice;
+pub mod object_names;
 pub mod objects;
 pub mod place;
 pub mod real;
 pub mod unwind;
-pub mod words;

@@ -5,15 +5,18 @@
 //!
 //! It must work before our constructor ran, inside any constructor, and with no run directory at all.
 
+use crate::arch::vfork;
+use crate::entry::begin;
 use crate::exec;
+use crate::interceptors::create;
 use crate::loader::objects::{self, Object};
-use crate::loader::{list, live, notice, real};
-use crate::routes::libc;
-use crate::slots::{create, patched, table};
-use crate::start::{begin, names, page, switch};
-use crate::sys::x86_64::shadow_stack;
+use crate::loader::{list, live, real};
+use crate::process::{names, page, switch};
+use crate::rewrite::{libc, notice};
+use crate::ring::record;
+use crate::slots::{patched, table};
+use crate::sys::arch::shadow_stack;
 use crate::sys::{self, allowed};
-use crate::thread::{record, vfork_x86_64};
 use cutap_calls::Layer;
 use cutap_wire::diagnostic;
 use cutap_wire::names::route;
@@ -76,7 +79,7 @@ pub unsafe extern "C" fn intercept(handle: usize, name: *const u8, version: *con
 /// What a look-up by name gives, for a function of libc's that was found in libc itself: one that starts programs, or
 /// vfork.
 fn instead_of_libcs(found: usize) -> Option<usize> {
-    exec::entry_for(found).or_else(|| vfork_x86_64::entry_for(found))
+    exec::entry_for(found).or_else(|| vfork::entry_for(found))
 }
 
 /// # Safety
@@ -97,7 +100,7 @@ unsafe fn ask_as_caller(
         return None;
     };
     // SAFETY: the gate is a `ret` in the caller's object, which is running and so stays mapped.
-    let address = unsafe { crate::slots::thunks_x86_64::call_through(real, handle, name, version, gate) };
+    let address = unsafe { crate::arch::thunks::call_through(real, handle, name, version, gate) };
     Some(hand_out(address, text, caller, route::DLSYM))
 }
 

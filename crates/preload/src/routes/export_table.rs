@@ -4,16 +4,17 @@
 //! hidden is asked for (`hidden`), and those of 6bd5fb6c under --dump-modules.
 
 use super::hidden::{self, NVML, Why, is_on};
-use super::{instances, suppress};
-use crate::capture::copy::{checked, program_words};
-use crate::loader::live;
+use crate::interceptors::create;
 use crate::loader::objects::Object;
+use crate::loader::{announce, live};
+use crate::process::copy::{checked, program_words};
+use crate::process::{names, page, run, switch};
+use crate::ring::record;
+use crate::runtime::{instances, suppress};
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::IMAGES;
-use crate::slots::{create, table};
-use crate::start::{announce, names, page, run, switch};
+use crate::slots::table;
 use crate::sys;
-use crate::thread::record;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::{SlotName, Table, Treatment, table};

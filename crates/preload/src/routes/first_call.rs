@@ -7,15 +7,17 @@
 //! seen. Before glibc 2.34 `dlsym` allocates at its first call in each thread. A signal handler that makes that
 //! call inside an allocation may damage the heap. The text of a pending `dlerror` is lost over a first call.
 
-use super::stubs::STUBS;
-use super::{dlsym, libc, suppress};
-use crate::loader::{live, lock, notice, real, words};
+use super::dlsym;
+use crate::arch::thunks::call_through;
+use crate::entry::forked;
+use crate::loader::{live, lock, real};
+use crate::process::{page, vfork_word};
+use crate::rewrite::stubs::STUBS;
+use crate::rewrite::{libc, notice, words};
+use crate::runtime::suppress;
 use crate::slots::frame::Frame;
-use crate::slots::thunks_x86_64::call_through;
-use crate::start::{forked, page};
 use crate::sys::allowed;
-use crate::sys::x86_64::shadow_stack;
-use crate::thread::vfork_word_x86_64;
+use crate::sys::arch::shadow_stack;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_wire::diagnostic;
 use cutap_wire::names::route;
@@ -67,7 +69,7 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
         target => target,
     };
     // Its parent binds the word for itself.
-    if vfork_word_x86_64::goes_without() {
+    if vfork_word::goes_without() {
         return target;
     }
     // SAFETY: the word is a lazy word: its page is writable, or was made so for the stub.

@@ -2,8 +2,8 @@
 //! failed them. Reads and changes no memory of the program: `export_table` does. If a program requests a table that a
 //! profiler shares, the calls of the profiler are recorded too.
 
-use crate::hook::library;
-use crate::start::armed;
+use crate::hook_libraries::library;
+use crate::process::armed;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::hidden::Table;

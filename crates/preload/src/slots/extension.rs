@@ -1,7 +1,7 @@
 //! A layer that needs all that is in `slots`, and that nothing there needs: `submit`. The constructor adds it.
 
 use super::frame::Frame;
-use crate::capture::request::Ioctl;
+use super::request::Ioctl;
 use crate::loader::objects::Object;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};

@@ -2,10 +2,9 @@
 
 use super::frame::Frame;
 use super::interceptors::RECORD;
-use super::table;
-use crate::capture::rows;
-use crate::sys::x86_64::load8;
-use crate::thread::thread_state::ThreadState;
+use super::{rows, table};
+use crate::ring::thread_state::ThreadState;
+use crate::sys::arch::load8;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -1,6 +1,6 @@
 //! A call as it stands in the common frame, and how many of its stack words can be read.
 
-use crate::start::page;
+use crate::process::page;
 use crate::sys;
 use cutap_wire::diagnostic;
 

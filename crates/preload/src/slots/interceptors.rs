@@ -3,8 +3,9 @@
 //! result. Recording is the first: it sees what the program asked and what it got.
 
 use super::extension::extension;
-use crate::routes::{handles, hidden, loaded_file};
-use crate::start::run;
+use crate::capture::{handles, loaded_file};
+use crate::process::run;
+use crate::routes::hidden;
 use cutap_calls::hidden::SlotName;
 use cutap_calls::{Layer, Role, argument, has_role};
 use cutap_wire::control;

@@ -5,11 +5,11 @@
 //! It must never write: the patch is the program's.
 
 use super::table;
-use super::thunks_x86_64::{PROLOGUE, THUNK_BYTES, thunk};
-use crate::start::names;
+use crate::arch::thunks::{PROLOGUE, THUNK_BYTES, thunk};
+use crate::process::names;
+use crate::ring::counts::THUNKS;
+use crate::sys::arch::load8;
 use crate::sys::readable;
-use crate::sys::x86_64::load8;
-use crate::thread::counts::THUNKS;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use cutap_wire::diagnostic;
 

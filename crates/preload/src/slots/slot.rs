@@ -1,8 +1,8 @@
 //! One slot: what every call of its function needs.
 
-use crate::capture::plan::UNWANTED;
-use crate::hook::functions::Info;
-use crate::start::switch;
+use super::plan::UNWANTED;
+use crate::hook_libraries::functions::Info;
+use crate::process::switch;
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 /// One slot; what every call needs lies in one line of the cache.
@@ -11,28 +11,28 @@ pub struct Slot {
     /// What is called: the function, or the thunk with its hooks around it.
     pub real: AtomicUsize,
     /// Where its thunk jumps to.
-    pub(super) entry: AtomicUsize,
-    /// How a call is recorded: see `capture::plan`.
+    pub entry: AtomicUsize,
+    /// How a call is recorded: see `slots::plan`.
     pub plan: AtomicU64,
-    /// First word of its enter records, less the time: see `slots::fast`.
-    pub(super) first: AtomicU32,
-    /// What is known of it: see `capture::rows`.
-    pub(super) row: AtomicU32,
-    pub(super) function: AtomicUsize,
+    /// First word of its enter records, less the time: see `interceptors::frames`.
+    pub first: AtomicU32,
+    /// What is known of it: see `slots::rows`.
+    pub row: AtomicU32,
+    pub function: AtomicUsize,
     /// What hooks see of it, in the slot whose frame calls them.
-    pub(super) info: AtomicPtr<Info>,
+    pub info: AtomicPtr<Info>,
     /// Number of the load that it belongs to.
     pub object: AtomicU32,
     /// Interceptors that want it: bits of `interceptors`.
-    pub(super) interceptors: AtomicU16,
-    pub(super) name_len: AtomicU16,
+    pub interceptors: AtomicU16,
+    pub name_len: AtomicU16,
     /// Its name: text in the names file, which stays mapped.
-    pub(super) name: AtomicPtr<u8>,
+    pub name: AtomicPtr<u8>,
 }
 
 impl Slot {
     /// Of no function.
-    pub(super) const fn new() -> Slot {
+    pub const fn new() -> Slot {
         Slot {
             real: AtomicUsize::new(0),
             entry: AtomicUsize::new(0),
@@ -53,7 +53,7 @@ impl Slot {
         self.interceptors.load(Relaxed).into()
     }
     /// Its name is there.
-    pub(super) fn is_named(&self) -> bool {
+    pub fn is_named(&self) -> bool {
         !self.name.load(Acquire).is_null()
     }
     /// Its function's name.
@@ -65,14 +65,14 @@ impl Slot {
         // SAFETY: set once, to text in the names file's mapping, which is never given back.
         unsafe { core::slice::from_raw_parts(at, self.name_len.load(Relaxed) as usize) }
     }
-    pub(super) fn set_wanted(&self, wanted: bool) {
+    pub fn set_wanted(&self, wanted: bool) {
         match wanted {
             true => self.plan.fetch_and(!UNWANTED, Relaxed),
             false => self.plan.fetch_or(UNWANTED, Relaxed),
         };
     }
     /// Finds out whether a new one's calls are wanted, by the rules that hold when it is done.
-    pub(super) fn update_wanted(&self, wanted: impl Fn() -> bool) {
+    pub fn update_wanted(&self, wanted: impl Fn() -> bool) {
         loop {
             let rules = switch::rules();
             self.set_wanted(wanted());

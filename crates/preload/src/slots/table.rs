@@ -1,11 +1,11 @@
 //! The table of slots, and the numbers of those that have no thunk. `create` fills them.
 
 use super::slot::Slot;
-use super::thunks_x86_64::{THUNK_BYTES, thunk};
-use crate::start::{names, page};
+use crate::arch::thunks::{THUNK_BYTES, thunk};
+use crate::process::{names, page};
+use crate::ring::counts::THUNKS;
+use crate::ring::record::Answer;
 use crate::sys::{Opened, Table};
-use crate::thread::counts::THUNKS;
-use crate::thread::record::Answer;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_wire::diagnostic;
 use cutap_wire::names::{Name, kind};
@@ -42,7 +42,7 @@ pub(super) fn count() -> u32 {
 }
 
 /// Those that have a number.
-pub(super) fn all() -> impl Iterator<Item = &'static Slot> {
+pub fn all() -> impl Iterator<Item = &'static Slot> {
     CUTAP_SLOTS.iter().take(NEXT.load(Acquire) as usize)
 }
 

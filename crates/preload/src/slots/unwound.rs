@@ -3,10 +3,10 @@
 //! has nothing to clean up. longjmp tells nobody; the next call of the thread shows it.
 
 use super::frame::{Frame, STACK_WORDS};
+use crate::entry::forked;
 use crate::loader::elf::is_function;
 use crate::loader::live;
-use crate::start::forked;
-use crate::thread::record;
+use crate::ring::record;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -1,8 +1,8 @@
 //! Which memory of the kernel driver this process has mapped, and where a GPU sees it. Only under `lock`: a mapping is
 //! forgotten before it goes, so no thread reads from it then.
 
-use crate::start::path::Shared;
-use crate::sys::x86_64::{load4, load8};
+use crate::process::path::Shared;
+use crate::sys::arch::{load4, load8};
 use crate::sys::{self, Opened, Table};
 use core::cell::UnsafeCell;
 

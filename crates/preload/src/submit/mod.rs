@@ -18,10 +18,10 @@ mod track;
 
 use crate::loader::live;
 use crate::loader::objects::Object;
+use crate::process::{armed, switch};
+use crate::ring::record;
 use crate::slots::extension::{Extension, Interceptor};
 use crate::slots::frame::Frame;
-use crate::start::{armed, switch};
-use crate::thread::record;
 use cutap_calls::{Layer, Role, has_role};
 use cutap_wire::submission::flag;
 

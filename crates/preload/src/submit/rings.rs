@@ -4,15 +4,16 @@
 
 use super::commands::Commands;
 use super::{callers, memory};
+use crate::loader::announce;
 use crate::loader::objects::Object;
+use crate::process::path::Shared;
+use crate::process::{names, page};
+use crate::ring::record;
+use crate::ring::thread_state::{OpenCall, ThreadState};
 use crate::slots::frame::Frame;
 use crate::slots::table;
-use crate::start::path::Shared;
-use crate::start::{announce, names, page};
 use crate::sys;
-use crate::sys::x86_64::load4;
-use crate::thread::record;
-use crate::thread::thread_state::{OpenCall, ThreadState};
+use crate::sys::arch::load4;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use cutap_calls::generated::submission::{DESCRIPTOR_BYTES, USERD_PUT};

@@ -4,9 +4,9 @@
 use super::memory::{self, Object, Piece};
 use super::rings::{self, Channel};
 use super::{is_on, lock};
-use crate::capture::copy::checked;
-use crate::capture::request::Ioctl;
+use crate::process::copy::checked;
 use crate::slots::frame::Frame;
+use crate::slots::request::Ioctl;
 use crate::slots::table;
 use cutap_calls::kernel::{NO, Tracked, places, status_at};
 

@@ -2,7 +2,7 @@
 //! process for a call that it forbids. So such a call is never made: it fails here with ENOSYS, and its caller does
 //! what it does where a kernel lacks it. What cannot fail (an id, a clock) is answered by `kept`.
 
-use super::forbidden_here_x86_64::{WORDS, thread_words};
+use super::arch::forbidden_here::{WORDS, thread_words};
 use super::used::nr;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -148,8 +148,8 @@ pub(super) fn may_open_files() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::used::USED;
     use super::*;
+    use crate::sys::used::USED;
 
     #[test]
     fn each_call_that_is_used_has_a_place() {

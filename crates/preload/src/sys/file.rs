@@ -13,8 +13,8 @@
 //! in 800,000. One to four writes of the program went to a file of cutap and were lost. They are appended there, and
 //! damage nothing. A child that another thread forks in such a moment may inherit the file.
 
+use super::arch::{syscall2, syscall3, syscall4, syscall6};
 use super::used::nr;
-use super::x86_64::{syscall2, syscall3, syscall4, syscall6};
 use super::{ENOSYS, PROT_READ, PROT_WRITE, allowed, block_signals, restore_signals};
 use cutap_wire::PAGE;
 

@@ -1,8 +1,8 @@
 //! What this library keeps of the kernel's answers, for a process whose filters forbid to ask again: ids and clocks.
 
 use super::allowed;
+use super::arch::{thread_pointer, timestamp};
 use super::used::nr;
-use super::x86_64::{thread_pointer, timestamp};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 /// Id of this process, as it was last told.

@@ -1,9 +1,9 @@
 //! Whether memory can be read, and reading what may be gone: the kernel is asked, so there is never a fault.
 
 use super::allowed::may;
+use super::arch::{in_valgrind, syscall3, syscall4, syscall6};
 use super::gettid;
 use super::used::nr;
-use super::x86_64::{in_valgrind, syscall3, syscall4, syscall6};
 
 const EPERM: isize = -1;
 const ESRCH: isize = -3;

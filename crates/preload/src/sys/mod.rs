@@ -2,24 +2,25 @@
 //! libc functions as weak references, so that the library has no DT_NEEDED and no versioned symbol.
 
 pub mod allowed;
+pub mod arch;
 pub mod classic_bpf;
 mod file;
-mod forbidden_here_x86_64;
 pub mod kept;
 pub mod libc;
 pub mod mappings;
 mod memory;
+pub mod robust_list;
+pub mod stack;
 mod table;
 pub mod used;
-pub mod x86_64;
 
 pub use file::{File, MADE, Open, device_node, is_same_file, make_folder, regular_file, remove, with};
 pub use memory::{read_process, readable, resident, write_process};
 pub use table::{Opened, Table};
 
+use arch::{syscall2, syscall3, syscall4, syscall6};
 use core::sync::atomic::AtomicU32;
 use used::nr;
-use x86_64::{syscall2, syscall3, syscall4, syscall6};
 
 /// `PROT_READ`
 pub const PROT_READ: usize = 1;

@@ -1,0 +1,7 @@
+//! The code that the program's calls go through, which is assembler: thunks, gates, frames. One folder a processor.
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::*;

@@ -1,0 +1,94 @@
+//! The start: at the constructor, or at the first look-up if that comes first. It prepares all parts before a call can
+//! be recorded, so none of them may import this file.
+
+use super::{forks, other_libc, sanitizer};
+use crate::capture::{answers, handles};
+use crate::loader::{map, real};
+use crate::process::state::{self, NOT_YET, RUNNING, STARTING};
+use crate::process::{armed, environment, fork, own, run, switch};
+use crate::rewrite::{notice, stubs};
+use crate::ring::thread_states;
+use crate::runtime::instances;
+use crate::slots::{self, extension};
+use crate::{exec, hook_libraries};
+use core::sync::atomic::Ordering::*;
+use cutap_wire::PAGE;
+use cutap_wire::control::Control;
+
+/// Starts, once. `environment` as glibc's loader passes it to a constructor, or null before that; of another loader
+/// anything.
+pub fn begin(environment: *const *const u8) {
+    if run::STATE.compare_exchange(NOT_YET, STARTING, AcqRel, Acquire).is_err() {
+        return;
+    }
+    close_tables();
+    if !map::is_glibcs() {
+        other_libc::stand_aside();
+        run::STATE.store(state::after_search(false), Release);
+        return;
+    }
+    sanitizer::put_first();
+    let environment = if environment.is_null() { environment::before_libc() } else { environment };
+    let state = state::after_search(set_up(environment));
+    run::STATE.store(state, Release);
+    if state == RUNNING {
+        fork::start();
+        // Of a process that was switched alone, also what it starts is.
+        if run::control().is_some_and(|c| c.alone.load(Acquire) != 0) && own::create_once() {
+            forks::watch();
+        }
+        real::find_next();
+        exec::list::begin();
+        hook_libraries::library::load(&hook_libraries::host::HOST);
+        notice::notice();
+    }
+}
+
+/// Nobody has written to them yet: whoever does, starts us first.
+fn close_tables() {
+    slots::table::close();
+    extension::extension(|of| (of.close)());
+    thread_states::close();
+    stubs::close();
+    handles::close();
+    instances::close();
+    hook_libraries::thread::close();
+}
+
+/// True once started with a run directory; starts if nobody did.
+pub fn running() -> bool {
+    match state::running(run::STATE.load(Acquire)) {
+        state::Asked::Start => {
+            begin(core::ptr::null());
+            run::STATE.load(Acquire) == RUNNING
+        }
+        state::Asked::Is(answer) => answer,
+    }
+}
+
+fn set_up(environment: *const *const u8) -> bool {
+    if !run::run_named(environment) {
+        return false;
+    }
+    let page = run::mapped_page(|file| {
+        // SAFETY: the place is a page of ours that holds nothing yet.
+        let mapped = unsafe { file.map_over(switch::CUTAP_CONTROL.at(), PAGE) };
+        // Once more, for the page of switches comes to lie over the first one.
+        mapped.then(|| file.map(0, PAGE).cast::<Control>())
+    });
+    let Some(page) = page else { return false };
+    // SAFETY: just mapped.
+    if !unsafe { run::wants_us(page) } {
+        switch::disable_in_child();
+        return false;
+    }
+    run::set_control(page);
+    if let Some(c) = run::control() {
+        c.entered.fetch_add(1, Relaxed);
+    }
+    run::keep_alive();
+    armed::start();
+    answers::start();
+    switch::start();
+    true
+}

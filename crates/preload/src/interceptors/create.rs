@@ -1,0 +1,226 @@
+//! Making slots: which functions have one, which interceptors it has, and which frame.
+//!
+//! A slot is filled before its number is published by one compare-and-swap in the hash, so a child that forked in the
+//! middle loses nothing but a number.
+
+use super::frames;
+use crate::arch::thunks::{frame_entry, gate_entry, note_entry, thunk};
+use crate::arch::{call_stack_frame, hook_frame, kernel_function, own_calls_frame};
+use crate::capture::call_stack;
+use crate::entry::forks;
+use crate::hook_libraries;
+use crate::hook_libraries::functions::{self, Found, Info};
+use crate::loader::announce;
+use crate::loader::objects::Object;
+use crate::process::{armed, folder, names, own, page, run};
+use crate::ring::counts::THUNKS;
+use crate::runtime::own_calls;
+use crate::slots::slot::Slot;
+use crate::slots::table::{slot, take_number};
+use crate::slots::{extension, interceptors, plan, rows};
+use core::sync::atomic::{AtomicU32, Ordering::*};
+use cutap_calls::hidden::is_slot_name;
+use cutap_calls::{Layer, Role, has_role};
+use cutap_hook::contract;
+use cutap_wire::names::{HIDDEN, Name, kind, route, shape};
+use cutap_wire::{control, diagnostic};
+
+const HASH: usize = THUNKS * 4;
+static BY_ADDRESS: [AtomicU32; HASH] = [const { AtomicU32::new(0) }; HASH];
+
+/// Where in `BY_ADDRESS` a key is looked for first. Keys are multiples of 8, or of 16 if they are functions. Those of
+/// 8 KiB share a page of the table, for each new page costs as much as the rest of the look-up.
+fn cell_of(key: usize) -> usize {
+    const IN_PAGE: usize = 4096 / size_of::<AtomicU32>();
+    const PAGES: usize = HASH / IN_PAGE;
+    let page = (key >> 13).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (page % PAGES) * IN_PAGE + (key >> 3) % IN_PAGE
+}
+
+/// The address to hand out for `real`, a function `name` of `owner`; `None`: the real one.
+pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
+    // The runtime's own cuKernelGetName is a separate slot, for it may be called because we watch.
+    let load = owner.id | if interceptors::is_footprint_name(name, how) { 1 << 31 } else { 0 };
+    // A word of a table may hold the same function: that is another slot.
+    let is = |s: &Slot| !is_slot_name(s.name());
+    find_or_make(real, real, load, is, || create(real, owner, load, owner.layer, name, how))
+}
+
+/// The address to put into a word of an export table in place of `real`; `None`: it stays.
+pub fn for_word(word: usize, real: usize, owner: &Object, name: &[u8]) -> Option<usize> {
+    let create_slot = || create(real, owner, owner.id, Layer::HIDDEN.number(), name, route::EXPORT_TABLE);
+    find_or_make(word, real, owner.id, |s| s.name() == name, create_slot)
+}
+
+/// Finds the slot of a function and load, by a key that tells such slots apart.
+fn find_or_make(
+    key: usize,
+    real: usize,
+    load: u32,
+    is: impl Fn(&Slot) -> bool,
+    create_slot: impl Fn() -> Option<u32>,
+) -> Option<usize> {
+    let mut cell = cell_of(key);
+    let mut number = 0;
+    loop {
+        let at = BY_ADDRESS.get(cell % HASH)?;
+        let mut occupant = at.load(Acquire);
+        if occupant == 0 {
+            if number == 0 {
+                number = create_slot()? + 1;
+            }
+            match at.compare_exchange(0, number, AcqRel, Acquire) {
+                Ok(_) => return Some(thunk(number as usize - 1)),
+                Err(existing) => occupant = existing,
+            }
+        }
+        let s = slot(occupant - 1)?;
+        if s.function.load(Relaxed) == real && s.object.load(Relaxed) == load && is(s) {
+            return Some(thunk(occupant as usize - 1));
+        }
+        cell += 1;
+    }
+}
+
+/// A thunk for a function that no symbol names and that is not recorded: only `interceptors` run.
+pub fn for_interceptors(real: usize, interceptors: u32) -> Option<usize> {
+    let n = take_number()?;
+    let s = slot(n)?;
+    s.real.store(real, Relaxed);
+    s.function.store(real, Relaxed);
+    s.interceptors.store(interceptors as u16, Relaxed);
+    s.entry.store(frame_entry(), Release);
+    Some(thunk(n as usize))
+}
+
+fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) -> Option<u32> {
+    if own::create_once() {
+        forks::watch();
+    }
+    let cxx = name.starts_with(b"_Z");
+    if cxx && run::flags() & control::CXX_NAMES == 0 {
+        page::count(diagnostic::CXX_NOT_ASKED, 1);
+        return None;
+    }
+    let mut interceptors = interceptors::special(of, name, how);
+    let of_kernel = interceptors & interceptors::KERNEL != 0;
+    let selected = armed::is_selected(of, owner.name(), name);
+    if selected || armed::may_be_recorded(of, owner.name(), name) {
+        interceptors |= interceptors::RECORD;
+        if of == Layer::HIDDEN.number() && own_calls::may_be_hidden(name) {
+            interceptors |= interceptors::FOOTPRINT;
+        }
+        if selected && !cxx && call_stack::captures_stack_of(of, owner.name(), name) {
+            interceptors |= interceptors::STACK;
+        }
+    }
+    // Nothing is done to a function of the syscall layer that is neither recorded nor followed.
+    let followed = of_kernel && extension::extension(|of| (of.is_on)() && (of.follows)(name)) == Some(true);
+    if of_kernel && !followed && interceptors & interceptors::RECORD == 0 {
+        return None;
+    }
+    let layer = hook_layer(of);
+    // A C++ function's arguments by value may be larger than what a frame passes on.
+    let hooked = !cxx
+        && !of_kernel
+        && !interceptors::is_footprint_name(name, how)
+        && hook_libraries::library::wanting(layer, owner.name(), name).next().is_some();
+    // Without a folder nothing can be told of it. The parent of a vfork child may have one later.
+    if interceptors == 0 && !hooked || !folder::ensure_folder() {
+        return None;
+    }
+    let n = take_number()?;
+    announce::announce(owner);
+    if interceptors & interceptors::SUBMIT != 0 {
+        extension::extension(|of| (of.announce)(owner));
+    }
+    let row = if cxx { 0 } else { rows::find(name, false, owner.major()) };
+    let shape = rows::of(row).map_or(shape(6, 0, 0), |r| shape(r.ints, r.vectors, r.stack));
+    let hidden = if selected { 0 } else { HIDDEN };
+    let origin = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | hidden | shape << 44;
+    let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: origin, c: real as u64, s: name, t: &[] };
+    let text = names::write(&record)?;
+    let s = slot(n)?;
+    s.real.store(real, Relaxed);
+    s.function.store(real, Relaxed);
+    if interceptors & interceptors::FOOTPRINT != 0
+        && has_role(name, Role::KernelFunction)
+        && let Some(ours) = kernel_function::instead_of(real)
+    {
+        s.real.store(ours, Relaxed);
+    }
+    if hooked && let Some(info) = info_of(n, real, owner, layer, name) {
+        if interceptors == 0 {
+            s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
+        } else if let Some(inner) = for_info(real, info) {
+            s.real.store(inner, Relaxed);
+        }
+    }
+    s.object.store(load, Relaxed);
+    s.interceptors.store(interceptors as u16, Relaxed);
+    s.row.store(row, Relaxed);
+    s.plan.store(plan::of_row(row), Relaxed);
+    s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
+    s.name.store(text.cast_mut(), Release);
+    s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
+    let to = match interceptors {
+        _ if cxx => note_entry(),
+        0 => hook_frame::entry(),
+        interceptors::RECORD if hooked => gate_entry(),
+        interceptors::RECORD => match frames::entry(n, row, owner) {
+            Some((at, first)) => {
+                s.first.store(first, Relaxed);
+                at
+            }
+            None => gate_entry(),
+        },
+        _ if interceptors & interceptors::STACK != 0 => call_stack_frame::entry(),
+        interceptors::RECORD_FOOTPRINT if of != Layer::HIDDEN.number() => {
+            // Those that are the program's may have the fast frame.
+            if let Some((_, first)) = frames::entry(n, row, owner) {
+                s.first.store(first, Relaxed);
+            }
+            own_calls_frame::entry()
+        }
+        _ => frame_entry(),
+    };
+    s.entry.store(to, Release);
+    Some(n)
+}
+
+const _: () = assert!(
+    Layer::LIBRARY.bit() == contract::LIBRARY
+        && Layer::RUNTIME.bit() == contract::RUNTIME
+        && Layer::DRIVER.bit() == contract::DRIVER
+        && Layer::HIDDEN.bit() == contract::HIDDEN
+);
+
+/// A layer as the contract with hooks has it.
+fn hook_layer(layer: u8) -> u32 {
+    Layer::of_number(layer).map_or(0, Layer::bit)
+}
+
+fn info_of(n: u32, real: usize, owner: &Object, layer: u32, name: &[u8]) -> Option<&'static Info> {
+    let major = owner.major();
+    // As CUDA writes it, the newest of the runtime's major version.
+    let version = match layer {
+        contract::RUNTIME => major * 1000 + 990,
+        contract::DRIVER => u32::MAX,
+        _ => major,
+    };
+    let can = contract::CAN_ANSWER | contract::CAN_ARGUMENTS | contract::CAN_RESULT;
+    let library = owner.name();
+    let (slot, object, original) = (n, owner.id, real);
+    functions::create(&Found { layer, library, name, version, slot, object, reported: None, can, why: None, original })
+}
+
+/// The inner thunk of a function that is recorded and has hooks: the frame around them.
+fn for_info(real: usize, info: &'static Info) -> Option<usize> {
+    let n = take_number()?;
+    let s = slot(n)?;
+    s.real.store(real, Relaxed);
+    s.function.store(real, Relaxed);
+    s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
+    s.entry.store(hook_frame::entry(), Release);
+    Some(thunk(n as usize))
+}

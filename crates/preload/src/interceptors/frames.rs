@@ -1,0 +1,34 @@
+//! Which functions have the fast frame (`fast`), or a frame of calls with inputs. It must never give one to a
+//! function of which the registry may be wrong: each frame says what it believes.
+
+use crate::arch::{fast, fast_inputs, fast_stack_inputs, launch_frame};
+use crate::loader::objects::Object;
+use crate::process::clock;
+use crate::slots::{plan, rows};
+use cutap_calls::Layer;
+use cutap_calls::generated::capture::NEWEST;
+use cutap_wire::record::{first_word, kind};
+
+/// Where the thunk of slot `n` may lead instead of the gate, and the first word of its enter records. The driver's
+/// exported names keep their arguments in all versions; what a library newer than the registry may have changed is not
+/// believed.
+pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
+    let Some(row) = rows::of(remembered) else {
+        let first = first_word(kind::ENTER, 2 + 6, n, 0) as u32;
+        return clock::is_timestamp().then(|| (fast::unknown(), first));
+    };
+    let is_supported = |(soname, newest): &(&str, u32)| {
+        (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
+    };
+    let believed = owner.layer == Layer::DRIVER.number() || NEWEST.iter().any(is_supported);
+    if !believed || !clock::is_timestamp() {
+        return None;
+    }
+    let frame = match plan::is_fast(plan::of_row(remembered)) {
+        true => fast::frame(row.ints.into())?,
+        false => {
+            launch_frame::entry(row).or_else(|| fast_stack_inputs::entry(n, row)).or_else(|| fast_inputs::entry(row))?
+        }
+    };
+    Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
+}

@@ -248,10 +248,10 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "RANGE", hide_possible_values = true, help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
     /// Begin to record so long after the start: 2, 0.5 or 500ms
-    #[arg(long, short = 'y', value_name = "SECONDS", value_parser = seconds, help_heading = heading::RECORDED)]
+    #[arg(long, short = 'y', value_name = "TIME", value_parser = time, help_heading = heading::RECORDED)]
     delay: Option<Duration>,
     /// Stop recording after so long, as 5 or 500ms; the program runs on
-    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = seconds, help_heading = heading::RECORDED)]
+    #[arg(long, short = 'd', value_name = "TIME", value_parser = time, help_heading = heading::RECORDED)]
     duration: Option<Duration>,
     #[command(flatten)]
     stack: StackArgs,
@@ -269,17 +269,10 @@ impl CaptureArgs {
     }
 }
 
-/// Units of time with their length in seconds. A unit precedes those that its name ends in.
-const TIME_UNITS: [(&str, f64); 5] = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-
-/// A number of seconds, such as 2 or 0.5, or a number with a unit, as in a filter.
-fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let with_unit = TIME_UNITS.iter().find_map(|(unit, length)| Some((text.strip_suffix(unit)?, *length)));
-    let (number, length) = with_unit.unwrap_or((text, 1.0));
-    let parsed = number.trim_end().parse().ok().map(|n: f64| n * length);
-    parsed
-        .and_then(|n| Duration::try_from_secs_f64(n).ok())
-        .ok_or_else(|| "give seconds, such as 2 or 0.5, or a unit: 500ms".to_owned())
+/// A time: a number of seconds, such as 2 or 0.5, or a number with a unit.
+fn time(text: &str) -> std::result::Result<Duration, String> {
+    let nanoseconds = cutap_quantity::nanoseconds(text).map(Duration::from_nanos);
+    nanoseconds.ok_or_else(|| "give seconds, such as 2 or 0.5, or a unit: 500ms, 5m".to_owned())
 }
 
 /// A recording in the place of a program: the command that reads it.
@@ -309,19 +302,4 @@ pub fn number(text: &str) -> std::result::Result<usize, String> {
 enum CaptureRange {
     #[value(name = "cudaProfilerApi")]
     CudaProfilerApi,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_has_a_unit_or_is_in_seconds() {
-        for (text, ms) in [("2", 2000), ("0.5", 500), ("0.5s", 500), ("500ms", 500), ("1000us", 1)] {
-            assert_eq!(seconds(text), Ok(Duration::from_millis(ms)), "{text}");
-        }
-        for text in ["", "ms", "1min", "-1", "NaN"] {
-            assert!(seconds(text).is_err(), "{text}");
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! What a thread does whose ring is full, and how large its ring is then.
 
 use crate::error::{Error, Result};
+use cutap_quantity::{bytes, number};
 use std::str::FromStr;
 
 /// Bytes of a chunk: small, so that the writer reuses what is hot in the cache.
@@ -58,16 +59,16 @@ impl FromStr for FlightRecorderSize {
     type Err = Error;
     fn from_str(text: &str) -> Result<FlightRecorderSize> {
         let (each, total) = text.split_once(',').map_or((text, None), |(each, total)| (each, Some(total)));
-        let each = bytes(each)?.filter(|n| SIZES.contains(n));
+        let each = bytes(each).filter(|n| SIZES.contains(n));
         let each = each.ok_or_else(|| Error::own("each thread can keep from 64K to 512M; 4M is good for most"))?;
         let total = match total {
             // No disk has so much, and no number of ours.
-            Some(text) if text.starts_with(|c: char| c.is_ascii_digit()) && bytes(text)?.is_none() => {
+            Some(text) if bytes(text).is_none() && number(text).is_some() => {
                 return Err(Error::own(
                     "what ended processes keep together, behind the comma, is larger than any disk; 4M,1G is good for most",
                 ));
             }
-            Some(text) => bytes(text)?.filter(|n| *n >= each).ok_or_else(|| {
+            Some(text) => bytes(text).filter(|n| *n >= each).ok_or_else(|| {
                 Error::own(
                     "what ended processes keep together, behind the comma, is no less than what a thread keeps: 4M,1G",
                 )
@@ -76,20 +77,6 @@ impl FromStr for FlightRecorderSize {
         };
         Ok(FlightRecorderSize { each, total })
     }
-}
-
-/// A number of bytes; `None`: it is no number, or too large for one.
-pub fn bytes(text: &str) -> Result<Option<u64>> {
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let unit = match unit.trim().to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        "" => 0,
-        _ => return Err(Error::own("give a size as 512K, 4M or 64M")),
-    };
-    Ok(digits.parse().ok().and_then(|n: u64| n.checked_mul(1 << unit)))
 }
 
 #[cfg(test)]

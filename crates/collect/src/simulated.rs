@@ -2,7 +2,7 @@
 //! The driver alone, without cutap, reports it and continues.
 
 use crate::error::{Error, Result};
-use crate::overflow_policy::bytes;
+use cutap_quantity::{bytes, number};
 
 /// Names, the least and the most that they may be, and what they are.
 const NUMBERS: [(&str, u64, u64, &str); 3] = [
@@ -26,10 +26,9 @@ pub fn check() -> Result<()> {
 
 fn wrong(value: &str, least: u64, most: u64) -> Option<&'static str> {
     match bytes(value.trim()) {
-        Ok(Some(n)) if (least..=most).contains(&n) => None,
-        Ok(None) if !value.trim().starts_with(|c: char| c.is_ascii_digit()) => Some("is no number"),
-        Ok(_) => Some("is out of range"),
-        Err(_) => Some("is no number"),
+        Some(n) if (least..=most).contains(&n) => None,
+        _ if number(value.trim()).is_some() => Some("is out of range"),
+        _ => Some("is no number"),
     }
 }
 

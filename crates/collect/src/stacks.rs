@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::filter::filter;
-use crate::overflow_policy::bytes;
+use cutap_quantity::bytes;
 use cutap_trace::Filter;
 use cutap_wire::control::{STACK_MOST, STACK_RULES_BYTES};
 use std::str::FromStr;
@@ -36,7 +36,7 @@ impl FromStr for StackSize {
     type Err = Error;
     fn from_str(text: &str) -> Result<StackSize> {
         let fits = |n: &u64| (LEAST..=STACK_MOST as u64).contains(n);
-        match bytes(text)?.filter(fits) {
+        match bytes(text).filter(fits) {
             Some(n) => Ok(StackSize(n as u32 & !7)),
             None => Err(Error::own("512 to 64K bytes of a stack can be kept; 8K, the usual, is good for most")),
         }

@@ -8,6 +8,7 @@
 use crate::TOTAL_MEMORY;
 use crate::environment::{print_to_stderr, variable};
 use crate::process::FirstUse;
+use cutap_quantity::bytes;
 use std::ffi::CStr;
 use std::ops::RangeInclusive;
 
@@ -44,40 +45,9 @@ fn read(ignored: &mut Vec<String>) -> Config {
 
 fn number(name: &CStr, within: RangeInclusive<u64>, otherwise: u64, ignored: &mut Vec<String>) -> u64 {
     let Some(value) = variable(name) else { return otherwise };
-    amount(value.trim()).filter(|n| within.contains(n)).unwrap_or_else(|| {
+    bytes(value.trim()).filter(|n| within.contains(n)).unwrap_or_else(|| {
         let (name, least, most) = (name.to_string_lossy(), within.start(), within.end());
         ignored.push(format!("cutap-sim: {name}={value} is no number from {least} to {most}; taken is {otherwise}"));
         otherwise
     })
-}
-
-/// A number, also with a unit of bytes in powers of 1024: `4096`, `512M`, `80GiB`, `80 GB`.
-fn amount(text: &str) -> Option<u64> {
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let shift = match unit.trim().to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::amount;
-
-    #[test]
-    fn amounts_have_units() {
-        for (text, bytes) in
-            [("8", Some(8)), ("512M", Some(512 << 20)), ("80GiB", Some(80 << 30)), ("1 gb", Some(1 << 30))]
-        {
-            assert_eq!(amount(text), bytes, "{text}");
-        }
-        for text in ["", "GiB", "-1", "1.5G", "80X", "99999999999T"] {
-            assert_eq!(amount(text), None, "{text}");
-        }
-    }
 }

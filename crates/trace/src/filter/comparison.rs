@@ -4,6 +4,7 @@
 use super::error::FilterError;
 use crate::event::value::{Value, flags_of, name_of};
 use cutap_calls::glob;
+use cutap_quantity::number;
 
 /// Functions and what their calls must fulfil.
 #[derive(Debug, Clone, PartialEq)]
@@ -196,60 +197,9 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// `4096`, `0x1000`, `-1`, `1.5`, `4KiB`.
-fn number(text: &str) -> Option<f64> {
-    if let Some(hex) = text.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).ok().map(|n| n as f64);
-    }
-    const POWERS_OF_1024: [(&str, f64); 6] = [
-        ("EiB", (1u64 << 60) as f64),
-        ("PiB", (1u64 << 50) as f64),
-        ("TiB", (1u64 << 40) as f64),
-        ("GiB", (1u64 << 30) as f64),
-        ("MiB", (1u64 << 20) as f64),
-        ("KiB", (1u64 << 10) as f64),
-    ];
-    const POWERS_OF_1000: [(&str, f64); 7] =
-        [("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("KB", 1e3)];
-    /// As the sizes of other options.
-    const LETTERS: [(&str, f64); 4] =
-        [("K", 1024.0), ("M", (1u64 << 20) as f64), ("G", (1u64 << 30) as f64), ("T", (1u64 << 40) as f64)];
-    // `B` is the end of all others.
-    for (unit, factor) in POWERS_OF_1024.into_iter().chain(POWERS_OF_1000).chain([("B", 1.0)]).chain(LETTERS) {
-        if let Some(digits) = text.strip_suffix(unit) {
-            return digits.trim().parse::<f64>().ok().map(|n| n * factor);
-        }
-    }
-    let plain = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
-    text.parse().ok().filter(|_| plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers() {
-        for (text, n) in [
-            ("4096", Some(4096.0)),
-            ("0x10", Some(16.0)),
-            ("-1", Some(-1.0)),
-            ("1.5GiB", Some(1.5 * 1073741824.0)),
-            ("4 KiB", Some(4096.0)),
-            ("12B", Some(12.0)),
-            ("2MB", Some(2e6)),
-            ("1M", Some(1048576.0)),
-            ("1.5K", Some(1536.0)),
-            ("2G", Some(2147483648.0)),
-            ("1.5kB", Some(1500.0)),
-            ("1PiB", Some(1125899906842624.0)),
-            ("NULL", None),
-            ("inf", None),
-            ("GiB", None),
-        ] {
-            assert_eq!(number(text), n, "{text}");
-        }
-    }
 
     #[test]
     fn refusals() {

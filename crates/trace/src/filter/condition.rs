@@ -1,6 +1,7 @@
 //! Conditions on a call that has ended.
 
 use super::error::FilterError;
+use cutap_quantity::nanoseconds;
 
 /// A condition; all of a filter's must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Condition {
 pub(super) fn duration(word: &str) -> Result<What, FilterError> {
     let refuse = || {
         FilterError(format!(
-            "{word} in the filter is no duration; write it as >1ms, >=1ms or <10us, in ns, us, ms or s"
+            "{word} in the filter is no duration; write it as >1ms, >=1ms or <10us: in ns, us, ms, m, h, or in seconds without a unit"
         ))
     };
     type Make = fn(u64) -> What;
@@ -45,17 +46,7 @@ pub(super) fn duration(word: &str) -> Result<What, FilterError> {
         [(">=", What::AtLeast), ("<=", What::AtMost), (">", What::Longer), ("<", What::Shorter)];
     let found = SIGNS.iter().find_map(|(sign, make)| Some((*make, word.strip_prefix(sign)?.trim())));
     let (make, rest) = found.ok_or_else(refuse)?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-    let (number, unit) = rest.split_at(digits);
-    let factor = match unit.trim() {
-        "ns" => 1.0,
-        "us" | "µs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return Err(refuse()),
-    };
-    let number: f64 = number.parse().map_err(|_| refuse())?;
-    let ns = (number * factor).round() as u64;
+    let ns = nanoseconds(rest).ok_or_else(refuse)?;
     Ok(make(ns))
 }
 
@@ -69,6 +60,7 @@ mod tests {
         assert!(holds(">=1us", Some(1000)) && !holds(">1us", Some(1000)));
         assert!(holds("<=1us", Some(1000)) && !holds("<1us", Some(1000)));
         assert!(holds(">= 1us", None) && !holds("<=1us", None), "a call that did not return is longer than any time");
-        assert!(duration(">=1").is_err() && duration("=>1us").is_err());
+        assert!(holds(">=1", Some(1_000_000_000)) && !holds(">=1", Some(999_999_999)), "without a unit: seconds");
+        assert!(duration(">=1day").is_err() && duration("=>1us").is_err());
     }
 }

@@ -47,8 +47,14 @@ fn rows_of_a_report() {
     assert!(allocations.contains("device memory: cuMemAlloc_v2") && allocations.contains("128 KiB"), "{allocations}");
     let slip = cutap(&["report", "--callers", "cuMemAloc"]).arg(&file).output().unwrap();
     refused(&slip, 125, &["did you mean cuMemAlloc?"]);
-    let flags = cutap(&["report", "--errors", "--sort", "calls"]).arg(&file).output().unwrap();
-    refused(&flags, 125, &["--sort is for --by", "--errors"]);
+    let flags = cutap(&["report", "--errors", "--sort", "p99"]).arg(&file).output().unwrap();
+    refused(&flags, 125, &["--errors has no column p99; sort it by calls"]);
+    let flags = cutap(&["report", "--undecoded", "--sort", "calls"]).arg(&file).output().unwrap();
+    refused(&flags, 125, &["--undecoded is no list; leave --sort out"]);
+    let by_start = text(&["report", "--slowest", "--sort", "start", "--top", "3"], &file);
+    assert!(by_start.lines().count() > 3, "{by_start}");
+    let allocations = text(&["report", "--allocations", "--sort", "count"], &file);
+    assert!(allocations.contains("at the peak"), "{allocations}");
     let rows = |words: &[&str]| text(words, &file).lines().filter(|line| line.contains(": ")).count();
     assert!(rows(&["report", "--blocking"]) > rows(&["report", "--blocking", "--top", "1"]));
     let failed = record(&folder, &program, "ignored_error");

@@ -27,7 +27,7 @@ pub fn check() -> Result<()> {
 fn wrong(value: &str, least: u64, most: u64) -> Option<&'static str> {
     match bytes(value.trim()) {
         Some(n) if (least..=most).contains(&n) => None,
-        _ if number(value.trim()).is_some() => Some("is out of range"),
+        _ if number(value.trim()).is_some_and(|n| n >= 0.0) => Some("is out of range"),
         _ => Some("is no number"),
     }
 }

@@ -87,7 +87,7 @@ pub use messages_page::messages_page;
 pub use missing_calls::{may_lack_frees, missing_calls};
 pub use notes::{limit_lines, notes};
 pub use quiet::Quiet;
-pub use reports::{EventSink, Input, Kind, REPORTS, Report, Takes};
+pub use reports::{EventSink, Input, Kind, REPORTS, Report, Takes, all_sort_columns};
 pub use rows::Rows;
 pub use run_notes::notes_of_runs;
 pub use streams::Streams;

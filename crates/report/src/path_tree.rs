@@ -125,7 +125,7 @@ impl PathTree {
             let key = |b: &Branch| (std::cmp::Reverse(b.sums.total_ns), std::cmp::Reverse(b.sums.calls));
             key(a.1).cmp(&key(b.1)).then_with(|| self.text(*a.0).cmp(self.text(*b.0)))
         });
-        self.rows.apply(&mut below, |(_, branch)| &branch.sums);
+        self.rows.apply_to_calls(&mut below, |(_, branch)| &branch.sums);
         for (label, branch) in below {
             line(depth, *label, branch)?;
             self.lines(branch, depth + 1, line)?;

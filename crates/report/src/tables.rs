@@ -196,7 +196,7 @@ impl Tables {
             let key = |r: &Row| (std::cmp::Reverse(r.sums.self_ns), std::cmp::Reverse(r.sums.calls));
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.label).cmp(&(&b.name, &b.label)))
         });
-        self.wanted.apply(&mut rows, |row| &row.sums);
+        self.wanted.apply_to_calls(&mut rows, |row| &row.sums);
         rows
     }
 

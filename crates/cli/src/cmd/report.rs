@@ -12,8 +12,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, scan_executables};
 use cutap_report::{
-    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, end_line, end_lines, missing_calls,
-    notes_of_runs, write_csv,
+    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, all_sort_columns, end_line, end_lines,
+    missing_calls, notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Ended, Filter, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
@@ -30,7 +30,7 @@ pub struct Report {
     #[arg(long, value_name = "FUNCTION", value_parser = NonEmptyStringValueParser::new())]
     under: Option<String>,
     /// Sort rows by this column, the largest first
-    #[arg(long, value_name = "COLUMN", value_parser = PossibleValuesParser::new(Rows::words()))]
+    #[arg(long, value_name = "COLUMN", value_parser = PossibleValuesParser::new(all_sort_columns()))]
     sort: Option<String>,
     /// Only the first N rows; in a tree the first N below each call
     #[arg(long, value_name = "N", value_parser = number)]
@@ -117,16 +117,15 @@ impl Report {
         let (json, flag) = (json.json, question.report.flag);
         let mut report = (question.report.new)(&question.value);
         let filter = wanted.of_reader(all || report.reads_all())?;
-        let rows = Rows { sort: sort.as_deref().and_then(Rows::column), top, depth };
+        let columns = report.sort_columns();
+        let column = |word: String| columns.iter().copied().find(|column| *column == word).ok_or(word);
+        let sort = sort.map(column).transpose().map_err(|word| no_column(flag, &word, &columns))?;
+        let rows = Rows { sort, top, depth };
         if !rows.is_default() && !report.rows(rows) {
-            let sentence = match depth {
+            return Err(Error::own(match depth {
                 Some(_) => format!("--depth is for --tree and --callers; leave it out with --{flag}"),
-                None => format!(
-                    "--sort is for --by, --tree and --callers, --top for these and all lists of calls; leave them out \
-                     with --{flag}"
-                ),
-            };
-            return Err(Error::own(sentence));
+                None => format!("--{flag} is no list; leave --top out"),
+            }));
         }
         if exit_code.is_wanted() && (notes || report.problems().is_none()) {
             return Err(Error::own(
@@ -176,6 +175,13 @@ impl Report {
             _ => exit_code.end(problems, &run_ends),
         }
     }
+}
+
+fn no_column(flag: &str, word: &str, columns: &[&str]) -> Error {
+    Error::own(match columns {
+        [] => format!("--{flag} is no list; leave --sort out"),
+        columns => format!("--{flag} has no column {word}; sort it by {}", columns.join(", ")),
+    })
 }
 
 /// A word in the place of a run that is no file: a report without its dashes, or the value of a flag that has none.

@@ -9,7 +9,7 @@ use crate::allocation_size::allocation_size;
 use crate::live_bytes::{Holding, LiveBytes};
 use crate::path_stacks::{path_of, stack_of, write_frames};
 use crate::resource_names::word;
-use crate::rows::Rows;
+use crate::rows::{Rows, SortKey, headings};
 use crate::runs::{RunCounts, with_run};
 use crate::stacks::Lines;
 use crate::table::share;
@@ -184,7 +184,7 @@ impl Allocations {
             let kind = (Reverse(self.peak_of(row.site.2)), row.site.2);
             (kind, Reverse((row.holding.at_peak, row.holding.at_end, row.sums.bytes, row.sums.count)), row.site)
         });
-        rows.truncate(self.rows.top.unwrap_or(usize::MAX));
+        self.rows.apply(&mut rows, &sort_keys());
         rows
     }
 
@@ -219,6 +219,16 @@ impl Allocations {
     }
 }
 
+fn sort_keys<'a>() -> [SortKey<Row<'a>>; 5] {
+    [
+        ("count", |row| row.sums.count),
+        ("bytes", |row| row.sums.bytes),
+        ("largest", |row| row.sums.most),
+        ("peak", |row| row.holding.at_peak),
+        ("end", |row| row.holding.at_end),
+    ]
+}
+
 impl EventSink for Allocations {
     fn event(&mut self, event: &Event) {
         self.left.event(event);
@@ -235,7 +245,10 @@ impl Report for Allocations {
 
     fn rows(&mut self, rows: Rows) -> bool {
         self.rows = rows;
-        rows.sort.is_none() && rows.depth.is_none()
+        rows.depth.is_none()
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        headings(&sort_keys())
     }
 
     fn reads_all(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::call_stats::{CallStats, View};
 use crate::call_tree::{CallPaths, CallTree, Chain};
 use crate::path_stacks::PathStacks;
 use crate::label::Label;
-use crate::rows::Rows;
+use crate::rows::{Rows, call_stats_headings};
 use crate::style::Styles;
 use crate::table::Table;
 use cutap_trace::{End, Exit};
@@ -76,7 +76,10 @@ impl Report for Waits {
     }
     fn rows(&mut self, rows: Rows) -> bool {
         self.rows = rows;
-        rows.sort.is_none() && rows.depth.is_none()
+        rows.depth.is_none()
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        call_stats_headings()
     }
     fn has_times(&self) -> bool {
         true
@@ -89,7 +92,7 @@ impl Report for Waits {
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let paths = self.calls.chains();
         let mut groups = groups(&paths);
-        groups.truncate(self.rows.top.unwrap_or(usize::MAX));
+        self.rows.apply_to_calls(&mut groups, |group| &group.chain.sums);
         let headings = CallStats::headings(View::Blocking);
         // The calls around it are below its name.
         let indent = headings.iter().map(|h| h.width + 1).sum::<usize>() + 4;
@@ -109,8 +112,9 @@ impl Report for Waits {
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let paths = self.calls.chains();
-        let top = self.rows.top.unwrap_or(usize::MAX);
-        groups(&paths).into_iter().take(top).try_for_each(|Group { path, why, chain }| {
+        let mut groups = groups(&paths);
+        self.rows.apply_to_calls(&mut groups, |group| &group.chain.sums);
+        groups.into_iter().try_for_each(|Group { path, why, chain }| {
             let mut line = json!({"type": "sync", "path": path, "why": why});
             if let Value::Object(line) = &mut line {
                 line.extend(chain.sums.json(View::Blocking, all_ns(&paths)));

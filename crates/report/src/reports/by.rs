@@ -2,7 +2,7 @@
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::by_table::{write_json, write_text};
-use crate::rows::Rows;
+use crate::rows::{Rows, call_stats_headings};
 use crate::streams::Streams;
 use crate::tables::{By, Tables, WORDS};
 use cutap_trace::{Counted, End, Event};
@@ -29,6 +29,9 @@ impl Report for Tables {
     fn rows(&mut self, rows: Rows) -> bool {
         self.want(rows);
         rows.depth.is_none()
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        call_stats_headings()
     }
     fn nothing(&self) -> Option<Cow<'static, str>> {
         Tables::nothing(self).map(Cow::Borrowed)
@@ -57,6 +60,9 @@ impl Report for Streams {
     fn rows(&mut self, rows: Rows) -> bool {
         self.tables_mut().want(rows);
         rows.depth.is_none()
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        call_stats_headings()
     }
     fn nothing(&self) -> Option<Cow<'static, str>> {
         self.tables().nothing().map(Cow::Borrowed)

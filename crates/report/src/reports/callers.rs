@@ -6,7 +6,7 @@ use crate::call_tree::{CallPaths, CallTree};
 use crate::called_paths::CalledPaths;
 use crate::label::Label;
 use crate::path_tree::PathTree;
-use crate::rows::Rows;
+use crate::rows::{Rows, call_stats_headings};
 use crate::under::is_meant;
 use cutap_calls::{is_part, is_profiler, layer_of, plain};
 use cutap_trace::{End, did_you_mean};
@@ -108,6 +108,9 @@ impl Report for Callers {
     fn rows(&mut self, rows: Rows) -> bool {
         self.rows = rows;
         true
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        call_stats_headings()
     }
     fn has_times(&self) -> bool {
         true

@@ -5,7 +5,7 @@
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::path_stacks::{PathStacks, error_word};
-use crate::rows::Rows;
+use crate::rows::{Rows, SortKey, headings};
 use cutap_trace::End;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -33,10 +33,14 @@ impl Errors {
     /// The groups that are listed.
     fn groups(&self) -> Vec<FailureGroup> {
         let mut groups = self.calls.failures();
-        groups.truncate(self.rows.top.unwrap_or(usize::MAX));
+        self.rows.apply(&mut groups, SORT_KEYS);
+        // What the caller handled stays behind the rest.
+        groups.sort_by_key(|group| group.handled);
         groups
     }
 }
+
+const SORT_KEYS: &[SortKey<FailureGroup>] = &[("calls", |group| group.calls)];
 
 impl Report for Errors {
     fn input(&mut self) -> Input<'_> {
@@ -49,7 +53,10 @@ impl Report for Errors {
 
     fn rows(&mut self, rows: Rows) -> bool {
         self.rows = rows;
-        rows.sort.is_none() && rows.depth.is_none()
+        rows.depth.is_none()
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        headings(SORT_KEYS)
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {

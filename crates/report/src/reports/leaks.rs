@@ -2,10 +2,10 @@
 
 use super::{EventSink, Input, Kind, Report, Takes};
 use crate::json_writer::write_json;
-use crate::leaks::{Leaks, MOST};
+use crate::leaks::{Group, Leaks, MOST};
 use crate::path_stacks::write_frames;
 use crate::resource_names::plural;
-use crate::rows::Rows;
+use crate::rows::{Rows, SortKey, headings};
 use crate::units::bytes;
 use cutap_trace::{End, Event};
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ struct LeakList {
     rows: Rows,
 }
 
+const SORT_KEYS: &[SortKey<Group>] = &[("count", |group| group.count), ("bytes", |group| group.bytes)];
+
 impl EventSink for LeakList {
     fn event(&mut self, event: &Event) {
         self.left.event(event);
@@ -32,8 +34,10 @@ impl EventSink for LeakList {
 }
 
 impl LeakList {
-    fn listed(&self) -> usize {
-        self.rows.top.unwrap_or(usize::MAX)
+    fn listed(&self) -> Vec<Group> {
+        let mut groups = self.left.groups();
+        self.rows.apply(&mut groups, SORT_KEYS);
+        groups
     }
 }
 
@@ -44,7 +48,10 @@ impl Report for LeakList {
 
     fn rows(&mut self, rows: Rows) -> bool {
         self.rows = rows;
-        rows.sort.is_none() && rows.depth.is_none()
+        rows.depth.is_none()
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        headings(SORT_KEYS)
     }
 
     fn reads_all(&self) -> bool {
@@ -73,7 +80,7 @@ impl Report for LeakList {
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let groups = self.left.groups();
         writeln!(out, "    count  what was left, the call that made it, and the calls around it")?;
-        for group in groups.iter().take(self.listed()) {
+        for group in self.listed() {
             let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
             let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
             let resources = plural(group.kind, group.count);
@@ -95,7 +102,7 @@ impl Report for LeakList {
 
     /// One JSON object a group.
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for group in self.left.groups().into_iter().take(self.listed()) {
+        for group in self.listed() {
             let first: Vec<String> = group.first.iter().map(|a| format!("{a:#x}")).collect();
             let mut line = json!({
                 "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,

@@ -29,6 +29,17 @@ reports! {
     folded,
 }
 
+/// The headings of the columns of all reports by which `--sort` can sort.
+pub fn all_sort_columns() -> Vec<&'static str> {
+    let mut columns = Vec::new();
+    for column in REPORTS.iter().flat_map(|kind| (kind.new)("").sort_columns()) {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    columns
+}
+
 /// A report as the command line has it.
 #[derive(Debug)]
 pub struct Kind {
@@ -69,6 +80,10 @@ pub trait Report {
     /// Takes the rows that are wanted. False: the report has no such rows.
     fn rows(&mut self, _: Rows) -> bool {
         false
+    }
+    /// The headings of the columns by which `--sort` can sort its rows.
+    fn sort_columns(&self) -> Vec<&'static str> {
+        Vec::new()
     }
     /// Lists what it leaves out otherwise, if it leaves something out.
     fn all(&mut self) {}

@@ -10,7 +10,7 @@ use crate::json_writer::write_json;
 use crate::label::{library_of, tag};
 use crate::nest::id;
 use crate::open_calls::OpenCalls;
-use crate::rows::Rows;
+use crate::rows::{Rows, SortKey, headings};
 use crate::launch::Launch;
 use crate::shape::{Marks, shorten};
 use crate::style::Styles;
@@ -49,6 +49,8 @@ const START_UP: [Role; 6] = [
 struct Slowest {
     /// Calls that are listed at most.
     listed: usize,
+    /// The order of the listed calls.
+    rows: Rows,
     selection: Selection,
     decoded: Decoded,
     /// How the lines of calls are written.
@@ -58,7 +60,7 @@ struct Slowest {
 impl Default for Slowest {
     fn default() -> Slowest {
         let (selection, decoded, format) = Default::default();
-        Slowest { listed: LISTED, selection, decoded, format }
+        Slowest { listed: LISTED, rows: Rows::default(), selection, decoded, format }
     }
 }
 
@@ -232,6 +234,7 @@ impl Slowest {
         let mut calls: Vec<&Slow> = self.decoded.calls.iter().collect();
         calls.sort_by_key(|slow| (Reverse(slow.ns), slow.exit.call.start_ns));
         calls.truncate(self.listed);
+        self.rows.apply(&mut calls, &sort_keys());
         calls
     }
 
@@ -257,6 +260,11 @@ impl Slowest {
     }
 }
 
+/// The columns of the text. The first call to start is the first of `start`.
+fn sort_keys<'a>() -> [SortKey<&'a Slow>; 2] {
+    [("time", |slow| slow.ns), ("start", |slow| u64::MAX - slow.exit.call.start_ns)]
+}
+
 impl Report for Slowest {
     fn input(&mut self) -> Input<'_> {
         self.selection.listed = self.listed;
@@ -272,7 +280,11 @@ impl Report for Slowest {
 
     fn rows(&mut self, rows: Rows) -> bool {
         self.listed = rows.top.unwrap_or(LISTED);
-        rows.sort.is_none() && rows.depth.is_none()
+        self.rows = rows;
+        rows.depth.is_none()
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        headings(&sort_keys())
     }
 
     fn all(&mut self) {

@@ -3,7 +3,7 @@
 use super::{Input, Kind, Report, Takes};
 use crate::call_tree::CallTree;
 use crate::path_tree::PathTree;
-use crate::rows::Rows;
+use crate::rows::{Rows, call_stats_headings};
 use crate::tables::NO_CALL;
 use cutap_trace::End;
 use std::borrow::Cow;
@@ -25,6 +25,9 @@ impl Report for Tree {
     fn rows(&mut self, rows: Rows) -> bool {
         self.1 = rows;
         true
+    }
+    fn sort_columns(&self) -> Vec<&'static str> {
+        call_stats_headings()
     }
     fn nothing(&self) -> Option<Cow<'static, str>> {
         self.0.chains().chains.is_empty().then(|| NO_CALL.into())

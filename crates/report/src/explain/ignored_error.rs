@@ -64,9 +64,10 @@ impl Rule for IgnoredError {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        // The last call of a thread is ignored where earlier calls of the same place were. Alone it may be the reason why
-        // the thread ended.
-        let last = |place: &(Key, String)| self.failed.values().filter(|failure| failure.place == *place).count() as u64;
+        // The last call of a thread counts where earlier calls of the same place were ignored. Alone it may be why the
+        // thread ended.
+        let last =
+            |place: &(Key, String)| self.failed.values().filter(|failure| failure.place == *place).count() as u64;
         let finding = |(place, (site, ignored)): (&(Key, String), &(Site, Ignored))| {
             finding(&place.1, site, ignored.calls + last(place), &ignored.next)
         };

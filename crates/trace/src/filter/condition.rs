@@ -38,7 +38,7 @@ impl Condition {
 pub(super) fn duration(word: &str) -> Result<What, FilterError> {
     let refuse = || {
         FilterError(format!(
-            "{word} in the filter is no duration; write it as >1ms, >=1ms or <10us: in ns, us, ms, m, h, or in seconds without a unit"
+            "{word} in the filter is no duration; write it as >1ms, >=1ms or <10us: in ns, us, ms, s, m or h"
         ))
     };
     type Make = fn(u64) -> What;

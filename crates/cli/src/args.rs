@@ -9,7 +9,7 @@ use cutap_collect::{
     reader_filter,
 };
 use cutap_report::{may_lack_frees, missing_calls};
-use cutap_trace::{End, Ended, Filter};
+use cutap_trace::{End, Filter, FinishedRun};
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -99,7 +99,7 @@ impl ExitCodeArgs {
     }
 
     /// Fails if it is wanted and calls that free may be missing: then a list of what is left proves nothing.
-    pub fn end_of_leaks(&self, leaks: u64, run_ends: &[Ended]) -> Result<()> {
+    pub fn end_of_leaks(&self, leaks: u64, run_ends: &[FinishedRun]) -> Result<()> {
         let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
         match missing_calls(&end_refs).filter(|_| self.exit_code && leaks > 0 && may_lack_frees(&end_refs)) {
             None => self.end(leaks, run_ends),
@@ -111,7 +111,7 @@ impl ExitCodeArgs {
 
     /// Ends with code 1 if it is wanted and there are problems. Without a problem in runs that lack calls it fails:
     /// whether there is one is not known. Whatever had to be written is.
-    pub fn end(&self, problems: u64, run_ends: &[Ended]) -> Result<()> {
+    pub fn end(&self, problems: u64, run_ends: &[FinishedRun]) -> Result<()> {
         if self.exit_code && problems > 0 {
             std::process::exit(1);
         }

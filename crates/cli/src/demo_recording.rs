@@ -78,7 +78,7 @@ fn last_tree(events: &[Event]) -> Vec<Event> {
     let (mut threads, mut last) = (HashMap::<u32, (Vec<Event>, usize)>::new(), Vec::new());
     for event in events {
         let call = match event {
-            Event::Enter(call) | Event::Learned(call) => call,
+            Event::Enter(call) | Event::Updated(call) => call,
             Event::Exit(exit) => &exit.call,
             _ => continue,
         };

@@ -3,7 +3,7 @@
 
 use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, say};
-use cutap_trace::{Damage, Recording, RunPath, Why, open_file, short_of};
+use cutap_trace::{Damage, RecordingCoverage, RunPath, Why, open_file, short_of};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -63,9 +63,9 @@ fn has_its_end(path: &Path) -> bool {
 
 /// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
 /// One that is being written is none. `damage` was found while it was read.
-pub fn whole(path: &Path, recording: Option<Recording>, damage: Damage) -> Result<()> {
+pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) -> Result<()> {
     let shown = path.display();
-    let Some(Recording { cut, damaged, completed, holes, read_before, unread }) = recording else {
+    let Some(RecordingCoverage { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
         if let Some(short) = short_of(path) {
             return Err(Error::own(format!("{shown} was not read whole: {short}; mend that and try it again")));

@@ -6,7 +6,7 @@ use crate::cmd::ctl;
 use crate::input::{NOTES, readable, whole};
 use cutap_collect::{Page, Result, output_file, say};
 use cutap_report::{important_notes, notes_of_runs};
-use cutap_trace::{End, Ended, RunPath, Runs};
+use cutap_trace::{End, FinishedRun, RunPath, Runs};
 use cutap_wire::control;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -64,12 +64,12 @@ pub fn named(runs: &Runs) -> String {
     names.join(" ")
 }
 
-fn end_refs(run_ends: &[Ended]) -> Vec<&End> {
+fn end_refs(run_ends: &[FinishedRun]) -> Vec<&End> {
     run_ends.iter().map(|of| &of.end).collect()
 }
 
 /// Says what an answer lacks: the most important notes, and the number of the rest.
-pub fn say_notes(runs: &Runs, run_ends: &[Ended]) {
+pub fn say_notes(runs: &Runs, run_ends: &[FinishedRun]) {
     let important = notes_of_runs(&end_refs(run_ends), &|end| important_notes(end).0);
     important.iter().take(NOTES).for_each(|note| say(note));
     let rest: usize = run_ends.iter().map(|of| important_notes(&of.end).1).sum();
@@ -82,15 +82,15 @@ pub fn say_notes(runs: &Runs, run_ends: &[Ended]) {
 }
 
 /// Says which calls the filter of the run left out: the reader by default, or the target.
-pub fn say_filter_of_run(run_ends: &[Ended]) {
+pub fn say_filter_of_run(run_ends: &[FinishedRun]) {
     filter_lines_of_runs(run_ends).iter().for_each(|line| say(line));
 }
 
 /// The lines of [`say_filter_of_run`].
-pub fn filter_lines_of_runs(run_ends: &[Ended]) -> Vec<String> {
+pub fn filter_lines_of_runs(run_ends: &[FinishedRun]) -> Vec<String> {
     notes_of_runs(&end_refs(run_ends), &|end| {
         let kept = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0);
-        let absent = end.unseen.filter.as_ref().filter(|_| kept.is_none());
+        let absent = end.coverage.filter.as_ref().filter(|_| kept.is_none());
         let absent = absent.map(|text| format!("recorded with -e {text}: other calls are not in the file"));
         let line = kept.map(|filtered| {
             let (text, more) = (&filtered.text, filtered.filtered_out);
@@ -102,7 +102,7 @@ pub fn filter_lines_of_runs(run_ends: &[Ended]) -> Vec<String> {
 }
 
 /// Says where the calls are that were only counted: their number is all that is known.
-pub fn say_counted(runs: &Runs, run_ends: &[Ended]) {
+pub fn say_counted(runs: &Runs, run_ends: &[FinishedRun]) {
     let calls: u64 = run_ends.iter().flat_map(|of| &of.end.counted).map(|counted| counted.calls).sum();
     if calls > 0 {
         let run = named(runs);
@@ -112,9 +112,9 @@ pub fn say_counted(runs: &Runs, run_ends: &[Ended]) {
 }
 
 /// Whether all of them could be read whole. The last one that could not is the error, and rest are said.
-pub fn all_whole(run_ends: &[Ended]) -> Result<()> {
+pub fn all_whole(run_ends: &[FinishedRun]) -> Result<()> {
     let mut all_read = Ok(());
-    for Ended { path, end } in run_ends {
+    for FinishedRun { path, end } in run_ends {
         let of_run = whole(path, end.recording.clone(), end.damage());
         if of_run.is_err()
             && let Err(before) = std::mem::replace(&mut all_read, of_run)

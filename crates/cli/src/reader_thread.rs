@@ -2,7 +2,7 @@
 //! order. An event never changes, so a line depends only on the events before it, not on how far the other thread is.
 
 use cutap_report::Output;
-use cutap_trace::{Ended, Error, Event, ReaderOptions, Runs};
+use cutap_trace::{Error, Event, FinishedRun, ReaderOptions, Runs};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
@@ -19,7 +19,7 @@ pub fn write_all(
     runs: &Runs,
     options: &ReaderOptions,
     output: &mut dyn Output,
-) -> Result<(Vec<Ended>, io::Result<()>), Error> {
+) -> Result<(Vec<FinishedRun>, io::Result<()>), Error> {
     thread::scope(|scope| {
         let (sender, events) = sync_channel::<Vec<Event>>(WAITING);
         let writer = scope.spawn(move || -> io::Result<()> {

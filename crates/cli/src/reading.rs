@@ -1,12 +1,12 @@
 //! Reads whole runs, event by event, for commands that add up.
 
 use cutap_collect::Result;
-use cutap_trace::{End, Ended, Event, Filter, ReaderOptions, Runs};
+use cutap_trace::{End, Event, Filter, FinishedRun, ReaderOptions, Runs};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Hands all events to `sink`, in the order of time and with their arguments; calls that never run_ends come last.
-pub fn read_events(runs: &Runs, options: &ReaderOptions, sink: &mut dyn FnMut(&Event)) -> Result<Vec<Ended>> {
+pub fn read_events(runs: &Runs, options: &ReaderOptions, sink: &mut dyn FnMut(&Event)) -> Result<Vec<FinishedRun>> {
     let run_ends = runs.events(options, &mut |event| {
         sink(&event);
         ControlFlow::Continue(())

@@ -121,7 +121,7 @@ impl LiveTrace {
         match &mut self.sums {
             None => self.follow.give_back(false),
             Some(sums) => {
-                if now || sums.is_due(self.follow.held()) {
+                if now || sums.is_due(self.follow.unreleased_chunks()) {
                     sums.write(self.follow.printed(), &self.output.kept().unwrap_or_default());
                     self.follow.give_back(true);
                 }
@@ -182,10 +182,10 @@ impl Drain for LiveTrace {
         scan_executables(&mut end);
         // Whoever started the program says that the loader could not.
         if !crate::hooks::began(&self.run) {
-            (end.filtered, end.unseen.entered) = (None, None);
+            (end.filtered, end.coverage.entered) = (None, None);
         }
         if !self.driver {
-            end.unseen.entered = None;
+            end.coverage.entered = None;
         }
         self.output.end(&end)?;
         if let Some(spool) = &self.spool {

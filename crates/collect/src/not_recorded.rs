@@ -20,7 +20,7 @@ const OF_SHOWING: [usize; 6] = [
 /// was seen at all is said of a run that `is_over`.
 pub fn not_recorded(run: &Path, is_over: bool) -> Vec<String> {
     let mut end = noticed(run).unwrap_or_default();
-    end.unseen.entered = end.unseen.entered.filter(|_| is_over);
+    end.coverage.entered = end.coverage.entered.filter(|_| is_over);
     end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));
     end.gaps.retain(|gap| !OF_SHOWING.contains(&gap.reason));
     scan_executables(&mut end);

@@ -119,8 +119,8 @@ pub fn scan_executables(end: &mut End) {
                 Diagnostic {
                     reason: STATIC_TOOLKIT,
                     pid: process.pid,
-                    what,
-                    more: format!("in {}", printable(&process.exe)),
+                    name: what,
+                    detail: format!("in {}", printable(&process.exe)),
                 }
             }));
         }

@@ -5,7 +5,7 @@
 use crate::error::{Error, Result, cannot, reason, say};
 use crate::output_file::{is_locked, is_recording, lock};
 use crate::unseen::has_calls;
-use cutap_trace::{Aggregator, Filter, Recording, Why, open_file};
+use cutap_trace::{Aggregator, Filter, RecordingCoverage, Why, open_file};
 use std::fs::{File, OpenOptions, metadata, remove_file, rename};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -71,8 +71,9 @@ impl Previous {
 /// A recording that ended in order and has no call. A damaged one, or one that was cut off, may have had some.
 fn has_no_call(path: &Path) -> bool {
     let is_small = metadata(path).is_ok_and(|data| data.len() <= LARGEST_EMPTY);
-    let ended =
-        |recording: Recording| recording.cut.why == Why::Ended && recording.damaged == 0 && !recording.is_incomplete();
+    let ended = |recording: RecordingCoverage| {
+        recording.cut.why == Why::Ended && recording.damaged == 0 && !recording.is_incomplete()
+    };
     let opened = || Aggregator::open(path, &Filter::default()).ok();
     is_small && !has_calls(path) && opened().and_then(|calls| calls.opened().recording()).is_some_and(ended)
 }

@@ -47,7 +47,7 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     let mut sign = '(';
     for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
         let shown = exit.output(n).unwrap_or(input);
-        let launched = launched.filter(|l| l.tells_of(shown));
+        let launched = launched.filter(|l| l.has_value_in(shown));
         let Some(value) = exit.output(n).or(launched.map(|_| input)) else { continue };
         to.push(sign);
         to.push_str(if sign == ',' { " " } else { "" });

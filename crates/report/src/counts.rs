@@ -61,7 +61,7 @@ impl<W: io::Write> Counts<W> {
         let mut all = BTreeMap::new();
         for one in std::mem::take(&mut self.recorded).into_iter().flatten() {
             let f = &one.function;
-            let key = (f.layer, f.library.clone(), one.runtime.clone(), f.shown().to_owned());
+            let key = (f.layer, f.library.clone(), one.runtime.clone(), f.display_name().to_owned());
             all.entry(key).and_modify(|sum: &mut Counted| sum.calls += one.calls).or_insert(one);
         }
         let mut all: Vec<Counted> = all.into_values().collect();
@@ -74,7 +74,7 @@ impl<W: io::Write> Counts<W> {
             let f = &c.function;
             let line = json!({
                 "type": "count", "layer": f.layer.name(), "library": &*f.library, "runtime": c.runtime.as_deref(),
-                "name": f.shown(), "calls": c.calls,
+                "name": f.display_name(), "calls": c.calls,
             });
             json_writer::write_json(&mut self.out, &line)?;
             self.out.write_all(b"\n")?;
@@ -83,15 +83,17 @@ impl<W: io::Write> Counts<W> {
     }
 
     fn text(&mut self, counted: &[Counted]) -> io::Result<()> {
-        let tag_of =
-            |c: &Counted| short_tag(c.function.layer, &c.function.library, c.runtime.as_deref(), c.function.shown());
-        let longest = counted.iter().map(|c| c.function.shown().chars().count() + tag_of(c).chars().count()).max();
+        let tag_of = |c: &Counted| {
+            short_tag(c.function.layer, &c.function.library, c.runtime.as_deref(), c.function.display_name())
+        };
+        let longest =
+            counted.iter().map(|c| c.function.display_name().chars().count() + tag_of(c).chars().count()).max();
         let table = Table::new(vec![Heading { title: "calls", width: 12 }], self.styles, &mut self.out);
         let mut table = table.names_first(longest.unwrap_or(0));
         table.head("function")?;
         for c in counted {
             let f = &c.function;
-            table.row(&[Cell::Count(c.calls)], 0, f.shown(), &tag_of(c))?;
+            table.row(&[Cell::Count(c.calls)], 0, f.display_name(), &tag_of(c))?;
         }
         Ok(())
     }

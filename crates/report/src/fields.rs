@@ -252,7 +252,7 @@ fn result<'a>(returned: Returned) -> FieldValue<'a> {
         Returned::Status(status) => F::Json(status.into()),
         Returned::Number(number) => F::Number(number),
         Returned::Word(word) => F::Hex(word),
-        Returned::Nothing | Returned::Untold => F::Null,
+        Returned::Nothing | Returned::Unreported => F::Null,
     }
 }
 

@@ -291,7 +291,7 @@ impl<W: io::Write> Fold<W> {
                 self.print_run(lookup.thread.key, None)?;
                 self.text.handle(event)
             }
-            Event::Learned(call) => {
+            Event::Updated(call) => {
                 self.learned(call);
                 self.text.handle(event)
             }

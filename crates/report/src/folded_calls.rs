@@ -55,7 +55,9 @@ impl FoldedCalls {
     /// The line; none if all calls were shown.
     pub fn end_note(&self) -> Option<String> {
         let mut names: HashMap<&str, u64> = HashMap::new();
-        self.functions.values().for_each(|(function, count)| *names.entry(function.shown()).or_default() += count);
+        self.functions
+            .values()
+            .for_each(|(function, count)| *names.entry(function.display_name()).or_default() += count);
         let mut names: Vec<(&str, u64)> = names.into_iter().filter(|(_, count)| *count > 0).collect();
         names.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
         let names_text: Vec<String> =

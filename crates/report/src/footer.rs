@@ -138,8 +138,8 @@ fn gaps(end: &End, lines: &mut Vec<String>) {
         reasons.entry(count.reason).or_default().0 = count.count;
     }
     for gap in &end.gaps {
-        let more = if gap.more.is_empty() { String::new() } else { format!(" ({})", gap.more) };
-        reasons.entry(gap.reason).or_default().1.push(format!("{}{more}", gap.what));
+        let more = if gap.detail.is_empty() { String::new() } else { format!(" ({})", gap.detail) };
+        reasons.entry(gap.reason).or_default().1.push(format!("{}{more}", gap.name));
     }
     for (reason, (count, mut names)) in reasons {
         names.sort();
@@ -215,21 +215,21 @@ fn filter_lines(end: &End, lines: &mut Vec<String>) {
 
 /// Functions that were called and that have no parameter of a condition's name, with those that they have.
 fn lacking(functions: &[Lacking]) -> impl Iterator<Item = String> {
-    functions.chunk_by(|a, b| a.wanted == b.wanted).map(|same| {
+    functions.chunk_by(|a, b| a.parameter == b.parameter).map(|same| {
         let of = |f: &Lacking| format!("{} ({})", f.function, f.params.join(", "));
         let more = match same.len().saturating_sub(FEW) {
             0 => String::new(),
             n => format!(" and {n} more"),
         };
         let named = same.iter().take(FEW).map(of).collect::<Vec<_>>().join(", ");
-        let first = same.first().map_or("", |f| &f.wanted);
+        let first = same.first().map_or("", |f| &f.parameter);
         format!("; there is no parameter {first} in {named}{more}")
     })
 }
 
 /// A filter without a match is most likely a mistake.
 fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
-    if filtered.shown > 0 {
+    if filtered.shown_calls > 0 {
         return None;
     }
     let text = &filtered.text;

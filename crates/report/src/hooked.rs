@@ -4,14 +4,14 @@ use crate::units::word;
 use crate::values::write_value;
 use cutap_calls::known::Type;
 use cutap_trace::decode::{Text, Value as Argument};
-use cutap_trace::{Call, Exit, HookAction, Hooked};
+use cutap_trace::{Call, Exit, HookAction, HookEffect};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// ` [answered by libmine.so]`, ` [libmine.so: gridDimX=128]`, ` [libmine.so: result was 0]`,
 /// ` [libmine.so: wrote count]`.
 pub(crate) fn write_hooked(call: &Call, to: &mut String) {
-    for hooked in call.hooked() {
+    for hooked in call.hook_effects() {
         to.push_str(" [");
         write_one(call, hooked, to);
         to.push(']');
@@ -21,7 +21,7 @@ pub(crate) fn write_hooked(call: &Call, to: &mut String) {
 /// One line for each change, without brackets. `None` if no hook changed the call.
 pub(crate) fn hooked_lines(call: &Call) -> Option<String> {
     let mut lines = String::new();
-    for hooked in call.hooked() {
+    for hooked in call.hook_effects() {
         if !lines.is_empty() {
             lines.push('\n');
         }
@@ -30,7 +30,7 @@ pub(crate) fn hooked_lines(call: &Call) -> Option<String> {
     (!lines.is_empty()).then_some(lines)
 }
 
-fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
+fn write_one(call: &Call, HookEffect { hook, action: did }: &HookEffect, to: &mut String) {
     match *did {
         HookAction::Answer => {
             let _ = write!(to, "answered by {hook}");
@@ -55,7 +55,7 @@ fn write_one(call: &Call, Hooked { hook, did }: &Hooked, to: &mut String) {
 /// The changes as a JSON list. `None` if no hook changed the call.
 pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
     let call = &exit.call;
-    let one = |h: &Hooked| match h.did {
+    let one = |h: &HookEffect| match h.action {
         HookAction::Answer => json!({"hook": &*h.hook, "action": "answer"}),
         HookAction::Argument(n, value) => {
             let mut one = json!({"hook": &*h.hook, "action": "argument", "argument": parameter(call, n)});
@@ -74,7 +74,7 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
             json!({"hook": &*h.hook, "action": "wrote", "argument": parameter(call, n), "value": format!("{value:#x}")})
         }
     };
-    let all: Vec<Value> = call.hooked().iter().map(one).collect();
+    let all: Vec<Value> = call.hook_effects().iter().map(one).collect();
     (!all.is_empty()).then_some(all)
 }
 

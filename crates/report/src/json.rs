@@ -8,7 +8,7 @@ use crate::nest::Nest;
 use crate::runs::{run_fields, with_run};
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
-use cutap_trace::{Answer, End, Event, Exit, Instance, Lookup, Process, Recording, Why};
+use cutap_trace::{Answer, End, Event, Exit, Instance, Lookup, Process, RecordingCoverage, Why};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -90,11 +90,11 @@ fn ending(end: &End) -> Value {
     let counts =
         end.counts.iter().map(|c| json!({"reason": c.reason, "text": reason(end, c.reason), "count": c.count}));
     let gaps = end.gaps.iter().map(
-        |g| json!({"reason": g.reason, "text": reason(end, g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
+        |g| json!({"reason": g.reason, "text": reason(end, g.reason), "pid": g.pid, "what": g.name, "more": g.detail}),
     );
     let filter = end.filtered.as_ref().map(|f| {
         json!({
-            "text": f.text, "shown": f.shown, "filtered_out": f.filtered_out, "of_run": f.is_kept,
+            "text": f.text, "shown": f.shown_calls, "filtered_out": f.filtered_out, "of_run": f.is_kept,
         })
     });
     let (raw, undescribed) = raw_json(end);
@@ -109,7 +109,7 @@ fn ending(end: &End) -> Value {
         "raw": raw, "undescribed": undescribed,
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown,
         "chunks_lost": end.chunks_lost,
-        "entered": end.unseen.entered, "inner": end.unseen.inner, "cleaned": end.unseen.cleaned,
+        "entered": end.coverage.entered, "inner": end.coverage.inner, "cleaned": end.coverage.cleaned,
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
         "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),
@@ -121,7 +121,7 @@ fn ending(end: &End) -> Value {
 }
 
 /// How far a recording could be read.
-fn recording(of: &Recording) -> Value {
+fn recording(of: &RecordingCoverage) -> Value {
     let state = match of.cut.why {
         Why::Ended | Why::Open if of.damaged > 0 => "damaged",
         Why::Ended | Why::Open if of.is_incomplete() => "incomplete",
@@ -164,7 +164,7 @@ impl<W: io::Write + Send> Output for Json<W> {
                 self.nest.enter(call);
                 Ok(())
             }
-            Event::Learned(_) => Ok(()),
+            Event::Updated(_) => Ok(()),
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),
             Event::Module(m) => {

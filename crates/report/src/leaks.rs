@@ -184,7 +184,7 @@ impl Leaks {
         let given = if ends_capture { self.captured.get(&stream).copied() } else { None };
         // The nested call has made the resource, and a hook gave the program another value.
         let inside = self.latest.get(&exit.call.thread.key).is_some_and(|made| *made > exit.call.start_ns);
-        let told = |n: u8| inside && function.layer != Layer::DRIVER && exit.call.was_told(n.into());
+        let told = |n: u8| inside && function.layer != Layer::DRIVER && exit.call.is_written_by_hook(n.into());
         if !hands_out {
             for (n, value) in exit.outputs.iter().filter(|(n, _)| !told(*n)) {
                 // A parameter that it also reads has an existing handle.

@@ -9,7 +9,7 @@ pub fn missing_calls(ends: &[&End]) -> Option<String> {
     let calls = |count: u64| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
     let overwritten = sum(&|end| end.overwritten);
     let lost = sum(&|end| end.counts.iter().filter(|count| count.is_loss()).map(|count| count.count).sum());
-    let mut filters: Vec<&str> = ends.iter().filter_map(|end| end.unseen.filter.as_deref()).collect();
+    let mut filters: Vec<&str> = ends.iter().filter_map(|end| end.coverage.filter.as_deref()).collect();
     filters.sort_unstable();
     filters.dedup();
     let mut missing: Vec<String> = Vec::new();
@@ -30,7 +30,7 @@ pub fn missing_calls(ends: &[&End]) -> Option<String> {
 
 /// Whether calls that free may be among the missing ones. What a flight recorder wrote over is older than what it has.
 pub fn may_lack_frees(ends: &[&End]) -> bool {
-    let lacks = |end: &&&End| end.unseen.filter.is_some() || is_switched(end) || end.range || has_no_end(end);
+    let lacks = |end: &&&End| end.coverage.filter.is_some() || is_switched(end) || end.range || has_no_end(end);
     ends.iter().any(|end| lacks(&end))
 }
 
@@ -61,9 +61,9 @@ mod tests {
         let whole = End::default();
         assert_eq!(missing_calls(&[&whole]), None);
         let mut end = End { overwritten: 7, ..End::default() };
-        end.unseen.by_filter = true;
+        end.coverage.by_filter = true;
         assert_eq!(missing_calls(&[&whole, &end]).unwrap(), "7 calls overwritten by newer ones");
-        end.unseen.filter = Some("cuMemcpy*".to_owned());
+        end.coverage.filter = Some("cuMemcpy*".to_owned());
         assert_eq!(
             missing_calls(&[&end, &end]).unwrap(),
             "14 calls overwritten by newer ones, those that the filter cuMemcpy* left out"

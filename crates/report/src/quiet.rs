@@ -42,8 +42,8 @@ impl<W: io::Write + Send> Output for Quiet<W> {
         for count in end.counts.iter().filter(|c| ours(c.reason)) {
             writeln!(self.out, "cutap: {}", counted(end, count.reason, count.count))?;
             for gap in end.gaps.iter().filter(|g| g.reason == count.reason) {
-                let more = if gap.more.is_empty() { String::new() } else { format!(" ({})", gap.more) };
-                writeln!(self.out, "cutap:   {}{more}", gap.what)?;
+                let more = if gap.detail.is_empty() { String::new() } else { format!(" ({})", gap.detail) };
+                writeln!(self.out, "cutap:   {}{more}", gap.name)?;
             }
         }
         self.out.flush()

@@ -106,8 +106,8 @@ impl Sequence {
         let mut functions: Vec<&(Arc<Function>, u64)> = self.functions.iter().collect();
         functions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let names = functions.iter().map(|(function, count)| match count {
-            1 => function.shown().to_owned(),
-            _ => format!("{} ×{count}", function.shown()),
+            1 => function.display_name().to_owned(),
+            _ => format!("{} ×{count}", function.display_name()),
         });
         let mut columns = 0;
         let mut parts: Vec<String> = names

@@ -37,7 +37,7 @@ impl Found {
         }
         let submission = Submission::of(call.args.words())?;
         let mut found = Found { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
-        for Submitted { what, address, meant, bytes } in call.pieces().submitted {
+        for Submitted { kind: what, address, full_length: meant, bytes } in call.pieces().submitted {
             found.missing += u64::from(meant).saturating_sub(bytes.len() as u64);
             match (what, words(&bytes)) {
                 (what::ENTRIES, entry) => {

@@ -151,7 +151,7 @@ impl<W: io::Write> Summary<W> {
         }
         for row in self.functions.iter().flatten() {
             let f = &row.function;
-            merged.entry((f.layer, &f.library, row.runtime.as_deref(), f.shown())).or_default().merge(&row.sums);
+            merged.entry((f.layer, &f.library, row.runtime.as_deref(), f.display_name())).or_default().merge(&row.sums);
         }
         merged
     }

@@ -82,7 +82,7 @@ pub fn switched_lines(end: &End) -> Vec<String> {
         }));
     }
     // A run directory may be that of cutap run, which records nothing.
-    if switched.is_empty() && *more == 0 && end.unseen.is_switched_off && end.failed == 0 && end.recording.is_some() {
+    if switched.is_empty() && *more == 0 && end.coverage.is_switched_off && end.failed == 0 && end.recording.is_some() {
         lines.push(
             "recording was off from the start to the end (--delay was not over): no call was recorded".to_owned(),
         );

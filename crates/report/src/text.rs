@@ -152,7 +152,7 @@ impl<W: io::Write> Text<W> {
             self.start(&call.thread, call.depth, exit.end_ns);
             self.line.push_str("} ");
             let name = self.styles.name;
-            self.styled(name, call.function.shown());
+            self.styled(name, call.function.display_name());
             if self.repeats.is_some() {
                 self.about(CallView::exit(exit));
             }
@@ -209,7 +209,7 @@ impl<W: io::Write> Text<W> {
         };
         let answer = match &lookup.answer {
             Answer::Null => "NULL".to_owned(),
-            Answer::Function(function) => format!("{} of {}", function.shown(), function.library),
+            Answer::Function(function) => format!("{} of {}", function.display_name(), function.library),
             Answer::Address(address) => format!("{address:#x}"),
         };
         let _ = write!(self.line, "lookup {} by {by} = {answer}", asked(lookup));
@@ -299,7 +299,7 @@ impl<W: io::Write> Text<W> {
                 Ok(())
             }
             Event::Enter(call) => self.enter(call),
-            Event::Learned(call) => {
+            Event::Updated(call) => {
                 self.learned(call);
                 Ok(())
             }

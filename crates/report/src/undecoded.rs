@@ -36,9 +36,9 @@ fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
             Layer::RUNTIME => "runtime".to_owned(),
             _ => f.library.to_string(),
         };
-        let key = (f.described.is_some(), library.clone(), f.shown().to_owned());
+        let key = (f.described.is_some(), library.clone(), f.display_name().to_owned());
         let row = merged.entry(key).or_insert_with(|| {
-            let name = f.shown().to_owned();
+            let name = f.display_name().to_owned();
             Row { library, name, calls: 0, params: BTreeMap::new() }
         });
         row.calls += raw.calls;

@@ -37,7 +37,7 @@ pub fn is_meant(function: &str, name: &str) -> bool {
 
 impl CallSink for UnderCalls<'_> {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
-        if place & INSIDE == 0 && !is_meant(self.function, function.shown()) {
+        if place & INSIDE == 0 && !is_meant(self.function, function.display_name()) {
             return place;
         }
         self.sink.enter(place & !INSIDE, function) | INSIDE
@@ -84,7 +84,7 @@ impl EventSink for UnderEvents<'_> {
         match event {
             Event::Enter(call) => {
                 let open = self.open.entry(call.thread.key).or_default();
-                if *open > 0 || is_meant(self.function, call.function.shown()) {
+                if *open > 0 || is_meant(self.function, call.function.display_name()) {
                     *open += u64::from(!call.function.entry_only);
                     self.sink.event(event);
                 }

@@ -129,7 +129,7 @@ impl Unit {
         let has_many = exits.len() > 1;
         for exit in exits {
             let took = exit.duration_ns.unwrap_or(0);
-            let name = exit.call.function.shown();
+            let name = exit.call.function.display_name();
             if exit.is_error() {
                 let error = format!("{name} = {}", exit.status_name().unwrap_or("failed"));
                 if !errors.contains(&error) {
@@ -152,8 +152,8 @@ impl Unit {
         }
         named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let name = |(exit, count): &(&Exit, usize)| match count {
-            1 => exit.call.function.shown().to_owned(),
-            _ => format!("{} ×{count}", exit.call.function.shown()),
+            1 => exit.call.function.display_name().to_owned(),
+            _ => format!("{} ×{count}", exit.call.function.display_name()),
         };
         let has_error = !errors.is_empty();
         let mut parts = errors;

@@ -11,7 +11,7 @@ const SEE: &str = "see docs/explanation/limits.md";
 /// The lines, without the `cutap: ` before each.
 pub fn unseen_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
-    lines.extend(match end.unseen.inner {
+    lines.extend(match end.coverage.inner {
         0 => None,
         1 => Some(
             "another cutap was started inside this one: calls of what it started went there, and are not here"
@@ -21,7 +21,7 @@ pub fn unseen_lines(end: &End) -> Vec<String> {
             "{n} cutaps were started inside this one: calls of what they started went there, and are not here"
         )),
     });
-    lines.extend(end.without_driver().map(|entered| without_driver(entered, end.unseen.children_left)));
+    lines.extend(end.without_driver().map(|entered| without_driver(entered, end.coverage.children_left)));
     lines.extend(without_calls(end));
     if end.filter_left_nothing() && end.filtered.is_none() {
         lines.push("nothing was recorded: no call that the filter of this run wants was seen".to_owned());
@@ -32,7 +32,7 @@ pub fn unseen_lines(end: &End) -> Vec<String> {
 /// The line about programs that were started with a cleaned environment. A run without a call has a line that names
 /// them too.
 pub fn cleaned_line(end: &End) -> Option<String> {
-    let programs = match end.unseen.cleaned {
+    let programs = match end.coverage.cleaned {
         0 => return None,
         1 => "1 program was".to_owned(),
         n => format!("{n} programs were"),

@@ -67,7 +67,7 @@ pub fn write_launched(value: &Value, launched: Option<&DriverArgs>, to: &mut Str
         }
         Value::Wild(n) => write!(to, "{n:#x} [no memory]"),
         Value::Address(n, place) => {
-            if let Some(told) = launched.and_then(|l| l.instead(value)) {
+            if let Some(told) = launched.and_then(|l| l.value_at(value)) {
                 return write_value(told, to);
             }
             hex(*n, to);

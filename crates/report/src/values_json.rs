@@ -119,7 +119,7 @@ impl Serialize for Json<'_> {
                 map.end()
             }
             Value::Address(address, place) => {
-                if let Some(told) = self.launched.and_then(|l| l.instead(self.value)) {
+                if let Some(told) = self.launched.and_then(|l| l.value_at(self.value)) {
                     return Json::new(told).serialize(to);
                 }
                 let mut map = to.serialize_map(None)?;

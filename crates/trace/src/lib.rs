@@ -9,7 +9,6 @@ pub mod decode;
 mod event;
 mod filter;
 mod io;
-mod ioctl;
 mod kernels;
 #[cfg(feature = "made")]
 pub mod made;
@@ -25,12 +24,13 @@ pub use aggregate::sink::{CallSink, FinishedCall, KernelLaunch};
 pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
+pub use event::pieces::{Piece, Pieces, Submitted};
 pub use event::{
-    Answer, Args, ByName, Call, CallStart, DriverArgs, Event, Exit, Function, HookAction, Hooked, Instance, Layer, Log,
-    Lookup, LookupKind, Module, Process, Returned, Returns, RunName, RunPlace, State, Thread,
+    Answer, Args, ByName, Call, CallStart, DriverArgs, Event, Exit, Function, HookAction, HookEffect, Instance, Layer,
+    Log, Lookup, LookupKind, Module, Process, Returned, Returns, RunName, RunPlace, State, Thread,
 };
 pub use filter::did_you_mean::did_you_mean;
-pub use filter::wanted::{Wanted, wanted};
+pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError};
 pub use io::clock::{Rate, monotonic};
 pub use io::exhausted::{forget_short, is_short, short_of};
@@ -39,10 +39,9 @@ pub use io::file_cache::CachedFile;
 pub use io::pages::{ChunkPage, RingPage};
 pub use io::read_so_far::read_so_far;
 pub use io::run_path::RunPath;
-pub use ioctl::pieces::{Piece, Pieces, Submitted};
 pub use merge::event_reader::{Delivery, EventReader};
 pub use merge::reader_options::ReaderOptions;
-pub use merge::runs::{Ended, Runs};
+pub use merge::runs::{FinishedRun, Runs};
 pub use pair::selected_calls::SelectedCalls;
 pub use ring::call_count::CallCount;
 pub use ring::chunk_file::in_order;
@@ -51,15 +50,15 @@ pub use ring::lost_calls::LostCalls;
 pub use ring::raw::{RawChunk, RawRing};
 pub use run::cells::walk_cells;
 pub use run::error::Error;
-pub use run::facts::{Diagnostic, Recording, Switched, SwitchedTo};
+pub use run::facts::{Diagnostic, RecordingCoverage, Switched, SwitchedTo};
 pub use run::listing::Listing;
 pub use run::liveness::{is_gone, living, text_of_proc};
 pub use run::names_complete::{has_all_names, is_whole};
-pub use run::names_file::{Found as NamesFound, NamesFile};
+pub use run::names_file::{NamesFile, NamesItem as NamesFound};
 pub use run::run_reader::RunReader;
 pub use summary::counted::Counted;
 pub use summary::damage::damaged;
 pub use summary::end::{Count, Damage, End};
 pub use summary::filtered::{Filtered, Lacking};
 pub use summary::noticed::{noticed, overview};
-pub use summary::unseen::Unseen;
+pub use summary::run_coverage::RunCoverage;

@@ -195,7 +195,7 @@ impl Process {
     }
 
     /// Notes when a collector found that it had ended.
-    pub fn ended(&mut self, ns: u64) {
+    pub fn set_ended(&mut self, ns: u64) {
         self.put(offset_of!(Page, ended), &ns.to_le_bytes());
     }
 

@@ -11,7 +11,6 @@ const ORDER: &[(&str, &str, &[&str])] = &[
         "trace",
         "",
         &[
-            "ioctl",
             "event",
             "io",
             "ring",

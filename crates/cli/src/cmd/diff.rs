@@ -52,7 +52,7 @@ impl DiffArgs {
         for (name, end) in names.iter().zip([&a_end, &b_end]) {
             important_notes(end).0.iter().take(NOTES).for_each(|note| say(&format!("{name}: {note}")));
         }
-        let [a_filtered, b_filtered] = [&a_end, &b_end].map(|end| end.unseen.filter.is_some());
+        let [a_filtered, b_filtered] = [&a_end, &b_end].map(|end| end.coverage.filter.is_some());
         if a_filtered != b_filtered && !diff.is_empty() {
             let name = &names[usize::from(b_filtered)];
             say(&format!("only {name} was recorded with a filter (-e): calls that it left out are differences here"));

@@ -44,7 +44,7 @@ impl ExplainArgs {
         let done = match json {
             true => explain.write_json(self.all, &mut out),
             false => {
-                let filtered = run_ends.iter().any(|of| of.end.filtered.is_some() || of.end.unseen.filter.is_some());
+                let filtered = run_ends.iter().any(|of| of.end.filtered.is_some() || of.end.coverage.filter.is_some());
                 explain.write_text(&named(&runs), filtered, self.all, &mut out)
             }
         };

@@ -15,7 +15,7 @@ use cutap_report::{
     EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, all_sort_columns, end_line, end_lines,
     missing_calls, notes_of_runs, write_csv,
 };
-use cutap_trace::{End, Ended, Filter, ReaderOptions, Runs};
+use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -205,7 +205,12 @@ fn refuse_slips(runs: &[PathBuf], kind: &Kind, report: &mut dyn cutap_report::Re
 }
 
 /// Reads the runs for a report that has an answer.
-fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter, under: Option<&str>) -> Result<Vec<Ended>> {
+fn read(
+    report: &mut dyn cutap_report::Report,
+    runs: &Runs,
+    filter: Filter,
+    under: Option<&str>,
+) -> Result<Vec<FinishedRun>> {
     let refused =
         |report: &dyn cutap_report::Report| report.refusal(&named(runs)).map_or(Ok(()), |why| Err(Error::own(why)));
     // Reading a long run only to refuse it takes a while.
@@ -244,7 +249,7 @@ fn read_under(
     options: &ReaderOptions,
     sink: &mut dyn EventSink,
     under: Option<&str>,
-) -> Result<Vec<Ended>> {
+) -> Result<Vec<FinishedRun>> {
     let mut inside;
     let sink: &mut dyn EventSink = match under {
         Some(function) => {
@@ -262,11 +267,11 @@ fn why_nothing(end: &End, under: Option<&str>, names_filter: bool) -> String {
         return format!("; only calls of {function} and those inside it were read");
     }
     match &end.filtered {
-        Some(filtered) if !filtered.is_kept && filtered.shown > 0 => {
+        Some(filtered) if !filtered.is_kept && filtered.shown_calls > 0 => {
             format!("; only calls of the filter {} were read", filtered.text)
         }
         Some(filtered) if !filtered.is_kept => String::new(),
-        _ if names_filter && end.unseen.filter.is_some() => {
+        _ if names_filter && end.coverage.filter.is_some() => {
             "; the filter of record -e left out other calls of the program".to_owned()
         }
         _ => String::new(),
@@ -274,7 +279,7 @@ fn why_nothing(end: &End, under: Option<&str>, names_filter: bool) -> String {
 }
 
 /// Writes the answer as JSON. A report of problems has no other lines.
-fn write_json(report: &dyn cutap_report::Report, run_ends: &[Ended], out: &mut dyn Write) -> io::Result<()> {
+fn write_json(report: &dyn cutap_report::Report, run_ends: &[FinishedRun], out: &mut dyn Write) -> io::Result<()> {
     report.write_json(out)?;
     if report.problems().is_some() {
         return Ok(());
@@ -290,7 +295,7 @@ fn write_json(report: &dyn cutap_report::Report, run_ends: &[Ended], out: &mut d
 fn write(
     report: &dyn cutap_report::Report,
     runs: &Runs,
-    run_ends: &[Ended],
+    run_ends: &[FinishedRun],
     under: Option<&str>,
     out: &mut dyn Write,
 ) -> io::Result<()> {

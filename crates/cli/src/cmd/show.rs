@@ -9,7 +9,7 @@ use crate::stdout::written;
 use cutap_collect::hooks::{crash_notes, not_called};
 use cutap_collect::{OutputFormat, Result, output, say, scan_executables, summary};
 use cutap_report::{CallRows, Counts, Output, Summary, write_csv};
-use cutap_trace::{End, Ended, Filter, ReaderOptions, Runs, monotonic};
+use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs, monotonic};
 use std::io::{self, BufWriter, stdout};
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ impl Show {
 }
 
 /// What is known at the end of each run, and what writing said.
-type Read = (Vec<Ended>, io::Result<()>);
+type Read = (Vec<FinishedRun>, io::Result<()>);
 
 /// Hands each event to the output.
 fn each_call(runs: &Runs, form: OutputFormat, filter: Filter, output: &mut dyn Output) -> Result<Read> {
@@ -106,7 +106,7 @@ fn as_csv(runs: &Runs, form: OutputFormat, filter: Filter) -> Result<Read> {
 }
 
 /// The scanned_ends, with what only the programs' files can tell.
-fn scanned(run_ends: &[Ended]) -> Vec<End> {
+fn scanned(run_ends: &[FinishedRun]) -> Vec<End> {
     let mut scanned_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
     scanned_ends.iter_mut().for_each(scan_executables);
     scanned_ends

@@ -5,7 +5,7 @@ use super::Hooks;
 use cutap_calls::Layer;
 use cutap_calls::WATCHED;
 use cutap_hook::contract::ALL;
-use cutap_trace::{Wanted, wanted};
+use cutap_trace::{FunctionMatch, find_function};
 use cutap_wire::hooks::{self, Head, Want, text, wants};
 use std::path::{Path, PathBuf};
 
@@ -49,10 +49,10 @@ fn vain(want: &Want<'_>) -> Option<String> {
     if want.met {
         return None;
     }
-    let there = match wanted(&name) {
-        Wanted::Perhaps => return None,
-        Wanted::Known(layers) => layers,
-        Wanted::Unknown(near) => {
+    let there = match find_function(&name) {
+        FunctionMatch::Perhaps => return None,
+        FunctionMatch::Known(layers) => layers,
+        FunctionMatch::Unknown(near) => {
             let meant = match near.is_empty() {
                 true => "cutap api lists those that are".to_owned(),
                 false => format!("did you mean {}?", near.join(", ")),

@@ -167,7 +167,7 @@ fn the_same_damage_for_all_readers() {
         };
         spoil();
         let (damage, calls) = shown(&run);
-        let counted = Damage { parts: 1, lost: LostCalls { known: CALLS - calls, uncounted: 0 } };
+        let counted = Damage { parts: 1, lost: LostCalls { counted: CALLS - calls, uncounted: 0 } };
         let uncounted = Damage { parts: 1, lost: LostCalls::uncounted(1) };
         let expected = match told {
             Told::Nothing => Damage::default(),

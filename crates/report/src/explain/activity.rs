@@ -212,7 +212,7 @@ impl TimeSpent {
             // One function of several processes or loads has several keys.
             let mut names: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
             for (function, ns, calls) in spent.functions.values() {
-                let sums = names.entry(function.shown()).or_default();
+                let sums = names.entry(function.display_name()).or_default();
                 *sums = (sums.0 + ns, sums.1 + calls);
             }
             let top = names.into_iter().max_by_key(|(name, (ns, _))| (*ns, Reverse(*name)));

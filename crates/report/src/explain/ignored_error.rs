@@ -53,7 +53,7 @@ impl Rule for IgnoredError {
         if let Some(Failure { place, site }) = self.failed.remove(&thread)
             && !asks_error
         {
-            let next = || (site, Ignored { calls: 0, next: seen.function().shown().to_owned() });
+            let next = || (site, Ignored { calls: 0, next: seen.function().display_name().to_owned() });
             self.places.entry(place).or_insert_with(next).1.calls += 1;
         }
         let status = seen.exit.status_name().unwrap_or("an error");

@@ -71,7 +71,7 @@ impl Serialize for CallEvent<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let CallView { call, exit, .. } = self.of;
         let mut map = to.serialize_map(None)?;
-        map.serialize_entry("name", call.function.shown())?;
+        map.serialize_entry("name", call.function.display_name())?;
         map.serialize_entry("cat", call.function.layer.name())?;
         map.serialize_entry("ph", self.phase)?;
         map.serialize_entry("tid", &call.thread.tid)?;
@@ -180,7 +180,7 @@ impl<W: io::Write + Send> Output for Chrome<W> {
             Event::Process(process) => self.process(process),
             Event::Enter(call) if call.function.entry_only => self.call("i", CallView::enter(call)),
             Event::Exit(exit) => self.call(FINISHED, CallView::exit(exit)),
-            Event::Enter(_) | Event::Learned(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
+            Event::Enter(_) | Event::Updated(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
         }
     }
 

@@ -191,7 +191,7 @@ impl<W: io::Write> Perfetto<W> {
         let params = function.params().iter();
         let told = Arc::new(Interned {
             category: self.number(CATEGORIES, function.layer.name()),
-            name: self.number(NAMES, function.shown()),
+            name: self.number(NAMES, function.display_name()),
             library: self.number(TEXTS, &function.library),
             params: params
                 .map(|p| (self.number(ARGUMENTS, p.name), self.number(ARGUMENTS, &format!("{} after", p.name))))
@@ -275,7 +275,7 @@ impl<W: io::Write> Perfetto<W> {
         told.category.map(|n| event.number(3, n));
         match told.name {
             Some(number) => event.number(10, number),
-            None => event.text(23, function.shown()),
+            None => event.text(23, function.display_name()),
         };
         Self::constant(told.library_is, &function.library, told.library, &mut event);
         if let Some(version) = call.runtime_version() {
@@ -357,7 +357,7 @@ impl<W: io::Write + Send> Output for Perfetto<W> {
             Event::Process(process) => self.process(process),
             Event::Enter(call) => self.enter(call),
             Event::Exit(exit) => self.exit(exit),
-            Event::Learned(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
+            Event::Updated(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
         }
     }
 

@@ -51,7 +51,7 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
         time_ns: Some(call.start_ns.saturating_sub(begin_ns)),
         duration_ns: exit.duration_ns,
         result: (exit.state == State::Returned).then(|| result(exit, &pieces)),
-        parent: call.around().map(parent),
+        parent: call.enclosing_call().map(parent),
         stack: call.stack().map(|stack| stack.frames.iter().map(frame).collect()).unwrap_or_default(),
         ..KernelCall::new(action)
     })

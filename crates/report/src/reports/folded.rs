@@ -77,5 +77,5 @@ fn way(exit: &Exit) -> Option<Vec<String>> {
     let frames = shown_frames(&stack.frames).iter().rev().map(frame_name);
     let way = end(stack).map(str::to_owned).into_iter().chain(frames);
     // A semicolon separates frames.
-    Some(way.chain([exit.call.function.shown().to_owned()]).map(|name| name.replace(';', ":")).collect())
+    Some(way.chain([exit.call.function.display_name().to_owned()]).map(|name| name.replace(';', ":")).collect())
 }

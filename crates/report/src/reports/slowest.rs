@@ -350,7 +350,7 @@ impl Report for Slowest {
 /// `cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=4096)`, and the status of a call that failed.
 fn text(exit: &Exit, styles: &Styles, format: &TextFormat) -> String {
     let (call, view) = (&exit.call, CallView::exit(exit));
-    let (mut text, mut marks) = (call.function.shown().to_owned(), Marks::default());
+    let (mut text, mut marks) = (call.function.display_name().to_owned(), Marks::default());
     if let Some(launch) = Launch::of(call) {
         marks = launch.write(view, false, styles.kernel, &mut text);
     } else {

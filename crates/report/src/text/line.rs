@@ -77,7 +77,7 @@ impl<W: io::Write> Text<W> {
         } else {
             self.line.truncate(before);
         }
-        self.styled(styles.name, call.function.shown());
+        self.styled(styles.name, call.function.display_name());
         if self.repeats.is_some() {
             self.about(view);
         }
@@ -142,7 +142,7 @@ impl<W: io::Write> Text<W> {
                     Returned::Number(number) => word(number, &mut self.line),
                     Returned::Word(value) => word(value, &mut self.line),
                     Returned::Nothing => self.line.push_str("void"),
-                    Returned::Untold => self.line.push_str("(not reported)"),
+                    Returned::Unreported => self.line.push_str("(not reported)"),
                 }
                 CallView::exit(exit).write_part(Part::Result, &styles, &mut self.line);
                 self.line.push(' ');

@@ -116,7 +116,7 @@ fn taken(run: &Path, filter: &str) -> String {
     let mut scanned: Vec<String> =
         rows.iter().flat_map(|row| std::iter::repeat_n(row.name.clone(), row.sums.calls as usize)).collect();
     scanned.sort();
-    assert_eq!(end.filtered.unwrap().shown, scanned.len() as u64);
+    assert_eq!(end.filtered.unwrap().shown_calls, scanned.len() as u64);
     for decode in [true, false] {
         let options = ReaderOptions { filter: filter.clone(), decode, ..ReaderOptions::default() };
         let mut follow = EventReader::open(run, options).unwrap();

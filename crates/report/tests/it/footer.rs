@@ -3,7 +3,7 @@
 use crate::support::program::{events, json, program, simple};
 use cutap_report::end_lines;
 use cutap_trace::made::Run;
-use cutap_trace::{Cut, End, Recording, Why};
+use cutap_trace::{Cut, End, RecordingCoverage, Why};
 use cutap_wire::{diagnostic, names};
 
 #[test]
@@ -138,7 +138,7 @@ fn failed_processes() {
 fn names_in_damaged_block() {
     let with = |damaged, why| {
         let cut = Cut { at: 100, why };
-        let recording = Recording { cut, damaged, completed: None, holes: 0, read_before: 0, unread: None };
+        let recording = RecordingCoverage { cut, damaged, completed: None, holes: 0, read_before: 0, unread: None };
         end_lines(&End { nameless: 2, recording: Some(recording), ..End::default() })
     };
     let line = "2 functions without a name: their name records were not found";
@@ -187,7 +187,7 @@ fn count_of_one() {
 fn run_without_calls() {
     let said = |entered, inner| {
         let mut end = End::default();
-        (end.unseen.entered, end.unseen.inner) = (entered, inner);
+        (end.coverage.entered, end.coverage.inner) = (entered, inner);
         end_lines(&end)
     };
     assert_eq!(said(None, 0), [""; 0]);
@@ -203,7 +203,7 @@ fn run_without_calls() {
             == ["2 cutaps were started inside this one: calls of what they started went there, and are not here"]
     );
     for mut end in [End { failed: 1, ..End::default() }, End { rings: 1, ..End::default() }] {
-        end.unseen.entered = Some(1);
+        end.coverage.entered = Some(1);
         assert!(end.without_driver().is_none(), "{end:?}");
     }
 }

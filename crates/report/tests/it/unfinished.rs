@@ -22,7 +22,7 @@ fn hangs(folder: &Path, ended: Option<u64>) {
     one.enter(CU_MEM_ALLOC, &[3]);
     run.wait(11_996 * MS);
     two.call(CU_LAUNCH_KERNEL, &[4], MS, 0);
-    ended.into_iter().for_each(|ms| process.ended(START_NS + ms * MS));
+    ended.into_iter().for_each(|ms| process.set_ended(START_NS + ms * MS));
 }
 
 /// The control page, with the collector's last sign of life.

@@ -24,7 +24,7 @@ use std::path::Path;
 pub struct Aggregator {
     opened: RunReader,
     shared: Shared,
-    shown: u64,
+    shown_calls: u64,
     filtered_out: u64,
 }
 
@@ -47,7 +47,7 @@ impl Aggregator {
             live: false,
             files: Default::default(),
         };
-        Ok(Aggregator { opened, shared, shown: 0, filtered_out: 0 })
+        Ok(Aggregator { opened, shared, shown_calls: 0, filtered_out: 0 })
     }
 
     /// What was opened.
@@ -71,7 +71,7 @@ impl Aggregator {
                 rings.push((n, ring));
             }
         }
-        let (mut left_open, mut last_ns) = (Vec::new(), 0);
+        let (mut unfinished_calls, mut last_ns) = (Vec::new(), 0);
         for (n, ring) in &mut rings {
             let folder = &mut folders[*n];
             let mut pairer = Pairer::new(CallSums::new(calls));
@@ -79,31 +79,31 @@ impl Aggregator {
             while ring.read(monotonic(), 1 << 20, &mut |item| pairer.item(item, &mut context)) {}
             let last = context.process.dir.ns(&context.shared.clock, pairer.sink.last_ticks);
             last_ns = last_ns.max(last);
-            self.shown += pairer.shown;
+            self.shown_calls += pairer.shown_calls;
             self.filtered_out += pairer.filtered_out;
-            left_open.extend(pairer.left_open().map(|left| (*n, last, left)));
+            unfinished_calls.extend(pairer.into_unfinished().map(|unfinished| (*n, last, unfinished)));
             calls.ring_ends();
             end.ring(ring, &folder.dir.process, &self.opened);
         }
         // How long they were open is known when the last record of the run is.
         let run_end = || shared.clock.moment(run_end(&self.opened, &folders));
-        let run_ns = last_ns.max(if left_open.is_empty() { 0 } else { run_end() });
-        for (n, last, left) in left_open {
+        let run_ns = last_ns.max(if unfinished_calls.is_empty() { 0 } else { run_end() });
+        for (n, last, open_calls) in unfinished_calls {
             let mut pairer = Pairer::new(CallSums::new(calls));
-            let ended = folders[n].dir.end_ns(&shared.clock, run_ns).max(last);
-            pairer.end_left(left, ended, &mut Context { process: &mut folders[n], shared });
+            let end_ns = folders[n].dir.end_ns(&shared.clock, run_ns).max(last);
+            pairer.end_unfinished(open_calls, end_ns, &mut Context { process: &mut folders[n], shared });
             open += pairer.sink.unfinished;
-            self.shown += pairer.shown;
+            self.shown_calls += pairer.shown_calls;
             self.filtered_out += pairer.filtered_out;
         }
         for folder in &mut folders {
-            for known in folder.names.all_made() {
-                let own = known.function.instance.as_ref();
+            for resolved in folder.names.all_resolved() {
+                let own = resolved.function.instance.as_ref();
                 // A toolkit library has a runtime inside; its own functions are not that runtime's.
-                let of_runtime = known.function.layer == Layer::RUNTIME;
-                let of_object = || folder.names.instance_of(known.object).filter(|_| of_runtime);
+                let of_runtime = resolved.function.layer == Layer::RUNTIME;
+                let of_object = || folder.names.instance_of(resolved.object).filter(|_| of_runtime);
                 let instance = own.or_else(of_object);
-                instance.inspect(|instance| calls.belongs(&known.function, instance));
+                instance.inspect(|instance| calls.belongs(&resolved.function, instance));
             }
             end.folder(folder);
         }
@@ -116,9 +116,10 @@ impl Aggregator {
             met.add(folder, &shared.resolver.filter);
         }
         end.counted = counted.sorted();
-        end.filtered = Filtered::new(&shared.resolver.filter, (self.shown, self.filtered_out), &met, &self.opened);
+        end.filtered =
+            Filtered::new(&shared.resolver.filter, (self.shown_calls, self.filtered_out), &met, &self.opened);
         if let Some(filtered) = &mut end.filtered {
-            filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
+            filtered.shown_calls += end.counted.iter().map(|c| c.calls).sum::<u64>();
         }
         end
     }

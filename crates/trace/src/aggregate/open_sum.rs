@@ -12,16 +12,16 @@ pub struct OpenSum {
     /// counts twice.
     pub inside: u64,
     /// It launches a kernel, and the sink wants to know of launches.
-    pub launch: Option<Box<Launching>>,
+    pub launch: Option<Box<OpenLaunch>>,
 }
 
 /// A call that launches a kernel, and is not over.
 #[derive(Debug, Clone)]
-pub struct Launching {
+pub struct OpenLaunch {
     /// Inside a call that launches it too.
     pub inside: bool,
     /// Launches inside it that are over, as long as it may have to do with them.
-    pub over: Vec<KernelCall>,
+    pub finished_inside: Vec<KernelCall>,
 }
 
 /// A call of a launch that is over.

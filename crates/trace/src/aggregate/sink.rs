@@ -8,7 +8,7 @@ pub trait CallSink {
     /// A call that is shown begins inside the one of `place`: what this returned for it, 0 for none.
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
     /// A call that is shown is over.
-    fn exit(&mut self, done: &FinishedCall<'_>);
+    fn exit(&mut self, call: &FinishedCall<'_>);
     /// All calls of a thread's ring were handed out but those that never ended. These come after all rings.
     fn ring_ends(&mut self) {}
     /// Whether it wants to know which object makes each outermost call.
@@ -82,16 +82,16 @@ pub struct KernelLaunch {
 }
 
 impl KernelLaunch {
-    pub(super) fn of(done: &FinishedCall<'_>) -> KernelLaunch {
-        let error = done.failure().is_some();
-        let unfinished = done.state == State::Unfinished;
+    pub(super) fn of(call: &FinishedCall<'_>) -> KernelLaunch {
+        let error = call.failure().is_some();
+        let unfinished = call.state == State::Unfinished;
         KernelLaunch {
             kernel: None,
-            took_ns: done.took_ns,
-            inside_ns: done.inside_ns,
+            took_ns: call.took_ns,
+            inside_ns: call.inside_ns,
             unfinished,
             error,
-            late: done.late,
+            late: call.late,
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The pairer's sink that adds calls up. For an open call it keeps the place in the tree and the time of the calls
 //! inside.
 
-use super::launches::{launched, launching};
+use super::launches::{begin_launch, finish_launch};
 use super::open_sum::OpenSum;
 use super::sink::{CallSink, FinishedCall, KernelLaunch};
 use crate::event::State;
 use crate::pair::call_stack::CallStack;
-use crate::pair::open_call::Shown;
-use crate::pair::sink::{Context, Ended, EndedCall, NewCall, Sink};
-use crate::symbols::functions::{KnownFunction, Launch};
+use crate::pair::open_call::Visibility;
+use crate::pair::sink::{CallOutcome, Context, NewCall, RingState, Sink};
+use crate::symbols::functions::{Launch, ResolvedFunction};
 
 /// The calls of a ring on their way to whoever adds them up.
 pub struct CallSums<'a> {
@@ -32,7 +32,7 @@ impl Sink for CallSums<'_> {
     type Data = OpenSum;
     const WANTS_EXITS: bool = false;
 
-    fn needs_arguments(&self, _known: &KnownFunction, _number: u32, _stack: &CallStack<OpenSum>) -> bool {
+    fn needs_arguments(&self, _known: &ResolvedFunction, _number: u32, _stack: &CallStack<OpenSum>) -> bool {
         false
     }
 
@@ -54,24 +54,28 @@ impl Sink for CallSums<'_> {
 
     #[inline(always)]
     fn enter(&mut self, stack: &CallStack<OpenSum>, new: &NewCall<'_>) -> OpenSum {
-        let around = match (stack.last(), &new.from) {
-            (Some(around), _) => around.data.place,
+        let outer_place = match (stack.last(), &new.from) {
+            (Some(outer), _) => outer.data.place,
             (None, Some(object)) => self.calls.called_from(object),
             (None, None) => 0,
         };
-        let place = if new.shown == Shown::No { around } else { self.calls.enter(around, &new.known.function) };
-        let launch = (new.known.launch != Launch::No && self.wants_launches).then(|| Box::new(launching(stack)));
+        let place = if new.visibility == Visibility::Hidden {
+            outer_place
+        } else {
+            self.calls.enter(outer_place, &new.resolved.function)
+        };
+        let launch = (new.resolved.launch != Launch::No && self.wants_launches).then(|| Box::new(begin_launch(stack)));
         OpenSum { place, inside: 0, launch }
     }
 
     fn entry_only(&mut self, new: &NewCall<'_>, data: OpenSum) {
-        if new.shown != Shown::Yes {
+        if new.visibility != Visibility::Shown {
             return;
         }
         self.calls.exit(&FinishedCall {
             place: data.place,
             number: new.number,
-            function: &new.known.function,
+            function: &new.resolved.function,
             thread: new.thread,
             took_ns: None,
             inside_ns: 0,
@@ -82,36 +86,41 @@ impl Sink for CallSums<'_> {
     }
 
     #[inline(always)]
-    fn exit(&mut self, ring: &mut Ended<'_, OpenSum>, ended: EndedCall<'_, OpenSum>, context: &mut Context<'_>) {
-        let EndedCall { open, how, shown, late, .. } = ended;
-        let unfinished = how.state == State::Unfinished;
+    fn exit(
+        &mut self,
+        ring: &mut RingState<'_, OpenSum>,
+        outcome: CallOutcome<'_, OpenSum>,
+        context: &mut Context<'_>,
+    ) {
+        let CallOutcome { open, end, is_shown, late, .. } = outcome;
+        let unfinished = end.state == State::Unfinished;
         let open_ns =
-            unfinished.then(|| how.ns.saturating_sub(context.process.dir.ns(&context.shared.clock, open.ticks)));
-        let Some(known) = context.known(open.slot) else { return };
-        let took_ns = ended.took_ns.filter(|_| how.state == State::Returned).or(open_ns);
-        let around = if unfinished { ring.around.first_mut() } else { ring.stack.last_mut() };
-        if let Some(around) = around.filter(|_| took_ns.is_some() && !how.late) {
-            let inside = if shown { took_ns.unwrap_or(0) } else { open.data.inside };
-            around.data.inside = around.data.inside.saturating_add(inside);
+            unfinished.then(|| end.ns.saturating_sub(context.process.dir.ns(&context.shared.clock, open.ticks)));
+        let Some(resolved) = context.resolve(open.slot) else { return };
+        let took_ns = outcome.took_ns.filter(|_| end.state == State::Returned).or(open_ns);
+        let outer = if unfinished { ring.ended_parents.first_mut() } else { ring.stack.last_mut() };
+        if let Some(outer) = outer.filter(|_| took_ns.is_some() && !end.late) {
+            let inside = if is_shown { took_ns.unwrap_or(0) } else { open.data.inside };
+            outer.data.inside = outer.data.inside.saturating_add(inside);
         }
-        let done = FinishedCall {
+        let finished = FinishedCall {
             place: open.data.place,
             number: open.number,
-            function: &known.function,
+            function: &resolved.function,
             thread: ring.thread,
             took_ns,
             inside_ns: open.data.inside,
-            result: how.result,
-            state: how.state,
+            result: end.result,
+            state: end.state,
             late,
         };
-        if shown {
+        if is_shown {
             self.unfinished += u64::from(unfinished);
-            self.calls.exit(&done);
+            self.calls.exit(&finished);
         }
         let Some(launch) = open.data.launch.take() else { return };
-        let kernel = open.kernel.take().filter(|_| !known.function.has_named_none(done.status()));
-        let done = shown.then(|| KernelLaunch::of(&done));
-        launched(*launch, kernel, ring, done, how.late, &mut |launch| self.calls.launched(launch));
+        let kernel = open.kernel.take().filter(|_| !resolved.function.has_named_none(finished.status()));
+        let launch_end = is_shown.then(|| KernelLaunch::of(&finished));
+        finish_launch(*launch, kernel, ring, launch_end, end.late, &mut |launch| self.calls.launched(launch));
     }
 }

@@ -6,7 +6,7 @@ use super::values::memory::Memory;
 use super::values::row::Row;
 use super::values::walk::{Side, VALUES, Walk};
 use crate::event::Layer;
-use crate::event::described::{Recorded, find};
+use crate::event::described::{WordSource, find};
 use crate::event::value::Value;
 use crate::kernels::names::Kernels;
 use crate::made::pieces;
@@ -210,7 +210,7 @@ fn walk(tables: &'static Tables, params: &'static [Param], words: &[u8], memory:
     kernels.entry(memory);
     let shape = Shape { ints: 6, vectors: 2, stack: 4 };
     let mut most = 0;
-    for (side, recorded) in [(Side::Before, Recorded::Frame(shape)), (Side::After, Recorded::Block)] {
+    for (side, recorded) in [(Side::Before, WordSource::Frame(shape)), (Side::After, WordSource::Block)] {
         let row = Row::call(params, shape, recorded, words);
         let mut walk = Walk::new(tables, 12090, Memory::new(memory), side);
         walk.before = Memory::new(before);
@@ -229,16 +229,16 @@ proptest! {
     fn any_tables(
         tables in tables(), params in vec(param(), 0..7), words in bytes(), memory in memory(), before in memory(),
     ) {
-        let made = walk(tables, params.leak(), &words, &memory, &before);
+        let value_count = walk(tables, params.leak(), &words, &memory, &before);
         // A pointer and its target, or a struct's place and the struct, share one that was taken.
-        prop_assert!(made <= 4 * VALUES, "{made} values");
+        prop_assert!(value_count <= 4 * VALUES, "{value_count} values");
     }
 
     #[test]
     fn any_bytes(words in bytes(), memory in memory(), before in memory()) {
         for function in TABLES.families.iter().flat_map(|f| f.functions) {
-            let made = walk(&TABLES, function.params, &words, &memory, &before);
-            prop_assert!(made <= 4 * VALUES, "{made} values of {}", function.name);
+            let value_count = walk(&TABLES, function.params, &words, &memory, &before);
+            prop_assert!(value_count <= 4 * VALUES, "{value_count} values of {}", function.name);
         }
     }
 

@@ -6,11 +6,11 @@
 use super::effects::{apply, logs};
 use super::plain::{outputs, parameters_in, row};
 use super::state::effect_origin::EffectOrigin;
-use super::state::ends::Ends;
-use super::state::fast_hash::Quick;
+use super::state::fast_hash_map::FastHashMap;
+use super::state::free_coverage::FreeCoverage;
 use super::state::handle_coverage::HandleCoverage;
 use super::state::process_state::ProcessState;
-use super::undecoded::Raws;
+use super::undecoded::UndecodedFunctions;
 use super::values::memory::Memory;
 use super::values::walk::{Side, Walk};
 use crate::event::value::Value;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// A call of the process: its thread, and its number in the ring.
 type Key = (u32, u32);
 /// Calls that were left and are kept in mind, should they return after all.
-const MOST_LEFT: usize = 1024;
+const MOST_UNWOUND: usize = 1024;
 
 /// The interpreter of one process's calls, in the order of their time.
 #[derive(Debug, Default)]
@@ -33,14 +33,14 @@ pub(crate) struct Interpreter {
     state: ProcessState,
     /// Words of the call that is looked at, as bytes.
     words: Vec<u8>,
-    pub raws: Raws,
+    pub undecoded: UndecodedFunctions,
     /// Calls that have begun, with their values, and whether they are shown.
-    open: Quick<Key, (Call, bool)>,
+    open: FastHashMap<Key, (Call, bool)>,
     /// Those of them that were left and may still return, the latest last.
-    left: VecDeque<Call>,
+    unwound: VecDeque<Call>,
     /// Calls that are shown and of which it has become known what the driver was given: to be delivered before the
     /// event that is looked at.
-    pub learned: Vec<Call>,
+    pub updated_calls: Vec<Call>,
     /// What cuDriverGetVersion said.
     driver: Option<u32>,
     /// The newest runtime's version.
@@ -48,72 +48,72 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// `complete`: all calls that allocate are recorded; `ends`: which calls that end memory are; `seen`: of which
-    /// handles all calls are.
-    pub fn new(complete: bool, ends: Ends, seen: Arc<HandleCoverage>) -> Interpreter {
+    /// `complete`: all calls that allocate are recorded; `free_coverage`: which calls that end memory are;
+    /// `handle_coverage`: of which handles all calls are.
+    pub fn new(complete: bool, free_coverage: FreeCoverage, handle_coverage: Arc<HandleCoverage>) -> Interpreter {
         let mut new = Interpreter::default();
-        (new.state.places.complete, new.state.places.recorded_ends) = (complete, ends);
-        new.state.handles.seen = Some(seen);
+        (new.state.allocations.complete, new.state.allocations.free_coverage) = (complete, free_coverage);
+        new.state.handles.coverage = Some(handle_coverage);
         new
     }
 
     /// Calls of the process are missing: nothing is said of what they may have made.
-    pub fn incomplete(&mut self) {
-        self.state.places.complete = false;
-        self.state.handles.seen = None;
+    pub fn mark_incomplete(&mut self) {
+        self.state.allocations.complete = false;
+        self.state.handles.coverage = None;
     }
 
     /// Other calls are recorded from now on than the run began with.
     pub fn filter_changed(&mut self) {
-        self.incomplete();
-        self.state.places.forget();
+        self.mark_incomplete();
+        self.state.allocations.forget();
     }
 
     /// Gives an event its values. What is not shown is looked at all the same. `runtime`: one is in the process.
-    pub fn event(&mut self, event: &mut Event, shown: bool, kernels: &Kernels, runtime: bool, toolkit: Option<u32>) {
+    pub fn event(&mut self, event: &mut Event, is_shown: bool, kernels: &Kernels, runtime: bool, toolkit: Option<u32>) {
         self.toolkit = toolkit;
         self.state.devices.runtime |= runtime;
         match event {
-            Event::Enter(call) => self.enter(call, shown, kernels),
-            Event::Learned(call) => {
-                if let Some((known, _)) = self.open.get_mut(&call.key()) {
-                    take_values(call, known);
-                    *known = call.clone();
+            Event::Enter(call) => self.enter(call, is_shown, kernels),
+            Event::Updated(call) => {
+                if let Some((open_call, _)) = self.open.get_mut(&call.key()) {
+                    take_values(call, open_call);
+                    *open_call = call.clone();
                 }
             }
-            Event::Exit(exit) => self.exit(exit, shown, kernels),
+            Event::Exit(exit) => self.exit(exit, is_shown, kernels),
             _ => {}
         }
     }
 
     /// A call that never ended: its arguments are shown as they were given.
-    pub fn left_open(&mut self, exit: &mut Exit) {
-        if let Some((known, _)) = self.open.get(&exit.call.key()) {
-            take_values(&mut exit.call, known);
+    pub fn unfinished(&mut self, exit: &mut Exit) {
+        if let Some((open_call, _)) = self.open.get(&exit.call.key()) {
+            take_values(&mut exit.call, open_call);
         }
         self.without_return(exit);
     }
 
     fn without_return(&mut self, exit: &Exit) {
         if exit.call.function.described.is_some() {
-            self.raws.described(exit, self.state.places.complete);
+            self.undecoded.described(exit, self.state.allocations.complete);
         }
     }
 
     /// A call has ended: it gets the values that it has had since its beginning.
     fn close(&mut self, exit: &mut Exit) {
         let key = exit.call.key();
-        let of_left = |left: &mut VecDeque<Call>| {
-            let place = left.iter().rposition(|call| call.key() == key)?;
-            left.remove(place)
+        let remove_unwound = |unwound: &mut VecDeque<Call>| {
+            let place = unwound.iter().rposition(|call| call.key() == key)?;
+            unwound.remove(place)
         };
-        let known = self.open.remove(&key).map(|(call, _)| call).or_else(|| of_left(&mut self.left));
-        let Some(known) = known else { return };
-        take_values(&mut exit.call, &known);
+        let open_call = self.open.remove(&key).map(|(call, _)| call).or_else(|| remove_unwound(&mut self.unwound));
+        let Some(open_call) = open_call else { return };
+        take_values(&mut exit.call, &open_call);
         if exit.state == State::Unwound {
-            self.left.push_back(known);
-            if self.left.len() > MOST_LEFT {
-                self.left.pop_front();
+            self.unwound.push_back(open_call);
+            if self.unwound.len() > MOST_UNWOUND {
+                self.unwound.pop_front();
             }
         }
     }
@@ -129,11 +129,11 @@ impl Interpreter {
         Some(Described { version: version.unwrap_or(described.version), ..described })
     }
 
-    fn enter(&mut self, call: &mut Call, shown: bool, kernels: &Kernels) {
+    fn enter(&mut self, call: &mut Call, is_shown: bool, kernels: &Kernels) {
         let Some(described) = self.described(call) else { return };
         // A call that a filter shows at its end has been looked at when it began.
-        if let Some((known, _)) = self.open.get(&call.key()) {
-            return take_values(call, known);
+        if let Some((open_call, _)) = self.open.get(&call.key()) {
+            return take_values(call, open_call);
         }
         self.state.now = call.start_ns;
         let (row, memory) = (row(&call.args, described, &mut self.words), Memory::new(&call.memory));
@@ -149,14 +149,14 @@ impl Interpreter {
             self.propagate_to_parents(call);
         }
         if !call.function.entry_only {
-            self.open.insert(call.key(), (call.clone(), shown));
+            self.open.insert(call.key(), (call.clone(), is_shown));
         }
     }
 
     /// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
     fn propagate_to_parents(&mut self, call: &Call) {
         let Some(parent) = call.parent.as_deref() else { return };
-        let mut found = told_by(call.inputs().iter());
+        let mut driver_args = pointees(call.inputs().iter());
         // Of an address that may be of either side the driver's call tells that it is the host's.
         let either =
             call.function.params().iter().zip(call.inputs()).filter(|(p, _)| matches!(p.rule, Rule::Either(_)));
@@ -164,40 +164,40 @@ impl Interpreter {
             Value::Address(at, Some(place)) if place.memory == known::Memory::Host => Some((*at, value.clone())),
             _ => None,
         });
-        found.extend(hosts);
-        let found = DriverArgs(found.into());
-        let mut above = Some(parent).filter(|_| !found.0.is_empty());
+        driver_args.extend(hosts);
+        let driver_args = DriverArgs(driver_args.into());
+        let mut above = Some(parent).filter(|_| !driver_args.0.is_empty());
         while let Some(parent) = above {
-            self.learn(parent, &found, true);
+            self.set_driver_args(parent, &driver_args, true);
             above = parent.parent.as_deref();
         }
     }
 
-    /// An open call gets what the driver was given, if it has nothing of that; with `takes`, if its values have such an
-    /// address.
-    fn learn(&mut self, parent: &Call, found: &DriverArgs, takes: bool) {
-        let Some((call, shown)) = self.open.get_mut(&parent.key()) else { return };
-        let takes = !takes || call.inputs().iter().any(|value| found.tells_of(value));
-        if call.driver_args().is_none() && takes {
-            call.rare_mut().driver_args = Some(found.clone());
-            self.learned.extend(Some(call.clone()).filter(|_| *shown));
+    /// An open call gets what the driver was given, if it has nothing of that; with `only_if_used`, if its values have
+    /// such an address.
+    fn set_driver_args(&mut self, parent: &Call, driver_args: &DriverArgs, only_if_used: bool) {
+        let Some((call, is_shown)) = self.open.get_mut(&parent.key()) else { return };
+        let applies = !only_if_used || call.inputs().iter().any(|value| driver_args.has_value_in(value));
+        if call.driver_args().is_none() && applies {
+            call.rare_mut().driver_args = Some(driver_args.clone());
+            self.updated_calls.extend(Some(call.clone()).filter(|_| *is_shown));
         }
     }
 
     /// Like `propagate_to_parents`, for a node whose parameters were asked for: the runtime hands on the driver's own
     /// list.
     fn propagate_outputs(&mut self, exit: &Exit) {
-        let found = DriverArgs(told_by(exit.outputs.iter().map(|(_, value)| value)).into());
-        let mut above = exit.call.parent.as_deref().filter(|_| !found.0.is_empty());
+        let driver_args = DriverArgs(pointees(exit.outputs.iter().map(|(_, value)| value)).into());
+        let mut above = exit.call.parent.as_deref().filter(|_| !driver_args.0.is_empty());
         while let Some(parent) = above {
-            self.learn(parent, &found, false);
+            self.set_driver_args(parent, &driver_args, false);
             above = parent.parent.as_deref();
         }
     }
 
     /// What a function was given after hooks changed it.
-    fn passed(&mut self, call: &Call, given: &Args, described: Described, kernels: &Kernels) -> Arc<[Value]> {
-        let row = row(given, described, &mut self.words);
+    fn effective_args(&mut self, call: &Call, args: &Args, described: Described, kernels: &Kernels) -> Arc<[Value]> {
+        let row = row(args, described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&call.memory), Side::Before);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
@@ -205,32 +205,32 @@ impl Interpreter {
         (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect()
     }
 
-    fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
+    fn exit(&mut self, exit: &mut Exit, is_shown: bool, kernels: &Kernels) {
         let Some(described) = self.described(&exit.call) else {
-            return self.raws.undescribed(exit);
+            return self.undecoded.undescribed(exit);
         };
         self.close(exit);
-        self.state.ending.over(exit.call.thread.key, exit.call.start_ns);
+        self.state.pending_ends.call_ended(exit.call.thread.key, exit.call.start_ns);
         if exit.state != State::Returned {
-            if shown {
+            if is_shown {
                 self.without_return(exit);
             }
             return;
         }
         self.state.now = exit.end_ns;
-        let given = exit.call.given();
-        if let Some(given) = &given {
-            let passed = self.passed(&exit.call, given, described, kernels);
-            exit.call.rare_mut().effective_args = Some(passed);
+        let changed_args = exit.call.hook_changed_args();
+        if let Some(changed_args) = &changed_args {
+            let effective_args = self.effective_args(&exit.call, changed_args, described, kernels);
+            exit.call.rare_mut().effective_args = Some(effective_args);
         }
         let call = &exit.call;
-        let row = row(given.as_ref().unwrap_or(&call.args), described, &mut self.words);
+        let row = row(changed_args.as_ref().unwrap_or(&call.args), described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
         walk.before = Memory::new(&call.memory);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
-        walk.told = Some(EffectOrigin::new(call, exit));
+        walk.origin = Some(EffectOrigin::new(call, exit));
         let failed = exit.has_failed();
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, failed);
@@ -250,8 +250,8 @@ impl Interpreter {
         if call.function.layer == Layer::DRIVER {
             self.propagate_outputs(exit);
         }
-        if shown {
-            self.raws.described(exit, self.state.places.complete);
+        if is_shown {
+            self.undecoded.described(exit, self.state.allocations.complete);
         }
     }
 }
@@ -261,7 +261,7 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
     let ty = described.function.returns;
     match exit.returned() {
         Some(Returned::Number(_) | Returned::Word(_)) => {}
-        Some(Returned::Untold) => {
+        Some(Returned::Unreported) => {
             let bytes = walk.memory.at(RETURNED)?.bytes.get(..walk.size_of(ty))?;
             return Some(Box::new(walk.by_type(ty, bytes, known::Unit::None)));
         }
@@ -269,8 +269,8 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
     }
     if let Type::Struct(first) = walk.ty(ty) {
         // The caller said where it goes; the register has the address.
-        let kept = walk.memory.at(exit.result)?;
-        return Some(Box::new(walk.structure(first, kept.bytes, kept.meant.into())));
+        let fragment = walk.memory.at(exit.result)?;
+        return Some(Box::new(walk.structure(first, fragment.bytes, fragment.meant.into())));
     }
     let bytes = exit.result.to_le_bytes();
     let value = walk.by_type(ty, bytes.get(..walk.size_of(ty))?, cutap_calls::known::Unit::None);
@@ -278,18 +278,18 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
 }
 
 /// Kernels' parameters in these values, each with its address.
-fn told_by<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<(u64, Value)> {
-    let mut found = Vec::new();
+fn pointees<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<(u64, Value)> {
+    let mut pointees = Vec::new();
     values.for_each(|value| {
-        parameters_in(value, &mut |at, to| found.push((at, Value::Pointee(at, Box::new(to.clone())))))
+        parameters_in(value, &mut |at, to| pointees.push((at, Value::Pointee(at, Box::new(to.clone())))))
     });
-    found
+    pointees
 }
 
 /// A later value of a call gets the values of the one that was looked at.
-fn take_values(call: &mut Call, known: &Call) {
-    call.inputs = known.inputs.clone();
-    if let Some(told) = known.driver_args() {
-        call.rare_mut().driver_args = Some(told.clone());
+fn take_values(call: &mut Call, earlier: &Call) {
+    call.inputs = earlier.inputs.clone();
+    if let Some(driver_args) = earlier.driver_args() {
+        call.rare_mut().driver_args = Some(driver_args.clone());
     }
 }

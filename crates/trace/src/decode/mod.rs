@@ -21,5 +21,5 @@ pub(crate) mod values;
 pub use crate::event::described::Described;
 pub use crate::event::value::{Fields, Items, List, MemoryPlace, Owner, Standing, Text, Value, flags_of, name_of};
 pub use state::devices::Devices;
-pub use undecoded::RawFunction;
+pub use undecoded::UndecodedFunction;
 pub use values::type_name::TypeName;

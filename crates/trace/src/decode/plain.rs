@@ -26,8 +26,8 @@ pub(crate) fn plain_inputs(call: &Call, kernels: Option<&Kernels>) -> Box<[Value
 pub(crate) fn plain_outputs(call: &Call, exit: &Exit) -> Box<[(u8, Value)]> {
     let Some(described) = call.function.described else { return Box::default() };
     let mut words = Vec::new();
-    let given = call.given();
-    let row = row(given.as_ref().unwrap_or(&call.args), described, &mut words);
+    let changed_args = call.hook_changed_args();
+    let row = row(changed_args.as_ref().unwrap_or(&call.args), described, &mut words);
     let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
     walk.before = Memory::new(&call.memory);
     outputs(&mut walk, &row, &[], exit.has_failed())

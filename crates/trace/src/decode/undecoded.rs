@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A function and how often arguments of it were shown raw.
 #[derive(Debug, Clone)]
-pub struct RawFunction {
+pub struct UndecodedFunction {
     pub function: Arc<Function>,
     /// Its calls that were looked at.
     pub calls: u64,
@@ -17,7 +17,7 @@ pub struct RawFunction {
     pub params: Box<[u64]>,
 }
 
-impl RawFunction {
+impl UndecodedFunction {
     /// Names of the parameters that were raw, and how often.
     pub fn raw(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let names = self.function.params().iter().map(|p| p.name);
@@ -27,11 +27,11 @@ impl RawFunction {
 
 /// The functions of a process, by their key.
 #[derive(Debug, Default)]
-pub(crate) struct Raws {
-    functions: Vec<Option<RawFunction>>,
+pub(crate) struct UndecodedFunctions {
+    functions: Vec<Option<UndecodedFunction>>,
 }
 
-impl Raws {
+impl UndecodedFunctions {
     /// A call of a function without a description.
     pub fn undescribed(&mut self, exit: &Exit) {
         let function = &exit.call.function;
@@ -44,7 +44,7 @@ impl Raws {
     pub fn described(&mut self, exit: &Exit, complete: bool) {
         let call = &exit.call;
         let failed = exit.has_failed() || exit.state != State::Returned;
-        let around = Around { complete, failed, launched: call.driver_args(), new: 0 };
+        let facts = CallFacts { complete, failed, launched: call.driver_args(), new: 0 };
         let inputs = call.inputs();
         let is_raw = |n: usize, value: &Value| -> bool {
             let read = exit.output(n).unwrap_or(value);
@@ -64,21 +64,21 @@ impl Raws {
                 _ if !failed && param.written == Writes::Failed => false,
                 // A tag says what an address is.
                 Rule::Tagged(..) if param.dir == Dir::Out && matches!(read, Value::Pointee(..)) => {
-                    Around { complete: false, ..around }.raw(read)
+                    CallFacts { complete: false, ..facts }.raw(read)
                 }
                 _ if effects.iter().any(new) => false,
-                _ if effects.iter().any(inside) => Around { new: allocated(read), ..around }.raw(read),
-                _ => around.raw(read),
+                _ if effects.iter().any(inside) => CallFacts { new: allocated(read), ..facts }.raw(read),
+                _ => facts.raw(read),
             }
         };
-        let found = inputs.iter().enumerate().filter(|(n, value)| is_raw(*n, value));
-        let found: Vec<usize> = found.map(|(n, _)| n).collect();
-        if found.is_empty() {
+        let raw_params = inputs.iter().enumerate().filter(|(n, value)| is_raw(*n, value));
+        let raw_params: Vec<usize> = raw_params.map(|(n, _)| n).collect();
+        if raw_params.is_empty() {
             return;
         }
         let row = self.row(&call.function);
         row.calls += 1;
-        for n in found {
+        for n in raw_params {
             if let Some(count) = row.params.get_mut(n) {
                 *count += 1;
             }
@@ -86,16 +86,16 @@ impl Raws {
     }
 
     /// All functions that were counted.
-    pub fn all(&self) -> impl Iterator<Item = &RawFunction> {
+    pub fn all(&self) -> impl Iterator<Item = &UndecodedFunction> {
         self.functions.iter().flatten()
     }
 
-    fn row(&mut self, function: &Arc<Function>) -> &mut RawFunction {
+    fn row(&mut self, function: &Arc<Function>) -> &mut UndecodedFunction {
         let key = function.key as usize;
         if key >= self.functions.len() {
             self.functions.resize(key + 1, None);
         }
-        self.functions[key].get_or_insert_with(|| RawFunction {
+        self.functions[key].get_or_insert_with(|| UndecodedFunction {
             function: function.clone(),
             calls: 0,
             params: vec![0; function.params().len()].into(),
@@ -105,7 +105,7 @@ impl Raws {
 
 /// What is known of the call whose values are looked at.
 #[derive(Clone, Copy)]
-struct Around<'a> {
+struct CallFacts<'a> {
     /// All allocations are known.
     complete: bool,
     /// It did not succeed: what it would have written is not there.
@@ -133,13 +133,13 @@ fn allocated(value: &Value) -> u64 {
     }
 }
 
-impl Around<'_> {
+impl CallFacts<'_> {
     /// Whether some part of a value has no kind.
     fn raw(self, value: &Value) -> bool {
         match value {
             Value::Address(at, None) => {
-                let told = self.launched.is_some_and(|l| l.instead(value).is_some());
-                self.complete && !told && self.new != *at
+                let is_substituted = self.launched.is_some_and(|l| l.value_at(value).is_some());
+                self.complete && !is_substituted && self.new != *at
             }
             Value::Handle { kind, number, value, .. } => {
                 let named = kind.number || *value == 0 || kind.special.iter().any(|(v, _)| v == value);

@@ -1,11 +1,11 @@
 //! Calls: their arguments as words and as values, what is learned of them, and how they end.
 
 use super::function::Function;
-use super::layer::Layer;
+use super::pieces::Pieces;
 use super::process::{Instance, Thread};
 use super::result::Returned;
 use super::value::{Text, Value};
-use crate::ioctl::pieces::Pieces;
+use cutap_calls::Layer;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
 use cutap_wire::record::{Fragments, Output, note};
@@ -91,7 +91,7 @@ pub struct CallStart {
 }
 
 /// What is known of a call. Facts that become known while it is open come with another value of the same call, in
-/// an [`super::Event::Learned`] or in its [`Exit`]. A copy is cheap, because it shares the parts.
+/// an [`super::Event::Updated`] or in its [`Exit`]. A copy is cheap, because it shares the parts.
 #[derive(Debug, Clone)]
 pub struct Call {
     start: Arc<CallStart>,
@@ -107,8 +107,8 @@ pub(crate) struct RareFacts {
     pub instance: Option<Arc<Instance>>,
     pub effective_args: Option<Arc<[Value]>>,
     pub driver_args: Option<DriverArgs>,
-    pub hooked: Vec<Hooked>,
-    pub further: Vec<Further>,
+    pub hook_effects: Vec<HookEffect>,
+    pub further_words: Vec<FurtherWord>,
     pub stack: Option<Arc<Stack>>,
     pub pieces: Option<Box<Pieces>>,
 }
@@ -152,22 +152,22 @@ impl Call {
         self.rare.as_ref().and_then(|rare| rare.effective_args.as_deref()).unwrap_or(self.inputs())
     }
     /// Its words, where hooks changed some.
-    pub(crate) fn given(&self) -> Option<Args> {
+    pub(crate) fn hook_changed_args(&self) -> Option<Args> {
         let rare = self.rare.as_ref()?;
-        let mut changed = rare.hooked.iter().filter_map(|h| match h.did {
+        let mut changed = rare.hook_effects.iter().filter_map(|h| match h.action {
             HookAction::Argument(n, value) => Some((n, 0, value)),
             _ => None,
         });
         let first = changed.next()?;
         let described = self.function.described?;
         let mut args = self.args.clone();
-        let all = std::iter::once(first).chain(changed).chain(rare.further.iter().copied());
+        let all = std::iter::once(first).chain(changed).chain(rare.further_words.iter().copied());
         all.for_each(|(n, word, value)| described.change(args.words_mut(), n, word, value));
         Some(args)
     }
     /// What it left behind, as its record has it.
-    pub(crate) fn left(&self, memory: Fragments<'_>, output: Option<Output>) -> Box<[u8]> {
-        self.given().as_ref().unwrap_or(&self.args).memory(memory, output)
+    pub(crate) fn memory_after(&self, memory: Fragments<'_>, output: Option<Output>) -> Box<[u8]> {
+        self.hook_changed_args().as_ref().unwrap_or(&self.args).memory(memory, output)
     }
     /// What the driver was given for this call of a runtime: the kernel's parameters. Known as soon as the driver is
     /// called.
@@ -188,17 +188,17 @@ impl Call {
         self.rare.as_ref().and_then(|rare| rare.pieces.as_deref()).cloned().unwrap_or_default()
     }
     /// The call that a call of the layers `syscall` and `submit` was made from.
-    pub fn around(&self) -> Option<&Call> {
+    pub fn enclosing_call(&self) -> Option<&Call> {
         self.parent.as_deref().filter(|_| matches!(self.function.layer, Layer::SYSCALL | Layer::SUBMIT))
     }
     /// What hooks did to it. Whole when the call has ended.
-    pub fn hooked(&self) -> &[Hooked] {
-        self.rare.as_ref().map_or(&[], |rare| &rare.hooked)
+    pub fn hook_effects(&self) -> &[HookEffect] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.hook_effects)
     }
     /// True when a hook wrote what this parameter leads to: that is what the program was told, and not what the
     /// function made.
-    pub fn was_told(&self, parameter: usize) -> bool {
-        self.hooked().iter().any(|h| matches!(h.did, HookAction::Output(of, _) if of == parameter))
+    pub fn is_written_by_hook(&self, parameter: usize) -> bool {
+        self.hook_effects().iter().any(|h| matches!(h.action, HookAction::Output(of, _) if of == parameter))
     }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
@@ -212,15 +212,15 @@ impl Call {
 }
 
 /// Of a large argument that a hook changed, what is behind its first eight bytes: parameter, word, value.
-pub(crate) type Further = (usize, usize, u64);
+pub(crate) type FurtherWord = (usize, usize, u64);
 
 /// Something that a hook did to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hooked {
+pub struct HookEffect {
     /// File name of the hook library.
     pub hook: Arc<str>,
     /// What.
-    pub did: HookAction,
+    pub action: HookAction,
 }
 
 /// What a hook did.
@@ -238,12 +238,12 @@ pub enum HookAction {
 
 impl HookAction {
     /// What a note says that a hook did.
-    pub(crate) fn of_note(what: u64, value: u64) -> Option<HookAction> {
-        match what & 0xff {
+    pub(crate) fn of_note(code: u64, value: u64) -> Option<HookAction> {
+        match code & 0xff {
             note::HOOK_ANSWER => Some(HookAction::Answer),
-            note::HOOK_ARGUMENT => Some(HookAction::Argument((what >> 16) as usize, value)),
+            note::HOOK_ARGUMENT => Some(HookAction::Argument((code >> 16) as usize, value)),
             note::HOOK_RESULT => Some(HookAction::Result(value)),
-            note::HOOK_OUTPUT => Some(HookAction::Output((what >> 16) as usize, value)),
+            note::HOOK_OUTPUT => Some(HookAction::Output((code >> 16) as usize, value)),
             _ => None,
         }
     }
@@ -255,19 +255,19 @@ pub struct DriverArgs(pub(crate) Arc<[(u64, Value)]>);
 
 impl DriverArgs {
     /// What there is to say in the place of this address.
-    pub fn instead(&self, value: &Value) -> Option<&Value> {
+    pub fn value_at(&self, value: &Value) -> Option<&Value> {
         let Value::Address(at, place) = value else { return None };
         let nothing_known = place.as_ref().is_none_or(|place| place.memory == Memory::Unknown);
-        self.0.iter().find(|(told, _)| told == at && nothing_known).map(|(_, value)| value)
+        self.0.iter().find(|(address, _)| address == at && nothing_known).map(|(_, value)| value)
     }
 
     /// Whether a value has an address in it of which there is something to say.
-    pub fn tells_of(&self, value: &Value) -> bool {
+    pub fn has_value_in(&self, value: &Value) -> bool {
         match value {
-            Value::Pointee(_, to) => self.tells_of(to),
-            Value::Struct(fields) => fields.values.iter().any(|(_, value)| self.tells_of(value)),
-            Value::Array(items) => items.values.iter().any(|value| self.tells_of(value)),
-            other => self.instead(other).is_some(),
+            Value::Pointee(_, to) => self.has_value_in(to),
+            Value::Struct(fields) => fields.values.iter().any(|(_, value)| self.has_value_in(value)),
+            Value::Array(items) => items.values.iter().any(|value| self.has_value_in(value)),
+            other => self.value_at(other).is_some(),
         }
     }
 }
@@ -371,10 +371,10 @@ impl Exit {
     /// True if the function itself returned a status other than 0, whatever a hook returned to the program. Of a call
     /// that a hook answered, the hook's answer counts.
     pub fn has_failed(&self) -> bool {
-        let hooked = self.call.hooked();
-        let answered = hooked.iter().any(|h| h.did == HookAction::Answer);
+        let hooked = self.call.hook_effects();
+        let answered = hooked.iter().any(|h| h.action == HookAction::Answer);
         // The first hook that changed it found the function's.
-        let was = hooked.iter().find_map(|h| match h.did {
+        let was = hooked.iter().find_map(|h| match h.action {
             HookAction::Result(was) if !answered => Some(was),
             _ => None,
         });

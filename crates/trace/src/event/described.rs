@@ -1,7 +1,7 @@
 //! The description of a function: by family, name and version. It is a binary search in the generated tables; nothing
 //! is built at the start of a trace.
 
-use super::layer::Layer;
+use cutap_calls::Layer;
 use cutap_calls::known::{Function, Param, Rule, Shape, Tables, Type, TypeId};
 
 /// What is known of a function, and how its words were recorded.
@@ -14,12 +14,12 @@ pub struct Described {
     /// The version that it was chosen for; `u32::MAX`: the newest.
     pub version: u32,
     /// How its words were recorded.
-    pub(crate) words: Recorded,
+    pub(crate) words: WordSource,
 }
 
 /// How the words of a function's records came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Recorded {
+pub(crate) enum WordSource {
     /// By a frame: registers and stack.
     Frame(Shape),
     /// They are a runtime's parameter block.
@@ -35,7 +35,7 @@ impl Eq for Described {}
 
 impl Described {
     /// Whether its arguments may tell of those of the call around it: a kernel's parameters, memory of either side.
-    pub(crate) fn tells_its_caller(&self) -> bool {
+    pub(crate) fn resolves_caller_args(&self) -> bool {
         let params = self.function.params;
         among(self.tables, params, 4) || params.iter().any(|p| matches!(p.rule, Rule::Either(_)))
     }

@@ -1,10 +1,10 @@
 //! A function that is called, and how its result register is read.
 
 use super::described::Described;
-use super::layer::Layer;
 use super::process::Instance;
 use super::result::{Returned, Returns, undeclared_status};
 use super::value::name_of;
+use cutap_calls::Layer;
 use cutap_calls::{INVALID_DEVICE_FUNCTION, Role, is_answer, known};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub struct ByName {
 
 impl Function {
     /// The name for people.
-    pub fn shown(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 
@@ -55,8 +55,8 @@ impl Function {
         let value = |v| if v < 1 << 32 { Returned::Number(v) } else { Returned::Word(v) };
         match self.returns {
             Returns::Nothing => Returned::Nothing,
-            Returns::Value if self.instance.is_some() => Returned::Untold,
-            Returns::Elsewhere => Returned::Untold,
+            Returns::Value if self.instance.is_some() => Returned::Unreported,
+            Returns::Elsewhere => Returned::Unreported,
             Returns::Value => value(result),
             Returns::Status if self.layer == Layer::LIBRARY && self.described.is_none() => match result >> 32 {
                 0 | 0xffff_ffff => Returned::Status(result as i32),

@@ -5,17 +5,17 @@
 pub(crate) mod call;
 pub(crate) mod described;
 pub(crate) mod function;
-pub(crate) mod layer;
 pub(crate) mod lookup;
+pub(crate) mod pieces;
 pub(crate) mod process;
 pub(crate) mod result;
 pub(crate) mod run_place;
 pub(crate) mod value;
 
-pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, Hooked, Log, State};
+pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, HookEffect, Log, State};
+pub use cutap_calls::Layer;
 pub use described::Described;
 pub use function::{ByName, Function};
-pub use layer::Layer;
 pub use lookup::{Answer, Lookup, LookupKind};
 pub use process::{Instance, Module, Process, Thread};
 pub use result::{Returned, Returns};
@@ -33,7 +33,7 @@ pub enum Event {
     Enter(Call),
     /// Something became known of a call that has begun and not ended: its kernel, its runtime, its stack, what hooks
     /// did, what the driver was given.
-    Learned(Call),
+    Updated(Call),
     /// A call ended.
     Exit(Box<Exit>),
     /// A look-up was answered.

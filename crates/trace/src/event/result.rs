@@ -2,8 +2,8 @@
 //! version number or an address is never marked as an error.
 
 use super::described::Described;
-use super::layer::Layer;
 use super::value::name_of;
+use cutap_calls::Layer;
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::hidden::slot_named;
 use cutap_calls::known::Type;
@@ -35,7 +35,7 @@ pub enum Returned {
     Nothing,
     /// Something that the result register does not tell: a runtime that is linked in reports no result but a status,
     /// and what vector registers held is kept elsewhere.
-    Untold,
+    Unreported,
 }
 
 /// What a function returns as its description has it.
@@ -90,7 +90,7 @@ mod tests {
         let of = |library: &str, name: &str| {
             let (function, version) =
                 crate::event::described::find(&TABLES, Layer::LIBRARY, library, name, None).unwrap();
-            let words = crate::event::described::Recorded::Block;
+            let words = crate::event::described::WordSource::Block;
             returns_type(Described { function, tables: &TABLES, version, words }).unwrap()
         };
         for name in ["cublasSdot", "cublasDnrm2", "cublasCdotc", "cublasZdotc"] {

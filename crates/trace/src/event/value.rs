@@ -80,7 +80,7 @@ pub struct Text {
 impl MemoryPlace {
     /// Bytes that the call means behind the allocation's end.
     pub fn beyond(&self) -> u64 {
-        let end = self.bytes.map_or(0, |meant| self.offset.saturating_add(meant));
+        let end = self.bytes.map_or(0, |length| self.offset.saturating_add(length));
         if self.size == 0 { 0 } else { end.saturating_sub(self.size) }
     }
 }
@@ -217,12 +217,12 @@ impl Fields {
 /// Name of an enum's value.
 pub fn name_of(of: &'static known::Enum, value: i64) -> Option<&'static str> {
     // A status is nearly always the first value, success.
-    if let Some((_, name)) = of.values.first().filter(|(known, _)| *known == value) {
+    if let Some((_, name)) = of.values.first().filter(|(number, _)| *number == value) {
         return Some(name);
     }
     let find = |v: i64| {
-        let place = of.values.partition_point(|(known, _)| *known < v);
-        of.values.get(place).filter(|(known, _)| *known == v).map(|(_, name)| *name)
+        let place = of.values.partition_point(|(number, _)| *number < v);
+        of.values.get(place).filter(|(number, _)| *number == v).map(|(_, name)| *name)
     };
     // Headers write some of them without a sign.
     find(value).or_else(|| find(i64::from(value as u32)))
@@ -237,24 +237,24 @@ pub fn flags_of(of: &'static known::Enum, value: u64) -> (Vec<&'static str>, u64
     if value == u64::from(u32::MAX) || value == u64::MAX {
         return (Vec::new(), value);
     }
-    let (mut names, mut left) = (Vec::new(), value);
+    let (mut names, mut unnamed_bits) = (Vec::new(), value);
     // The number first in mind, last in the list: it stands for the low bits.
     let number = (of.number != 0).then(|| name_of(of, (value & of.number) as i64)).flatten();
     if number.is_some() {
-        left &= !of.number;
+        unnamed_bits &= !of.number;
     }
     // The largest first: a name may stand for several bits. Of several names for the same the first.
     for (n, &(bits, name)) in of.values.iter().enumerate().rev() {
         let alias = n.checked_sub(1).and_then(|before| of.values.get(before)).is_some_and(|b| b.0 == bits);
         let bits = bits as u64;
-        if bits != 0 && !alias && bits & of.number == 0 && left & bits == bits {
+        if bits != 0 && !alias && bits & of.number == 0 && unnamed_bits & bits == bits {
             names.push(name);
-            left &= !bits;
+            unnamed_bits &= !bits;
         }
     }
     names.extend(number);
     names.reverse();
-    (names, left)
+    (names, unnamed_bits)
 }
 
 #[cfg(test)]

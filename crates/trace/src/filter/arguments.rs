@@ -1,8 +1,8 @@
 //! Terms with conditions on arguments: `cuMemAlloc*[bytesize>1GiB]`.
 
 use super::comparison::{Comparison, Term};
-use super::error::FilterError;
 use super::parse::{Filter, split};
+use super::refusal::FilterError;
 
 impl Filter {
     /// Takes `of[conditions]`, with the closing bracket.
@@ -11,14 +11,14 @@ impl Filter {
         is_wanted: bool,
         of: &str,
         conditions: &str,
-        known: &[&str],
+        exported: &[&str],
     ) -> Result<(), FilterError> {
         let text = format!("{of}[{conditions}");
         let conditions = conditions.strip_suffix(']').ok_or_else(|| {
             FilterError(format!("{text} in the filter has no ] at its end; write it as cuMemAlloc*[bytesize>1GiB]"))
         })?;
         let mut functions = Filter::default();
-        let picks = !of.is_empty() && functions.term(true, of, known).map(|lookups| !lookups)?;
+        let picks = !of.is_empty() && functions.term(true, of, exported).map(|lookups| !lookups)?;
         if !picks || functions.rules.is_empty() {
             return Err(FilterError(format!(
                 "[{conditions}] in the filter stands behind functions only; write it as cuMemAlloc*[bytesize>1GiB]"
@@ -29,7 +29,7 @@ impl Filter {
             self.rules.push_str(&functions.rules);
         }
         self.unknown.append(&mut functions.unknown);
-        self.arguments.push(Term { wanted: is_wanted, text, rules: functions.rules, comparisons });
+        self.arguments.push(Term { is_wanted, text, rules: functions.rules, comparisons });
         Ok(())
     }
 }

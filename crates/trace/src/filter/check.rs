@@ -2,9 +2,8 @@
 //! compared with a word, an unknown enum name. The message has the nearest name that exists.
 
 use super::comparison::{Comparison, KERNEL};
-use super::error::FilterError;
-use super::near::{meant, nearest, there};
 use super::parse::Filter;
+use super::refusal::{FilterError, did_you_mean_text, nearest, suggestion_or_fields};
 use cutap_calls::filter::wanted;
 use cutap_calls::known::{self, Effect, Family, Function, Rule, Tables, Type, TypeId};
 use cutap_calls::{Layer, glob, plain};
@@ -52,9 +51,9 @@ impl Filter {
     pub(super) fn asks_of_launches(&self, tables: &'static Tables) -> bool {
         let runtime = || tables.families.iter().filter(|f| f.name == "runtime");
         self.arguments.iter().any(|term| {
-            let asked = |name: &str| term.comparisons.iter().any(|c| c.path.len() > 1 && c.path[0] == name);
+            let has_field = |name: &str| term.comparisons.iter().any(|c| c.path.len() > 1 && c.path[0] == name);
             let mut params = runtime().flat_map(|f| picked(f, &term.rules)).flat_map(|f| f.params);
-            params.any(|p| matches!(p.rule, Rule::KernelParams(..)) && asked(p.name))
+            params.any(|p| matches!(p.rule, Rule::KernelParams(..)) && has_field(p.name))
         })
     }
 }
@@ -119,8 +118,8 @@ fn check(
             1..=FEW_NAMES => format!(" ({} {})", if it { "it has" } else { "they have" }, names.join(", ")),
             _ => String::new(),
         };
-        let meant = meant(name, &names);
-        return Err(FilterError(format!("no function of {term} has a parameter {name}{meant}{has}")));
+        let suggestion = did_you_mean_text(name, &names);
+        return Err(FilterError(format!("no function of {term} has a parameter {name}{suggestion}{has}")));
     }
     let mut refused = None;
     // One function that could do it is enough.
@@ -129,7 +128,7 @@ fn check(
             Err(Missing { step, near }) => {
                 let of = comparison.path.join(".");
                 let of = of.split(&format!(".{step}")).next().unwrap_or(name).to_owned();
-                refused = Some(format!("{of} in {term} has no field {step}{}", there(&step, &near)));
+                refused = Some(format!("{of} in {term} has no field {step}{}", suggestion_or_fields(&step, &near)));
             }
             Ok(end) => match unlike(&end, comparison) {
                 Some(why) => refused = Some(format!("{} in {term} {why}", comparison.path.join("."))),
@@ -162,8 +161,8 @@ fn elsewhere(tables: &'static Tables, functions: &[&'static Function], name: &st
 const INSIDE: u32 = 3;
 
 /// The way to a field of this name, from a type on.
-fn path_to(tables: &'static Tables, ty: TypeId, name: &str, left: u32) -> Option<String> {
-    let left = left.checked_sub(1)?;
+fn path_to(tables: &'static Tables, ty: TypeId, name: &str, levels: u32) -> Option<String> {
+    let levels = levels.checked_sub(1)?;
     let ty = match tables.types.get(usize::from(ty))? {
         Type::Pointer(to, _) => tables.types.get(usize::from(*to))?,
         ty => ty,
@@ -176,7 +175,7 @@ fn path_to(tables: &'static Tables, ty: TypeId, name: &str, left: u32) -> Option
     let of = rows.first()?.name;
     let mut fields = rows.iter().take_while(|s| s.name == of).flat_map(|s| s.fields);
     fields.find_map(|f| {
-        let path = path_to(tables, f.ty, name, left)?;
+        let path = path_to(tables, f.ty, name, levels)?;
         Some(if is_nameless(f.name) { path } else { format!("{}.{path}", f.name) })
     })
 }
@@ -197,24 +196,24 @@ fn unlike(end: &End, comparison: &Comparison) -> Option<String> {
         }
         End::Names(..) if word == "*" => None,
         End::Names(of, names) if !names.iter().any(|n| glob(word.as_bytes(), n.as_bytes())) => {
-            Some(format!("is a {of}, and {word} is none of its names{}", there(word, names)))
+            Some(format!("is a {of}, and {word} is none of its names{}", suggestion_or_fields(word, names)))
         }
         End::Names(..) => None,
     }
 }
 
 /// Where a path leads from a type.
-fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: u32) -> Result<End, Missing> {
+fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels: u32) -> Result<End, Missing> {
     let missing = |near| Missing { step: path.first().cloned().unwrap_or_default(), near };
     let none = |end: End| if path.is_empty() { Ok(end) } else { Err(missing(Vec::new())) };
-    let Some(left) = left.checked_sub(1) else { return Ok(End::Any) };
+    let Some(levels) = levels.checked_sub(1) else { return Ok(End::Any) };
     let named = |n: u16| tables.enums.get(usize::from(n));
     match tables.types.get(usize::from(ty)).copied().unwrap_or(Type::Void) {
         Type::Pointer(to, _) => match (rule, path.split_first()) {
             (Rule::Text | Rule::TextOf(_), _) => none(End::Text),
             (Rule::Array(_) | Rule::Texts(_), Some((n, rest))) if n.parse::<usize>().is_ok() => match rule {
                 Rule::Texts(_) if rest.is_empty() => Ok(End::Text),
-                _ => lead(tables, to, Rule::One, rest, left),
+                _ => lead(tables, to, Rule::One, rest, levels),
             },
             // The call says what is there.
             (Rule::Array(_), Some(_)) => Err(missing(Vec::new())),
@@ -223,12 +222,12 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
             (Rule::One, _) => match tables.types.get(usize::from(to)) {
                 Some(Type::Char) => none(End::Text),
                 Some(Type::Void) => none(End::Unsigned),
-                _ => lead(tables, to, Rule::One, path, left),
+                _ => lead(tables, to, Rule::One, path, levels),
             },
             (Rule::Tagged(tags, ..), Some((step, _))) if step.parse::<usize>().is_err() => {
                 let rows = tables.tags.get(usize::from(tags)).map_or(&[][..], |t| t.rows);
                 let types = [to].into_iter().chain(rows.iter().map(|(_, ty)| *ty));
-                one_of(tables, types, step, path, left)
+                one_of(tables, types, step, path, levels)
             }
             _ => Ok(End::Any),
         },
@@ -236,15 +235,15 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
             None => Ok(End::Any),
             Some((name, rest)) => {
                 let mut names = Vec::new();
-                let found = field(tables, row, name, &mut names, left);
-                let (ty, rule) = found.ok_or_else(|| missing(names))?;
-                lead(tables, ty, rule, rest, left)
+                let target = field(tables, row, name, &mut names, levels);
+                let (ty, rule) = target.ok_or_else(|| missing(names))?;
+                lead(tables, ty, rule, rest, levels)
             }
         },
         Type::Array(of, _) => match (tables.types.get(usize::from(of)), path.split_first()) {
             (Some(Type::Char), _) => none(End::Text),
             (_, None) => Ok(End::Any),
-            (_, Some((n, rest))) if n.parse::<usize>().is_ok() => lead(tables, of, Rule::One, rest, left),
+            (_, Some((n, rest))) if n.parse::<usize>().is_ok() => lead(tables, of, Rule::One, rest, levels),
             _ => Err(missing(Vec::new())),
         },
         Type::Enum(n) | Type::Flags(n, _) | Type::Status(n) => none(match named(n) {
@@ -268,12 +267,12 @@ fn one_of(
     types: impl Iterator<Item = TypeId>,
     step: &str,
     path: &[String],
-    left: u32,
+    levels: u32,
 ) -> Result<End, Missing> {
     let mut missing = Missing { step: step.to_owned(), near: Vec::new() };
     let mut inner = None;
     for ty in types.filter(|ty| !matches!(tables.types.get(usize::from(*ty)), None | Some(Type::Void))) {
-        match lead(tables, ty, Rule::One, path, left) {
+        match lead(tables, ty, Rule::One, path, levels) {
             Ok(_) => return Ok(End::Any),
             Err(wrong) if wrong.step == missing.step => missing.near.extend(wrong.near),
             // One has a field of this name, in which the next one is missing.
@@ -289,18 +288,18 @@ fn field(
     first: u16,
     name: &str,
     names: &mut Vec<&'static str>,
-    left: u32,
+    levels: u32,
 ) -> Option<(TypeId, Rule)> {
     let rows = tables.structs.get(usize::from(first)..)?;
     let of = rows.first()?.name;
     let fields = || rows.iter().take_while(|s| s.name == of).flat_map(|s| s.fields);
-    if let Some(found) = fields().find(|f| f.name == name) {
-        return Some((found.ty, found.rule));
+    if let Some(found_field) = fields().find(|f| f.name == name) {
+        return Some((found_field.ty, found_field.rule));
     }
     names.extend(fields().map(|f| f.name).filter(|n| !is_nameless(n)));
-    let left = left.checked_sub(1)?;
+    let levels = levels.checked_sub(1)?;
     fields().filter(|f| is_nameless(f.name)).find_map(|f: &known::Param| match tables.types.get(usize::from(f.ty)) {
-        Some(Type::Struct(inner) | Type::Union(inner)) => field(tables, *inner, name, names, left),
+        Some(Type::Struct(inner) | Type::Union(inner)) => field(tables, *inner, name, names, levels),
         _ => None,
     })
 }

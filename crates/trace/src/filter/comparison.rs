@@ -1,7 +1,7 @@
 //! Conditions on arguments: `[bytesize>1GiB, kind=*HostToDevice]` after the part that selects functions. They are
 //! decided outside the target, on values; if a value is not known yet, at the end of the call.
 
-use super::error::FilterError;
+use super::refusal::FilterError;
 use crate::event::value::{Value, flags_of, name_of};
 use cutap_calls::glob;
 use cutap_quantity::number;
@@ -9,7 +9,7 @@ use cutap_quantity::number;
 /// Functions and what their calls must fulfil.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Term {
-    pub wanted: bool,
+    pub is_wanted: bool,
     /// As it was written.
     pub text: String,
     /// Which functions, as rules of the control page.
@@ -83,8 +83,8 @@ impl Comparison {
         };
         let at = text.find(['=', '<', '>', '!']).ok_or_else(|| refuse("compares nothing"))?;
         let (path, rest) = text.split_at(at);
-        let found = RELATIONS.iter().find(|(sign, _)| rest.starts_with(sign));
-        let (sign, relation) = found.ok_or_else(|| refuse("has no comparison that is known"))?;
+        let relation = RELATIONS.iter().find(|(sign, _)| rest.starts_with(sign));
+        let (sign, relation) = relation.ok_or_else(|| refuse("has no comparison that is known"))?;
         let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
         let word = |p: &String| !p.is_empty() && p.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if !path.iter().all(word) {
@@ -111,13 +111,13 @@ impl Comparison {
     }
 
     /// Whether it holds for the first part of the path; `None` when the value does not tell.
-    pub fn holds(&self, value: &Value) -> Option<bool> {
+    pub fn is_fulfilled(&self, value: &Value) -> Option<bool> {
         let value = self.path.iter().skip(1).try_fold(value, |value, field| inside(value, field))?;
         if self.operand.null {
             // The pointer itself is meant, and not what it leads to.
             return is_null(value).map(|null| null == (self.relation == Relation::Equal));
         }
-        let value = alone(value.target()).map_or(value, |(_, held)| held).target();
+        let value = alone(value.target()).map_or(value, |(_, value)| value).target();
         if matches!(value, Value::Missing) {
             return None;
         }
@@ -148,7 +148,7 @@ impl Comparison {
 /// Whether it is a null pointer, or a handle that is none; `None` when it was not recorded. Handles that are numbers
 /// begin with 0.
 fn is_null(value: &Value) -> Option<bool> {
-    match alone(value).map_or(value, |(_, held)| held) {
+    match alone(value).map_or(value, |(_, value)| value) {
         Value::Missing => None,
         Value::Handle { value, kind, .. } => Some(*value == 0 && !kind.number),
         value => Some(matches!(value, Value::Null)),

@@ -1,8 +1,8 @@
 //! The conditions on arguments that concern a function, and their verdict on one of its calls.
 
 use super::comparison::{CALLER, Comparison, KERNEL, Term};
+use super::owners::Owners;
 use super::parse::Filter;
-use super::who::Owners;
 use crate::event::Layer;
 use crate::event::value::Value;
 use cutap_calls::filter::wanted;
@@ -12,8 +12,8 @@ use cutap_calls::filter::wanted;
 pub(crate) struct Tests {
     /// Its calls are wanted whatever their arguments are.
     plain: bool,
-    wanted: Vec<Vec<Comparison>>,
-    unwanted: Vec<Vec<Comparison>>,
+    wanted_terms: Vec<Vec<Comparison>>,
+    unwanted_terms: Vec<Vec<Comparison>>,
     /// Whose calls are wanted; all of them must hold.
     owners: Vec<Owners>,
     /// What the other parts of `A & B` ask of the same function.
@@ -51,24 +51,25 @@ impl Filter {
         let of = layer.number();
         let matches = |rules: &str| wanted(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
         let pick = |is_wanted: bool| {
-            let terms = self.arguments.iter().filter(|t| t.wanted == is_wanted && matches(&t.rules));
+            let terms = self.arguments.iter().filter(|t| t.is_wanted == is_wanted && matches(&t.rules));
             terms.map(|t: &Term| t.comparisons.clone()).collect::<Vec<_>>()
         };
         let tests = Tests {
             plain: self.plain.lines().any(|l| l.starts_with('+') && matches(l))
-                || !self.plain.contains('+') && !self.arguments.iter().any(|t| t.wanted),
-            wanted: pick(true),
-            unwanted: pick(false),
+                || !self.plain.contains('+') && !self.arguments.iter().any(|t| t.is_wanted),
+            wanted_terms: pick(true),
+            unwanted_terms: pick(false),
             owners: [&self.owners]
                 .into_iter()
-                .chain(&self.owners_of_others)
+                .chain(&self.owners_of_parts)
                 .filter(|o| !o.is_everybody())
                 .cloned()
                 .collect(),
-            also: self.also.iter().filter_map(|other| other.tests(layer, library, name)).collect(),
+            also: self.other_parts.iter().filter_map(|part| part.tests(layer, library, name)).collect(),
         };
-        let asks = !tests.plain || !tests.unwanted.is_empty() || !tests.owners.is_empty() || !tests.also.is_empty();
-        asks.then_some(tests)
+        let has_conditions =
+            !tests.plain || !tests.unwanted_terms.is_empty() || !tests.owners.is_empty() || !tests.also.is_empty();
+        has_conditions.then_some(tests)
     }
 }
 
@@ -80,8 +81,8 @@ impl Tests {
             return Some(false);
         }
         let mut all = self.evaluate_arguments(evaluated);
-        for other in &self.also {
-            all = match (all, other.evaluate(evaluated)) {
+        for part in &self.also {
+            all = match (all, part.evaluate(evaluated)) {
                 (Some(false), _) | (_, Some(false)) => return Some(false),
                 (Some(true), Some(true)) => Some(true),
                 _ => None,
@@ -92,9 +93,9 @@ impl Tests {
 
     fn evaluate_arguments(&self, evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
         let mut any = |terms: &[Vec<Comparison>]| terms.iter().map(|t| all(t, evaluated)).fold(Some(false), or);
-        let unwanted = any(&self.unwanted);
-        let wanted = if self.plain { Some(true) } else { any(&self.wanted) };
-        match (wanted, unwanted) {
+        let unwanted = any(&self.unwanted_terms);
+        let is_wanted = if self.plain { Some(true) } else { any(&self.wanted_terms) };
+        match (is_wanted, unwanted) {
             (Some(false), _) | (_, Some(true)) => Some(false),
             (Some(true), Some(false)) => Some(true),
             _ => None,
@@ -107,10 +108,10 @@ impl Tests {
         let lacking = |term: &'_ [Comparison]| -> Option<usize> {
             term.iter().position(|c| c.path.first().is_some_and(|name| name != KERNEL && !has(name)))
         };
-        let found = self.wanted.iter().map(|term| lacking(term).and_then(|n| term.get(n)?.path.first()));
-        let own = if self.plain { None } else { found.collect::<Option<Vec<_>>>() };
+        let lacking_names = self.wanted_terms.iter().map(|term| lacking(term).and_then(|n| term.get(n)?.path.first()));
+        let own = if self.plain { None } else { lacking_names.collect::<Option<Vec<_>>>() };
         let own = own.and_then(|names| names.first().map(|name| name.as_str()));
-        own.or_else(|| self.also.iter().find_map(|other| other.lacks(has)))
+        own.or_else(|| self.also.iter().find_map(|part| part.lacks(has)))
     }
 
     /// Whether a call is wanted of which nobody will know the arguments.
@@ -126,9 +127,9 @@ fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<
     let mut unknown = false;
     for comparison in comparisons {
         let name = comparison.path.first().map_or("", String::as_str);
-        let holds = match (evaluated.values)(name) {
-            Some(ArgumentValue::Whole(value)) => comparison.holds(&value).or(Some(false)),
-            Some(ArgumentValue::SoFar(value)) => comparison.holds(&value),
+        let is_fulfilled = match (evaluated.values)(name) {
+            Some(ArgumentValue::Whole(value)) => comparison.is_fulfilled(&value).or(Some(false)),
+            Some(ArgumentValue::SoFar(value)) => comparison.is_fulfilled(&value),
             None if name == CALLER => comparison.text(evaluated.caller.as_slice()),
             None => match evaluated.kernel.filter(|_| name == KERNEL) {
                 Some(kernel) => comparison.text(&[kernel]),
@@ -136,7 +137,7 @@ fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<
                 None => Some(false),
             },
         };
-        match holds {
+        match is_fulfilled {
             Some(false) => return Some(false),
             None => unknown = true,
             Some(true) => {}

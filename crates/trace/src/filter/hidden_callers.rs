@@ -2,8 +2,8 @@
 //! program records all of their calls, since a call shows its caller where it is read.
 
 use super::comparison::{Comparison, Term};
-use super::error::FilterError;
 use super::parse::Filter;
+use super::refusal::FilterError;
 use super::term::libraries;
 use cutap_calls::Layer;
 
@@ -17,7 +17,7 @@ impl Filter {
         for pattern in libraries(library)? {
             let comparisons = vec![Comparison::of_caller(&pattern)];
             let text = format!("{library}:{name}");
-            self.arguments.push(Term { wanted: is_wanted, text, rules: rules.clone(), comparisons });
+            self.arguments.push(Term { is_wanted, text, rules: rules.clone(), comparisons });
         }
         Ok(())
     }
@@ -35,7 +35,8 @@ mod tests {
         let of = (Layer::HIDDEN, "libcuda.so.1", slot);
         let call =
             &mut CallUnderTest { values: &mut |_| None, kernel: None, kernel_later: false, owner: (1, 1), caller };
-        filter.shows(of.0, of.1, of.2) && filter.tests(of.0, of.1, of.2).is_none_or(|t| t.evaluate(call) == Some(true))
+        filter.wants_function(of.0, of.1, of.2)
+            && filter.tests(of.0, of.1, of.2).is_none_or(|t| t.evaluate(call) == Some(true))
     }
 
     #[test]
@@ -46,7 +47,7 @@ mod tests {
             assert!(!wants(filter, "c693336e[2]", Some("libcublasLt.so.13")), "{filter}");
             assert!(!wants(filter, "c693336e[2]", None), "{filter}");
             let others = Filter::parse(filter).unwrap();
-            assert!(!others.shows(Layer::DRIVER, "libcuda.so.1", "cuInit"), "{filter}");
+            assert!(!others.wants_function(Layer::DRIVER, "libcuda.so.1", "cuInit"), "{filter}");
             assert!(others.adds(Layer::HIDDEN), "{filter}");
         }
         assert!(wants("vector:hidden", "21318c60[51]", Some("vector")));

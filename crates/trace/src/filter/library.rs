@@ -1,7 +1,7 @@
 //! Libraries by their usual names: `cublas`, `nvml`, `cudart`, `libnvjitlink`. A name is a family of `api/` with all
 //! its libraries, or one library by its SONAME, in any case. Only the tables decide, never the files on a disk.
 
-use super::near::nearest;
+use super::refusal::nearest;
 use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::Family;
 use cutap_calls::{Layer, WATCHED};
@@ -34,8 +34,8 @@ pub(super) fn files(word: &str) -> Vec<String> {
     let stem = word.strip_suffix(".so").unwrap_or(word);
     // No file is called libnvml or libnvjitlink, but everybody knows what is meant.
     let exact = WATCHED.iter().any(|w| stem_of(w.soname) == stem);
-    let meant = stem.strip_prefix("lib").filter(|_| !exact).and_then(stems_of);
-    meant.unwrap_or_else(|| vec![stem]).into_iter().flat_map(patterns).collect()
+    let family_stems = stem.strip_prefix("lib").filter(|_| !exact).and_then(stems_of);
+    family_stems.unwrap_or_else(|| vec![stem]).into_iter().flat_map(patterns).collect()
 }
 
 /// Watched libraries that a word may have meant which is written as a file's name and is none of theirs. A library that
@@ -45,8 +45,8 @@ pub(super) fn misspelt(word: &str) -> Vec<&'static str> {
     // As auditwheel renames it.
     let stem = stem.split_once('-').map_or(stem, |(stem, _)| stem);
     let stems: Vec<&str> = WATCHED.iter().map(|w| stem_of(w.soname)).collect();
-    let known = || stems.iter().any(|s| cutap_calls::glob(s.as_bytes(), stem.as_bytes()));
-    match word.contains(['*', '?']) || known() || stems_of(plain(stem)).is_some() {
+    let is_watched = || stems.iter().any(|s| cutap_calls::glob(s.as_bytes(), stem.as_bytes()));
+    match word.contains(['*', '?']) || is_watched() || stems_of(plain(stem)).is_some() {
         true => Vec::new(),
         false => nearest(stem, &stems),
     }

@@ -1,24 +1,23 @@
 //! The filter language of `-e`. It selects functions and calls, by functions and values alone.
 
-pub mod all_of;
 pub mod arguments;
 pub mod check;
 pub mod comparison;
 pub mod compiled;
 pub mod condition;
 pub mod did_you_mean;
-pub mod error;
-mod habits;
+mod filter_of_run;
+mod foreign_syntax;
+pub mod function_match;
 mod hidden_callers;
-mod kept;
+pub mod intersection;
 pub mod library;
-pub mod near;
+pub mod owners;
 pub mod parse;
 pub mod parts;
+pub mod refusal;
 pub mod term;
-pub mod wanted;
-pub mod who;
 
 pub(crate) use compiled::{ArgumentValue, CallUnderTest, Tests};
-pub use error::FilterError;
 pub use parse::Filter;
+pub use refusal::FilterError;

@@ -9,11 +9,11 @@
 
 use super::comparison::Term;
 use super::condition::Condition;
-use super::error::FilterError;
-use super::near;
+use super::owners::Owners;
 use super::parts::parts;
+use super::refusal;
+use super::refusal::FilterError;
 use super::term::{hidden_name, hidden_of_library};
-use super::who::Owners;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
 use cutap_calls::{Role, patterns_of};
@@ -38,21 +38,21 @@ pub struct Filter {
     /// Whose calls are wanted.
     pub(super) owners: Owners,
     /// The same of the other parts of `A & B`.
-    pub(super) owners_of_others: Vec<Owners>,
+    pub(super) owners_of_parts: Vec<Owners>,
     /// Other parts of `A & B` that pick functions.
-    pub(super) also: Vec<Filter>,
+    pub(super) other_parts: Vec<Filter>,
     /// A reader who asked for no calls gets those that the run was asked for.
-    pub(super) or_kept: bool,
+    pub(super) or_filter_of_run: bool,
     /// It is the one that the run was made with.
-    pub(crate) is_kept: bool,
+    pub(crate) is_filter_of_run: bool,
 }
 
 impl Filter {
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         let mut filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
         filter.check_parameters(&cutap_calls::generated::known::TABLES)?;
-        for other in &filter.also {
-            other.check_parameters(&cutap_calls::generated::known::TABLES)?;
+        for part in &filter.other_parts {
+            part.check_parameters(&cutap_calls::generated::known::TABLES)?;
         }
         filter.launches = filter.asks_of_launches(&cutap_calls::generated::known::TABLES);
         filter.allocates = filter.wants_allocations(&cutap_calls::generated::known::TABLES);
@@ -61,34 +61,34 @@ impl Filter {
 
     /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
     /// it is empty, any name is taken that could be one of CUDA's.
-    pub fn parse_with(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
-        Filter::parse_all(&parts(text), known)
+    pub fn parse_with(text: &str, exported: &[&str]) -> Result<Filter, FilterError> {
+        Filter::parse_all(&parts(text), exported)
     }
 
     /// Parses a text without `&`.
-    pub(super) fn parse_one(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
+    pub(super) fn parse_one(text: &str, exported: &[&str]) -> Result<Filter, FilterError> {
         let mut filter = Filter { text: text.trim().to_owned(), ..Filter::default() };
         let mut only_lookups = true;
         for term in split(text) {
             // As in strace, where it is the usual kind of expression.
             let term = term.trim().trim_start_matches("trace=");
-            let (wanted, word) = match term.strip_prefix('!') {
+            let (is_wanted, word) = match term.strip_prefix('!') {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
             if let Some((library, name)) = hidden_of_library(word)? {
-                filter.with_callers(wanted, library, &name)?;
+                filter.with_callers(is_wanted, library, &name)?;
                 only_lookups = false;
                 continue;
             }
             let conditions = word.split_once('[').filter(|_| matches!(hidden_name(word), Ok(None)));
             if let Some((of, conditions)) = conditions {
-                filter.with_arguments(wanted, of.trim(), conditions, known)?;
+                filter.with_arguments(is_wanted, of.trim(), conditions, exported)?;
                 only_lookups = false;
                 continue;
             }
             let from = filter.rules.len();
-            only_lookups &= filter.term(wanted, word, known)?;
+            only_lookups &= filter.term(is_wanted, word, exported)?;
             filter.plain.push_str(&filter.rules[from..]);
         }
         if filter.lookups && only_lookups {
@@ -108,10 +108,10 @@ impl Filter {
     }
     /// Plain names that were taken although nobody knows them (those of toolkit libraries), each with
     /// those of `seen` and of CUDA's own functions that it may have meant.
-    pub(crate) fn near<'a>(&'a self, seen: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
+    pub(crate) fn near<'a>(&'a self, run_names: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
         let near = |word: &'a String| {
-            let mut near = near::nearest(word, seen);
-            near.extend(near::nearest(word, cutap_calls::FUNCTIONS));
+            let mut near = refusal::nearest(word, run_names);
+            near.extend(refusal::nearest(word, cutap_calls::FUNCTIONS));
             near.dedup();
             (word.as_str(), near)
         };
@@ -126,8 +126,8 @@ impl Filter {
     /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
     pub fn recorded(&self, tracked: bool) -> String {
         let rule = |pattern| format!("+{} * {pattern}\n", Layer::DRIVER.letter());
-        let wanted = self.launches && self.rules.contains('+');
-        let launches: String = patterns_of(Role::LaunchOfDriver).filter(|_| wanted).map(rule).collect();
+        let has_launches = self.launches && self.rules.contains('+');
+        let launches: String = patterns_of(Role::LaunchOfDriver).filter(|_| has_launches).map(rule).collect();
         let tracked = if tracked && self.allocates { TRACKED } else { "" };
         format!("{}{launches}{tracked}", self.rules)
     }
@@ -138,7 +138,7 @@ impl Filter {
     }
     /// Several parts that must all hold pick functions, as -e A -e B.
     pub fn is_intersection(&self) -> bool {
-        !self.also.is_empty()
+        !self.other_parts.is_empty()
     }
     /// Look-ups are events too.
     pub fn wants_lookups(&self) -> bool {
@@ -150,12 +150,12 @@ impl Filter {
     }
 
     /// Whether calls of this function are wanted.
-    pub(crate) fn shows(&self, of: Layer, library: &str, name: &str) -> bool {
+    pub(crate) fn wants_function(&self, of: Layer, library: &str, name: &str) -> bool {
         let of = of.number();
-        let shows = |filter: &Filter| {
+        let adds_function = |filter: &Filter| {
             cutap_calls::filter::wanted(filter.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
         };
-        shows(self) && self.also.iter().all(shows)
+        adds_function(self) && self.other_parts.iter().all(adds_function)
     }
     /// Of the rules of a control page: whether calls of this function are recorded.
     pub(crate) fn records(&self, of: Layer, library: &str, name: &str) -> bool {
@@ -168,11 +168,11 @@ impl Filter {
     }
     /// Whether it has conditions on arguments.
     pub(crate) fn asks_arguments(&self) -> bool {
-        !self.arguments.is_empty() || self.also.iter().any(Filter::asks_arguments) || self.asks_owner()
+        !self.arguments.is_empty() || self.other_parts.iter().any(Filter::asks_arguments) || self.asks_owner()
     }
     /// Whether calls of some threads only are wanted.
     pub(super) fn asks_owner(&self) -> bool {
-        !self.owners.is_everybody() || !self.owners_of_others.is_empty()
+        !self.owners.is_everybody() || !self.owners_of_parts.is_empty()
     }
     /// Whether a call is wanted can be said only when it has ended.
     pub(crate) fn needs_end(&self) -> bool {
@@ -181,7 +181,7 @@ impl Filter {
     /// Whether a call that ended like this is wanted. One that did not return has no error, and no duration unless it
     /// is known when it was left: it counts as longer than any.
     pub(crate) fn shows_end(&self, error: bool, took_ns: Option<u64>) -> bool {
-        self.conditions.iter().all(|c| c.holds(error, took_ns))
+        self.conditions.iter().all(|c| c.is_fulfilled(error, took_ns))
     }
 }
 
@@ -248,8 +248,8 @@ mod tests {
             assert!(refused(bad).contains("not of the form library:function"), "{bad}");
         }
         let filter = Filter::parse("vector:cuda*").unwrap();
-        assert!(filter.shows(Layer::RUNTIME, "vector", "cudaMalloc"));
-        assert!(!filter.shows(Layer::RUNTIME, "libcurand.so.10", "cudaMalloc"));
+        assert!(filter.wants_function(Layer::RUNTIME, "vector", "cudaMalloc"));
+        assert!(!filter.wants_function(Layer::RUNTIME, "libcurand.so.10", "cudaMalloc"));
     }
 
     #[test]
@@ -263,11 +263,11 @@ mod tests {
     #[test]
     fn what_is_shown() {
         let filter = Filter::parse("runtime,cuMem*,!*Free*").unwrap();
-        assert!(filter.shows(Layer::RUNTIME, "saxpy", "cudaMalloc"));
-        assert!(filter.shows(Layer::DRIVER, "libcuda.so.1", "cuMemAlloc_v2"));
-        assert!(!filter.shows(Layer::DRIVER, "libcuda.so.1", "cuMemFree_v2"));
-        assert!(!filter.shows(Layer::LIBRARY, "libcublas.so.13", "cublasCreate_v2"));
-        assert!(Filter::default().shows(Layer::LIBRARY, "libcublas.so.13", "cublasCreate_v2"));
+        assert!(filter.wants_function(Layer::RUNTIME, "saxpy", "cudaMalloc"));
+        assert!(filter.wants_function(Layer::DRIVER, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(!filter.wants_function(Layer::DRIVER, "libcuda.so.1", "cuMemFree_v2"));
+        assert!(!filter.wants_function(Layer::LIBRARY, "libcublas.so.13", "cublasCreate_v2"));
+        assert!(Filter::default().wants_function(Layer::LIBRARY, "libcublas.so.13", "cublasCreate_v2"));
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
         assert!(filter.tests(Layer::DRIVER, "libcuda.so.1", "cuInit").is_none());
         let not = Filter::parse_with("!cuMem*[bytesize<1KiB]", KNOWN).unwrap();
         assert_eq!(not.rules(), "");
-        assert!(not.shows(Layer::DRIVER, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(not.wants_function(Layer::DRIVER, "libcuda.so.1", "cuMemAlloc_v2"));
         assert!(not.tests(Layer::DRIVER, "libcuda.so.1", "cuInit").is_none());
         for (text, why) in [
             ("cuMem*[bytesize>1GiB", "no ] at its end"),

@@ -1,13 +1,12 @@
 //! One term of a filter. An unknown plain name is refused: a trace that stays empty because of a typing mistake costs
 //! more than a question.
 
-use super::condition::{Condition, What, duration};
-use super::error::FilterError;
-use super::habits::advice;
+use super::condition::{Condition, Criterion, duration};
+use super::foreign_syntax::advice;
 use super::library::{self, files};
-use super::near::nearest;
+use super::owners::Owner;
 use super::parse::Filter;
-use super::who::Who;
+use super::refusal::{FilterError, nearest};
 use cutap_calls::{Layer, is_of_cuda};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -16,31 +15,31 @@ use std::fmt::Write;
 const WORDS: [&str; 3] = ["lookup", "cxx", "error"];
 
 /// The words of `WORDS` and the names of layers that are similar.
-fn near_words(word: &str) -> Vec<&'static str> {
+fn similar_words(word: &str) -> Vec<&'static str> {
     let words: Vec<&str> = Layer::all().map(Layer::name).chain(WORDS).collect();
     nearest(word, &words)
 }
 
 impl Filter {
     /// Takes one term. True when it picks no functions.
-    pub(super) fn term(&mut self, wanted: bool, word: &str, known: &[&str]) -> Result<bool, FilterError> {
+    pub(super) fn term(&mut self, is_wanted: bool, word: &str, exported: &[&str]) -> Result<bool, FilterError> {
         match word {
             "" => {
                 return Err(FilterError(
                     "a term of the filter is empty; write terms with one comma between them".into(),
                 ));
             }
-            _ if let Some(name) = hidden_name(word)? => self.rule(wanted, 'h', "*", name),
+            _ if let Some(name) = hidden_name(word)? => self.rule(is_wanted, 'h', "*", name),
             "lookup" => {
-                self.lookups = wanted;
+                self.lookups = is_wanted;
                 return Ok(true);
             }
-            "cxx" => self.cxx = wanted,
-            "error" => self.conditions.push(Condition { wanted, what: What::Error }),
+            "cxx" => self.cxx = is_wanted,
+            "error" => self.conditions.push(Condition { is_wanted, criterion: Criterion::Error }),
             _ if word.starts_with(['>', '<']) => {
-                self.conditions.push(Condition { wanted, what: duration(word)? });
+                self.conditions.push(Condition { is_wanted, criterion: duration(word)? });
             }
-            _ if let Some(who) = Who::parse(word) => self.owners.add(wanted, who?),
+            _ if let Some(owner) = Owner::parse(word) => self.owners.add(is_wanted, owner?),
             _ if word.bytes().any(|b| !b.is_ascii_alphanumeric() && !b"_*?.-+:".contains(&b)) => {
                 return Err(FilterError(match advice(word) {
                     Some(advice) => format!("{word} in the filter is no name; {advice} (cutap help filters)"),
@@ -50,24 +49,24 @@ impl Filter {
                     ),
                 }));
             }
-            _ if let Some(layer) = Layer::of_name(word) => self.rule(wanted, layer.letter(), "*", "*"),
-            _ if let Some(name) = word.strip_prefix("syscall:") => self.of_kernel(wanted, name)?,
-            _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(wanted, word)?,
-            _ if word.contains(':') => self.of_library(wanted, word, known)?,
+            _ if let Some(layer) = Layer::of_name(word) => self.rule(is_wanted, layer.letter(), "*", "*"),
+            _ if let Some(name) = word.strip_prefix("syscall:") => self.of_kernel(is_wanted, name)?,
+            _ if !word.contains(['*', '?']) && library::is_of_kernel(word) => self.of_kernel(is_wanted, word)?,
+            _ if word.contains(':') => self.of_library(is_wanted, word, exported)?,
             _ if word.contains(".so") || is_library(word) => {
                 is_no_slip(word)?;
-                files(word).iter().for_each(|library| self.rule(wanted, '*', library, "*"));
+                files(word).iter().for_each(|library| self.rule(is_wanted, '*', library, "*"));
             }
             _ if let Some(of) = library::named(word) => {
-                of.patterns.iter().for_each(|library| self.rule(wanted, of.layer.letter(), library, "*"));
+                of.patterns.iter().for_each(|library| self.rule(is_wanted, of.layer.letter(), library, "*"));
             }
-            _ => self.names(word, known)?.iter().for_each(|name| self.rule(wanted, '*', "*", name)),
+            _ => self.names(word, exported)?.iter().for_each(|name| self.rule(is_wanted, '*', "*", name)),
         }
         Ok(false)
     }
 
     /// `kernel:name`: a function of libc by which a library reaches the kernel.
-    fn of_kernel(&mut self, wanted: bool, name: &str) -> Result<(), FilterError> {
+    fn of_kernel(&mut self, is_wanted: bool, name: &str) -> Result<(), FilterError> {
         if name.is_empty() || !library::is_of_kernel(name) {
             let near = library::near_kernel(name).join(", ");
             return Err(FilterError(format!(
@@ -76,12 +75,12 @@ impl Filter {
                 if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
             )));
         }
-        self.rule(wanted, 'k', "*", name);
+        self.rule(is_wanted, 'k', "*", name);
         Ok(())
     }
 
     /// `library:name`. The library may be a program: it may hold a copy of the runtime.
-    fn of_library(&mut self, wanted: bool, word: &str, known: &[&str]) -> Result<(), FilterError> {
+    fn of_library(&mut self, is_wanted: bool, word: &str, exported: &[&str]) -> Result<(), FilterError> {
         let (library, name) = word.split_once(':').unwrap_or((word, ""));
         if library.is_empty() || name.is_empty() || name.contains(':') {
             return Err(FilterError(format!(
@@ -89,26 +88,26 @@ impl Filter {
             )));
         }
         let patterns = libraries(library)?;
-        for name in self.names(name, known)? {
-            patterns.iter().for_each(|library| self.rule(wanted, '*', library, &name));
+        for name in self.names(name, exported)? {
+            patterns.iter().for_each(|library| self.rule(is_wanted, '*', library, &name));
         }
         Ok(())
     }
 
     /// Patterns for what a person calls a function.
-    fn names(&mut self, word: &str, known: &[&str]) -> Result<Vec<String>, FilterError> {
+    fn names(&mut self, word: &str, exported: &[&str]) -> Result<Vec<String>, FilterError> {
         if word.contains(['*', '?']) {
             return Ok(vec![word.to_owned()]);
         }
-        if !check(word, known)? {
+        if !check(word, exported)? {
             self.unknown.push(word.to_owned());
         }
         // cuMemAlloc means cuMemAlloc_v2 as well: programs call the latest by the plain name.
         Ok(vec![word.to_owned(), format!("{word}_*")])
     }
 
-    fn rule(&mut self, wanted: bool, layer: char, library: &str, name: &str) {
-        let sign = if wanted { '+' } else { '-' };
+    fn rule(&mut self, is_wanted: bool, layer: char, library: &str, name: &str) {
+        let sign = if is_wanted { '+' } else { '-' };
         // Writing to a string does not fail.
         let _ = writeln!(self.rules, "{sign}{layer} {library} {name}");
     }
@@ -178,19 +177,19 @@ fn is_no_slip(word: &str) -> Result<(), FilterError> {
 }
 
 fn is_library(word: &str) -> bool {
-    word.starts_with("lib") && near_words(word).is_empty()
+    word.starts_with("lib") && similar_words(word).is_empty()
 }
 
 /// Refuses a plain name that is nobody's. False when it may be one that we do not know.
-fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
+fn check(word: &str, exported: &[&str]) -> Result<bool, FilterError> {
     let versions = |k: &&str| k.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
-    if known.iter().any(versions) {
+    if exported.iter().any(versions) {
         return Ok(true);
     }
     // A name that differs from a known one in capitals only is a slip.
-    let slip = known.iter().any(|k| k.eq_ignore_ascii_case(word));
+    let slip = exported.iter().any(|k| k.eq_ignore_ascii_case(word));
     let ours = cutap_calls::in_family(word.as_bytes());
-    if known.is_empty() && ours {
+    if exported.is_empty() && ours {
         return Ok(false);
     }
     if !slip && library::has_function(word) {
@@ -199,8 +198,8 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     if let Some(advice) = advice(word) {
         return Err(FilterError(format!("unknown function {word} in the filter; {advice} (cutap help filters)")));
     }
-    let mut near = near_words(word);
-    near.extend(nearest(word, known));
+    let mut near = similar_words(word);
+    near.extend(nearest(word, exported));
     // Functions have capitals or underscores behind their library's name.
     let library = !word.contains(|c: char| c.is_ascii_uppercase() || c == '_');
     if library {
@@ -211,17 +210,17 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
         // Of a library of which nobody has a list.
         return Ok(false);
     }
-    let mut seen = BTreeSet::new();
-    near.retain(|name| seen.insert(*name));
-    let meant = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-    let what = if library && (ours || !library::near(word).is_empty()) { "function or library" } else { "function" };
+    let mut distinct = BTreeSet::new();
+    near.retain(|name| distinct.insert(*name));
+    let suggestion = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+    let noun = if library && (ours || !library::near(word).is_empty()) { "function or library" } else { "function" };
     let as_it_is = format!("{word}* takes it as it is");
     // A name without a similar one may be that of a kernel.
     let hint = match (near.is_empty(), is_of_cuda(word)) {
         (true, false) => format!("{as_it_is}; a kernel is chosen by 'cudaLaunchKernel*[kernel=*{word}*]'"),
         _ => as_it_is,
     };
-    Err(FilterError(format!("unknown {what} {word} in the filter{meant} ({hint})")))
+    Err(FilterError(format!("unknown {noun} {word} in the filter{suggestion} ({hint})")))
 }
 
 #[cfg(test)]

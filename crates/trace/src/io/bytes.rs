@@ -33,15 +33,15 @@ pub fn clean(bytes: &[u8]) -> String {
 /// the reading.
 pub fn read_at(file: &dyn Bytes, at: u64, len: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
     const FIRST: usize = 16 << 10;
-    let mut done = 0;
+    let mut filled = 0;
     buffer.resize(len.min(buffer.len().max(FIRST)), 0);
-    while done < len {
-        if done == buffer.len() {
-            buffer.resize(len.min(2 * done), 0);
+    while filled < len {
+        if filled == buffer.len() {
+            buffer.resize(len.min(2 * filled), 0);
         }
-        match file.read_at(&mut buffer[done..], at + done as u64) {
+        match file.read_at(&mut buffer[filled..], at + filled as u64) {
             Ok(0) => break,
-            Ok(n) => done += n,
+            Ok(n) => filled += n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => {
                 buffer.clear();
@@ -49,6 +49,6 @@ pub fn read_at(file: &dyn Bytes, at: u64, len: usize, buffer: &mut Vec<u8>) -> i
             }
         }
     }
-    buffer.truncate(done);
+    buffer.truncate(filled);
     Ok(())
 }

@@ -33,9 +33,9 @@ pub struct Clock {
     /// Added to each moment: another clock counts.
     shift_ns: i64,
     /// Where measuring began, of a run that is followed live.
-    begun: Option<Rate>,
+    live_rate: Option<Rate>,
     /// When it is to be measured again.
-    again: u64,
+    remeasure_at: u64,
 }
 
 impl Clock {
@@ -47,7 +47,7 @@ impl Clock {
     /// The same; of a run that is followed live, where nobody has measured it, that is done beside, from now on, and
     /// again as more time has passed, until what the run itself tells is better.
     pub fn of(ticks_per_second: u64, live: bool) -> Clock {
-        let mut clock = Clock { begun: live.then(Rate::begin), ..Clock::default() };
+        let mut clock = Clock { live_rate: live.then(Rate::begin), ..Clock::default() };
         clock.stated(ticks_per_second);
         clock
     }
@@ -64,7 +64,7 @@ impl Clock {
 
     /// Measures again when twice the time has passed. To be called between events.
     pub fn refine(&mut self) {
-        if self.again != 0 && monotonic() >= self.again {
+        if self.remeasure_at != 0 && monotonic() >= self.remeasure_at {
             self.settle();
         }
     }
@@ -114,12 +114,12 @@ impl Clock {
     fn settle(&mut self) {
         let pairs = self.first.zip(self.last).and_then(|(a, b)| rate_between(a, b));
         let stated = || (self.stated != 0).then(|| 1e9 / self.stated as f64).filter(|r| POSSIBLE.contains(r));
-        self.again = 0;
-        self.rate = match (pairs.or_else(stated), &self.begun) {
+        self.remeasure_at = 0;
+        self.rate = match (pairs.or_else(stated), &self.live_rate) {
             (Some(rate), _) => rate,
             (None, Some(begun)) => {
                 let ticks = begun.per_second();
-                self.again = monotonic() + begun.long();
+                self.remeasure_at = monotonic() + begun.long();
                 if ticks == 0 { 1.0 } else { 1e9 / ticks as f64 }
             }
             (None, None) => measure(),
@@ -158,15 +158,15 @@ impl Rate {
     /// Ticks a second over the time since it began, which is at least a millisecond: what is missing of that is waited
     /// for. 0 if no counter runs like that.
     pub fn per_second(&self) -> u64 {
-        self.over(SOON_NS)
+        self.per_second_over(SOON_NS)
     }
 
     /// The same over at least ten milliseconds, for a run that is longer than the time since it began.
     pub fn per_second_of_longer(&self) -> u64 {
-        self.over(FAR_ENOUGH_NS)
+        self.per_second_over(FAR_ENOUGH_NS)
     }
 
-    fn over(&self, least: u64) -> u64 {
+    fn per_second_over(&self, least: u64) -> u64 {
         while self.long() < least {
             std::thread::sleep(std::time::Duration::from_nanos(least / 4));
         }
@@ -270,7 +270,7 @@ mod tests {
             let mut clock = Clock::of(0, true);
             let (begun, since) = (narrow(), monotonic());
             clock.pair(begun);
-            assert!(monotonic() - since < 2_000_000 || clock.again != 0, "measured at once");
+            assert!(monotonic() - since < 2_000_000 || clock.remeasure_at != 0, "measured at once");
             std::thread::sleep(std::time::Duration::from_millis(4));
             clock.refine();
             let now = narrow();

@@ -2,7 +2,7 @@
 //! their contents. They are tried again. Failures that remain are reported, because a table without them would look
 //! complete.
 
-use super::spare::let_last_go;
+use super::shared_descriptor::let_last_go;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,16 +40,16 @@ pub(crate) fn open<T>(path: &Path, mut open: impl FnMut() -> io::Result<T>) -> i
     loop {
         match open() {
             Err(e) if is_short(&e) && !let_last_go() => {
-                let left = PATIENCE.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1));
-                if left.is_err() {
-                    note(path, &e);
+                let waits = PATIENCE.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1));
+                if waits.is_err() {
+                    remember_failure(path, &e);
                     return Err(e);
                 }
                 std::thread::sleep(Duration::from_millis(2));
             }
             Err(e) if is_short(&e) => {}
             Err(e) if is_denied(&e) => {
-                note(path, &e);
+                remember_failure(path, &e);
                 return Err(e);
             }
             done => return done,
@@ -57,7 +57,7 @@ pub(crate) fn open<T>(path: &Path, mut open: impl FnMut() -> io::Result<T>) -> i
     }
 }
 
-fn note(path: &Path, error: &io::Error) {
+fn remember_failure(path: &Path, error: &io::Error) {
     let mut short = SHORT.lock().unwrap_or_else(PoisonError::into_inner);
     short.insert(path.to_owned(), error.raw_os_error().unwrap_or(0));
 }
@@ -74,17 +74,17 @@ pub fn short_of(run: &Path) -> Option<String> {
     let (first, why) = of_run.first()?;
     let named = |end: &str| of_run.iter().filter(|(path, _)| path.to_string_lossy().ends_with(end)).count();
     let many = |n: usize, one: &str, more: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { more }));
-    let what = [
+    let counts = [
         many(named("/proc"), "process", "processes"),
         many(named(".ring"), "ring of a thread", "rings of threads"),
         many(named("/names"), "file of names", "files of names"),
     ];
-    let what: Vec<String> = what.into_iter().flatten().collect();
+    let kinds: Vec<String> = counts.into_iter().flatten().collect();
     // Without the list of its processes nothing is known of how many there are.
-    let what = match of_run.iter().any(|(path, _)| *path == run) {
+    let subject = match of_run.iter().any(|(path, _)| *path == run) {
         true => "the run directory".to_owned(),
-        false if what.is_empty() => first.display().to_string(),
-        false => what.join(", "),
+        false if kinds.is_empty() => first.display().to_string(),
+        false => kinds.join(", "),
     };
     let why = match **why {
         NOMEM => "there is no memory for it",
@@ -92,5 +92,5 @@ pub fn short_of(run: &Path) -> Option<String> {
         MFILE => "too many files are open (ulimit -n)",
         _ => "its permissions do not allow it (a umask, another user?)",
     };
-    Some(format!("{what} could not be opened, as {why}"))
+    Some(format!("{subject} could not be opened, as {why}"))
 }

@@ -16,7 +16,7 @@ pub trait Bytes: Debug + Send + Sync {
     /// Its length now.
     fn length(&self) -> io::Result<u64>;
     /// Nobody writes to it any more: two reads are the same, and what is unfinished stays so.
-    fn still(&self) -> bool;
+    fn is_immutable(&self) -> bool;
     /// It can be read: if not, it may be later, and what is in there is not lost.
     fn ready(&self) -> io::Result<()> {
         Ok(())
@@ -35,7 +35,7 @@ impl Bytes for File {
     fn length(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
     }
-    fn still(&self) -> bool {
+    fn is_immutable(&self) -> bool {
         false
     }
 }
@@ -44,10 +44,10 @@ impl Bytes for File {
 /// perhaps for ever.
 pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let no_file = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    let mut how = OpenOptions::new();
-    how.read(true).write(write).custom_flags(O_NONBLOCK);
-    let file = match exhausted::open(path, || how.open(path)) {
+    let no_file = |reason| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    let mut options = OpenOptions::new();
+    options.read(true).write(write).custom_flags(O_NONBLOCK);
+    let file = match exhausted::open(path, || options.open(path)) {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => return no_file("it is a socket"),
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return no_file("it is a link that leads to itself");

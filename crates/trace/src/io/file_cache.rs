@@ -3,7 +3,7 @@
 
 use super::file::Bytes;
 use super::run_path::RunPath;
-use super::spare;
+use super::shared_descriptor;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -30,9 +30,9 @@ impl CachedFile {
     /// Opens it, as `RunPath::open_file` does.
     pub fn open(path: &RunPath, write: bool) -> io::Result<CachedFile> {
         let number = NUMBERS.fetch_add(1, Relaxed);
-        let held = CachedFile { path: path.clone(), write, number, own: Mutex::new(None) };
-        held.ready()?;
-        Ok(held)
+        let file = CachedFile { path: path.clone(), write, number, own: Mutex::new(None) };
+        file.ready()?;
+        Ok(file)
     }
 
     /// Closes it until it is read again: nothing is expected of it soon.
@@ -40,7 +40,7 @@ impl CachedFile {
         if self.own.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
             HELD.fetch_sub(1, Relaxed);
         }
-        let mut last = spare::locked();
+        let mut last = shared_descriptor::locked();
         if last.as_ref().is_some_and(|(number, _)| *number == self.number) {
             *last = None;
         }
@@ -62,7 +62,7 @@ impl CachedFile {
         if let Some(file) = &*own {
             return act(file);
         }
-        let mut last = spare::locked();
+        let mut last = shared_descriptor::locked();
         if let Some((_, file)) = last.as_ref().filter(|(number, _)| *number == self.number) {
             return act(file);
         }
@@ -87,7 +87,7 @@ impl Bytes for CachedFile {
     fn length(&self) -> io::Result<u64> {
         self.with(|file| Ok(file.metadata()?.len()))
     }
-    fn still(&self) -> bool {
+    fn is_immutable(&self) -> bool {
         false
     }
     fn ready(&self) -> io::Result<()> {

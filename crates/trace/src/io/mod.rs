@@ -9,5 +9,5 @@ pub mod pages;
 pub mod read_so_far;
 pub mod run_path;
 pub mod run_root;
-pub mod spare;
+pub mod shared_descriptor;
 pub mod store;

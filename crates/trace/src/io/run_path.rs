@@ -37,8 +37,8 @@ impl RunPath {
     /// # Errors
     /// It is not there, or no folder.
     pub fn open(path: &Path) -> io::Result<RunPath> {
-        let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open = |real: &Path| exhausted::open(path, || Ok(rustix::fs::open(real, how, Mode::empty())?));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = |real: &Path| exhausted::open(path, || Ok(rustix::fs::open(real, flags, Mode::empty())?));
         Ok(RunPath { root: Arc::new(Root::open(path, open)?), inside: PathBuf::new() })
     }
 
@@ -68,9 +68,9 @@ impl RunPath {
     /// # Errors
     /// It is not.
     pub fn metadata(&self) -> io::Result<Metadata> {
-        let again = OFlags::PATH | OFlags::DIRECTORY;
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
         let root = RunPath { root: self.root.clone(), inside: PathBuf::new() };
-        File::from(root.open_at(again, Mode::empty())?).metadata()
+        File::from(root.open_at(flags, Mode::empty())?).metadata()
     }
 
     /// Makes a link in place of this, for what is to be found elsewhere.
@@ -88,7 +88,7 @@ impl RunPath {
     /// It is not there, no file, or a link.
     pub fn open_file(&self, write: bool) -> io::Result<File> {
         let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
-        let no_file = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        let no_file = |reason| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         let opened = exhausted::open(&self.path(), || {
             let mut place = self.clone();
             for _ in 0..MOST_LINKS {
@@ -135,8 +135,8 @@ impl RunPath {
     /// # Errors
     /// Something stands there, or none can be made.
     pub fn create_new(&self) -> io::Result<File> {
-        let how = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        Ok(self.open_at(how, Mode::RUSR | Mode::WUSR)?.into())
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        Ok(self.open_at(flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
     /// The names in this folder.
@@ -211,8 +211,8 @@ impl RunPath {
     }
 
     /// Opens it, and follows no link on the way.
-    fn open_at(&self, how: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-        self.root.open_at(&self.inside, how, mode)
+    fn open_at(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+        self.root.open_at(&self.inside, flags, mode)
     }
 
     /// The names file of another process of this run to which this one leads. It must read `../pPID-N/names`.

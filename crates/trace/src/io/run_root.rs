@@ -32,8 +32,8 @@ impl Root {
     }
 
     /// Opens a path in it, and follows no link on the way.
-    pub fn open_at(&self, inside: &Path, how: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-        let how = how | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    pub fn open_at(&self, inside: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Nothing in it leads up, so that it stays beneath wherever it begins.
         if inside.components().any(|part| !matches!(part, Component::Normal(_))) {
             return Err(Errno::XDEV);
@@ -43,9 +43,9 @@ impl Root {
                 path if path.as_os_str().is_empty() => PathBuf::from("."),
                 path => path,
             };
-            match rustix::fs::openat2(place.folder, &path, how, mode, ResolveFlags::NO_SYMLINKS) {
+            match rustix::fs::openat2(place.folder, &path, flags, mode, ResolveFlags::NO_SYMLINKS) {
                 // Linux before 5.6 does not know it, and old sandboxes do not let it pass.
-                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => open_in_steps(place.folder, &path, how, mode),
+                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => open_in_steps(place.folder, &path, flags, mode),
                 opened => opened,
             }
         })
@@ -82,11 +82,11 @@ pub(super) struct Place<'a> {
 }
 
 /// Opens a path by one call for each part of it, and follows no link.
-pub(super) fn open_in_steps(from: BorrowedFd<'_>, path: &Path, how: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-    let mut held: Option<OwnedFd> = None;
+pub(super) fn open_in_steps(from: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    let mut opened: Option<OwnedFd> = None;
     let mut parts = path.components().peekable();
     while let Some(part) = parts.next() {
-        let folder = held.as_ref().map_or(from, AsFd::as_fd);
+        let folder = opened.as_ref().map_or(from, AsFd::as_fd);
         let name = match part {
             Component::Normal(name) => name,
             Component::CurDir => OsStr::new("."),
@@ -94,10 +94,10 @@ pub(super) fn open_in_steps(from: BorrowedFd<'_>, path: &Path, how: OFlags, mode
             _ => return Err(Errno::XDEV),
         };
         if parts.peek().is_none() {
-            return rustix::fs::openat(folder, name, how, mode);
+            return rustix::fs::openat(folder, name, flags, mode);
         }
         let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        held = Some(rustix::fs::openat(folder, name, step, Mode::empty())?);
+        opened = Some(rustix::fs::openat(folder, name, step, Mode::empty())?);
     }
     Err(Errno::NOENT)
 }

@@ -59,10 +59,10 @@ impl Kernels {
     pub fn entry(&mut self, text: &[u8]) {
         let Some(entry) = Entry::parse(text) else { return };
         let name = self.intern(entry.name.as_bytes());
-        let known = self.entries.entry(name).or_default();
-        if known.len() < MOST_LISTS {
-            known.retain(|k| **k != entry);
-            known.push(Arc::new(entry));
+        let entries = self.entries.entry(name).or_default();
+        if entries.len() < MOST_LISTS {
+            entries.retain(|k| **k != entry);
+            entries.push(Arc::new(entry));
         }
     }
 
@@ -71,8 +71,12 @@ impl Kernels {
     /// Nothing either, if so many modules say different things that not all were kept.
     pub fn entry_of(&self, name: &str, parameters: &[(u32, u32)]) -> Option<&Arc<Entry>> {
         let sizes = || parameters.iter().map(|(_, size)| *size);
-        let mut fitting =
-            self.entries.get(name).filter(|known| known.len() < MOST_LISTS)?.iter().filter(|e| e.has_sizes(sizes()));
+        let mut fitting = self
+            .entries
+            .get(name)
+            .filter(|entries| entries.len() < MOST_LISTS)?
+            .iter()
+            .filter(|e| e.has_sizes(sizes()));
         fitting.next().filter(|_| fitting.next().is_none())
     }
 

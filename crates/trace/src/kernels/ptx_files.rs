@@ -31,46 +31,46 @@ const ENTRY: &[u8] = b".entry";
 #[derive(Debug)]
 pub struct LoadedFiles {
     /// Device and number there, by the name that the program gave.
-    known: HashMap<Box<[u8]>, (u64, u64)>,
+    ids_by_name: HashMap<Box<[u8]>, (u64, u64)>,
     /// Those that were read, with the time of their last change.
-    seen: HashSet<(u64, u64, SystemTime)>,
+    already_read: HashSet<(u64, u64, SystemTime)>,
     /// Bytes that are still read.
-    left: u64,
+    byte_budget: u64,
     /// One was not read in time, so its file system may never answer: none is read any more.
     late: bool,
 }
 
 impl Default for LoadedFiles {
     fn default() -> LoadedFiles {
-        LoadedFiles { known: HashMap::new(), seen: HashSet::new(), left: LONGEST, late: false }
+        LoadedFiles { ids_by_name: HashMap::new(), already_read: HashSet::new(), byte_budget: LONGEST, late: false }
     }
 }
 
 impl LoadedFiles {
     /// A file of this name is being loaded, and is this one.
     pub fn loaded(&mut self, name: &[u8], which: (u64, u64)) {
-        if self.known.len() < MOST || self.known.contains_key(name) {
-            self.known.insert(name.into(), which);
+        if self.ids_by_name.len() < MOST || self.ids_by_name.contains_key(name) {
+            self.ids_by_name.insert(name.into(), which);
         }
     }
 
     /// The bytes of the file of this name, found at `path`, if it is the one that was loaded and unchanged since.
     fn read(&mut self, name: &Path, path: PathBuf, ended_ns: u64) -> Option<Vec<u8>> {
-        let which = *self.known.get(name.as_os_str().as_bytes())?;
-        if self.late || self.left == 0 {
+        let which = *self.ids_by_name.get(name.as_os_str().as_bytes())?;
+        if self.late || self.byte_budget == 0 {
             return None;
         }
-        let (seen, most) = (self.seen.clone(), self.left);
-        let (send, found) = channel();
+        let (already_read, most) = (self.already_read.clone(), self.byte_budget);
+        let (send, receiver) = channel();
         // A file system may be the program itself, which may wait for us.
         std::thread::spawn(move || {
-            let _ = send.send(read(&path, which, ended_ns, |key| !seen.contains(&key), most));
+            let _ = send.send(read(&path, which, ended_ns, |key| !already_read.contains(&key), most));
         });
-        let found = found.recv_timeout(PATIENCE);
-        self.late = found.is_err();
-        let (key, bytes) = found.ok()??;
-        self.seen.insert(key);
-        self.left = self.left.saturating_sub(bytes.len() as u64);
+        let received = receiver.recv_timeout(PATIENCE);
+        self.late = received.is_err();
+        let (key, bytes) = received.ok()??;
+        self.already_read.insert(key);
+        self.byte_budget = self.byte_budget.saturating_sub(bytes.len() as u64);
         Some(bytes)
     }
 }
@@ -81,17 +81,17 @@ pub fn loads(event: &Event) -> bool {
 }
 
 /// Reads what a call that has just ended loaded from a file.
-pub fn look(event: &Event, kernels: &mut Kernels) {
+pub fn read_loaded(event: &Event, kernels: &mut Kernels) {
     let Event::Exit(exit) = event else { return };
     let Some(text) = file_of(exit).and_then(|name| {
         let call = &exit.call;
         let process = &call.thread.process;
-        let ended = process.start_realtime_ns + exit.end_ns.saturating_sub(process.start_ns);
-        kernels.files.read(&name, seen_from_here(process, &name)?, ended)
+        let ended_ns = process.start_realtime_ns + exit.end_ns.saturating_sub(process.start_ns);
+        kernels.files.read(&name, seen_from_here(process, &name)?, ended_ns)
     }) else {
         return;
     };
-    lists(&text, |list| kernels.entry(list));
+    for_each_entry(&text, |list| kernels.entry(list));
 }
 
 /// The name of the file, of a call that succeeded.
@@ -124,23 +124,23 @@ fn read(
     path: &Path,
     which: (u64, u64),
     ended_ns: u64,
-    wanted: impl Fn((u64, u64, SystemTime)) -> bool,
+    is_new: impl Fn((u64, u64, SystemTime)) -> bool,
     most: u64,
 ) -> Option<((u64, u64, SystemTime), Vec<u8>)> {
     let file = open_regular(path)?;
-    let what = file.metadata().ok().filter(|what| (what.dev(), what.ino()) == which && what.len() <= most)?;
-    let changed = what.modified().ok()?;
+    let metadata = file.metadata().ok().filter(|data| (data.dev(), data.ino()) == which && data.len() <= most)?;
+    let changed = metadata.modified().ok()?;
     let key = (which.0, which.1, changed);
-    if changed.duration_since(UNIX_EPOCH).ok()? > Duration::from_nanos(ended_ns) || !wanted(key) {
+    if changed.duration_since(UNIX_EPOCH).ok()? > Duration::from_nanos(ended_ns) || !is_new(key) {
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(what.len()).read_to_end(&mut bytes).ok()?;
+    file.take(metadata.len()).read_to_end(&mut bytes).ok()?;
     Some((key, bytes))
 }
 
 /// Each `.entry name(...)` of a text, up to the closing parenthesis.
-fn lists(text: &[u8], mut found: impl FnMut(&[u8])) {
+fn for_each_entry(text: &[u8], mut each: impl FnMut(&[u8])) {
     let mut rest = text;
     while let Some(at) =
         rest.windows(ENTRY.len() + 1).position(|w| w.starts_with(ENTRY) && w[ENTRY.len()].is_ascii_whitespace())
@@ -148,7 +148,7 @@ fn lists(text: &[u8], mut found: impl FnMut(&[u8])) {
         let list = rest.get(at..).unwrap_or(&[]);
         let end = list.iter().position(|b| matches!(b, b')' | b'{' | b';' | 0)).unwrap_or(list.len());
         if list.get(end) == Some(&b')') {
-            found(list.get(..=end).unwrap_or(&[]));
+            each(list.get(..=end).unwrap_or(&[]));
         }
         rest = list.get(end.max(ENTRY.len())..).unwrap_or(&[]);
     }
@@ -162,10 +162,10 @@ mod tests {
     fn lists_of_a_text() {
         let mut all = Vec::new();
         let text = b".visible .entry a(.param .u32 n) { ret; }\n.entry b { }\n.entry\tc (\n)\n.entry d(.param";
-        lists(text, |list| all.push(String::from_utf8_lossy(list).into_owned()));
+        for_each_entry(text, |list| all.push(String::from_utf8_lossy(list).into_owned()));
         assert_eq!(all, [".entry a(.param .u32 n)", ".entry\tc (\n)"]);
-        lists(b"", |_| panic!("nothing is there"));
-        lists(b".entry", |_| panic!("no list"));
+        for_each_entry(b"", |_| panic!("nothing is there"));
+        for_each_entry(b".entry", |_| panic!("no list"));
     }
 
     /// A file, and what the program's process would note of it.

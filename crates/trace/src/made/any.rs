@@ -71,8 +71,8 @@ pub fn folder(bytes: &[u8]) {
     let paths = [run.0.join("control"), process.join("process"), process.join("names"), process.join("t0.ring")];
     for (n, path) in paths.iter().enumerate() {
         let length = lengths.get(n * 4..n * 4 + 4).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
-        let (part, behind) = rest.split_at(rest.len().min(length as usize));
-        rest = behind;
+        let (part, remainder) = rest.split_at(rest.len().min(length as usize));
+        rest = remainder;
         let mut part = part.to_vec();
         part.resize(part.len().next_multiple_of(PAGE), 0);
         fs::write(path, part).expect("a scratch file");

@@ -46,12 +46,12 @@ pub fn stretch(from: &Path, to: &Path, times: u32) -> io::Result<u64> {
         let Some(((_, first, _), (_, last, _))) = chunks.first().zip(chunks.last()) else { continue };
         let of = |head: &[u8], at| u64_at(head, at);
         let (ticks, ns) = (offset_of!(ChunkHeader, base_ticks), offset_of!(ChunkHeader, base_monotonic));
-        let done = |head: &[u8]| (of(head, offset_of!(ChunkHeader, head)) >> 32) as u32;
+        let calls_at_end = |head: &[u8]| (of(head, offset_of!(ChunkHeader, head)) >> 32) as u32;
         // Records carry the low half of their time: a copy comes whole halves later.
         let later = (of(last, ticks) - of(first, ticks)) / (1 << 32) * (1 << 32) + (2 << 32);
         let rate = (of(last, ns) - of(first, ns)) as f64 / (of(last, ticks) - of(first, ticks)).max(1) as f64;
         let rate = if rate > 0.0 { rate } else { 1.0 };
-        let own = done(last).wrapping_sub(u32_at(first, offset_of!(ChunkHeader, first_call)));
+        let own = calls_at_end(last).wrapping_sub(u32_at(first, offset_of!(ChunkHeader, first_call)));
         for n in 0..u64::from(times) {
             let shift = Shift {
                 chunks: n * chunks.len() as u64,

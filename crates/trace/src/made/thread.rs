@@ -114,10 +114,10 @@ impl Thread {
     }
 
     /// Something is learned about the innermost open call.
-    pub fn note(&mut self, what: u64, value: u64) {
+    pub fn note(&mut self, code: u64, value: u64) {
         let number = *self.open.last().expect("an open call");
         let back = self.calls().wrapping_sub(1).wrapping_sub(number);
-        self.write(record::kind::NOTE, back, &[what, value]);
+        self.write(record::kind::NOTE, back, &[code, value]);
     }
 
     /// A look-up.

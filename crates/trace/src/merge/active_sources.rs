@@ -15,7 +15,7 @@ pub struct ActiveSources {
     pub sources: Vec<usize>,
     pub listing: Listing,
     /// The one that was left alone and is looked at again.
-    again: usize,
+    recheck: usize,
 }
 
 impl ActiveSources {
@@ -25,10 +25,10 @@ impl ActiveSources {
             (self.folders, self.sources) = ((0..folders).collect(), (0..sources.len()).collect());
         } else if self.folders.len() < folders {
             // The number of a process in another name space tells nothing of it: it may have begun again.
-            self.again = (self.again + 1) % folders;
-            if !self.folders.contains(&self.again) {
-                self.folders.push(self.again);
-                self.sources.extend((0..sources.len()).filter(|n| sources[*n].process == self.again));
+            self.recheck = (self.recheck + 1) % folders;
+            if !self.folders.contains(&self.recheck) {
+                self.folders.push(self.recheck);
+                self.sources.extend((0..sources.len()).filter(|n| sources[*n].process == self.recheck));
             }
         }
     }
@@ -36,22 +36,23 @@ impl ActiveSources {
     /// A round is over: leaves alone those of which nothing more is to come.
     pub fn end(&mut self, folders: &[ProcessSymbols], sources: &[Source], notices: &[VecDeque<Waiting>]) {
         // A ring at least: before it has one it has only begun.
-        let mut done: Vec<(bool, bool)> = vec![(false, true); folders.len()];
+        let mut read_out: Vec<(bool, bool)> = vec![(false, true); folders.len()];
         for n in &self.sources {
             let source = &sources[*n];
-            let done = &mut done[source.process];
-            *done = (true, done.1 && source.is_done());
+            let state = &mut read_out[source.process];
+            *state = (true, state.1 && source.is_done());
         }
         let is_done =
-            |n: &usize| done[*n] == (true, true) && notices[*n].is_empty() && is_gone(folders[*n].dir.page.pid);
-        let (gone, going) = self.folders.iter().partition::<Vec<usize>, _>(|n| is_done(n));
-        if gone.is_empty() {
+            |n: &usize| read_out[*n] == (true, true) && notices[*n].is_empty() && is_gone(folders[*n].dir.page.pid);
+        let (finished, active) = self.folders.iter().partition::<Vec<usize>, _>(|n| is_done(n));
+        if finished.is_empty() {
             return;
         }
-        self.folders = going;
-        gone.iter().for_each(|n| folders[*n].dir.let_go());
-        let (left, on) = self.sources.iter().partition::<Vec<usize>, _>(|n| gone.contains(&sources[**n].process));
-        left.iter().for_each(|n| sources[*n].ring.let_go());
-        self.sources = on;
+        self.folders = active;
+        finished.iter().for_each(|n| folders[*n].dir.let_go());
+        let (closed, active_sources) =
+            self.sources.iter().partition::<Vec<usize>, _>(|n| finished.contains(&sources[**n].process));
+        closed.iter().for_each(|n| sources[*n].ring.let_go());
+        self.sources = active_sources;
     }
 }

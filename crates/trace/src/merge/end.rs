@@ -12,7 +12,7 @@ impl EventReader {
     pub fn end(&mut self) -> End {
         let mut end = End::of(&self.opened);
         let retired = std::mem::take(&mut self.retired);
-        end.plus(&retired.end);
+        end.add_retired(&retired.end);
         let last = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
         let now = last.max(self.shared.clock.moment(run_end(&self.opened, &self.folders)));
         for folder in &mut self.folders {
@@ -20,26 +20,26 @@ impl EventReader {
         }
         for source in &mut self.sources {
             let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
-            let ended = context.process.dir.end_ns(&context.shared.clock, now);
-            let mut unfinished = source.end(ended.max(source.calls.sink.last_time()), &mut context);
-            unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].left_open(exit));
+            let end_ns = context.process.dir.end_ns(&context.shared.clock, now);
+            let mut unfinished = source.end(end_ns.max(source.calls.sink.last_time()), &mut context);
+            unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].unfinished(exit));
             end.unfinished.extend(unfinished);
             end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.opened);
         }
-        self.interpreters.iter().flat_map(|i| i.raws.all()).for_each(|raw| end.raw(raw));
+        self.interpreters.iter().flat_map(|i| i.undecoded.all()).for_each(|raw| end.raw(raw));
         end.absent = self.shared.files.absent();
         end.recorded(&self.opened);
         end.settle(&self.opened);
-        let Retired { mut met, mut counted, shown, filtered_out, .. } = retired;
+        let Retired { mut met, mut counted, shown_calls: shown_before, filtered_out, .. } = retired;
         for folder in &mut self.folders {
             counted.add(folder, &mut self.shared.resolver);
             met.add(folder, &self.shared.resolver.filter);
         }
-        end.filtered = self.filtered(&met, (shown, filtered_out));
+        end.filtered = self.filtered(&met, (shown_before, filtered_out));
         end.launches_of_shown();
         end.counted = counted.sorted();
         if let Some(filtered) = &mut end.filtered {
-            filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
+            filtered.shown_calls += end.counted.iter().map(|c| c.calls).sum::<u64>();
         }
         end
     }
@@ -47,8 +47,9 @@ impl EventReader {
     /// `before` are the calls of processes that have ended: shown, and not.
     fn filtered(&self, met: &MetFunctions, before: (u64, u64)) -> Option<Filtered> {
         let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
-        let (shown, filtered_out) = (sum(|s| s.calls.shown + s.calls.sink.lookups), sum(|s| s.calls.filtered_out));
-        let all = (before.0 + shown, before.1 + filtered_out);
+        let (shown_calls, filtered_out) =
+            (sum(|s| s.calls.shown_calls + s.calls.sink.lookups), sum(|s| s.calls.filtered_out));
+        let all = (before.0 + shown_calls, before.1 + filtered_out);
         Filtered::new(&self.shared.resolver.filter, all, met, &self.opened)
     }
 }

@@ -5,7 +5,7 @@ use super::active_sources::ActiveSources;
 use super::reader_options::{ReaderOptions, recorded_calls};
 use super::retired::Retired;
 use crate::decode::interpreter::Interpreter;
-use crate::decode::state::ends::{Ends, all_allocations};
+use crate::decode::state::free_coverage::{FreeCoverage, all_allocations};
 use crate::decode::state::handle_coverage::HandleCoverage;
 use crate::event::{Call, Event};
 use crate::filter::Filter;
@@ -54,11 +54,11 @@ pub struct EventReader {
     pub(super) opened: RunReader,
     options: ReaderOptions,
     pub(super) shared: Shared,
-    found: BTreeSet<String>,
+    known_folders: BTreeSet<String>,
     pub(super) folders: Vec<ProcessSymbols>,
     pub(super) sources: Vec<Source>,
     /// Those that are looked at: a process that has ended, and was read to its end, costs nothing more.
-    pub(super) going: ActiveSources,
+    pub(super) active: ActiveSources,
     /// What the arguments of each process's calls mean.
     pub(super) interpreters: Vec<Interpreter>,
     /// Events of each process that come from its names.
@@ -69,9 +69,9 @@ pub struct EventReader {
     /// All calls that allocate are recorded.
     complete: bool,
     /// Of which calls that end memory all are recorded.
-    ends: Ends,
+    free_coverage: FreeCoverage,
     /// Kinds of handles of which all calls are recorded.
-    seen: Arc<HandleCoverage>,
+    handle_coverage: Arc<HandleCoverage>,
     /// What is kept of processes that have ended.
     pub(super) retired: Retired,
     /// Number of the next process.
@@ -90,7 +90,7 @@ type Deliver<'a> = dyn FnMut(Event, Delivery) -> ControlFlow<()> + 'a;
 
 /// Whose events these are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Who {
+enum Origin {
     Names(usize),
     Ring(usize),
 }
@@ -104,9 +104,9 @@ impl EventReader {
         // shown.
         let recorded = recorded_calls(opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules));
         Ok(EventReader {
-            seen: Arc::new(HandleCoverage::new(options.tables, &recorded)),
+            handle_coverage: Arc::new(HandleCoverage::new(options.tables, &recorded)),
             complete: options.decode && all_allocations(options.tables, &recorded),
-            ends: Ends::recorded(options.tables, &recorded),
+            free_coverage: FreeCoverage::recorded(options.tables, &recorded),
             shared: Shared {
                 clock: Clock::of(opened.ticks_per_second(), options.consume).shifted(options.place.shift_ns),
                 resolver: Resolver::new(options.tables, options.filter.clone(), options.place.clone()),
@@ -117,10 +117,10 @@ impl EventReader {
                 files: Default::default(),
             },
             opened,
-            found: BTreeSet::new(),
+            known_folders: BTreeSet::new(),
             folders: Vec::new(),
             sources: Vec::new(),
-            going: ActiveSources::default(),
+            active: ActiveSources::default(),
             interpreters: Vec::new(),
             notices: Vec::new(),
             horizon: 0,
@@ -169,14 +169,14 @@ impl EventReader {
             forget_short();
         }
         self.shared.clock.refine();
-        self.going.begin(last, &self.sources, self.folders.len());
+        self.active.begin(last, &self.sources, self.folders.len());
         self.discover(now, last);
-        for n in &self.going.folders {
+        for n in &self.active.folders {
             self.folders[*n].dir.refresh();
             self.folders[*n].read_names(last);
         }
         if self.options.decode && self.opened.is_partial() {
-            self.interpreters.iter_mut().for_each(Interpreter::incomplete);
+            self.interpreters.iter_mut().for_each(Interpreter::mark_incomplete);
         }
         if self.options.decode && self.opened.filter_changed() {
             self.interpreters.iter_mut().for_each(Interpreter::filter_changed);
@@ -188,7 +188,7 @@ impl EventReader {
         let limit = if last { u64::MAX } else { now.saturating_sub(self.options.hold_back_ns) };
         let next = self.merge(now, limit, if last { usize::MAX } else { OF_A_ROUND }, sink);
         if !last {
-            self.going.end(&self.folders, &self.sources, &self.notices);
+            self.active.end(&self.folders, &self.sources, &self.notices);
         }
         let reached = next.unwrap_or(if last { now } else { limit });
         self.horizon = self.horizon.max(reached);
@@ -210,12 +210,12 @@ impl EventReader {
     /// are printed, so that a collector that is killed loses nothing. With `whole`,
     /// those in which an open call began are kept for a while.
     pub fn give_back(&mut self, whole: bool) {
-        self.going.sources.iter().for_each(|n| self.sources[*n].give_back(whole));
+        self.active.sources.iter().for_each(|n| self.sources[*n].give_back(whole));
     }
 
     /// Most chunks of a ring that were read and not given back.
-    pub fn held(&self) -> usize {
-        self.going.sources.iter().map(|n| self.sources[*n].held()).max().unwrap_or(0)
+    pub fn unreleased_chunks(&self) -> usize {
+        self.active.sources.iter().map(|n| self.sources[*n].unreleased_chunks()).max().unwrap_or(0)
     }
 
     /// What was opened.
@@ -225,12 +225,12 @@ impl EventReader {
 
     /// Finds processes that are new; those found together count in the order of their start.
     fn discover(&mut self, now: u64, last: bool) {
-        if !last && !self.going.listing.is_due(now) {
+        if !last && !self.active.listing.is_due(now) {
             return;
         }
         // A folder that was there and is gone is the end of the run, not an error of ours.
-        let names = self.going.listing.time(now, || self.opened.store.processes()).unwrap_or_default();
-        let new = names.into_iter().filter(|n| !self.found.contains(n));
+        let names = self.active.listing.time(now, || self.opened.store.processes()).unwrap_or_default();
+        let new = names.into_iter().filter(|n| !self.known_folders.contains(n));
         let opened = new.filter_map(|n| ProcessSymbols::open(&self.opened.store, &n, &mut self.shared.clock));
         let mut opened: Vec<_> = opened.collect();
         opened.sort_by_key(|folder| folder.dir.process.start_ns);
@@ -238,23 +238,23 @@ impl EventReader {
             folder.dir.number(self.next_process, &self.options.place);
             self.next_process += 1;
             let (process, ticks) = (folder.dir.process.clone(), folder.dir.page.start_ticks);
-            self.found.insert(process.folder.to_string());
+            self.known_folders.insert(process.folder.to_string());
             self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true, ticks)]));
-            let mut interpreter = Interpreter::new(self.complete, self.ends, self.seen.clone());
+            let mut interpreter = Interpreter::new(self.complete, self.free_coverage, self.handle_coverage.clone());
             // What a forked child has from its parent was made there.
             if folder.dir.process.forked {
-                interpreter.incomplete();
+                interpreter.mark_incomplete();
             }
             self.interpreters.push(interpreter);
-            self.going.folders.push(self.folders.len());
+            self.active.folders.push(self.folders.len());
             self.folders.push(folder);
         }
     }
 
     fn open_rings(&mut self, last: bool) {
-        for n in &self.going.folders {
+        for n in &self.active.folders {
             for ring in self.folders[*n].dir.new_rings(self.options.consume, &mut self.shared.clock) {
-                self.going.sources.push(self.sources.len());
+                self.active.sources.push(self.sources.len());
                 let only = self.options.only.as_ref().map(|only| only.of(&self.folders[*n].dir.process.folder));
                 self.sources.push(Source::new(*n, ring, self.options.decode, only));
             }
@@ -269,7 +269,7 @@ impl EventReader {
     /// Closes the calls of threads that ended in them while their process lives on.
     fn close_left(&mut self, now: u64) {
         let mut alive = vec![false; self.folders.len()];
-        for n in &self.going.sources {
+        for n in &self.active.sources {
             let source = &mut self.sources[*n];
             let abandoned = source.ring.abandoned();
             source.abandoned_since = abandoned.then(|| source.abandoned_since.unwrap_or(now));
@@ -277,7 +277,7 @@ impl EventReader {
         }
         // What is open here may have ended in what was not read yet: a thread can be far ahead of its reader.
         let open = |s: &Source| alive[s.process] && s.read_out && s.has_open();
-        for n in &self.going.sources {
+        for n in &self.active.sources {
             let source = &mut self.sources[*n];
             if open(source) && source.abandoned_since.is_some_and(|since| now.saturating_sub(since) > GONE_NS) {
                 let mut context = Context { process: &mut self.folders[source.process], shared: &mut self.shared };
@@ -288,38 +288,38 @@ impl EventReader {
 
     /// Hands out events up to `limit`, the earliest first. When it stopped for their number, the time of the next one.
     fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut Deliver<'_>) -> Option<u64> {
-        let rings = self.going.sources.len().max(1).saturating_mul(self.options.place.of as usize);
+        let rings = self.active.sources.len().max(1).saturating_mul(self.options.place.of as usize);
         let each = (IN_MEMORY / rings).max(AT_A_TIME);
-        for n in 0..self.going.sources.len() {
-            self.fill(self.going.sources[n], now, each);
+        for n in 0..self.active.sources.len() {
+            self.fill(self.active.sources[n], now, each);
         }
         let mut heads = BinaryHeap::new();
-        let (folders, sources) = (self.going.folders.iter(), self.going.sources.iter());
-        let all = folders.map(|n| Who::Names(*n)).chain(sources.map(|n| Who::Ring(*n)));
-        heads.extend(all.filter_map(|who| Some(Reverse((self.head(who)?, who)))));
+        let (folders, sources) = (self.active.folders.iter(), self.active.sources.iter());
+        let all = folders.map(|n| Origin::Names(*n)).chain(sources.map(|n| Origin::Ring(*n)));
+        heads.extend(all.filter_map(|origin| Some(Reverse((self.head(origin)?, origin)))));
         let mut count = 0;
-        while let Some(Reverse((ns, who))) = heads.pop() {
+        while let Some(Reverse((ns, origin))) = heads.pop() {
             if ns > limit {
                 break;
             }
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
-            while let Some((event, shown, learned, delivery)) = self.next(who, next) {
-                let is_enough = learned.into_iter().any(|call| sink(Event::Learned(call), delivery).is_break());
-                if is_enough || shown && sink(event, delivery).is_break() {
+            while let Some((event, is_shown, updated, delivery)) = self.next(origin, next) {
+                let is_enough = updated.into_iter().any(|call| sink(Event::Updated(call), delivery).is_break());
+                if is_enough || is_shown && sink(event, delivery).is_break() {
                     return None;
                 }
                 count += 1;
             }
-            if let Who::Ring(n) = who
-                && self.queue(who).is_empty()
+            if let Origin::Ring(n) = origin
+                && self.queue(origin).is_empty()
             {
                 self.fill(n, now, AT_A_TIME);
-                let names = Who::Names(self.sources[n].process);
+                let names = Origin::Names(self.sources[n].process);
                 // Reading on may have brought names; a process's notices are in the heap at most twice.
                 heads.extend(self.head(names).map(|ns| Reverse((ns, names))));
             }
-            heads.extend(self.head(who).map(|ns| Reverse((ns, who))));
+            heads.extend(self.head(origin).map(|ns| Reverse((ns, origin))));
             if count >= most {
                 return heads.peek().map(|Reverse((ns, _))| (*ns).min(limit));
             }
@@ -339,7 +339,7 @@ impl EventReader {
             {}
             let dropped = MISSING.iter().any(|n| folder.dir.page.counters.get(*n).is_some_and(|c| *c > 0));
             if dropped || source.ring.consumed + source.ring.missed + source.ring.count.losses().damaged > 0 {
-                self.interpreters[source.process].incomplete();
+                self.interpreters[source.process].mark_incomplete();
             }
         }
         self.take_notices(self.sources[n].process);
@@ -348,7 +348,7 @@ impl EventReader {
     /// Takes over the events that reading names brought.
     fn take_notices(&mut self, n: usize) {
         let folder = &mut self.folders[n];
-        for (ticks, event) in std::mem::take(&mut folder.names.happened) {
+        for (ticks, event) in std::mem::take(&mut folder.names.events) {
             let ns = folder.dir.ns(&self.shared.clock, ticks);
             let event = match event {
                 Event::Instance(instance, _) => Event::Instance(instance, ns),
@@ -363,41 +363,41 @@ impl EventReader {
     }
 
     /// The next event up to `limit`, with its arguments understood, and calls of which more is known by it.
-    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool, Vec<Call>, Delivery)> {
-        let queue = self.queue(who);
+    fn next(&mut self, origin: Origin, limit: u64) -> Option<(Event, bool, Vec<Call>, Delivery)> {
+        let queue = self.queue(origin);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
-        let (_, mut event, shown, ticks) = queue.pop_front()?;
+        let (_, mut event, is_shown, ticks) = queue.pop_front()?;
         let delivery = if ticks > self.options.printed { Delivery::New } else { Delivery::Printed };
         self.handed_out = self.handed_out.max(ticks);
-        let mut learned = Vec::new();
-        if let Who::Ring(n) = who
+        let mut updated = Vec::new();
+        if let Origin::Ring(n) = origin
             && self.options.decode
         {
             let folder = self.sources[n].process;
             let names = &mut self.folders[folder].names;
             let runtime = names.has_runtime();
-            self.interpreters[folder].event(&mut event, shown, &names.kernels, runtime, names.toolkit);
-            learned = std::mem::take(&mut self.interpreters[folder].learned);
+            self.interpreters[folder].event(&mut event, is_shown, &names.kernels, runtime, names.toolkit);
+            updated = std::mem::take(&mut self.interpreters[folder].updated_calls);
             // Files of a program that ended long ago may be others by now.
             if self.options.consume && ptx_files::loads(&event) {
                 self.folders[folder].read_names(true);
-                ptx_files::look(&event, &mut self.folders[folder].names.kernels);
+                ptx_files::read_loaded(&event, &mut self.folders[folder].names.kernels);
             }
         }
-        Some((event, shown, learned, delivery))
+        Some((event, is_shown, updated, delivery))
     }
 
-    fn queue(&mut self, who: Who) -> &mut VecDeque<Waiting> {
-        match who {
-            Who::Names(n) => &mut self.notices[n],
-            Who::Ring(n) => &mut self.sources[n].calls.sink.queue,
+    fn queue(&mut self, origin: Origin) -> &mut VecDeque<Waiting> {
+        match origin {
+            Origin::Names(n) => &mut self.notices[n],
+            Origin::Ring(n) => &mut self.sources[n].calls.sink.queue,
         }
     }
 
-    fn head(&self, who: Who) -> Option<u64> {
-        let queue = match who {
-            Who::Names(n) => &self.notices[n],
-            Who::Ring(n) => &self.sources[n].calls.sink.queue,
+    fn head(&self, origin: Origin) -> Option<u64> {
+        let queue = match origin {
+            Origin::Names(n) => &self.notices[n],
+            Origin::Ring(n) => &self.sources[n].calls.sink.queue,
         };
         queue.front().map(|(ns, ..)| *ns)
     }

@@ -21,7 +21,7 @@ pub struct Retired {
     pub met: MetFunctions,
     pub counted: CountSums,
     /// Calls that the filter let through, and others.
-    pub shown: u64,
+    pub shown_calls: u64,
     pub filtered_out: u64,
 }
 
@@ -30,36 +30,38 @@ impl EventReader {
     /// folders. `has_ended` says that no process uses a folder any more.
     pub fn retire(&mut self, has_ended: &mut dyn FnMut(&str) -> bool) -> Vec<String> {
         // The number of a process in another name space tells nothing of it: `has_ended` does.
-        let mut left: Vec<bool> = self.notices.iter().map(VecDeque::is_empty).collect();
+        let mut finished: Vec<bool> = self.notices.iter().map(VecDeque::is_empty).collect();
         for source in self.sources.iter().filter(|source| source.has_open() || !source.is_done()) {
-            left[source.process] = false;
+            finished[source.process] = false;
         }
-        if left.iter().filter(|left| **left).count() < TOGETHER {
+        if finished.iter().filter(|finished| **finished).count() < TOGETHER {
             return Vec::new();
         }
-        let mut gone = vec![false; self.folders.len()];
-        for n in (0..left.len()).filter(|n| left[*n]) {
+        let mut is_forgotten = vec![false; self.folders.len()];
+        for n in (0..finished.len()).filter(|n| finished[*n]) {
             let name = self.folders[n].dir.process.folder.to_string();
             if self.retired.ending.remove(&name) {
-                gone[n] = true;
+                is_forgotten[n] = true;
             } else if has_ended(&name) {
                 // What it did up to now may not have been read yet.
                 self.retired.ending.insert(name);
-                self.look_again(n);
+                self.reactivate(n);
             }
         }
-        (0..gone.len()).filter(|n| gone[*n]).for_each(|n| self.keep_end(n));
-        let names = (0..gone.len()).filter(|n| gone[*n]).map(|n| self.folders[n].dir.process.folder.to_string());
+        (0..is_forgotten.len()).filter(|n| is_forgotten[*n]).for_each(|n| self.keep_end(n));
+        let names = (0..is_forgotten.len())
+            .filter(|n| is_forgotten[*n])
+            .map(|n| self.folders[n].dir.process.folder.to_string());
         let names = names.collect();
-        self.forget(&gone);
+        self.forget(&is_forgotten);
         names
     }
 
     /// Process `n` is read in the next round.
-    fn look_again(&mut self, n: usize) {
-        if !self.going.folders.contains(&n) {
-            self.going.folders.push(n);
-            self.going.sources.extend((0..self.sources.len()).filter(|source| self.sources[*source].process == n));
+    fn reactivate(&mut self, n: usize) {
+        if !self.active.folders.contains(&n) {
+            self.active.folders.push(n);
+            self.active.sources.extend((0..self.sources.len()).filter(|source| self.sources[*source].process == n));
         }
     }
 
@@ -72,26 +74,26 @@ impl EventReader {
             let now = source.calls.sink.last_time();
             end.unfinished.extend(source.end(now, &mut context));
             end.ring(&mut source.ring, &self.folders[n].dir.process, &self.opened);
-            self.retired.shown += source.calls.shown + source.calls.sink.lookups;
+            self.retired.shown_calls += source.calls.shown_calls + source.calls.sink.lookups;
             self.retired.filtered_out += source.calls.filtered_out;
         }
-        self.interpreters[n].raws.all().for_each(|raw| end.raw(raw));
+        self.interpreters[n].undecoded.all().for_each(|raw| end.raw(raw));
         self.retired.counted.add(&mut self.folders[n], &mut self.shared.resolver);
         self.retired.met.add(&self.folders[n], &self.shared.resolver.filter);
     }
 
-    fn forget(&mut self, gone: &[bool]) {
+    fn forget(&mut self, is_forgotten: &[bool]) {
         // Where each process and each ring is afterwards.
-        let places = |gone: &mut dyn Iterator<Item = bool>| -> Vec<Option<usize>> {
+        let places = |flags: &mut dyn Iterator<Item = bool>| -> Vec<Option<usize>> {
             let mut next = 0;
-            let place = |gone: bool| {
-                next += usize::from(!gone);
-                (!gone).then_some(next - usize::from(!gone))
+            let place = |is_forgotten: bool| {
+                next += usize::from(!is_forgotten);
+                (!is_forgotten).then_some(next - usize::from(!is_forgotten))
             };
-            gone.map(place).collect()
+            flags.map(place).collect()
         };
-        let folders = places(&mut gone.iter().copied());
-        let sources = places(&mut self.sources.iter().map(|source| gone[source.process]));
+        let folders = places(&mut is_forgotten.iter().copied());
+        let sources = places(&mut self.sources.iter().map(|source| is_forgotten[source.process]));
         keep(&mut self.folders, &folders);
         keep(&mut self.interpreters, &folders);
         keep(&mut self.notices, &folders);
@@ -99,8 +101,8 @@ impl EventReader {
         for source in &mut self.sources {
             source.process = folders[source.process].unwrap_or_default();
         }
-        let ActiveSources { folders: going, sources: read, .. } = &mut self.going;
-        *going = going.iter().filter_map(|n| folders[*n]).collect();
+        let ActiveSources { folders: active, sources: read, .. } = &mut self.active;
+        *active = active.iter().filter_map(|n| folders[*n]).collect();
         *read = read.iter().filter_map(|n| sources[*n]).collect();
     }
 }

@@ -38,7 +38,7 @@ pub struct Runs {
 
 /// A run that was read to its end.
 #[derive(Debug)]
-pub struct Ended {
+pub struct FinishedRun {
     /// Its file or folder.
     pub path: PathBuf,
     /// What is known of it.
@@ -83,7 +83,7 @@ impl Runs {
         &self,
         options: &ReaderOptions,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
-    ) -> Result<Vec<Ended>, Error> {
+    ) -> Result<Vec<FinishedRun>, Error> {
         read_so_far::read_together(self.paths.len() > 1);
         let readers = self.paths.iter().zip(&self.places).map(|(path, place)| {
             let options = ReaderOptions { place: place.clone(), ..options.clone() };
@@ -100,7 +100,7 @@ impl Runs {
     }
 
     /// Hands out all calls, run after run.
-    pub fn calls(&self, filter: &Filter, calls: &mut dyn CallSink) -> Result<Vec<Ended>, Error> {
+    pub fn calls(&self, filter: &Filter, calls: &mut dyn CallSink) -> Result<Vec<FinishedRun>, Error> {
         let mut run_ends = Vec::new();
         for (path, place) in self.paths.iter().zip(&self.places) {
             run_ends.push(Aggregator::open_at(path, filter, place.clone())?.run(calls));
@@ -118,9 +118,9 @@ impl Runs {
         Ok(true)
     }
 
-    fn with_ends(&self, ends: impl Iterator<Item = End>) -> Vec<Ended> {
-        let of = ends.zip(self.paths.iter().zip(&self.places));
-        let run_end = |(end, (path, place)): (End, (&PathBuf, &RunPlace))| Ended {
+    fn with_ends(&self, run_ends: impl Iterator<Item = End>) -> Vec<FinishedRun> {
+        let of = run_ends.zip(self.paths.iter().zip(&self.places));
+        let run_end = |(end, (path, place)): (End, (&PathBuf, &RunPlace))| FinishedRun {
             path: path.clone(),
             end: End { run: place.name.clone(), ..end },
         };
@@ -173,7 +173,7 @@ fn read_one(reader: &mut EventReader, to: &SyncSender<Vec<Event>>) -> Result<(),
 struct Head {
     events: Receiver<Vec<Event>>,
     next: std::vec::IntoIter<Event>,
-    /// Time of the last one, which is that of [`Event::Learned`] too.
+    /// Time of the last one, which is that of [`Event::Updated`] too.
     ns: u64,
 }
 
@@ -222,7 +222,7 @@ fn moment(event: &Event) -> Option<u64> {
         Event::Process(process) => Some(process.start_ns),
         Event::Instance(_, ns) => Some(*ns),
         Event::Enter(call) => Some(call.start_ns),
-        Event::Learned(_) => None,
+        Event::Updated(_) => None,
         Event::Exit(exit) => Some(exit.end_ns),
         Event::Lookup(lookup) => Some(lookup.ns),
         Event::Module(module) => Some(module.ns),

@@ -3,10 +3,10 @@
 
 use super::call_stack::CallStack;
 use super::filter_eval::share_parameters;
-use super::open_call::{Asked, OpenCall};
+use super::open_call::{ArgumentCheck, OpenCall};
 use super::sink::Context;
-use crate::event::{Args, Call, CallStart, HookAction, Hooked, Layer, Thread};
-use crate::symbols::functions::KnownFunction;
+use crate::event::{Args, Call, CallStart, HookAction, HookEffect, Layer, Thread};
+use crate::symbols::functions::ResolvedFunction;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::{Fragments, Words, note};
 use std::sync::Arc;
@@ -35,38 +35,38 @@ pub fn kernel<D: Clone>(
     }
     process.read_new_names();
     let by_handle = process.names.kernels.at(handle, ticks);
-    by_handle.or_else(|| stack.last().and_then(|around| around.kernel.clone()))
+    by_handle.or_else(|| stack.last().and_then(|parent| parent.kernel.clone()))
 }
 
 /// A call of a thread, inside the open ones.
 pub fn call<D: Clone>(
     stack: &CallStack<D>,
     thread: &Arc<Thread>,
-    known: &KnownFunction,
+    resolved: &ResolvedFunction,
     entered: &EnterRecord<'_>,
     name: Option<&Arc<str>>,
     context: &Context<'_>,
 ) -> Call {
-    let has_none = known.function.layer == Layer::RUNTIME && known.function.instance.is_none();
-    let instance = has_none.then(|| context.process.names.instance_of(known.object).cloned()).flatten();
+    let has_none = resolved.function.layer == Layer::RUNTIME && resolved.function.instance.is_none();
+    let instance = has_none.then(|| context.process.names.instance_of(resolved.object).cloned()).flatten();
     let shared = &context.shared;
-    let asked = shared.resolver.filter.asks_arguments() && (known.tests.is_some() || known.parent);
+    let filter_reads_memory = shared.resolver.filter.asks_arguments() && (resolved.tests.is_some() || resolved.parent);
     let start = CallStart {
         thread: thread.clone(),
-        function: known.function.clone(),
+        function: resolved.function.clone(),
         depth: entered.depth,
         number: entered.number,
         start_ns: entered.ns,
         ticks: entered.ticks,
         caller: entered.caller,
-        caller_library: match known.function.layer {
+        caller_library: match resolved.function.layer {
             Layer::HIDDEN => context.process.names.object_at(entered.caller),
             _ => None,
         },
         args: Args::from(entered.words),
-        memory: if shared.decode || asked { entered.memory.bytes().into() } else { Box::default() },
-        parent: if known.parent || matches!(known.function.layer, Layer::SYSCALL | Layer::SUBMIT) {
-            stack.open().find_map(|around| around.call.clone()).map(Box::new)
+        memory: if shared.decode || filter_reads_memory { entered.memory.bytes().into() } else { Box::default() },
+        parent: if resolved.parent || matches!(resolved.function.layer, Layer::SYSCALL | Layer::SUBMIT) {
+            stack.open().find_map(|parent| parent.call.clone()).map(Box::new)
         } else {
             None
         },
@@ -77,24 +77,24 @@ pub fn call<D: Clone>(
 }
 
 /// What a filter that asks for arguments has to know of a call.
-pub fn asked<D: Clone>(
+pub fn argument_check<D: Clone>(
     stack: &mut CallStack<D>,
-    known: &KnownFunction,
+    resolved: &ResolvedFunction,
     call: &Call,
     process: &mut ProcessSymbols,
-) -> Option<Box<Asked>> {
+) -> Option<Box<ArgumentCheck>> {
     let mut inputs = None;
-    if known.parent && known.function.layer == Layer::DRIVER {
+    if resolved.parent && resolved.function.layer == Layer::DRIVER {
         process.read_new_names();
         inputs = Some(share_parameters(stack, call, &process.names.kernels));
     }
-    let asked = known.tests.is_some() || inputs.is_some();
-    asked.then(|| Box::new(Asked { tests: known.tests.clone(), inputs }))
+    let is_needed = resolved.tests.is_some() || inputs.is_some();
+    is_needed.then(|| Box::new(ArgumentCheck { tests: resolved.tests.clone(), inputs }))
 }
 
 /// A note of an open call. True when more is known of the call now.
-pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut ProcessSymbols) -> bool {
-    if what == note::KERNEL {
+pub fn apply_note<D>(open: &mut OpenCall<D>, code: u64, value: u64, process: &mut ProcessSymbols) -> bool {
+    if code == note::KERNEL {
         let mut name = process.names.kernels.by_id(value);
         if name.is_none() {
             process.read_new_names();
@@ -110,28 +110,28 @@ pub fn noted<D>(open: &mut OpenCall<D>, what: u64, value: u64, process: &mut Pro
         return true;
     }
     let Some(call) = &mut open.call else { return false };
-    if what == note::INSTANCE {
+    if code == note::INSTANCE {
         if process.names.instance_by_id(value).is_none() {
             process.read_new_names();
         }
         let instance = process.names.instance_by_id(value).filter(|_| call.instance().is_none());
         let Some(instance) = instance else { return false };
         call.rare_mut().instance = Some(instance.clone());
-    } else if what & 0xff == note::HOOK_ARGUMENT_WORD {
-        let word = ((what >> 16 & 0xffff) as usize, (what >> 32) as usize, value);
-        call.rare_mut().further.push(word);
-    } else if let Some(did) = HookAction::of_note(what, value) {
-        let n = (what >> 8 & 0xff) as usize;
+    } else if code & 0xff == note::HOOK_ARGUMENT_WORD {
+        let word = ((code >> 16 & 0xffff) as usize, (code >> 32) as usize, value);
+        call.rare_mut().further_words.push(word);
+    } else if let Some(did) = HookAction::of_note(code, value) {
+        let n = (code >> 8 & 0xff) as usize;
         if process.names.hooks.len() <= n {
             process.read_new_names();
         }
         let hook = process.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
-        let hooked = &mut call.rare_mut().hooked;
+        let hooked = &mut call.rare_mut().hook_effects;
         // What was written last is what there is.
         if let HookAction::Output(n, _) = did {
-            hooked.retain(|h| h.hook != hook || !matches!(h.did, HookAction::Output(of, _) if of == n));
+            hooked.retain(|h| h.hook != hook || !matches!(h.action, HookAction::Output(of, _) if of == n));
         }
-        hooked.push(Hooked { hook, did });
+        hooked.push(HookEffect { hook, action: did });
     } else {
         return false;
     }

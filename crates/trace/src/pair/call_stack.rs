@@ -1,24 +1,24 @@
 //! The open calls of one ring. A thread can lose the top of its stack at any moment, by an exception, longjmp or its
 //! end, and writes no record of that. The next record shows it: open calls above its parent are gone.
 
-use super::open_call::{OpenCall, Shown};
+use super::open_call::{OpenCall, Visibility};
 use cutap_wire::record::{FAR_PARENT, Parent};
 use std::collections::VecDeque;
 
-/// Calls given up that are remembered, should they return after all.
+/// Abandoned calls that are remembered, should they return after all.
 const REMEMBERED: usize = 256;
 
 /// The open calls of a ring's thread, with what a sink keeps of each.
 #[derive(Debug)]
 pub struct CallStack<D> {
     open: Vec<OpenCall<D>>,
-    shown: u32,
-    given_up: VecDeque<OpenCall<D>>,
+    shown_depth: u32,
+    abandoned: VecDeque<OpenCall<D>>,
 }
 
 impl<D> Default for CallStack<D> {
     fn default() -> CallStack<D> {
-        CallStack { open: Vec::new(), shown: 0, given_up: VecDeque::new() }
+        CallStack { open: Vec::new(), shown_depth: 0, abandoned: VecDeque::new() }
     }
 }
 
@@ -27,7 +27,7 @@ impl<D> Default for CallStack<D> {
 pub enum Closed<D> {
     /// The call was open.
     Now(OpenCall<D>),
-    /// The call had been given up before. A fibre returns like this.
+    /// The call had been abandoned before. A fibre returns like this.
     Late(OpenCall<D>),
     /// No such call was seen to begin.
     Unknown,
@@ -42,7 +42,7 @@ impl<D: Clone> CallStack<D> {
 
     /// How many open calls are shown.
     pub fn depth(&self) -> u32 {
-        self.shown
+        self.shown_depth
     }
 
     /// The innermost open call.
@@ -83,7 +83,7 @@ impl<D: Clone> CallStack<D> {
     /// A call begins.
     #[inline(always)]
     pub fn enter(&mut self, open: OpenCall<D>) {
-        self.shown += u32::from(open.shown == Shown::Yes);
+        self.shown_depth += u32::from(open.visibility == Visibility::Shown);
         self.open.push(open);
     }
 
@@ -94,35 +94,36 @@ impl<D: Clone> CallStack<D> {
         self.pop()
     }
 
-    /// The call of this number ends: gives up what was inside it, and adds that to `gone` with the innermost first.
+    /// The call of this number ends: abandons what was inside it, and adds that to `abandoned` with the innermost
+    /// first.
     #[cold]
-    pub fn exit(&mut self, number: u32, gone: &mut Vec<OpenCall<D>>) -> Closed<D> {
+    pub fn exit(&mut self, number: u32, abandoned: &mut Vec<OpenCall<D>>) -> Closed<D> {
         if let Some(place) = self.open.iter().rposition(|open| open.number == number) {
-            self.give_up(place + 1, gone);
+            self.abandon_above(place + 1, abandoned);
             return self.pop().map_or(Closed::Unknown, Closed::Now);
         }
-        match self.given_up.iter().position(|open| open.number == number) {
-            Some(place) => self.given_up.remove(place).map_or(Closed::Unknown, Closed::Late),
+        match self.abandoned.iter().position(|open| open.number == number) {
+            Some(place) => self.abandoned.remove(place).map_or(Closed::Unknown, Closed::Late),
             None => Closed::Unknown,
         }
     }
 
-    /// Gives up all but the outermost calls, and adds them to `gone` with the innermost first.
+    /// Abandons all but the outermost calls, and adds them to `abandoned` with the innermost first.
     #[cold]
-    pub fn give_up(&mut self, keep: usize, gone: &mut Vec<OpenCall<D>>) {
+    pub fn abandon_above(&mut self, keep: usize, abandoned: &mut Vec<OpenCall<D>>) {
         while self.open.len() > keep {
             let Some(open) = self.pop() else { break };
-            gone.push(open.clone());
-            self.given_up.push_back(open);
-            if self.given_up.len() > REMEMBERED {
-                self.given_up.pop_front();
+            abandoned.push(open.clone());
+            self.abandoned.push_back(open);
+            if self.abandoned.len() > REMEMBERED {
+                self.abandoned.pop_front();
             }
         }
     }
 
-    /// Forgets the calls that were given up.
+    /// Forgets the abandoned calls.
     pub fn forget(&mut self) {
-        self.given_up.clear();
+        self.abandoned.clear();
     }
 
     /// Length of the stack up to the innermost call whose number is as old as asked.
@@ -134,7 +135,7 @@ impl<D: Clone> CallStack<D> {
     #[inline(always)]
     fn pop(&mut self) -> Option<OpenCall<D>> {
         let open = self.open.pop()?;
-        self.shown -= u32::from(open.shown == Shown::Yes);
+        self.shown_depth -= u32::from(open.visibility == Visibility::Shown);
         Some(open)
     }
 }
@@ -151,10 +152,10 @@ mod tests {
                 number,
                 slot: 0,
                 ticks: 0,
-                shown: Shown::No,
+                visibility: Visibility::Hidden,
                 kernel: None,
                 call: None,
-                asked: None,
+                argument_check: None,
                 data: (),
             };
             stack.enter(open);
@@ -168,7 +169,7 @@ mod tests {
 
     fn enter(stack: &mut CallStack<()>, number: u32, parent: Parent) -> Vec<u32> {
         let mut gone = Vec::new();
-        stack.give_up(stack.staying(number, parent), &mut gone);
+        stack.abandon_above(stack.staying(number, parent), &mut gone);
         numbers(&gone)
     }
 

@@ -1,13 +1,13 @@
 //! The sink that makes events. Each call gets its times, and waits to be merged with the calls of other threads.
 
 use super::call_stack::CallStack;
-use super::host_stacks::{self, Waits};
-use super::open_call::{OpenCall, Shown};
+use super::host_stacks::{self, QueuedCall};
+use super::open_call::{OpenCall, Visibility};
 use super::selected_calls::{CallNumbers, is_read};
-use super::sink::{Context, Ended, EndedCall, NewCall, Sink};
+use super::sink::{CallOutcome, Context, NewCall, RingState, Sink};
 use crate::event::{Answer, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::io::bytes::clean;
-use crate::symbols::functions::KnownFunction;
+use crate::symbols::functions::ResolvedFunction;
 use cutap_wire::record;
 use cutap_wire::stack::StackPiece;
 use std::collections::VecDeque;
@@ -55,9 +55,9 @@ impl EventQueue {
         self.last_ticks
     }
 
-    fn push(&mut self, event: Event, shown: bool) {
+    fn push(&mut self, event: Event, is_shown: bool) {
         self.pushed += 1;
-        self.queue.push_back((self.last, event, shown, self.last_ticks));
+        self.queue.push_back((self.last, event, is_shown, self.last_ticks));
     }
 
     /// When a record was made. A thread that goes to another core may find an earlier time there: it is no earlier to
@@ -75,7 +75,7 @@ impl EventQueue {
 }
 
 /// Adds the facts that the names of the process have about a call of the layer `syscall`.
-fn kernel_facts(open: &mut OpenCall<Waits>, context: &mut Context<'_>) {
+fn kernel_facts(open: &mut OpenCall<QueuedCall>, context: &mut Context<'_>) {
     let Some(call) = open.call.as_mut().filter(|call| call.function.layer == Layer::SYSCALL) else { return };
     let (driver, caller) = (context.process.driver(), context.process.names.object_at(call.caller));
     let pieces = call.rare_mut().pieces.get_or_insert_default();
@@ -83,25 +83,32 @@ fn kernel_facts(open: &mut OpenCall<Waits>, context: &mut Context<'_>) {
 }
 
 impl Sink for EventQueue {
-    type Data = Waits;
+    type Data = QueuedCall;
     const WANTS_EXITS: bool = true;
 
-    fn needs_arguments(&self, known: &KnownFunction, number: u32, stack: &CallStack<Waits>) -> bool {
-        let is_inside = || stack.last().is_some_and(|around| around.call.is_some());
-        let is_read = |only: &Arc<CallNumbers>| is_read(known, number, is_inside(), only);
-        (known.shown || self.decode && known.function.described.is_some()) && self.only.as_ref().is_none_or(is_read)
+    fn needs_arguments(&self, resolved: &ResolvedFunction, number: u32, stack: &CallStack<QueuedCall>) -> bool {
+        let is_inside = || stack.last().is_some_and(|parent| parent.call.is_some());
+        let is_read = |only: &Arc<CallNumbers>| is_read(resolved, number, is_inside(), only);
+        (resolved.is_shown || self.decode && resolved.function.described.is_some())
+            && self.only.as_ref().is_none_or(is_read)
     }
 
     /// Later than the beginning of the call around it, so that whoever sorts by time puts it inside.
-    fn enter_time(&mut self, stack: &CallStack<Waits>, ticks: u64, context: &Context<'_>) -> u64 {
-        let around = stack.open().find_map(|open| open.call.as_ref());
-        let after = around.map_or(0, |call| call.start_ns.saturating_add(1));
+    fn enter_time(&mut self, stack: &CallStack<QueuedCall>, ticks: u64, context: &Context<'_>) -> u64 {
+        let parent = stack.open().find_map(|open| open.call.as_ref());
+        let after = parent.map_or(0, |call| call.start_ns.saturating_add(1));
         let ns = context.process.dir.ns(&context.shared.clock, ticks);
         self.at_least(self.last.max(after), ns, ticks)
     }
 
     /// So long after the beginning as the ticks say, whatever the clock has learned meanwhile.
-    fn exit_time(&mut self, stack: &mut CallStack<Waits>, number: u32, ticks: u64, context: &mut Context<'_>) -> u64 {
+    fn exit_time(
+        &mut self,
+        stack: &mut CallStack<QueuedCall>,
+        number: u32,
+        ticks: u64,
+        context: &mut Context<'_>,
+    ) -> u64 {
         let open = stack.find_mut(number);
         let (dir, clock) = (&context.process.dir, &context.shared.clock);
         let ns = match open.as_ref().and_then(|open| open.call.as_ref()) {
@@ -109,8 +116,8 @@ impl Sink for EventQueue {
             None => dir.ns(clock, ticks),
         };
         if let Some(open) = open {
-            if host_stacks::ends(open, context) {
-                self.learned(open);
+            if host_stacks::finish_stack(open, context) {
+                self.facts_changed(open);
             }
             kernel_facts(open, context);
         }
@@ -125,10 +132,10 @@ impl Sink for EventQueue {
         self.last
     }
 
-    fn enter(&mut self, _stack: &CallStack<Waits>, new: &NewCall<'_>) -> Waits {
-        let is_shown = new.shown == Shown::Yes;
-        let is_decoded = self.decode && new.known.function.described.is_some();
-        let mut waits = Waits::default();
+    fn enter(&mut self, _stack: &CallStack<QueuedCall>, new: &NewCall<'_>) -> QueuedCall {
+        let is_shown = new.visibility == Visibility::Shown;
+        let is_decoded = self.decode && new.resolved.function.described.is_some();
+        let mut waits = QueuedCall::default();
         if let Some(call) = new.call.filter(|_| is_shown || is_decoded) {
             waits.enter = Some(self.pushed);
             self.push(Event::Enter(call.clone()), is_shown);
@@ -137,28 +144,33 @@ impl Sink for EventQueue {
     }
 
     /// The event with which the call began says it, if it still waits; else there is an event of its own.
-    fn learned(&mut self, open: &OpenCall<Waits>) {
+    fn facts_changed(&mut self, open: &OpenCall<QueuedCall>) {
         let (Some(call), Some(number)) = (&open.call, open.data.enter) else { return };
         let delivered = self.pushed - self.queue.len() as u64;
         let place = number.checked_sub(delivered).and_then(|place| usize::try_from(place).ok());
         match place.and_then(|place| self.queue.get_mut(place)) {
             Some((_, Event::Enter(waiting), ..)) => *waiting = call.clone(),
-            _ => self.push(Event::Learned(call.clone()), open.shown == Shown::Yes),
+            _ => self.push(Event::Updated(call.clone()), open.visibility == Visibility::Shown),
         }
     }
 
-    fn exit(&mut self, _ring: &mut Ended<'_, Waits>, ended: EndedCall<'_, Waits>, _: &mut Context<'_>) {
-        let Some(exit) = ended.exit.take() else { return };
-        if ended.how.state == State::Unfinished {
-            self.unfinished.extend(ended.shown.then_some(*exit));
+    fn exit(
+        &mut self,
+        _ring: &mut RingState<'_, QueuedCall>,
+        outcome: CallOutcome<'_, QueuedCall>,
+        _: &mut Context<'_>,
+    ) {
+        let Some(exit) = outcome.exit.take() else { return };
+        if outcome.end.state == State::Unfinished {
+            self.unfinished.extend(outcome.is_shown.then_some(*exit));
             return;
         }
         // A filter that must see the end shows the call only here.
-        if ended.shown && ended.open.shown == Shown::DecideAtExit {
+        if outcome.is_shown && outcome.open.visibility == Visibility::DecideAtExit {
             self.push(Event::Enter(exit.call.clone()), true);
         }
-        if ended.shown || exit.call.function.described.is_some() {
-            self.push(Event::Exit(exit), ended.shown);
+        if outcome.is_shown || exit.call.function.described.is_some() {
+            self.push(Event::Exit(exit), outcome.is_shown);
         }
     }
 
@@ -168,7 +180,7 @@ impl Sink for EventQueue {
             return;
         }
         let slot = u32::try_from(lookup.slot).ok().and_then(|s| s.checked_sub(1));
-        let function = slot.and_then(|slot| context.known(slot)).map(|known| known.function.clone());
+        let function = slot.and_then(|slot| context.resolve(slot)).map(|resolved| resolved.function.clone());
         let answer = match (function, lookup.answer) {
             (Some(function), _) => Answer::Function(function),
             (None, 0) => Answer::Null,
@@ -191,9 +203,9 @@ impl Sink for EventQueue {
         self.push(Event::Lookup(Box::new(lookup)), true);
     }
 
-    fn stack_piece(&mut self, open: &mut OpenCall<Waits>, piece: &StackPiece<'_>, context: &mut Context<'_>) {
-        if host_stacks::piece(open, piece, context) {
-            self.learned(open);
+    fn stack_piece(&mut self, open: &mut OpenCall<QueuedCall>, piece: &StackPiece<'_>, context: &mut Context<'_>) {
+        if host_stacks::add_piece(open, piece, context) {
+            self.facts_changed(open);
         }
     }
 }

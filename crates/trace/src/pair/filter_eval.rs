@@ -2,7 +2,7 @@
 //! calls, so the verdict does not depend on the order of threads.
 
 use super::call_stack::CallStack;
-use super::open_call::Asked;
+use super::open_call::ArgumentCheck;
 use crate::decode::plain::{parameters_in, plain_inputs, plain_outputs};
 use crate::event::value::Value;
 use crate::event::{Call, Exit, Layer};
@@ -12,13 +12,13 @@ use crate::symbols::functions::{Launch, launch_of};
 use cutap_calls::known::{Dir, Rule};
 
 /// Whether the call is wanted; `None` when that is not known yet. At its end everything is known.
-pub fn evaluate(asked: &Asked, call: &Call, exit: Option<&Exit>) -> Option<bool> {
-    let Some(tests) = &asked.tests else { return Some(true) };
-    let inputs = asked.inputs(call);
+pub fn evaluate(check: &ArgumentCheck, call: &Call, exit: Option<&Exit>) -> Option<bool> {
+    let Some(tests) = &check.tests else { return Some(true) };
+    let inputs = check.inputs(call);
     let outputs = exit.map(|exit| plain_outputs(call, exit));
     // Of a runtime's call its driver's tells more.
     let tells_more =
-        call.function.layer != Layer::DRIVER && call.function.described.is_some_and(|d| d.tells_its_caller());
+        call.function.layer != Layer::DRIVER && call.function.described.is_some_and(|d| d.resolves_caller_args());
     let mut values = |name: &str| -> Option<ArgumentValue> {
         let n = call.function.params().iter().position(|p| p.name == name)?;
         let param = call.function.params().get(n)?;
@@ -64,20 +64,22 @@ fn pointer(value: Value) -> Value {
 /// the parameters on, get them too.
 pub fn share_parameters<D: Clone>(stack: &mut CallStack<D>, launch: &Call, kernels: &Kernels) -> Box<[Value]> {
     let inputs = plain_inputs(launch, Some(kernels));
-    let mut found = Vec::new();
-    inputs.iter().for_each(|value| parameters_in(value, &mut |at, parameters| found.push((at, parameters))));
-    for open in stack.open_mut().take_while(|_| !found.is_empty()) {
+    let mut parameters_by_address = Vec::new();
+    inputs
+        .iter()
+        .for_each(|value| parameters_in(value, &mut |at, parameters| parameters_by_address.push((at, parameters))));
+    for open in stack.open_mut().take_while(|_| !parameters_by_address.is_empty()) {
         let Some(call) = &open.call else { continue };
-        if let Some(asked) = open.asked.as_mut().filter(|asked| asked.inputs.is_none()) {
+        if let Some(check) = open.argument_check.as_mut().filter(|check| check.inputs.is_none()) {
             let mut inputs = plain_inputs(call, None);
-            let mut here =
+            let mut place =
                 |(at, parameters): &&(u64, &Value)| inputs.iter_mut().any(|value| put(value, *at, parameters));
-            if found.iter().filter(|told| here(told)).count() > 0 {
-                asked.inputs = Some(inputs);
+            if parameters_by_address.iter().filter(|entry| place(entry)).count() > 0 {
+                check.inputs = Some(inputs);
             }
         }
         // What a call takes no parameters of, it has none to pass on.
-        if !call.function.described.is_some_and(|d| d.tells_its_caller()) {
+        if !call.function.described.is_some_and(|d| d.resolves_caller_args()) {
             break;
         }
     }

@@ -15,38 +15,38 @@ pub struct OpenCall<D> {
     pub slot: u32,
     /// When it began.
     pub ticks: u64,
-    pub shown: Shown,
+    pub visibility: Visibility,
     /// The kernel that it launches, as its handle, a note or a call around it names it.
     pub kernel: Option<Arc<str>>,
     /// With its arguments; none when neither the sink nor the filter needs them.
     pub call: Option<Call>,
     /// What the filter has to know of it; none when the filter asks for no arguments.
-    pub asked: Option<Box<Asked>>,
+    pub argument_check: Option<Box<ArgumentCheck>>,
     /// What the sink keeps.
     pub data: D,
 }
 
 /// Whether a call is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum Visibility {
     /// It is, from its beginning on.
-    Yes,
+    Shown,
     /// Its end decides.
     DecideAtExit,
     /// The filter left it out.
-    No,
+    Hidden,
 }
 
 /// A call for a filter that asks for arguments.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct ArgumentCheck {
     /// What its arguments have to fulfil.
     pub tests: Option<Arc<Tests>>,
     /// Its arguments with its kernel's parameters, where a driver call made them known.
     pub inputs: Option<Box<[Value]>>,
 }
 
-impl Asked {
+impl ArgumentCheck {
     /// The arguments as far as they are known.
     pub fn inputs(&self, call: &Call) -> std::borrow::Cow<'_, [Value]> {
         match &self.inputs {

@@ -5,8 +5,9 @@
 //!
 //! - It *returns*: its exit record exists.
 //! - It is *unwound*: a record says that an exception or the end of its thread left it. The time of its end is known.
-//! - It is *given up*: a later record shows that it cannot be open any more. The time is unknown. It counts as unwound.
-//! - It returns *late*: it was given up before, and then its exit record came. Fibres do that.
+//! - It is *abandoned*: a later record shows that it cannot be open any more. The time is unknown. It counts as
+//!   unwound.
+//! - It returns *late*: it was abandoned before, and then its exit record came. Fibres do that.
 //! - It is *unfinished*: it is open where the ring ends.
 //!
 //! A function that is jumped to has an enter record only. Such a call never gets on the stack.
@@ -14,14 +15,14 @@
 use super::call_builder::{self, EnterRecord};
 use super::call_stack::{CallStack, Closed};
 use super::filter_eval::evaluate;
-use super::open_call::{Asked, OpenCall, Shown};
+use super::open_call::{ArgumentCheck, OpenCall, Visibility};
 use super::shared::Shared;
-use super::sink::{Context, Ended, EndedCall, Ending, NewCall, Sink};
+use super::sink::{CallEnd, CallOutcome, Context, NewCall, RingState, Sink};
 use crate::event::{Call, Exit, Function, Layer, State, Thread};
 use crate::io::clock::Pair;
 use crate::io::pages::ChunkPage;
 use crate::ring::reader::Item;
-use crate::symbols::functions::{KnownFunction, Launch};
+use crate::symbols::functions::{Launch, ResolvedFunction};
 use cutap_wire::record::{Parent, Record, Words};
 use std::sync::Arc;
 
@@ -32,32 +33,32 @@ pub struct Pairer<S: Sink> {
     stack: CallStack<S::Data>,
     thread: Option<Arc<Thread>>,
     /// Calls that the filter let through.
-    pub shown: u64,
+    pub shown_calls: u64,
     /// Calls that it left out here; what it left out in the target was never written.
     pub filtered_out: u64,
 }
 
 /// A thread, and the calls that are open where its ring ends.
 #[derive(Debug)]
-pub struct LeftOpen<D> {
+pub struct UnfinishedCalls<D> {
     thread: Arc<Thread>,
     stack: CallStack<D>,
 }
 
 impl<S: Sink> Pairer<S> {
     pub fn new(sink: S) -> Pairer<S> {
-        Pairer { sink, stack: CallStack::default(), thread: None, shown: 0, filtered_out: 0 }
+        Pairer { sink, stack: CallStack::default(), thread: None, shown_calls: 0, filtered_out: 0 }
     }
 
     /// Its thread and the calls that are open, if there are any.
-    pub fn left_open(self) -> Option<LeftOpen<S::Data>> {
+    pub fn into_unfinished(self) -> Option<UnfinishedCalls<S::Data>> {
         let thread = self.thread.filter(|_| self.stack.len() > 0)?;
-        Some(LeftOpen { thread, stack: self.stack })
+        Some(UnfinishedCalls { thread, stack: self.stack })
     }
 
     /// Ends calls that another pairer left open.
-    pub fn end_left(&mut self, left: LeftOpen<S::Data>, now: u64, context: &mut Context<'_>) {
-        (self.thread, self.stack) = (Some(left.thread), left.stack);
+    pub fn end_unfinished(&mut self, unfinished: UnfinishedCalls<S::Data>, now: u64, context: &mut Context<'_>) {
+        (self.thread, self.stack) = (Some(unfinished.thread), unfinished.stack);
         self.end(now, context);
     }
 
@@ -97,14 +98,14 @@ impl<S: Sink> Pairer<S> {
 
     /// The thread is gone and left its calls.
     pub fn close(&mut self, context: &mut Context<'_>) {
-        self.give_up(0, context);
+        self.abandon_above(0, context);
         self.stack.forget();
     }
 
     /// Nothing more is read: open calls are unfinished, as of this time.
     pub fn end(&mut self, now: u64, context: &mut Context<'_>) {
         let open: Vec<_> = std::mem::take(&mut self.stack).open().cloned().collect();
-        self.all_over(open, State::Unfinished, now, context);
+        self.finish_all(open, State::Unfinished, now, context);
     }
 
     #[inline(always)]
@@ -116,23 +117,23 @@ impl<S: Sink> Pairer<S> {
             Record::Exit { number, ticks, result, memory, output } => {
                 let ns = self.sink.exit_time(&mut self.stack, number, ticks, context);
                 let (state, ticks, memory) = (State::Returned, Some(ticks), Some((memory, output)));
-                let how = Ending { state, ns, ticks, result, late: false, memory };
+                let end = CallEnd { state, ns, ticks, result, late: false, memory };
                 match self.stack.exit_last(number) {
-                    Some(open) => self.over(open, &mut [], &how, context),
-                    None => self.exit_below(number, how, context),
+                    Some(open) => self.finish(open, &mut [], &end, context),
+                    None => self.finish_below_top(number, end, context),
                 }
             }
             Record::Unwound { number, ticks } => {
                 self.sink.unwound_time(ticks, context);
-                let how = Ending::without_return(State::Unwound, self.sink.last_time(), Some(ticks));
-                self.exit_below(number, how, context);
+                let end = CallEnd::without_return(State::Unwound, self.sink.last_time(), Some(ticks));
+                self.finish_below_top(number, end, context);
             }
             Record::Thread { tid } => self.thread(tid, context),
             Record::Note { number, what, value } => {
                 if let Some(open) = self.stack.find_mut(number)
-                    && call_builder::noted(open, what, value, context.process)
+                    && call_builder::apply_note(open, what, value, context.process)
                 {
-                    self.sink.learned(open);
+                    self.sink.facts_changed(open);
                 }
             }
             Record::Memory(piece) => {
@@ -162,180 +163,187 @@ impl<S: Sink> Pairer<S> {
         words: Words<'_>,
         context: &mut Context<'_>,
     ) -> bool {
-        let asks = context.shared.resolver.filter.asks_arguments();
-        let Some(known) = context.known(slot) else { return false };
-        let needed =
-            self.sink.needs_arguments(known, number, &self.stack) || asks && (known.tests.is_some() || known.parent);
-        let (launch, (words, memory)) = (known.launch, words.split(known.words));
+        let checks_arguments = context.shared.resolver.filter.asks_arguments();
+        let Some(resolved) = context.resolve(slot) else { return false };
+        let needed = self.sink.needs_arguments(resolved, number, &self.stack)
+            || checks_arguments && (resolved.tests.is_some() || resolved.parent);
+        let (launch, (words, memory)) = (resolved.launch, words.split(resolved.words));
         let ns = self.sink.enter_time(&self.stack, ticks, context);
         let staying = self.stack.staying(number, parent);
         if staying < self.stack.len() {
-            self.give_up(staying, context);
+            self.abandon_above(staying, context);
         }
         let Some(thread) = &self.thread else { return true };
         let kernel = match launch {
             Launch::Word(n) => call_builder::kernel(&self.stack, words.get(n).unwrap_or(0), ticks, context.process),
             Launch::No | Launch::Reported => None,
         };
-        let (mut call, mut asked) = (None, None);
-        if needed && let Some(known) = context.known(slot).cloned() {
+        let (mut call, mut argument_check) = (None, None);
+        if needed && let Some(resolved) = context.resolve(slot).cloned() {
             // Calls that are shown at their end stand alone.
             let depth = if context.shared.resolver.filter.needs_end() { 0 } else { self.stack.depth() };
             let entered = EnterRecord { number, ns, ticks, caller, depth, words, memory };
-            if known.function.layer == Layer::HIDDEN {
+            if resolved.function.layer == Layer::HIDDEN {
                 // Libraries that request a table are named then.
                 context.process.read_new_names();
             }
-            let made = call_builder::call(&self.stack, thread, &known, &entered, kernel.as_ref(), context);
-            asked = asks.then(|| call_builder::asked(&mut self.stack, &known, &made, context.process)).flatten();
-            call = Some(made);
+            let built = call_builder::call(&self.stack, thread, &resolved, &entered, kernel.as_ref(), context);
+            argument_check = checks_arguments
+                .then(|| call_builder::argument_check(&mut self.stack, &resolved, &built, context.process))
+                .flatten();
+            call = Some(built);
         }
         let needs_end = context.shared.resolver.filter.needs_end();
         let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
         let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
-        let Some(known) = context.known(slot) else { return true };
-        let shown = decide(known, call.as_ref(), asked.as_deref(), needs_end);
-        self.shown += u64::from(shown == Shown::Yes);
-        self.filtered_out += u64::from(shown == Shown::No && !known.hidden);
-        let new = NewCall { number, known, thread, call: call.as_ref(), shown, from };
+        let Some(resolved) = context.resolve(slot) else { return true };
+        let visibility = initial_visibility(resolved, call.as_ref(), argument_check.as_deref(), needs_end);
+        self.shown_calls += u64::from(visibility == Visibility::Shown);
+        self.filtered_out += u64::from(visibility == Visibility::Hidden && !resolved.hidden);
+        let new = NewCall { number, resolved, thread, call: call.as_ref(), visibility, from };
         let data = self.sink.enter(&self.stack, &new);
-        if known.function.entry_only {
+        if resolved.function.entry_only {
             self.sink.entry_only(&new, data);
         } else {
-            self.stack.enter(OpenCall { number, slot, ticks, shown, kernel, call, asked, data });
+            self.stack.enter(OpenCall { number, slot, ticks, visibility, kernel, call, argument_check, data });
         }
         true
     }
 
     /// A call ends that is not the innermost one, and what is inside it with it.
     #[cold]
-    fn exit_below(&mut self, number: u32, mut how: Ending<'_>, context: &mut Context<'_>) {
-        let mut gone = Vec::new();
-        let ended = self.stack.exit(number, &mut gone);
-        self.all_over(gone, State::Unwound, self.sink.last_time(), context);
-        let returned = how.state == State::Returned;
-        let open = match ended {
+    fn finish_below_top(&mut self, number: u32, mut end: CallEnd<'_>, context: &mut Context<'_>) {
+        let mut abandoned = Vec::new();
+        let closed = self.stack.exit(number, &mut abandoned);
+        self.finish_all(abandoned, State::Unwound, self.sink.last_time(), context);
+        let returned = end.state == State::Returned;
+        let open = match closed {
             Closed::Now(open) => open,
             Closed::Late(open) if returned => {
-                how.late = true;
+                end.late = true;
                 open
             }
             Closed::Late(_) | Closed::Unknown => return,
         };
-        self.over_rarely(open, &mut [], &how, context);
+        self.finish_out_of_line(open, &mut [], &end, context);
     }
 
-    /// As `over`, which is in line where calls end as they should.
+    /// As `finish`, but not in line: most calls are the innermost one when they end.
     #[inline(never)]
-    fn over_rarely(
+    fn finish_out_of_line(
         &mut self,
         open: OpenCall<S::Data>,
-        around: &mut [OpenCall<S::Data>],
-        how: &Ending<'_>,
+        ended_parents: &mut [OpenCall<S::Data>],
+        end: &CallEnd<'_>,
         context: &mut Context<'_>,
     ) {
-        self.over(open, around, how, context);
+        self.finish(open, ended_parents, end, context);
     }
 
-    /// Gives up all but the outermost calls: nobody knows when they were left.
+    /// Abandons all but the outermost calls: nobody knows when they were left.
     #[cold]
-    fn give_up(&mut self, keep: usize, context: &mut Context<'_>) {
-        let mut gone = Vec::new();
-        self.stack.give_up(keep, &mut gone);
-        self.all_over(gone, State::Unwound, self.sink.last_time(), context);
+    fn abandon_above(&mut self, keep: usize, context: &mut Context<'_>) {
+        let mut abandoned = Vec::new();
+        self.stack.abandon_above(keep, &mut abandoned);
+        self.finish_all(abandoned, State::Unwound, self.sink.last_time(), context);
     }
 
     /// Calls that did not return, the innermost first.
     #[cold]
-    fn all_over(&mut self, gone: Vec<OpenCall<S::Data>>, state: State, ns: u64, context: &mut Context<'_>) {
-        let mut gone = gone.into_iter();
-        while let Some(open) = gone.next() {
-            self.over_rarely(open, gone.as_mut_slice(), &Ending::without_return(state, ns, None), context);
+    fn finish_all(&mut self, abandoned: Vec<OpenCall<S::Data>>, state: State, ns: u64, context: &mut Context<'_>) {
+        let mut abandoned = abandoned.into_iter();
+        while let Some(open) = abandoned.next() {
+            self.finish_out_of_line(open, abandoned.as_mut_slice(), &CallEnd::without_return(state, ns, None), context);
         }
     }
 
     #[inline(always)]
-    fn over(
+    fn finish(
         &mut self,
         mut open: OpenCall<S::Data>,
-        around: &mut [OpenCall<S::Data>],
-        how: &Ending<'_>,
+        ended_parents: &mut [OpenCall<S::Data>],
+        end: &CallEnd<'_>,
         context: &mut Context<'_>,
     ) {
         let Some(thread) = &self.thread else { return };
-        let took = how.ticks.map(|ticks| ticks.saturating_sub(open.ticks));
+        let took = end.ticks.map(|ticks| ticks.saturating_sub(open.ticks));
         let took_ns = took.map(|took| context.process.dir.span(&context.shared.clock, took));
-        let wants_exit = S::WANTS_EXITS || open.shown == Shown::DecideAtExit;
+        let wants_exit = S::WANTS_EXITS || open.visibility == Visibility::DecideAtExit;
         let call = open.call.as_ref().filter(|_| wants_exit);
-        let mut exit = call.map(|call| exit(call, &open, how, took_ns, context.shared));
-        let (mut shown, mut late) = (open.shown == Shown::Yes, how.late);
-        if open.shown == Shown::DecideAtExit {
+        let mut exit = call.map(|call| exit(call, &open, end, took_ns, context.shared));
+        let (mut is_shown, mut late) = (open.visibility == Visibility::Shown, end.late);
+        if open.visibility == Visibility::DecideAtExit {
             // What was shown as unwound stays shown; what was not may be now.
             late = late && is_wanted(&open, None, None, context);
-            self.filtered_out = self.filtered_out.saturating_sub(u64::from(how.late && !late));
-            shown = late || is_wanted(&open, Some((how, exit.as_deref())), took_ns, context);
-            self.shown += u64::from(shown && !late);
-            self.filtered_out += u64::from(!shown);
+            self.filtered_out = self.filtered_out.saturating_sub(u64::from(end.late && !late));
+            is_shown = late || is_wanted(&open, Some((end, exit.as_deref())), took_ns, context);
+            self.shown_calls += u64::from(is_shown && !late);
+            self.filtered_out += u64::from(!is_shown);
         }
         exit.iter_mut().for_each(|exit| exit.late = late);
-        let mut ring = Ended { stack: &mut self.stack, around, thread };
-        let ended = EndedCall { open: &mut open, how, exit: &mut exit, shown, late, took_ns };
-        self.sink.exit(&mut ring, ended, context);
+        let mut ring = RingState { stack: &mut self.stack, ended_parents, thread };
+        let outcome = CallOutcome { open: &mut open, end, exit: &mut exit, is_shown, late, took_ns };
+        self.sink.exit(&mut ring, outcome, context);
     }
 }
 
 /// Whether a call is shown that begins now.
-fn decide(known: &KnownFunction, call: Option<&Call>, asked: Option<&Asked>, needs_end: bool) -> Shown {
-    let verdict = match (call, asked) {
+fn initial_visibility(
+    resolved: &ResolvedFunction,
+    call: Option<&Call>,
+    check: Option<&ArgumentCheck>,
+    needs_end: bool,
+) -> Visibility {
+    let verdict = match (call, check) {
         (Some(call), Some(asked)) => evaluate(asked, call, None),
         _ => Some(true),
     };
     let at_end = needs_end || verdict.is_none();
     match verdict {
-        _ if !known.shown => Shown::No,
-        Some(false) => Shown::No,
+        _ if !resolved.is_shown => Visibility::Hidden,
+        Some(false) => Visibility::Hidden,
         // It has no end by which it could be wanted.
-        _ if at_end && known.function.entry_only => Shown::No,
-        _ if at_end => Shown::DecideAtExit,
-        _ => Shown::Yes,
+        _ if at_end && resolved.function.entry_only => Visibility::Hidden,
+        _ if at_end => Visibility::DecideAtExit,
+        _ => Visibility::Shown,
     }
 }
 
 /// Whether a call is wanted that its end decides. Without an end it is one that was left nobody knows when.
 fn is_wanted<D>(
     open: &OpenCall<D>,
-    end: Option<(&Ending<'_>, Option<&Exit>)>,
+    end: Option<(&CallEnd<'_>, Option<&Exit>)>,
     took_ns: Option<u64>,
     context: &Context<'_>,
 ) -> bool {
     let filter = &context.shared.resolver.filter;
-    let failed = |how: &Ending<'_>| {
-        let known = context.process.names.made(open.slot);
+    let failed = |end: &CallEnd<'_>| {
+        let resolved = context.process.names.resolved(open.slot);
         let failed =
-            |function: &Function| function.status(how.result).is_some_and(|status| function.is_failure(status));
-        how.state == State::Returned && known.is_some_and(|known| failed(&known.function))
+            |function: &Function| function.status(end.result).is_some_and(|status| function.is_failure(status));
+        end.state == State::Returned && resolved.is_some_and(|resolved| failed(&resolved.function))
     };
-    if filter.needs_end() && !filter.shows_end(end.is_some_and(|(how, _)| failed(how)), took_ns) {
+    if filter.needs_end() && !filter.shows_end(end.is_some_and(|(end, _)| failed(end)), took_ns) {
         return false;
     }
-    let (Some(asked), Some(call)) = (&open.asked, &open.call) else { return true };
-    let left = || Exit::without_return(call.clone(), State::Unwound, call.start_ns);
+    let (Some(check), Some(call)) = (&open.argument_check, &open.call) else { return true };
+    let unwound_exit = || Exit::without_return(call.clone(), State::Unwound, call.start_ns);
     match end {
-        Some((_, Some(exit))) => evaluate(asked, call, Some(exit)) == Some(true),
-        _ => evaluate(asked, call, Some(&left())) == Some(true),
+        Some((_, Some(exit))) => evaluate(check, call, Some(exit)) == Some(true),
+        _ => evaluate(check, call, Some(&unwound_exit())) == Some(true),
     }
 }
 
 /// The end of a call as an event.
-fn exit<D>(call: &Call, open: &OpenCall<D>, how: &Ending<'_>, took_ns: Option<u64>, shared: &Shared) -> Box<Exit> {
-    let returned = how.state == State::Returned;
-    let end_ns = if returned { how.ns } else { how.ns.max(call.start_ns) };
+fn exit<D>(call: &Call, open: &OpenCall<D>, end: &CallEnd<'_>, took_ns: Option<u64>, shared: &Shared) -> Box<Exit> {
+    let returned = end.state == State::Returned;
+    let end_ns = if returned { end.ns } else { end.ns.max(call.start_ns) };
     // What it left behind is of use only to whoever understands it.
-    let kept = how.memory.filter(|_| shared.decode || open.asked.is_some());
+    let memory = end.memory.filter(|_| shared.decode || open.argument_check.is_some());
     Box::new(Exit {
-        result: how.result,
+        result: end.result,
         duration_ns: took_ns.filter(|_| returned),
-        memory: kept.map_or_else(Box::default, |(memory, output)| call.left(memory, output)),
-        ..Exit::without_return(call.clone(), how.state, end_ns)
+        memory: memory.map_or_else(Box::default, |(memory, output)| call.memory_after(memory, output)),
+        ..Exit::without_return(call.clone(), end.state, end_ns)
     })
 }

@@ -1,7 +1,7 @@
 //! Calls that a reader wants with their arguments. Those that they do not depend on are paired and not decoded, which
 //! takes little more time than adding up.
 
-use crate::symbols::functions::KnownFunction;
+use crate::symbols::functions::ResolvedFunction;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -29,6 +29,6 @@ impl SelectedCalls {
 
 /// Whether a call is read: one that is selected, is made inside one that is read, or makes what arguments of others
 /// lead to.
-pub(crate) fn is_read(known: &KnownFunction, number: u32, is_inside: bool, selected: &CallNumbers) -> bool {
-    known.changes_state || is_inside || selected.contains(&number)
+pub(crate) fn is_read(resolved: &ResolvedFunction, number: u32, is_inside: bool, selected: &CallNumbers) -> bool {
+    resolved.changes_state || is_inside || selected.contains(&number)
 }

@@ -1,10 +1,10 @@
 //! The interface between the pairer and the users of its calls: what a sink gets when a call begins and when it ends.
 
 use super::call_stack::CallStack;
-use super::open_call::{OpenCall, Shown};
+use super::open_call::{OpenCall, Visibility};
 use super::shared::Shared;
 use crate::event::{Call, Exit, State, Thread};
-use crate::symbols::functions::KnownFunction;
+use crate::symbols::functions::ResolvedFunction;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::{self, Fragments, Output};
 use cutap_wire::stack::StackPiece;
@@ -21,8 +21,8 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// The function of a slot. `None`: there is none, and the record that names it makes no sense.
     #[inline(always)]
-    pub fn known(&mut self, slot: u32) -> Option<&KnownFunction> {
-        self.process.known(&mut self.shared.resolver, slot, self.shared.live)
+    pub fn resolve(&mut self, slot: u32) -> Option<&ResolvedFunction> {
+        self.process.resolve(&mut self.shared.resolver, slot, self.shared.live)
     }
 }
 
@@ -40,7 +40,7 @@ pub trait Sink: Sized {
     }
 
     /// It needs this call of this function with its arguments, also where the filter does not ask for them.
-    fn needs_arguments(&self, known: &KnownFunction, number: u32, stack: &CallStack<Self::Data>) -> bool;
+    fn needs_arguments(&self, resolved: &ResolvedFunction, number: u32, stack: &CallStack<Self::Data>) -> bool;
 
     /// An enter record comes next: its time.
     fn enter_time(&mut self, _stack: &CallStack<Self::Data>, _ticks: u64, _context: &Context<'_>) -> u64 {
@@ -70,14 +70,19 @@ pub trait Sink: Sized {
     fn enter(&mut self, stack: &CallStack<Self::Data>, new: &NewCall<'_>) -> Self::Data;
 
     /// More is known of an open call.
-    fn learned(&mut self, _open: &OpenCall<Self::Data>) {}
+    fn facts_changed(&mut self, _open: &OpenCall<Self::Data>) {}
 
     /// What has begun has no end.
     fn entry_only(&mut self, _new: &NewCall<'_>, _data: Self::Data) {}
 
-    /// A call has ended, and is not on the stack any more. Nor are those of `around`, which ended with it and come
-    /// next: the calls around it, the innermost first.
-    fn exit(&mut self, ring: &mut Ended<'_, Self::Data>, call: EndedCall<'_, Self::Data>, context: &mut Context<'_>);
+    /// A call has ended, and is not on the stack any more. Nor are those of `ended_parents`, which ended with it and
+    /// come next: the calls around it, the innermost first.
+    fn exit(
+        &mut self,
+        ring: &mut RingState<'_, Self::Data>,
+        call: CallOutcome<'_, Self::Data>,
+        context: &mut Context<'_>,
+    );
 
     /// A look-up was answered.
     fn lookup(&mut self, _lookup: &record::Lookup<'_>, _thread: &Arc<Thread>, _context: &mut Context<'_>) {}
@@ -91,23 +96,23 @@ pub trait Sink: Sized {
 pub struct NewCall<'a> {
     /// Its number in the ring.
     pub number: u32,
-    pub known: &'a KnownFunction,
+    pub resolved: &'a ResolvedFunction,
     pub thread: &'a Arc<Thread>,
     /// With its arguments, where somebody needs them.
     pub call: Option<&'a Call>,
-    pub shown: Shown,
+    pub visibility: Visibility,
     /// The object that makes it; only of an outermost call, for a sink that wants callers.
     pub from: Option<Arc<str>>,
 }
 
 /// A call that has ended.
 #[derive(Debug)]
-pub struct EndedCall<'a, D> {
+pub struct CallOutcome<'a, D> {
     pub open: &'a mut OpenCall<D>,
-    pub how: &'a Ending<'a>,
+    pub end: &'a CallEnd<'a>,
     /// Its end as an event, where the sink wants one and the call was kept with its arguments.
     pub exit: &'a mut Option<Box<Exit>>,
-    pub shown: bool,
+    pub is_shown: bool,
     /// It was shown as unwound before.
     pub late: bool,
     /// How long it took; none where no record tells when it ended.
@@ -116,29 +121,29 @@ pub struct EndedCall<'a, D> {
 
 /// The ring in which a call has ended.
 #[derive(Debug)]
-pub struct Ended<'a, D> {
+pub struct RingState<'a, D> {
     pub stack: &'a mut CallStack<D>,
-    pub around: &'a mut [OpenCall<D>],
+    pub ended_parents: &'a mut [OpenCall<D>],
     pub thread: &'a Arc<Thread>,
 }
 
 /// How a call ended, as its record says.
 #[derive(Debug)]
-pub struct Ending<'a> {
+pub struct CallEnd<'a> {
     pub state: State,
     /// When, in nanoseconds; of a call without an end when the last record was made.
     pub ns: u64,
     /// When, in ticks; none where no record says it.
     pub ticks: Option<u64>,
     pub result: u64,
-    /// It was given up before.
+    /// It was abandoned before.
     pub late: bool,
     /// Memory that was kept after the call.
     pub memory: Option<(Fragments<'a>, Option<Output>)>,
 }
 
-impl Ending<'_> {
-    pub fn without_return(state: State, ns: u64, ticks: Option<u64>) -> Ending<'static> {
-        Ending { state, ns, ticks, result: 0, late: false, memory: None }
+impl CallEnd<'_> {
+    pub fn without_return(state: State, ns: u64, ticks: Option<u64>) -> CallEnd<'static> {
+        CallEnd { state, ns, ticks, result: 0, late: false, memory: None }
     }
 }

@@ -39,7 +39,7 @@ impl Source {
         let more = self.ring.read(now, most, &mut |item| calls.item(item, context));
         self.read_out = !more && self.ring.ready;
         let (pushed, last) = (calls.sink.pushed(), calls.sink.last_ticks());
-        self.read.extend(self.ring.done().map(|n| (n, pushed, last)));
+        self.read.extend(self.ring.take_finished_chunks().map(|n| (n, pushed, last)));
         more
     }
 
@@ -60,17 +60,17 @@ impl Source {
     }
 
     /// Chunks whose events have been read.
-    pub fn held(&self) -> usize {
+    pub fn unreleased_chunks(&self) -> usize {
         self.read.len()
     }
 
     /// Gives back the chunks whose events have all been taken out of the queue; with `whole`, not those in which a call
     /// began that has not ended, unless they are many: another reader who goes on from here has to see it begin.
     pub fn give_back(&mut self, whole: bool) {
-        let taken = self.calls.sink.pushed() - self.calls.sink.queue.len() as u64;
+        let delivered = self.calls.sink.pushed() - self.calls.sink.queue.len() as u64;
         let open = self.calls.open().last().map_or(u64::MAX, |open| open.ticks);
         while let Some(&(n, pushed, last)) = self.read.front()
-            && pushed <= taken
+            && pushed <= delivered
             && (!whole || last < open || self.read.len() > MOST_HELD)
         {
             self.ring.give_back(n);

@@ -56,7 +56,7 @@ enum Read {
     /// A part of it makes no sense, with which these calls are missing.
     Damaged(LostCalls),
     /// Its writer took it again when so many calls of the ring had been read.
-    Taken(u32),
+    Reclaimed(u32),
 }
 
 /// A chunk of which nothing more will be read.
@@ -82,7 +82,7 @@ impl CallCount {
         let missing = self.missing_before(head);
         if let Some(last) = &mut self.chunk {
             // A writer leaves a chunk before it opens the next one.
-            last.is_head_damaged |= last.head.state == OPEN && !matches!(last.read, Read::On | Read::Taken(_));
+            last.is_head_damaged |= last.head.state == OPEN && !matches!(last.read, Read::On | Read::Reclaimed(_));
             let settled = last.settle((missing == 0).then_some(head.first_call));
             self.before = self.before.plus(settled.losses);
             if missing > 0 {
@@ -126,8 +126,8 @@ impl CallCount {
     }
 
     /// The writer took the chunk again when so many calls of the ring had been read.
-    pub fn taken(&mut self, calls: u32) {
-        self.chunk.iter_mut().for_each(|chunk| chunk.read = Read::Taken(calls));
+    pub fn reclaimed(&mut self, calls: u32) {
+        self.chunk.iter_mut().for_each(|chunk| chunk.read = Read::Reclaimed(calls));
     }
 
     /// What is damaged and lost so far.
@@ -139,7 +139,7 @@ impl CallCount {
     fn missing_before(&self, head: &ChunkPage) -> u64 {
         let Some(last) = self.chunk.filter(|_| !self.is_number_damaged(head)) else { return 0 };
         let between = head.sequence.saturating_sub(last.head.sequence).saturating_sub(1);
-        if matches!(last.read, Read::Taken(_)) { between.max(1) } else { between }
+        if matches!(last.read, Read::Reclaimed(_)) { between.max(1) } else { between }
     }
 }
 
@@ -156,7 +156,7 @@ impl Chunk {
         let uncounted = LostCalls::uncounted(1);
         let (end, is_certain, inside) = match self.read {
             Read::On => (head, false, none),
-            Read::Taken(calls) => (calls, false, none),
+            Read::Reclaimed(calls) => (calls, false, none),
             Read::Damaged(lost) => {
                 is_damaged = true;
                 match next {
@@ -232,7 +232,7 @@ mod tests {
             if *whole { count.whole(head, calls, 0) } else { count.damaged(head, calls) }
         }
         let Losses { damaged, inside, between } = count.losses();
-        (damaged, inside.known, between.known, inside.uncounted + between.uncounted)
+        (damaged, inside.counted, between.counted, inside.uncounted + between.uncounted)
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl ChunkFile {
         let there = bytes.div_ceil(u64::from(page.chunk_bytes));
         let mut places = there.min(u64::from(page.chunks)) as u32;
         // The file grows before its page says so, and by one; a page that says less is damaged.
-        while u64::from(places) < there && self.held(places).is_some() {
+        while u64::from(places) < there && self.head_with_records(places).is_some() {
             places += 1;
         }
         places
@@ -92,10 +92,10 @@ impl ChunkFile {
     }
 
     /// The head of a chunk that holds records, with its place.
-    pub fn held(&self, n: u32) -> Option<(ChunkPage, u32)> {
+    pub fn head_with_records(&self, n: u32) -> Option<(ChunkPage, u32)> {
         let size = self.chunk_bytes();
-        let holds = |page: &ChunkPage| page.sequence != 0 && page.state != FREE && page.makes_sense(size);
-        self.head(n).filter(holds).map(|page| (page, n))
+        let has_records = |page: &ChunkPage| page.sequence != 0 && page.state != FREE && page.makes_sense(size);
+        self.head(n).filter(has_records).map(|page| (page, n))
     }
 
     /// Heads of all chunks that hold records, with their places, in the order of their numbers.
@@ -107,20 +107,20 @@ impl ChunkFile {
     /// missing between the others.
     pub(super) fn numbered(&mut self, thorough: bool) -> (Vec<(ChunkPage, u32)>, usize) {
         let (there, size) = (self.places(), self.chunk_bytes());
-        let mut found: Vec<_> = (0..there).filter_map(|n| self.held(n)).collect();
-        let before = found.len();
-        near_each_other(&mut found);
-        if thorough || !found.windows(2).all(are_beside) {
+        let mut heads: Vec<_> = (0..there).filter_map(|n| self.head_with_records(n)).collect();
+        let before = heads.len();
+        near_each_other(&mut heads);
+        if thorough || !heads.windows(2).all(are_beside) {
             // Those that were given back tell what comes before the others. One that is opened again tells nothing.
             let is_free = |page: &ChunkPage| page.state == FREE && page.sequence != 0 && page.makes_sense(size);
             let free = (0..there).filter_map(|n| Some((self.head(n).filter(is_free)?, n)));
             let mut all: Vec<_> = free.filter(|(page, n)| self.head(*n) == Some(*page)).collect();
-            all.append(&mut found);
+            all.append(&mut heads);
             by_number(&mut all, size);
-            found = all.into_iter().filter(|(page, _)| page.state != FREE).collect();
+            heads = all.into_iter().filter(|(page, _)| page.state != FREE).collect();
         }
-        let wrong = before - found.len();
-        (found, wrong)
+        let wrong = before - heads.len();
+        (heads, wrong)
     }
 
     /// Gives a chunk back to its writer.
@@ -134,7 +134,7 @@ impl ChunkFile {
     /// committed in an earlier read counts as committed.
     pub fn records(&mut self, at: u64, len: usize, buffer: &mut Vec<u8>) -> Settled {
         // What cannot be read is not there: the reader meets a damaged record.
-        if self.file.still() {
+        if self.file.is_immutable() {
             let _ = read_at(&*self.file, at, len, buffer);
             return Settled { end: buffer.len(), whole: true };
         }
@@ -147,11 +147,11 @@ impl ChunkFile {
 
 /// Puts chunks in the order of their numbers, without those whose numbers no writer can have reached; how many those
 /// are.
-pub fn in_order(found: &mut Vec<(ChunkPage, u32)>, chunk_bytes: u32) -> usize {
-    let before = found.len();
-    near_each_other(found);
-    by_number(found, chunk_bytes);
-    before - found.len()
+pub fn in_order(heads: &mut Vec<(ChunkPage, u32)>, chunk_bytes: u32) -> usize {
+    let before = heads.len();
+    near_each_other(heads);
+    by_number(heads, chunk_bytes);
+    before - heads.len()
 }
 
 /// Whether two numbers may be in a ring at the same time.
@@ -161,20 +161,20 @@ fn is_near(one: u64, other: u64) -> bool {
 
 /// Puts chunks in the order of their numbers. Only the longest stretch of numbers that lie close together stays, of two
 /// the first; and one behind it that continues its calls.
-fn near_each_other(found: &mut Vec<(ChunkPage, u32)>) {
-    found.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
+fn near_each_other(heads: &mut Vec<(ChunkPage, u32)>) {
+    heads.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
     let near = |first: usize| {
-        let from = found.get(first).map_or(0, |f| f.0.sequence);
-        found.partition_point(|f| f.0.sequence < from || is_near(from, f.0.sequence))
+        let from = heads.get(first).map_or(0, |f| f.0.sequence);
+        heads.partition_point(|f| f.0.sequence < from || is_near(from, f.0.sequence))
     };
-    let best = (0..found.len()).map(|n| (near(n) - n, std::cmp::Reverse(n))).max();
-    let (kept, std::cmp::Reverse(from)) = best.unwrap_or((0, std::cmp::Reverse(0)));
+    let best = (0..heads.len()).map(|n| (near(n) - n, std::cmp::Reverse(n))).max();
+    let (count, std::cmp::Reverse(from)) = best.unwrap_or((0, std::cmp::Reverse(0)));
     // The last one may have a wrong number, and be where it belongs.
-    let end = from + kept;
-    let is_last = matches!(found.get(from..), Some([.., (last, _), (far, _)]) if found.len() == end + 1
+    let end = from + count;
+    let is_last = matches!(heads.get(from..), Some([.., (last, _), (far, _)]) if heads.len() == end + 1
         && far.first_call == last.calls && far.first_call > 0 && far.base_monotonic >= last.base_monotonic);
-    found.truncate(end + usize::from(is_last));
-    found.drain(..from);
+    heads.truncate(end + usize::from(is_last));
+    heads.drain(..from);
 }
 
 /// One chunk comes directly after the other.
@@ -185,13 +185,13 @@ fn are_beside(pair: &[(ChunkPage, u32)]) -> bool {
 /// Puts chunks in the order of their numbers, without those whose numbers are damaged: where the number puts one, its
 /// calls do not follow those of the chunk before. Only chunks beside a gap, or with the number of another, are judged.
 /// Elsewhere the calls may be what is damaged.
-fn by_number(found: &mut Vec<(ChunkPage, u32)>, size: u32) {
-    found.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
+fn by_number(heads: &mut Vec<(ChunkPage, u32)>, size: u32) {
+    heads.sort_unstable_by_key(|(page, n)| (page.sequence, *n));
     let follows = |next: &(ChunkPage, u32), last: &(ChunkPage, u32)| next.0.may_follow(&last.0, size);
     let fit = |last: &(ChunkPage, u32), next: &(ChunkPage, u32)| are_beside(&[*last, *next]) || follows(next, last);
-    let all = std::mem::take(found);
+    let all = std::mem::take(heads);
     for (n, next) in all.iter().enumerate() {
-        while let [before @ .., last] = &found[..]
+        while let [before @ .., last] = &heads[..]
             && !fit(last, next)
         {
             let is_last_wrong = match (before.last(), all.get(n + 1)) {
@@ -202,10 +202,10 @@ fn by_number(found: &mut Vec<(ChunkPage, u32)>, size: u32) {
             if !is_last_wrong {
                 break;
             }
-            found.pop();
+            heads.pop();
         }
-        if found.last().is_none_or(|last| fit(last, next)) {
-            found.push(*next);
+        if heads.last().is_none_or(|last| fit(last, next)) {
+            heads.push(*next);
         }
     }
 }

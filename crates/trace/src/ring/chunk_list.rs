@@ -9,17 +9,17 @@ impl Ring {
     /// on, so one may be missed whose successor is seen: then they are read once more, and what comes
     /// after a gap is left for the next time.
     pub(super) fn look_ahead(&mut self) {
-        if self.chunks.file.still() {
+        if self.chunks.file.is_immutable() {
             return self.look_on();
         }
         for _ in 0..2 {
-            let mut found: Vec<(u64, u32)> =
+            let mut sequences: Vec<(u64, u32)> =
                 self.chunks.chunks().into_iter().map(|(page, n)| (page.sequence, n)).collect();
-            found.retain(|(sequence, _)| *sequence > self.sequence);
-            let first = found.first().map_or(0, |f| f.0);
-            let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == first.wrapping_add(*n)).count();
-            found.truncate(whole);
-            self.ahead = found.into();
+            sequences.retain(|(sequence, _)| *sequence > self.sequence);
+            let first = sequences.first().map_or(0, |f| f.0);
+            let whole = sequences.iter().zip(0u64..).take_while(|(f, n)| f.0 == first.wrapping_add(*n)).count();
+            sequences.truncate(whole);
+            self.ahead = sequences.into();
             if first == self.sequence.saturating_add(1) {
                 break;
             }
@@ -30,9 +30,9 @@ impl Ring {
     fn look_on(&mut self) {
         let there = self.chunks.places();
         while self.ahead.is_empty() && self.next < there {
-            let held = self.chunks.held(self.next);
+            let head = self.chunks.head_with_records(self.next);
             self.ahead
-                .extend(held.map(|(page, n)| (page.sequence, n)).filter(|(sequence, _)| *sequence > self.sequence));
+                .extend(head.map(|(page, n)| (page.sequence, n)).filter(|(sequence, _)| *sequence > self.sequence));
             self.next += 1;
         }
     }

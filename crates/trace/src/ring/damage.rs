@@ -38,42 +38,43 @@ impl ChunkFile {
     /// Looks at all of them. Of a recording its blocks tell.
     pub(crate) fn heads_damaged(&mut self, reuse: Reuse) -> Heads {
         // What cannot be read for want of a descriptor may well be whole.
-        if self.file.still() || self.file.ready().is_err() {
+        if self.file.is_immutable() || self.file.ready().is_err() {
             return Heads::default();
         }
         let there = self.places();
         let absent = u64::from(self.page.map_or(0, |p| p.chunks).saturating_sub(there));
         let absent = if absent > MOST_ABSENT { 1 } else { absent };
         let bad = (0..there).filter(|n| self.is_bad(*n, reuse)).count();
-        let (held, wrong) = self.numbered(true);
-        let numbers = if reuse == Reuse::Any { 0 } else { self.missing(&held, reuse) };
-        let holes = numbers.min((there as usize).saturating_sub(held.len()) as u64);
+        let (heads, wrong) = self.numbered(true);
+        let numbers = if reuse == Reuse::Any { 0 } else { self.missing(&heads, reuse) };
+        let holes = numbers.min((there as usize).saturating_sub(heads.len()) as u64);
         Heads { damaged: holes.max((bad + wrong) as u64) + absent, numbers }
     }
 
     /// Numbers between the chunks that are held, and before the first where none is given back.
-    fn missing(&mut self, held: &[(ChunkPage, u32)], reuse: Reuse) -> u64 {
-        let (Some((first, place)), Some((last, _))) = (held.first(), held.last()) else { return 0 };
+    fn missing(&mut self, heads: &[(ChunkPage, u32)], reuse: Reuse) -> u64 {
+        let (Some((first, place)), Some((last, _))) = (heads.first(), heads.last()) else { return 0 };
         let from = if reuse == Reuse::Never { 1 } else { first.sequence };
         let all = last.sequence.saturating_sub(from).saturating_add(1);
-        if all <= held.len() as u64 {
+        if all <= heads.len() as u64 {
             return 0;
         }
         // One may have been opened behind the look at its place.
-        let again = (0..self.places()).filter_map(|n| self.held(n)).map(|(page, _)| page.sequence);
-        let seen: std::collections::BTreeSet<u64> = held.iter().map(|(page, _)| page.sequence).chain(again).collect();
-        let missing = all.saturating_sub(seen.range(from..=last.sequence).count() as u64);
-        let none = held.windows(2).filter(|pair| is_without_calls(&pair[0].0, &pair[1].0));
+        let reopened = (0..self.places()).filter_map(|n| self.head_with_records(n)).map(|(page, _)| page.sequence);
+        let sequences: std::collections::BTreeSet<u64> =
+            heads.iter().map(|(page, _)| page.sequence).chain(reopened).collect();
+        let missing = all.saturating_sub(sequences.range(from..=last.sequence).count() as u64);
+        let none = heads.windows(2).filter(|pair| is_without_calls(&pair[0].0, &pair[1].0));
         let none: u64 = none.map(|pair| pair[1].0.sequence - pair[0].0.sequence - 1).sum();
         let missing = missing.saturating_sub(none);
         // They are given back in order: as long as the first one is there, so are all others.
-        let still = self.held(*place).is_some_and(|(page, _)| page.sequence == first.sequence);
-        if still { missing } else { 0 }
+        let is_first_present = self.head_with_records(*place).is_some_and(|(page, _)| page.sequence == first.sequence);
+        if is_first_present { missing } else { 0 }
     }
 
     /// There is no head where one must be, or one that no writer wrote.
     fn is_bad(&self, n: u32, reuse: Reuse) -> bool {
-        let (mut head, mut again) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
+        let (mut head, mut reread) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
         if self.exact(&mut head, self.place(n)).is_none() {
             return true;
         }
@@ -91,7 +92,7 @@ impl ChunkFile {
             !page.makes_sense(size)
         };
         // One that was opened a moment ago has its head by now.
-        bad && self.exact(&mut again, self.place(n)).is_some() && again == head
+        bad && self.exact(&mut reread, self.place(n)).is_some() && reread == head
     }
 
     /// Anything stands behind the head.

@@ -54,11 +54,11 @@ impl RingFile {
 
     /// Fills the buffer.
     pub fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
-        let mut done = 0;
-        while done < buffer.len() {
-            match self.read_at(&mut buffer[done..], at + done as u64) {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.read_at(&mut buffer[filled..], at + filled as u64) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => done += n,
+                Ok(n) => filled += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
@@ -136,7 +136,7 @@ impl Bytes for RingFile {
             own => Ok(own?.length()?.max(chunk_offset(1, shared.chunk_bytes) as u64)),
         }
     }
-    fn still(&self) -> bool {
+    fn is_immutable(&self) -> bool {
         false
     }
     fn ready(&self) -> io::Result<()> {

@@ -118,15 +118,15 @@ impl RawRing {
     /// Chunks after this one that can be read now: number and place, in order. With `last` also the open one, and
     /// those after a gap.
     pub fn ready(&mut self, after: u64, last: bool) -> Vec<(u64, u32)> {
-        let found = self.chunks.chunks().into_iter();
-        let wanted = found.filter(|(head, _)| head.sequence > after && (last || head.state == FULL));
-        let mut found: Vec<(u64, u32)> = wanted.map(|(head, n)| (head.sequence, n)).collect();
+        let heads = self.chunks.chunks().into_iter();
+        let readable = heads.filter(|(head, _)| head.sequence > after && (last || head.state == FULL));
+        let mut ready: Vec<(u64, u32)> = readable.map(|(head, n)| (head.sequence, n)).collect();
         if !last {
             let next = after.saturating_add(1);
-            let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == next.wrapping_add(*n)).count();
-            found.truncate(whole);
+            let whole = ready.iter().zip(0u64..).take_while(|(f, n)| f.0 == next.wrapping_add(*n)).count();
+            ready.truncate(whole);
         }
-        found
+        ready
     }
 
     /// Reads one of them. False when it is not finished, or holds another chunk by now.

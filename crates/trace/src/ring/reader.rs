@@ -46,7 +46,7 @@ pub struct Ring {
     /// Where nothing changes: the place at which the next one is looked for.
     pub(super) next: u32,
     /// Places of chunks that were read whole and not given back.
-    pub(super) done: Vec<u32>,
+    pub(super) finished_chunks: Vec<u32>,
     /// Bytes of the current chunk, the first of them at `start` of the chunk.
     pub(super) buffer: Vec<u8>,
     pub(super) start: usize,
@@ -58,7 +58,7 @@ pub struct Ring {
     /// Records of this chunk that were cut off, unless it turns out to be damaged: then they are none.
     pub(super) cut_here: u64,
     /// Nobody writes to it, as far as is known: what makes no sense stays so.
-    pub quiet: bool,
+    pub is_writerless: bool,
     /// It could be opened the last time.
     pub ready: bool,
     /// Chunks before the first one that was found: another reader had given them back.
@@ -82,14 +82,14 @@ impl Ring {
             sequence: 0,
             ahead: VecDeque::new(),
             next: 0,
-            done: Vec::new(),
+            finished_chunks: Vec::new(),
             buffer: Vec::new(),
             start: 0,
             end: None,
             stuck_since: None,
             skip: false,
             cut_here: 0,
-            quiet: false,
+            is_writerless: false,
             ready: true,
             consumed: 0,
             calls_taken: 0,
@@ -125,13 +125,13 @@ impl Ring {
     /// Hands out the heads of all chunks that hold something.
     pub fn heads(&mut self, mut sink: impl FnMut(&ChunkPage)) {
         for n in 0..self.chunks.places() {
-            self.chunks.held(n).iter().for_each(|(page, _)| sink(page));
+            self.chunks.head_with_records(n).iter().for_each(|(page, _)| sink(page));
         }
     }
 
     /// Sets the end of reading to what is there now, for a ring whose writer goes on.
     pub fn end_here(&mut self) {
-        if self.chunks.file.still() {
+        if self.chunks.file.is_immutable() {
             return;
         }
         let last = self.chunks.chunks().into_iter().max_by_key(|(page, _)| page.sequence);
@@ -204,8 +204,8 @@ impl Ring {
     }
 
     /// Chunks that were read whole since the last time; in consume mode they are to be given back.
-    pub fn done(&mut self) -> impl Iterator<Item = u32> + '_ {
-        self.done.drain(..)
+    pub fn take_finished_chunks(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.finished_chunks.drain(..)
     }
 
     /// Gives a chunk back to its writer.
@@ -223,14 +223,14 @@ impl Ring {
     pub(super) fn fill(&mut self) -> Option<ChunkPage> {
         let (place, sequence, offset) = self.current.as_ref().map(|c| (c.place, c.page.sequence, c.cursor.offset))?;
         let page = self.chunks.head(place).filter(|p| p.sequence == sequence)?;
-        let wanted = self.reserved(&page).saturating_sub(offset).min(PIECE);
+        let length = self.reserved(&page).saturating_sub(offset).min(PIECE);
         let from = self.chunks.place(place) + offset as u64;
-        let settled = self.chunks.records(from, wanted, &mut self.buffer);
+        let settled = self.chunks.records(from, length, &mut self.buffer);
         // What follows a record whose length was not there yet is left out.
         self.buffer.truncate(settled.end);
         self.start = offset;
         // While it was read, another reader may have given it back and the writer taken it again.
-        if !self.consume && wanted > 0 && self.chunks.head(place).is_none_or(|p| p.sequence != sequence) {
+        if !self.consume && length > 0 && self.chunks.head(place).is_none_or(|p| p.sequence != sequence) {
             return None;
         }
         if let Some(current) = &mut self.current {

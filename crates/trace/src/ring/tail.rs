@@ -14,7 +14,7 @@ impl Ring {
         let Some(page) = self.fill() else {
             // The writer took the chunk again before it was read whole.
             self.missed += 1;
-            self.leave().into_iter().for_each(|(_, calls)| self.count.taken(calls));
+            self.close_chunk().into_iter().for_each(|(_, calls)| self.count.reclaimed(calls));
             return true;
         };
         let (damaged, cursor) = match self.peek() {
@@ -44,7 +44,7 @@ impl Ring {
 
     /// A record is being written, or its writer will never come back to it.
     fn unfinished(&mut self, page: &ChunkPage, now: u64) -> bool {
-        let dead = self.chunks.file.still() || self.chunks.refresh().is_none_or(|p| p.abandoned);
+        let dead = self.chunks.file.is_immutable() || self.chunks.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
         // A record at the end of what was read may only look too long.
@@ -61,14 +61,14 @@ impl Ring {
             self.cut_here += u64::from(!self.buffer.is_empty());
             self.stuck_since = None;
             let at = self.current.as_ref().map(|c| c.cursor);
-            if let (Some(at), Some((Step::Pending, behind))) = (at, self.peek())
-                && at.offset == behind.offset
+            if let (Some(at), Some((Step::Pending, next))) = (at, self.peek())
+                && at.offset == next.offset
             {
                 // Its bytes cannot be read, and never will be.
                 self.damaged(page);
                 return true;
             }
-        } else if self.quiet && (damaged_behind || self.buffer.is_empty()) {
+        } else if self.is_writerless && (damaged_behind || self.buffer.is_empty()) {
             // The thread's mutex does not say that it has ended, but its process has.
             self.damaged(page);
             return true;
@@ -91,8 +91,8 @@ impl Ring {
         if page.state != FULL && !self.is_left(page) {
             return false;
         }
-        if let Some((place, _)) = self.leave().filter(|_| self.consume) {
-            self.done.push(place);
+        if let Some((place, _)) = self.close_chunk().filter(|_| self.consume) {
+            self.finished_chunks.push(place);
         }
         self.skip = false;
         true
@@ -100,12 +100,12 @@ impl Ring {
 
     /// Its writer has left the chunk, although the head does not say so: nobody writes, or there is a later one.
     fn is_left(&mut self, page: &ChunkPage) -> bool {
-        self.chunks.file.still()
-            || self.quiet && self.chunks.chunks().last().is_some_and(|(last, _)| last.sequence > page.sequence)
+        self.chunks.file.is_immutable()
+            || self.is_writerless && self.chunks.chunks().last().is_some_and(|(last, _)| last.sequence > page.sequence)
     }
 
     /// The current chunk is not read any further: its place, and the calls of the ring that were read.
-    fn leave(&mut self) -> Option<(u32, u32)> {
+    fn close_chunk(&mut self) -> Option<(u32, u32)> {
         self.current.take().map(|current| (current.place, current.cursor.calls))
     }
 

@@ -85,12 +85,12 @@ impl Run {
         if self.count.is_multiple_of(STEP) {
             self.whole.push((place, self.steps.len() as u32));
         } else {
-            let mut left = (place - self.last) / 8;
-            while left >= 0x80 {
-                self.steps.push(left as u8 | 0x80);
-                left >>= 7;
+            let mut delta = (place - self.last) / 8;
+            while delta >= 0x80 {
+                self.steps.push(delta as u8 | 0x80);
+                delta >>= 7;
             }
-            self.steps.push(left as u8);
+            self.steps.push(delta as u8);
         }
         self.count += 1;
         self.last = place;

@@ -34,11 +34,11 @@ pub enum Error {
         path: PathBuf,
     },
     /// Written by another version.
-    #[error("{path} was written by another version of cutap (format {found}); read it with the cutap that recorded it", path = path.display())]
+    #[error("{path} was written by another version of cutap (format {version}); read it with the cutap that recorded it", path = path.display())]
     OtherVersion {
         /// The folder.
         path: PathBuf,
         /// The version it names.
-        found: u32,
+        version: u32,
     },
 }

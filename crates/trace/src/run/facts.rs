@@ -11,14 +11,14 @@ pub struct Diagnostic {
     /// Process id.
     pub pid: u32,
     /// Object or function.
-    pub what: String,
+    pub name: String,
     /// More about it.
-    pub more: String,
+    pub detail: String,
 }
 
 /// How much of a recording could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recording {
+pub struct RecordingCoverage {
     /// How far, and why not further.
     pub cut: Cut,
     /// Blocks before that are damaged: what they held is missing.
@@ -34,7 +34,7 @@ pub struct Recording {
     pub unread: Option<String>,
 }
 
-impl Recording {
+impl RecordingCoverage {
     /// It was made of what did not have all any more.
     pub fn is_incomplete(&self) -> bool {
         self.completed.is_some() || self.holes + self.read_before > 0 || self.unread.is_some()

@@ -18,9 +18,9 @@ impl Listing {
     }
 
     pub fn time<T>(&mut self, now: u64, list: impl FnOnce() -> T) -> T {
-        let began = Instant::now();
+        let start = Instant::now();
         let listed = list();
-        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.next = now.saturating_add(took.saturating_add(took.saturating_mul(8).min(LONGEST_NS)));
         listed
     }

@@ -27,15 +27,15 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
     let Ok(file) = store.open(process, names::FILE, false) else { return false };
     let Ok(length) = file.length() else { return false };
     // On disk it grows by so much; a recording leaves out what is empty at its end.
-    if length > MAX_BYTES as u64 || !file.still() && !length.is_multiple_of(GROW as u64) {
+    if length > MAX_BYTES as u64 || !file.is_immutable() && !length.is_multiple_of(GROW as u64) {
         return false;
     }
-    let mut found = false;
+    let mut has_names = false;
     let walked = walk_cells(&*file, length, &mut |cell, rest| match cell {
         // What stood behind one that is cut off is gone too.
         Cell::Name(name, length) if !is_whole(rest, &name, length) => None,
         Cell::Name(_, length) => {
-            found = true;
+            has_names = true;
             Some(length)
         }
         // One that was not finished was never called, but nothing is sure behind it.
@@ -43,18 +43,18 @@ pub fn all_named(store: &dyn Store, process: &str, page: &ProcPage) -> bool {
         Cell::Empty | Cell::End if rest.iter().take(CELL).any(|b| *b != 0) => None,
         Cell::Empty | Cell::End => Some(CELL),
     });
-    walked.unwrap_or(false) && found
+    walked.unwrap_or(false) && has_names
 }
 
 /// Whether all of a name is there: it begins at the beginning of these bytes and takes so many. Where the rest of a
 /// file is zeros, the last name ends in them.
 pub fn is_whole(bytes: &[u8], name: &Name<'_>, length: usize) -> bool {
-    let said = u64_at(bytes, 0) >> 32;
+    let stated_length = u64_at(bytes, 0) >> 32;
     let text = name.t.last().or(name.s.last());
     // Numbers may end in zeros, but a cell of them does not consist of them.
     let binary = matches!(name.kind, kind::KERNEL_PARAMETERS | kind::LOADED);
     let last = bytes.get(length.saturating_sub(CELL)..length).unwrap_or(&[]);
-    said == (names::FIXED + name.s.len() + name.t.len()) as u64
+    stated_length == (names::FIXED + name.s.len() + name.t.len()) as u64
         && (binary || text != Some(&0))
         && last.iter().any(|b| *b != 0)
 }

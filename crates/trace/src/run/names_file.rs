@@ -21,7 +21,7 @@ const MOST_HOLES: usize = 4096;
 
 /// What is found in a names file.
 #[derive(Debug)]
-pub enum Found<'a> {
+pub enum NamesItem<'a> {
     /// A name that is finished.
     Name(Name<'a>),
     /// The bytes at this offset as they are now. Of a name that is not finished they are as in the first copy.
@@ -62,8 +62,8 @@ impl NamesFile {
     /// Hands out the names that were finished since. Unless `thorough`, it reads only if the next cells hold something,
     /// which is enough as long as no name is missing.
     pub fn read(&mut self, thorough: bool, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {
-        self.read_all(thorough, &mut |found| {
-            if let Found::Name(name) = found {
+        self.read_all(thorough, &mut |item| {
+            if let NamesItem::Name(name) = item {
                 sink(name);
             }
             Ok(())
@@ -71,7 +71,11 @@ impl NamesFile {
     }
 
     /// Like `read`, with the bytes too: of all that was not finished the last time. An error of the sink ends it.
-    pub fn read_all(&mut self, thorough: bool, sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>) -> io::Result<()> {
+    pub fn read_all(
+        &mut self,
+        thorough: bool,
+        sink: &mut dyn FnMut(NamesItem<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
         // Taken out, for a sink may read other names.
         let mut scratch = SCRATCH.take();
         let read = self.read_with(&mut scratch, thorough, sink);
@@ -83,7 +87,7 @@ impl NamesFile {
         &mut self,
         scratch: &mut Scratch,
         thorough: bool,
-        sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
+        sink: &mut dyn FnMut(NamesItem<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         if !thorough {
             read_at(&*self.file, self.tail, GLANCE, &mut scratch.buffer)?;
@@ -109,7 +113,7 @@ impl NamesFile {
         scratch: &mut Scratch,
         mut at: u64,
         end: Option<u64>,
-        sink: &mut dyn FnMut(Found<'_>) -> io::Result<()>,
+        sink: &mut dyn FnMut(NamesItem<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut hole: Option<u64> = None;
         loop {
@@ -121,13 +125,13 @@ impl NamesFile {
             let whole = scratch.buffer.len() < want || want < PIECE;
             let mut offset = 0;
             while whole || scratch.buffer.len().saturating_sub(offset) > LONGEST {
-                let found = match cell(&scratch.before, offset) {
+                let cell_now = match cell(&scratch.before, offset) {
                     Cell::Name(..) => cell(&scratch.buffer, offset),
                     other => other,
                 };
-                let (step, empty) = match found {
+                let (step, empty) = match cell_now {
                     Cell::Name(name, bytes) => {
-                        sink(Found::Name(name))?;
+                        sink(NamesItem::Name(name))?;
                         (bytes, false)
                     }
                     Cell::Pending(bytes) if bytes <= LONGEST => (bytes, true),
@@ -149,10 +153,10 @@ impl NamesFile {
             }
             if whole {
                 scratch.take_back(offset, usize::MAX);
-                sink(Found::Bytes(at, &scratch.buffer))?;
+                sink(NamesItem::Bytes(at, &scratch.buffer))?;
                 break;
             }
-            sink(Found::Bytes(at, scratch.buffer.get(..offset).unwrap_or(&[])))?;
+            sink(NamesItem::Bytes(at, scratch.buffer.get(..offset).unwrap_or(&[])))?;
             at += offset as u64;
             if offset == 0 {
                 break;
@@ -285,8 +289,10 @@ mod tests {
             for thorough in [true, false] {
                 let read = names.read_all(thorough, &mut |what| {
                     match what {
-                        Found::Name(_) => found += 1,
-                        Found::Bytes(at, bytes) => copy[at as usize..at as usize + bytes.len()].copy_from_slice(bytes),
+                        NamesItem::Name(_) => found += 1,
+                        NamesItem::Bytes(at, bytes) => {
+                            copy[at as usize..at as usize + bytes.len()].copy_from_slice(bytes)
+                        }
                     }
                     Ok(())
                 });

@@ -1,6 +1,6 @@
 //! The chunk of a ring that was not full when its recording ended early, put together from its parts.
 
-use super::prefetch::{Damaged, note};
+use super::prefetch::{Damaged, mark_damaged};
 use cutap_file::Block;
 use cutap_wire::ring::CHUNK_HEADER;
 use std::fs::File;
@@ -49,7 +49,7 @@ impl Parts {
         let (mut records, mut body) = (Vec::new(), Vec::new());
         for (from, block) in &self.parts {
             if cutap_file::body(&**file, block, &mut body).is_err() {
-                note(damaged, block);
+                mark_damaged(damaged, block);
                 continue;
             }
             let from = usize::try_from(*from).unwrap_or(usize::MAX);

@@ -15,7 +15,7 @@ const AHEAD: usize = 4;
 /// Bytes that are unpacked ahead, over all rings: those of a large flight recorder have large chunks.
 const MOST_AHEAD: usize = 64 << 20;
 /// Bytes of the chunks that are being read, over all rings; beyond this they are unpacked again at the next piece.
-const MOST_KEPT: usize = 1 << 30;
+const MOST_IN_USE: usize = 1 << 30;
 
 /// Where the blocks stand that cannot be read.
 pub type Damaged = Arc<Mutex<BTreeSet<u64>>>;
@@ -53,7 +53,7 @@ pub struct Unpacker {
     worker: Arc<Worker>,
     /// Bytes that were asked for and not taken yet, and bytes that are being read.
     ahead: Arc<AtomicUsize>,
-    kept: Arc<AtomicUsize>,
+    bytes_in_use: Arc<AtomicUsize>,
 }
 
 impl Unpacker {
@@ -61,21 +61,21 @@ impl Unpacker {
         let (jobs, waiting) = channel::<Job>();
         let thread = thread::spawn(move || {
             for Job { which, block, mut buffer, reply } in waiting {
-                let done = cutap_file::body(&*file, &block, &mut buffer).map(|()| buffer);
-                if done.is_err() {
-                    note(&damaged, &block);
+                let unpacked = cutap_file::body(&*file, &block, &mut buffer).map(|()| buffer);
+                if unpacked.is_err() {
+                    mark_damaged(&damaged, &block);
                 }
                 // A reader that is gone needs it no more.
-                let _ = reply.send((which, done));
+                let _ = reply.send((which, unpacked));
             }
         });
         let worker = Arc::new(Worker { jobs: Some(jobs), thread: Some(thread) });
-        Unpacker { worker, ahead: Arc::default(), kept: Arc::default() }
+        Unpacker { worker, ahead: Arc::default(), bytes_in_use: Arc::default() }
     }
 }
 
 /// A block that cannot be read is counted once, however often it is tried.
-pub fn note(damaged: &Damaged, block: &Block) {
+pub fn mark_damaged(damaged: &Damaged, block: &Block) {
     if let Ok(mut all) = damaged.lock() {
         all.insert(block.start());
     }
@@ -88,38 +88,38 @@ pub struct Ahead {
     reply: Sender<Reply>,
     replies: Receiver<Reply>,
     /// What was asked for and not taken yet, in order, and how long it will be.
-    asked: VecDeque<(usize, usize)>,
+    requested: VecDeque<(usize, usize)>,
     current: Option<(usize, Vec<u8>)>,
 }
 
 impl Ahead {
     pub fn new(unpacker: Unpacker) -> Ahead {
         let (reply, replies) = channel();
-        Ahead { unpacker, reply, replies, asked: VecDeque::new(), current: None }
+        Ahead { unpacker, reply, replies, requested: VecDeque::new(), current: None }
     }
 
     /// The records of chunk `which`; `block` tells where each chunk is.
     pub fn records(&mut self, which: usize, mut block: impl FnMut(usize) -> Option<Block>) -> io::Result<&[u8]> {
         if self.current.as_ref().is_none_or(|(n, _)| *n != which) {
             let buffer = self.put_back();
-            if self.asked.front().is_none_or(|(first, _)| *first != which) {
+            if self.requested.front().is_none_or(|(first, _)| *first != which) {
                 // Another order than was thought: what was asked for is of no use.
-                while !self.asked.is_empty() {
+                while !self.requested.is_empty() {
                     let _ = self.take();
                 }
-                self.ask(which, &mut block, Vec::new());
+                self.request(which, &mut block, Vec::new());
             }
-            let mut next = self.asked.back().map_or(which, |(last, _)| last + 1);
+            let mut next = self.requested.back().map_or(which, |(last, _)| last + 1);
             let mut buffer = Some(buffer);
-            while self.asked.len() <= AHEAD
+            while self.requested.len() <= AHEAD
                 && self.unpacker.ahead.load(Relaxed) < MOST_AHEAD
-                && self.ask(next, &mut block, buffer.take().unwrap_or_default())
+                && self.request(next, &mut block, buffer.take().unwrap_or_default())
             {
                 next += 1;
             }
             let (n, records) = self.take()?;
             let records = records?;
-            self.unpacker.kept.fetch_add(records.len(), Relaxed);
+            self.unpacker.bytes_in_use.fetch_add(records.len(), Relaxed);
             self.current = Some((n, records));
         }
         self.current.as_ref().map(|(_, records)| records.as_slice()).ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -127,7 +127,7 @@ impl Ahead {
 
     /// Gives up what is being read if all rings together have too much.
     pub fn trim(&mut self) {
-        if self.unpacker.kept.load(Relaxed) > MOST_KEPT {
+        if self.unpacker.bytes_in_use.load(Relaxed) > MOST_IN_USE {
             self.put_back();
         }
     }
@@ -135,23 +135,23 @@ impl Ahead {
     /// What was being read is read no more; its memory.
     fn put_back(&mut self) -> Vec<u8> {
         let Some((_, buffer)) = self.current.take() else { return Vec::new() };
-        self.unpacker.kept.fetch_sub(buffer.len(), Relaxed);
+        self.unpacker.bytes_in_use.fetch_sub(buffer.len(), Relaxed);
         buffer
     }
 
-    fn ask(&mut self, which: usize, block: &mut impl FnMut(usize) -> Option<Block>, buffer: Vec<u8>) -> bool {
+    fn request(&mut self, which: usize, block: &mut impl FnMut(usize) -> Option<Block>, buffer: Vec<u8>) -> bool {
         let Some(block) = block(which) else { return false };
         let job = Job { which, block, buffer, reply: self.reply.clone() };
         let sent = self.unpacker.worker.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
         if sent {
-            self.asked.push_back((which, block.raw as usize));
+            self.requested.push_back((which, block.raw as usize));
             self.unpacker.ahead.fetch_add(block.raw as usize, Relaxed);
         }
         sent
     }
 
     fn take(&mut self) -> io::Result<Reply> {
-        let Some((_, bytes)) = self.asked.pop_front() else { return Err(io::ErrorKind::NotFound.into()) };
+        let Some((_, bytes)) = self.requested.pop_front() else { return Err(io::ErrorKind::NotFound.into()) };
         self.unpacker.ahead.fetch_sub(bytes, Relaxed);
         self.replies.recv().map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
@@ -160,7 +160,7 @@ impl Ahead {
 impl Drop for Ahead {
     fn drop(&mut self) {
         self.put_back();
-        let asked = self.asked.iter().map(|(_, bytes)| bytes).sum();
-        self.unpacker.ahead.fetch_sub(asked, Relaxed);
+        let requested_bytes = self.requested.iter().map(|(_, bytes)| bytes).sum();
+        self.unpacker.ahead.fetch_sub(requested_bytes, Relaxed);
     }
 }

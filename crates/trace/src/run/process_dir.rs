@@ -73,7 +73,7 @@ impl ProcessDir {
 
     /// More was read of a ring: there may be new names.
     pub fn may_have_grown(&mut self) {
-        self.stale = !self.page_file.still();
+        self.stale = !self.page_file.is_immutable();
     }
 
     /// Gives the process its number and its run, before anybody has seen it.
@@ -125,7 +125,7 @@ impl ProcessDir {
                     }
                     self.opened[k as usize] = true;
                     let mut ring = Ring::new(file, consume);
-                    ring.quiet = !consume && !self.may_go_on();
+                    ring.is_writerless = !consume && !self.may_go_on();
                     if self.page.tsc && !consume {
                         ring.heads(|head| clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic }));
                     }
@@ -150,7 +150,7 @@ impl ProcessDir {
 
     /// Its process has not ended, as far as its number tells; of a recording nobody knows.
     pub fn may_go_on(&self) -> bool {
-        !self.page_file.still() && living(self.page.pid).is_some()
+        !self.page_file.is_immutable() && living(self.page.pid).is_some()
     }
 
     /// CLOCK_MONOTONIC at the end of the process, in a run that ended at `run_end`: what is open then never ended.

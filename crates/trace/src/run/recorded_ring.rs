@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// Bytes of open chunks that are kept, over all rings; beyond this they are put together again at the next piece.
-const MOST_KEPT: usize = 256 << 20;
+const MOST_CACHED: usize = 256 << 20;
 
 /// The recording, and the list of its damaged blocks.
 type Files = (Arc<File>, Damaged);
@@ -61,12 +61,12 @@ pub struct OpenChunk {
     parts: Parts,
     records: Option<Vec<u8>>,
     /// Bytes that are kept, of all rings.
-    kept: Arc<AtomicUsize>,
+    cached_bytes: Arc<AtomicUsize>,
 }
 
 impl OpenChunk {
-    pub fn new(parts: Parts, kept: Arc<AtomicUsize>) -> OpenChunk {
-        OpenChunk { parts, records: None, kept }
+    pub fn new(parts: Parts, cached_bytes: Arc<AtomicUsize>) -> OpenChunk {
+        OpenChunk { parts, records: None, cached_bytes }
     }
 
     /// Copies bytes of the chunk from `offset` on, of at most `most` bytes of records.
@@ -76,13 +76,13 @@ impl OpenChunk {
         };
         let records = self.records.take().unwrap_or_else(|| {
             let records = self.parts.records(file, damaged, most);
-            self.kept.fetch_add(records.len(), Relaxed);
+            self.cached_bytes.fetch_add(records.len(), Relaxed);
             records
         });
         let copied = copy(&records, buffer, offset);
-        match self.kept.load(Relaxed) <= MOST_KEPT {
+        match self.cached_bytes.load(Relaxed) <= MOST_CACHED {
             true => self.records = Some(records),
-            false => _ = self.kept.fetch_sub(records.len(), Relaxed),
+            false => _ = self.cached_bytes.fetch_sub(records.len(), Relaxed),
         }
         copied
     }
@@ -119,8 +119,8 @@ impl Heads {
 
 impl Bytes for RecordedRing {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-        let Some(behind) = at.checked_sub(PAGE as u64) else { return Ok(copy(&self.page, buffer, at)) };
-        let (n, offset) = (behind / u64::from(self.chunk_bytes), behind % u64::from(self.chunk_bytes));
+        let Some(in_chunks) = at.checked_sub(PAGE as u64) else { return Ok(copy(&self.page, buffer, at)) };
+        let (n, offset) = (in_chunks / u64::from(self.chunk_bytes), in_chunks % u64::from(self.chunk_bytes));
         let mut heads = self.heads.lock().map_err(|_| io::ErrorKind::Other)?;
         if n == heads.chunks.len() as u64
             && let Some(open) = &self.open
@@ -149,7 +149,7 @@ impl Bytes for RecordedRing {
         let all = heads.chunks.len() as u32 + u32::from(self.open.is_some());
         Ok(chunk_offset(all, self.chunk_bytes) as u64)
     }
-    fn still(&self) -> bool {
+    fn is_immutable(&self) -> bool {
         true
     }
 }

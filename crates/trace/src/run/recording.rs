@@ -5,7 +5,7 @@
 use super::chunk_index::Index;
 use super::error::Error;
 use super::parts::Parts;
-use super::prefetch::{Damaged, Unpacker, note};
+use super::prefetch::{Damaged, Unpacker, mark_damaged};
 use super::recorded_ring::{OpenChunk, RecordedRing, copy};
 use crate::io::bytes::u32_at;
 use crate::io::file::{Bytes, open_file};
@@ -30,14 +30,14 @@ const MOST_NAMES: usize = names::MAX_BYTES;
 
 /// A recording.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct Recording {
     file: Arc<File>,
     /// Started when a ring is opened.
     unpacker: OnceLock<Unpacker>,
     control: Option<Block>,
     filter: Option<Block>,
     rank: Option<Block>,
-    processes: BTreeMap<u32, Recordings>,
+    processes: BTreeMap<u32, ProcessBlocks>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
     /// It was cut off here and added to later, and lacks so many chunks.
@@ -56,7 +56,7 @@ pub struct Recorded {
 
 /// What it holds of a process.
 #[derive(Debug, Default)]
-struct Recordings {
+struct ProcessBlocks {
     name: Option<Block>,
     folder: String,
     page: Option<Block>,
@@ -73,20 +73,20 @@ struct RingBlocks {
     parts: Parts,
 }
 
-impl Recorded {
-    pub fn open(path: &Path) -> Result<Recorded, Error> {
+impl Recording {
+    pub fn open(path: &Path) -> Result<Recording, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = open_file(path, false).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
         let (mut unread, mut filter, mut rank) = (None, None, None);
-        let mut processes = BTreeMap::<u32, Recordings>::new();
+        let mut processes = BTreeMap::<u32, ProcessBlocks>::new();
         let (mut body, damaged) = (Vec::new(), Damaged::default());
         // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
         let mut newer = |place: &mut Option<Block>, block: &Block| {
             if let Some(older) = place.replace(*block)
                 && cutap_file::body(&file, &older, &mut body).is_err()
             {
-                note(&damaged, &older);
+                mark_damaged(&damaged, &older);
             }
         };
         let walked = walk(&file, VERSION, &mut |block, plain| {
@@ -129,10 +129,10 @@ impl Recorded {
         rings.filter_map(|ring| Arc::get_mut(&mut ring.chunks)).for_each(Index::settle);
         let cut = walked.map_err(|error| match error {
             cutap_file::Error::NotOurs => Error::NotARecording { path: path.to_owned() },
-            cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
+            cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), version: found },
             cutap_file::Error::Unreadable(source) => unreadable(source),
         })?;
-        let mut recorded = Recorded {
+        let mut recorded = Recording {
             file: file.into(),
             unpacker: OnceLock::new(),
             control,
@@ -163,7 +163,7 @@ impl Recorded {
             of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
         });
         let all = blocks.chain(recorded.control).chain(unread).chain(filter).chain(rank);
-        all.filter(|block| recorded.body(block).is_err()).for_each(|block| note(&recorded.damaged, &block));
+        all.filter(|block| recorded.body(block).is_err()).for_each(|block| mark_damaged(&recorded.damaged, &block));
         Ok(recorded)
     }
 
@@ -191,8 +191,8 @@ impl Recorded {
     }
 
     /// The names; what is damaged or was cut off is a hole.
-    fn names(&self, of: &Recordings) -> Pieces {
-        let (mut all, mut bytes) = (Pieces::default(), 0);
+    fn names(&self, of: &ProcessBlocks) -> SparseBytes {
+        let (mut all, mut bytes) = (SparseBytes::default(), 0);
         for block in &of.names {
             let end = block.at.saturating_add(block.raw.into());
             if end > MOST_NAMES as u64 || bytes + block.raw as usize > MOST_NAMES {
@@ -206,7 +206,7 @@ impl Recorded {
     }
 }
 
-impl Store for Recorded {
+impl Store for Recording {
     fn control(&self) -> io::Result<Vec<u8>> {
         self.page(self.control.as_ref())
     }
@@ -232,8 +232,8 @@ impl Store for Recorded {
             // A recording that was cut off may know of more rings than its last page.
             let rings = of.rings.last_key_value().map_or(0, |(ring, _)| ring.saturating_add(1));
             let at = offset_of!(process::Process, rings);
-            let said = u32_at(&page, at);
-            page[at..at + 4].copy_from_slice(&said.max(rings).to_le_bytes());
+            let stated = u32_at(&page, at);
+            page[at..at + 4].copy_from_slice(&stated.max(rings).to_le_bytes());
             return Ok(Box::new(Memory(page)));
         }
         if file == names::FILE {
@@ -275,7 +275,7 @@ impl Bytes for Memory {
     fn length(&self) -> io::Result<u64> {
         Ok(self.0.len() as u64)
     }
-    fn still(&self) -> bool {
+    fn is_immutable(&self) -> bool {
         true
     }
 }
@@ -283,19 +283,19 @@ impl Bytes for Memory {
 /// Bytes of which some are there, as pieces; later ones lie over earlier ones, and what is between them is 0. Takes no
 /// more memory than the pieces.
 #[derive(Debug, Default)]
-struct Pieces {
+struct SparseBytes {
     pieces: Vec<(u64, Vec<u8>)>,
     length: u64,
 }
 
-impl Pieces {
+impl SparseBytes {
     fn add(&mut self, at: u64, bytes: Vec<u8>) {
         self.length = self.length.max(at + bytes.len() as u64);
         self.pieces.push((at, bytes));
     }
 }
 
-impl Bytes for Pieces {
+impl Bytes for SparseBytes {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         let there = (buffer.len() as u64).min(self.length.saturating_sub(at));
         let buffer = &mut buffer[..there as usize];
@@ -315,7 +315,7 @@ impl Bytes for Pieces {
     fn length(&self) -> io::Result<u64> {
         Ok(self.length)
     }
-    fn still(&self) -> bool {
+    fn is_immutable(&self) -> bool {
         true
     }
 }

@@ -2,9 +2,9 @@
 
 use super::disk::Disk;
 use super::error::Error;
-use super::facts::{Recording, Switched, SwitchedTo};
+use super::facts::{RecordingCoverage, Switched, SwitchedTo};
 use super::prefetch::Damaged;
-use super::recording::Recorded;
+use super::recording::Recording;
 use crate::io::bytes::{u32_at, u64_at};
 use crate::io::clock::monotonic;
 use crate::io::exhausted::is_short;
@@ -24,18 +24,18 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct RunReader {
     pub(crate) store: Arc<dyn Store>,
-    recorded: Option<(Recording, Damaged)>,
+    recorded: Option<(RecordingCoverage, Damaged)>,
     path: PathBuf,
 }
 
 impl RunReader {
     /// Opens it. It may be empty of processes when it has a control page.
     pub(crate) fn new(run: &Path) -> Result<RunReader, Error> {
-        let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
+        let recorded = if run.is_file() { Some(Recording::open(run)?) } else { None };
         let read = recorded.as_ref().map(|r| {
             let (completed, holes, read_before) = (r.completed, r.lacks, r.read_before);
             let recording =
-                Recording { cut: r.cut, damaged: 0, completed, holes, read_before, unread: r.unread.clone() };
+                RecordingCoverage { cut: r.cut, damaged: 0, completed, holes, read_before, unread: r.unread.clone() };
             (recording, r.damaged.clone())
         });
         let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
@@ -54,7 +54,7 @@ impl RunReader {
                     return Err(Error::NotARun { path: run.to_owned() });
                 }
                 if version != VERSION {
-                    return Err(Error::OtherVersion { path: run.to_owned(), found: version });
+                    return Err(Error::OtherVersion { path: run.to_owned(), version });
                 }
             }
             Err(e) if is_short(&e) => return Err(unreadable(e)),
@@ -65,9 +65,9 @@ impl RunReader {
     }
 
     /// How far a recording could be read up to now; none for a run directory.
-    pub fn recording(&self) -> Option<Recording> {
+    pub fn recording(&self) -> Option<RecordingCoverage> {
         let (recording, damaged) = self.recorded.as_ref()?;
-        Some(Recording { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..recording.clone() })
+        Some(RecordingCoverage { damaged: damaged.lock().map_or(0, |all| all.len() as u32), ..recording.clone() })
     }
 
     /// CLOCK_MONOTONIC until which a collector has watched the run; 0 without one.
@@ -160,7 +160,7 @@ impl RunReader {
     pub(crate) fn switched(&self) -> (Vec<Switched>, u32) {
         let page = self.store.control().unwrap_or_default();
         let times = u32_at(&page, offset_of!(control::Control, switches));
-        let kept = (times as usize).min(control::SWITCHES);
+        let listed = (times as usize).min(control::SWITCHES);
         let one = |n: usize| {
             let at = offset_of!(control::Control, switched) + n * 16;
             let to = match u32_at(&page, at + 8) {
@@ -171,7 +171,7 @@ impl RunReader {
             };
             Switched { ns: u64_at(&page, at), to, pid: u32_at(&page, at + 12) }
         };
-        ((0..kept).map(one).collect(), times - kept as u32)
+        ((0..listed).map(one).collect(), times - listed as u32)
     }
 
     /// A full ring drops what comes; recording begins with cuProfilerStart.

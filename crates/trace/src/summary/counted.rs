@@ -39,7 +39,7 @@ impl CountSums {
     /// Adds what a process or a run counted.
     pub fn add_one(&mut self, one: Counted) {
         let f = &one.function;
-        let key = (f.layer, f.library.as_ref().into(), one.runtime.clone(), f.shown().into());
+        let key = (f.layer, f.library.as_ref().into(), one.runtime.clone(), f.display_name().into());
         self.0.entry(key).and_modify(|sum| sum.calls += one.calls).or_insert(one);
     }
 
@@ -53,34 +53,34 @@ impl CountSums {
 
 fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<Counted> {
     // A call of a shared runtime may be counted where its pointer was handed out, and where the runtime reports it.
-    let mut found: BTreeMap<(u64, Box<str>), [u64; 2]> = BTreeMap::new();
+    let mut calls_by_function: BTreeMap<(u64, Box<str>), [u64; 2]> = BTreeMap::new();
     let mut functions: BTreeMap<(u64, Box<str>), FunctionOf> = BTreeMap::new();
     for (kind, name) in FILES.iter().enumerate() {
         let numbers = numbers(folder, name);
         for (n, calls) in numbers.into_iter().enumerate().filter(|n| n.1 > 0) {
             let slot = n as u64 + if kind == 0 { 0 } else { FIRST_RUNTIME };
-            let Some(known) = folder.names.known(slot as u32, resolver) else { continue };
+            let Some(resolved) = folder.names.resolve(slot as u32, resolver) else { continue };
             // No arguments are known of what was only counted.
-            if !known.shown || known.tests.as_ref().is_some_and(|tests| !tests.wants_unknown()) {
+            if !resolved.is_shown || resolved.tests.as_ref().is_some_and(|tests| !tests.wants_unknown()) {
                 continue;
             }
-            let (function, object) = (known.function.clone(), known.object);
+            let (function, object) = (resolved.function.clone(), resolved.object);
             // A toolkit library has a runtime inside; its own functions are not that runtime's.
             let of_object = folder.names.instance_of(object).filter(|_| function.layer == Layer::RUNTIME);
             let instance = function.instance.clone().or_else(|| of_object.cloned());
             let object = instance.as_ref().and_then(|i| folder.names.object_of(i.id)).unwrap_or(object);
             let key = (object, function.name.as_ref().into());
-            found.entry(key.clone()).or_default()[kind] += calls;
+            calls_by_function.entry(key.clone()).or_default()[kind] += calls;
             let instance = instance.filter(|_| function.layer == Layer::RUNTIME);
             functions.insert(key, (function, instance));
         }
     }
-    let one = |(key, [given, reported]): ((u64, Box<str>), [u64; 2])| {
+    let one = |(key, [by_slot, reported]): ((u64, Box<str>), [u64; 2])| {
         let (function, instance) = functions.get(&key)?.clone();
         let runtime = instance.as_ref().and_then(|i| i.version.clone());
-        Some(Counted { function, instance, runtime, calls: given.max(reported) })
+        Some(Counted { function, instance, runtime, calls: by_slot.max(reported) })
     };
-    found.into_iter().filter_map(one).collect()
+    calls_by_function.into_iter().filter_map(one).collect()
 }
 
 /// The numbers of one kind, summed over the threads.

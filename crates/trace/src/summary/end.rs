@@ -2,14 +2,14 @@
 
 use super::counted::Counted;
 use super::filtered::Filtered;
-use super::unseen::{NOT_RECORDED, Unseen};
-use crate::decode::undecoded::RawFunction;
+use super::run_coverage::{NOT_RECORDED, RunCoverage};
+use crate::decode::undecoded::UndecodedFunction;
 use crate::event::{Exit, Instance, Process, RunName};
 use crate::io::clock::monotonic;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
 use crate::ring::reader::Ring;
-use crate::run::facts::{Diagnostic, Recording, Switched};
+use crate::run::facts::{Diagnostic, RecordingCoverage, Switched};
 use crate::run::run_reader::RunReader;
 use crate::symbols::process::ProcessSymbols;
 use cutap_calls::known::Rule;
@@ -44,7 +44,7 @@ pub struct End {
     /// Calls that never ended, where they are counted and not kept.
     pub open: u64,
     /// How far a recording could be read; none for a run directory.
-    pub recording: Option<Recording>,
+    pub recording: Option<RecordingCoverage>,
     /// Reasons that were counted.
     pub counts: Vec<Count>,
     /// What was listed by name.
@@ -74,7 +74,7 @@ pub struct End {
     /// The filter, if there was one.
     pub filtered: Option<Filtered>,
     /// Functions of which arguments were shown raw, or that have no description; one row for each slot.
-    pub raw: Vec<RawFunction>,
+    pub raw: Vec<UndecodedFunction>,
     /// Records that a killed or stopped thread never finished.
     pub records_cut: u64,
     /// What was only counted.
@@ -90,7 +90,7 @@ pub struct End {
     /// Rings that there were.
     pub rings: u64,
     /// How far the run was seen at all.
-    pub unseen: Unseen,
+    pub coverage: RunCoverage,
     /// Processes that loaded the driver and of which no call was seen, for whatever reason.
     pub silent: Vec<Arc<Process>>,
 }
@@ -120,15 +120,22 @@ impl End {
     /// What is known of the run beside its processes.
     pub(crate) fn of(opened: &RunReader) -> End {
         let (lossy, range) = opened.is_lossy_or_range();
-        let mut unseen = Unseen::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
+        let mut unseen =
+            RunCoverage::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
         unseen.filter = opened.made_with_filter().filter(|_| unseen.by_filter);
-        let mut end =
-            End { failed: opened.failed(), switched: opened.switched(), lossy, range, unseen, ..End::default() };
-        let (left, names) = opened.left_alone();
-        if left > 0 {
-            end.count(reason::OTHER_LIBC, left.into());
+        let mut end = End {
+            failed: opened.failed(),
+            switched: opened.switched(),
+            lossy,
+            range,
+            coverage: unseen,
+            ..End::default()
+        };
+        let (unfollowed, names) = opened.left_alone();
+        if unfollowed > 0 {
+            end.count(reason::OTHER_LIBC, unfollowed.into());
         }
-        let gap = |what| Diagnostic { reason: reason::OTHER_LIBC, pid: 0, what, more: String::new() };
+        let gap = |name| Diagnostic { reason: reason::OTHER_LIBC, pid: 0, name, detail: String::new() };
         end.gaps.extend(names.into_iter().map(gap));
         end
     }
@@ -142,37 +149,37 @@ impl End {
     /// No call of the run was seen, and no process is known that loaded the driver: in how many programs the library
     /// was.
     pub fn without_driver(&self) -> Option<u32> {
-        let seen = self.rings > 0 || self.overwritten > 0 || self.failed > 0 || self.unseen.drivers > 0;
-        let entered = self.unseen.entered.filter(|entered| *entered > 0 || self.processes.is_empty());
-        entered.filter(|_| !seen && self.unseen.inner == 0)
+        let has_driver = self.rings > 0 || self.overwritten > 0 || self.failed > 0 || self.coverage.drivers > 0;
+        let entered = self.coverage.entered.filter(|entered| *entered > 0 || self.processes.is_empty());
+        entered.filter(|_| !has_driver && self.coverage.inner == 0)
     }
 
     /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason. One
     /// whose calls a forked child makes is none of them: the child has the same program and the same routes.
     pub fn without_calls(&self) -> Vec<&Process> {
-        let all = self.silent.iter().filter(|_| !self.unseen.by_filter && !self.is_partial());
-        all.filter(|p| !self.unseen.has_child_with_calls(p.pid, &p.folder)).map(|p| &**p).collect()
+        let all = self.silent.iter().filter(|_| !self.coverage.by_filter && !self.is_partial());
+        all.filter(|p| !self.coverage.has_child_with_calls(p.pid, &p.folder)).map(|p| &**p).collect()
     }
 
     /// The driver was loaded, and what the run recorded by its filter is nothing.
     pub fn filter_left_nothing(&self) -> bool {
-        self.unseen.by_filter && self.rings == 0 && !self.silent.is_empty() && !self.is_partial()
+        self.coverage.by_filter && self.rings == 0 && !self.silent.is_empty() && !self.is_partial()
     }
 
     /// Calls passed unrecorded because that was asked for.
     fn is_partial(&self) -> bool {
-        self.unseen.is_off || self.range || !self.switched.0.is_empty() || self.switched.1 > 0
+        self.coverage.is_off || self.range || !self.switched.0.is_empty() || self.switched.1 > 0
     }
 
     /// Takes over what a process counted and listed.
     pub(crate) fn folder(&mut self, folder: &mut ProcessSymbols) {
         folder.dir.refresh();
         self.rings += u64::from(folder.dir.page.rings);
-        if folder.dir.page.driver && self.unseen.is_without_calls(folder.dir.page.rings, &folder.dir.page.counters) {
+        if folder.dir.page.driver && self.coverage.is_without_calls(folder.dir.page.rings, &folder.dir.page.counters) {
             self.silent.push(folder.dir.process.clone());
         }
         if folder.dir.page.forked && folder.dir.page.rings > 0 {
-            self.unseen.parent(folder.dir.page.ppid, &folder.dir.page.parent);
+            self.coverage.parent(folder.dir.page.ppid, &folder.dir.page.parent);
         }
         let waits = folder.dir.may_go_on();
         let counters = folder.dir.page.counters.into_iter().enumerate();
@@ -187,29 +194,29 @@ impl End {
     }
 
     /// Takes over what is known of processes that have ended.
-    pub(crate) fn plus(&mut self, ended: &End) {
-        ended.counts.iter().for_each(|count| self.count(count.reason, count.count));
-        self.unfinished.extend_from_slice(&ended.unfinished);
-        self.gaps.extend_from_slice(&ended.gaps);
-        self.processes.extend_from_slice(&ended.processes);
-        self.instances.extend_from_slice(&ended.instances);
-        self.silent.extend_from_slice(&ended.silent);
-        ended.raw.iter().for_each(|raw| self.raw(raw));
-        self.nameless += ended.nameless;
-        self.chunks_taken += ended.chunks_taken;
-        self.overwritten += ended.overwritten;
-        self.chunks_lost += ended.chunks_lost;
-        self.damaged += ended.damaged;
-        self.lost = self.lost.plus(ended.lost);
-        self.records_cut += ended.records_cut;
-        self.rings += ended.rings;
-        self.unseen.plus(&ended.unseen);
+    pub(crate) fn add_retired(&mut self, retired: &End) {
+        retired.counts.iter().for_each(|count| self.count(count.reason, count.count));
+        self.unfinished.extend_from_slice(&retired.unfinished);
+        self.gaps.extend_from_slice(&retired.gaps);
+        self.processes.extend_from_slice(&retired.processes);
+        self.instances.extend_from_slice(&retired.instances);
+        self.silent.extend_from_slice(&retired.silent);
+        retired.raw.iter().for_each(|raw| self.raw(raw));
+        self.nameless += retired.nameless;
+        self.chunks_taken += retired.chunks_taken;
+        self.overwritten += retired.overwritten;
+        self.chunks_lost += retired.chunks_lost;
+        self.damaged += retired.damaged;
+        self.lost = self.lost.plus(retired.lost);
+        self.records_cut += retired.records_cut;
+        self.rings += retired.rings;
+        self.coverage.plus(&retired.coverage);
     }
 
     /// Adds what was shown raw of a function, which other processes may have called too.
-    pub(crate) fn raw(&mut self, raw: &RawFunction) {
-        let is_same = |other: &&mut RawFunction| {
-            let (one, two) = (&other.function, &raw.function);
+    pub(crate) fn raw(&mut self, raw: &UndecodedFunction) {
+        let is_same = |row: &&mut UndecodedFunction| {
+            let (one, two) = (&row.function, &raw.function);
             Arc::ptr_eq(one, two) || (one.layer, &one.name, &one.library) == (two.layer, &two.name, &two.library)
         };
         match self.raw.iter_mut().find(is_same) {
@@ -235,13 +242,13 @@ impl End {
             return;
         }
         let is_launch = |rule: Rule| matches!(rule, Rule::KernelParams(..) | Rule::Extra);
-        let of = |f: &RawFunction| -> u64 {
+        let of = |f: &UndecodedFunction| -> u64 {
             let raw = f.function.params().iter().zip(&f.params).filter(|(p, _)| is_launch(p.rule));
             raw.map(|(_, count)| *count).sum()
         };
-        let shown: u64 = self.raw.iter().map(of).sum();
+        let shown_launches: u64 = self.raw.iter().map(of).sum();
         for count in self.counts.iter_mut().filter(|c| c.reason == reason::PARAMETERS_UNKNOWN) {
-            count.count = count.count.min(shown);
+            count.count = count.count.min(shown_launches);
         }
         self.counts.retain(|c| c.count > 0);
     }
@@ -253,27 +260,27 @@ impl End {
         // Nobody took those that are there without heads that make sense, nor what is missing between others.
         let heads = ring.chunks.heads_damaged(opened.reuse());
         let numbers = heads.numbers.max(heads.damaged);
-        let passed = ring.missed.saturating_sub(numbers);
+        let reused = ring.missed.saturating_sub(numbers);
         let losses = ring.count.losses();
         let damaged = heads.damaged.saturating_add(losses.damaged);
         self.chunks_lost += damaged;
         // While it is written, a reader says no more than that something is missing.
-        if ring.quiet {
+        if ring.is_writerless {
             self.damaged += damaged;
             let outside = LostCalls::uncounted(heads.damaged.saturating_sub(heads.numbers));
             let between = match opened.reuse() {
                 Reuse::Any => LostCalls::default(),
                 // Another reader may have taken some of them.
-                Reuse::Read if drained && passed > 0 => LostCalls::uncounted(numbers),
+                Reuse::Read if drained && reused > 0 => LostCalls::uncounted(numbers),
                 Reuse::Never if ring.consumed > 0 && heads.numbers > 0 => {
-                    LostCalls { known: ring.calls_taken, uncounted: 0 }.plus(losses.between)
+                    LostCalls { counted: ring.calls_taken, uncounted: 0 }.plus(losses.between)
                 }
                 _ => losses.between,
             };
             self.lost = self.lost.plus(losses.inside).plus(between).plus(outside);
         }
         self.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
-        *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += passed;
+        *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += reused;
         // A collector that has read all of it leaves nothing but their numbers.
         self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
         self.overwritten += ring.calls_taken;
@@ -303,10 +310,10 @@ impl End {
             let unseen = recording.holes.saturating_sub(self.chunks_lost);
             let damaged = unseen.min(self.chunks_taken.saturating_sub(recording.read_before));
             let all_taken = damaged > 0 && damaged == self.chunks_taken;
-            let known = if all_taken { self.overwritten } else { 0 };
+            let counted = if all_taken { self.overwritten } else { 0 };
             let uncounted = unseen - if all_taken { damaged } else { 0 };
             if !flight {
-                self.lost = self.lost.plus(LostCalls { known, uncounted });
+                self.lost = self.lost.plus(LostCalls { counted, uncounted });
                 self.chunks_taken -= damaged;
                 self.chunks_lost = recording.holes;
             }
@@ -330,10 +337,10 @@ impl End {
     fn merge_unknown_names(&mut self) {
         let is_name = |gap: &Diagnostic| gap.reason == reason::HOOK_NO_PARAMETER;
         let before = self.gaps.iter().filter(|gap| is_name(gap)).count() as u64;
-        let mut known = BTreeSet::new();
-        self.gaps.retain(|gap| !is_name(gap) || known.insert(gap.what.clone()));
+        let mut names = BTreeSet::new();
+        self.gaps.retain(|gap| !is_name(gap) || names.insert(gap.name.clone()));
         let of_names = |c: &&mut Count| c.reason == reason::HOOK_NO_PARAMETER && c.count == before;
-        self.counts.iter_mut().filter(of_names).for_each(|c| c.count = known.len() as u64);
+        self.counts.iter_mut().filter(of_names).for_each(|c| c.count = names.len() as u64);
     }
 
     /// Programs and libraries into which a runtime is linked, each once: a forked child has the same
@@ -358,7 +365,7 @@ mod tests {
         let count = |reason| Count { reason, count: 7 };
         let filtered = |filtered_out| Filtered {
             text: "error".into(),
-            shown: 1,
+            shown_calls: 1,
             filtered_out,
             near: Vec::new(),
             lacking: Vec::new(),

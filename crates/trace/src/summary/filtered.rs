@@ -3,7 +3,7 @@
 use crate::event::Layer;
 use crate::filter::Filter;
 use crate::run::run_reader::RunReader;
-use crate::symbols::functions::KnownFunction;
+use crate::symbols::functions::ResolvedFunction;
 use crate::symbols::process::ProcessSymbols;
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 pub struct Filtered {
     pub text: String,
     /// Calls and look-ups that it let through.
-    pub shown: u64,
+    pub shown_calls: u64,
     /// Calls that were recorded and not shown.
     pub filtered_out: u64,
     /// Unknown names in it, with names that they may have meant.
@@ -31,18 +31,18 @@ pub struct Filtered {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lacking {
     /// The parameter that the condition names.
-    pub wanted: String,
+    pub parameter: String,
     pub function: String,
     /// What there is.
     pub params: Vec<&'static str>,
 }
 
 impl Lacking {
-    fn of(known: &KnownFunction) -> Option<Lacking> {
-        let (tests, described) = (known.tests.as_ref()?, known.function.described?);
+    fn of(resolved: &ResolvedFunction) -> Option<Lacking> {
+        let (tests, described) = (resolved.tests.as_ref()?, resolved.function.described?);
         let params: Vec<&'static str> = described.function.params.iter().map(|param| param.name).collect();
-        let wanted = tests.lacks(&|name| params.contains(&name)).filter(|_| known.shown)?;
-        Some(Lacking { wanted: wanted.to_owned(), function: known.function.name.to_string(), params })
+        let parameter = tests.lacks(&|name| params.contains(&name)).filter(|_| resolved.is_shown)?;
+        Some(Lacking { parameter: parameter.to_owned(), function: resolved.function.name.to_string(), params })
     }
 }
 
@@ -65,8 +65,8 @@ impl MetFunctions {
                 self.names.insert(name.into());
             }
         }
-        self.lacking.extend(folder.names.all_made().filter_map(Lacking::of));
-        self.layers.extend(folder.names.all_made().map(|known| known.function.layer.letter()));
+        self.lacking.extend(folder.names.all_resolved().filter_map(Lacking::of));
+        self.layers.extend(folder.names.all_resolved().map(|resolved| resolved.function.layer.letter()));
     }
 }
 
@@ -84,26 +84,26 @@ impl Filtered {
         let (mut near, mut lacking) = (Vec::new(), BTreeSet::new());
         if shown == 0 {
             lacking = met.lacking.clone();
-            let seen: Vec<&str> = met.names.iter().map(|name| &**name).collect();
+            let names: Vec<&str> = met.names.iter().map(|name| &**name).collect();
             let owned = |near: Vec<&str>| near.into_iter().map(str::to_owned).collect();
-            near = filter.near(&seen).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
+            near = filter.near(&names).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
         }
         let rules = opened.rules().unwrap_or_default();
         let added = |rule: &str, letter| rule.strip_prefix('+')?.split(' ').next().map(|all| all.contains(letter));
         let of_rules = |letter: char| rules.lines().any(|rule| added(rule, letter) == Some(true));
-        let seen = |layer: Layer| met.layers.contains(&layer.letter());
+        let has_layer = |layer: Layer| met.layers.contains(&layer.letter());
         // A changed filter does not tell what was recorded before.
-        let asked = Layer::all().filter(|layer| layer.is_asked() && !opened.filter_changed());
-        let unrecorded = asked.filter(|l| filter.adds(*l) && !of_rules(l.letter()) && !seen(*l)).collect();
+        let on_request = Layer::all().filter(|layer| layer.is_asked() && !opened.filter_changed());
+        let unrecorded = on_request.filter(|l| filter.adds(*l) && !of_rules(l.letter()) && !has_layer(*l)).collect();
         Some(Filtered {
             text: filter.text().to_owned(),
-            shown,
+            shown_calls: shown,
             filtered_out,
             near,
             lacking: lacking.into_iter().collect(),
             unrecorded,
             is_intersection: filter.is_intersection(),
-            is_kept: filter.is_kept,
+            is_kept: filter.is_filter_of_run,
         })
     }
 }

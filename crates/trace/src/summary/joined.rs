@@ -6,13 +6,13 @@ use super::filtered::Filtered;
 
 impl End {
     /// Of these runs together. How each of them was recorded, and what each lacks, is only in its own.
-    pub fn joined(ends: &[End]) -> End {
-        if let [one] = ends {
+    pub fn joined(run_ends: &[End]) -> End {
+        if let [one] = run_ends {
             return one.clone();
         }
         let (mut all, mut sums) = (End::default(), CountSums::default());
-        for end in ends {
-            all.plus(end);
+        for end in run_ends {
+            all.add_retired(end);
             all.open += end.open;
             all.running.extend_from_slice(&end.running);
             all.chunks_unknown += end.chunks_unknown;
@@ -21,8 +21,8 @@ impl End {
             end.counted.iter().for_each(|one| sums.add_one(one.clone()));
             all.absent.extend_from_slice(&end.absent);
             all.lossy |= end.lossy;
-            all.unseen.by_filter |= end.unseen.by_filter;
-            all.unseen.filter = all.unseen.filter.or_else(|| end.unseen.filter.clone());
+            all.coverage.by_filter |= end.coverage.by_filter;
+            all.coverage.filter = all.coverage.filter.or_else(|| end.coverage.filter.clone());
         }
         all.counted = sums.sorted();
         all
@@ -32,10 +32,10 @@ impl End {
 /// What the filter did in both. Names that it may have meant are of interest only if neither has a call.
 fn join(one: Option<Filtered>, two: Option<&Filtered>) -> Option<Filtered> {
     let (Some(mut one), Some(two)) = (one.clone(), two) else { return one.or_else(|| two.cloned()) };
-    one.shown += two.shown;
+    one.shown_calls += two.shown_calls;
     one.filtered_out += two.filtered_out;
-    one.near.retain(|_| two.shown == 0);
-    one.lacking.retain(|_| two.shown == 0);
+    one.near.retain(|_| two.shown_calls == 0);
+    one.lacking.retain(|_| two.shown_calls == 0);
     one.unrecorded.retain(|layer| two.unrecorded.contains(layer));
     one.is_kept &= two.is_kept;
     Some(one)

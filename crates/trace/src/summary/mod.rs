@@ -6,4 +6,4 @@ pub mod end;
 pub mod filtered;
 mod joined;
 pub mod noticed;
-pub mod unseen;
+pub mod run_coverage;

@@ -1,7 +1,7 @@
 //! Functions of slots: their descriptions, and the facts that pairing and filtering need.
 
 use crate::decode::effects::apply::by_name;
-use crate::event::described::{Described, Recorded, find};
+use crate::event::described::{Described, WordSource, find};
 use crate::event::result::{returns, returns_type};
 use crate::event::{ByName, Function, Instance, Layer, RunPlace};
 use crate::filter::{Filter, Tests};
@@ -41,9 +41,9 @@ pub enum Launch {
 
 /// A function, and what pairing needs to know of it.
 #[derive(Debug, Clone)]
-pub struct KnownFunction {
+pub struct ResolvedFunction {
     pub function: Arc<Function>,
-    pub shown: bool,
+    pub is_shown: bool,
     /// It was recorded only for what others say of addresses: for whoever reads, its calls are not there.
     pub hidden: bool,
     pub launch: Launch,
@@ -77,7 +77,7 @@ pub(super) fn described(
     library: &str,
     name: &[u8],
     version: Option<u32>,
-    words: Recorded,
+    words: WordSource,
 ) -> Option<Described> {
     let name = str::from_utf8(name).ok()?;
     let (function, version) = find(resolver.tables, layer, library, name, version)?;

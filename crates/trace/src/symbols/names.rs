@@ -2,11 +2,10 @@
 //! it: before that its object or instance may still be missing.
 
 use super::functions::{
-    KnownFunction, Launch, Resolver, UNKNOWN, changes_state, described, function, launch_of, shape, words_of,
+    Launch, ResolvedFunction, Resolver, UNKNOWN, changes_state, described, function, launch_of, shape, words_of,
 };
 use super::slot_table::SlotTable;
-use crate::event::described::Recorded;
-use crate::event::layer::of_number;
+use crate::event::described::WordSource;
 use crate::event::{Event, Instance, Layer, Module, Process};
 use crate::io::bytes::clean;
 use crate::kernels::names::Kernels;
@@ -42,7 +41,7 @@ pub struct Names {
     /// Numbers and sizes of objects by their first byte, to find a caller's object.
     loads: BTreeMap<u64, (u64, u64)>,
     slots: SlotTable<Slot>,
-    known: SlotTable<KnownFunction>,
+    resolved: SlotTable<ResolvedFunction>,
     instances: HashMap<u64, Arc<Instance>>,
     instance_of_object: HashMap<u64, u64>,
     pub kernels: Kernels,
@@ -56,7 +55,7 @@ pub struct Names {
     /// What threads are called, by their ids.
     threads: HashMap<u64, Arc<str>>,
     /// Events that names are: instances and modules, with their ticks.
-    pub happened: Vec<(u64, Event)>,
+    pub events: Vec<(u64, Event)>,
     /// Slots that records named and no name did.
     pub nameless: u64,
 }
@@ -104,13 +103,13 @@ impl Names {
                 self.hooks[n] = text().into();
             }
             kind::GAP => {
-                let gap = Diagnostic { reason: name.a as usize, pid: process.pid, what: text(), more: clean(name.t) };
+                let gap = Diagnostic { reason: name.a as usize, pid: process.pid, name: text(), detail: clean(name.t) };
                 self.gaps.push(gap);
             }
             kind::MODULE => {
                 let module =
                     Module { process: process.clone(), ns: 0, bytes: name.a, kind: name.b, file: text().into() };
-                self.happened.push((name.ticks, Event::Module(Box::new(module))));
+                self.events.push((name.ticks, Event::Module(Box::new(module))));
             }
             _ => {}
         }
@@ -121,7 +120,7 @@ impl Names {
             && n < META_MAX
         {
             self.slots.set(n, Some(slot));
-            self.known.remove(n);
+            self.resolved.remove(n);
         }
     }
 
@@ -139,36 +138,36 @@ impl Names {
         self.toolkit = self.toolkit.max(version);
         self.instance_of_object.insert(name.b, name.a);
         if self.instances.insert(name.a, instance.clone()).as_ref() != Some(&instance) {
-            self.happened.push((name.ticks, Event::Instance(instance, 0)));
+            self.events.push((name.ticks, Event::Instance(instance, 0)));
         }
     }
 
     /// The function of a slot, if its name has been read.
-    pub fn known(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&KnownFunction> {
-        if self.made(slot).is_none() {
-            self.make(slot, resolver);
+    pub fn resolve(&mut self, slot: u32, resolver: &mut Resolver) -> Option<&ResolvedFunction> {
+        if self.resolved(slot).is_none() {
+            self.resolve_slot(slot, resolver);
         }
-        self.made(slot)
+        self.resolved(slot)
     }
 
     /// Makes the function of a slot. False if its name has not been read.
-    pub fn make(&mut self, slot: u32, resolver: &mut Resolver) -> bool {
+    pub fn resolve_slot(&mut self, slot: u32, resolver: &mut Resolver) -> bool {
         if let Some(named) = self.slots.get(slot) {
             let function = self.function(named, resolver);
-            self.known.set(slot, function);
+            self.resolved.set(slot, function);
         }
-        self.made(slot).is_some()
+        self.resolved(slot).is_some()
     }
 
     /// The function of a slot, if it was made before.
     #[inline(always)]
-    pub fn made(&self, slot: u32) -> Option<&KnownFunction> {
-        self.known.get(slot)
+    pub fn resolved(&self, slot: u32) -> Option<&ResolvedFunction> {
+        self.resolved.get(slot)
     }
 
     /// All functions that a record has asked for.
-    pub fn all_made(&self) -> impl Iterator<Item = &KnownFunction> {
-        self.known.values()
+    pub fn all_resolved(&self) -> impl Iterator<Item = &ResolvedFunction> {
+        self.resolved.values()
     }
 
     /// Whether the slot has a name, or was given one.
@@ -186,10 +185,10 @@ impl Names {
         let object = Slot::Bound { object: 0, name: name.as_bytes().into(), shape: UNKNOWN, hidden: false };
         self.slot(u64::from(slot), object);
         let function = function(resolver, Layer::DRIVER, "?".into(), name.as_bytes(), None, None);
-        let shown = resolver.filter.shows(function.layer, "?", &name);
-        let known = KnownFunction {
+        let is_shown = resolver.filter.wants_function(function.layer, "?", &name);
+        let resolved = ResolvedFunction {
             function,
-            shown,
+            is_shown,
             hidden: false,
             launch: Launch::No,
             object: 0,
@@ -198,33 +197,34 @@ impl Names {
             changes_state: false,
             tests: None,
         };
-        self.known.set(slot, Some(known));
+        self.resolved.set(slot, Some(resolved));
     }
 
-    fn function(&self, slot: &Slot, resolver: &mut Resolver) -> Option<KnownFunction> {
+    fn function(&self, slot: &Slot, resolver: &mut Resolver) -> Option<ResolvedFunction> {
         let (function, object, words) = match slot {
             Slot::Bound { object, name, shape, .. } => {
                 let holder = self.objects.get(object)?;
                 let of_table = cutap_calls::hidden::is_slot_name(name);
-                let layer = if of_table { Layer::HIDDEN } else { of_number(holder.layer) };
+                let layer =
+                    if of_table { Layer::HIDDEN } else { Layer::of_number(holder.layer).unwrap_or(Layer::LIBRARY) };
                 let version = self.instance_of(*object).and_then(|i| i.number);
-                let described = described(resolver, layer, &holder.name, name, version, Recorded::Frame(*shape));
+                let described = described(resolver, layer, &holder.name, name, version, WordSource::Frame(*shape));
                 (function(resolver, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))
             }
             Slot::Runtime { instance, name, words } => {
                 let instance = self.instances.get(instance)?;
                 let library = instance.library.clone();
-                let described = described(resolver, Layer::RUNTIME, "", name, instance.number, Recorded::Block);
+                let described = described(resolver, Layer::RUNTIME, "", name, instance.number, WordSource::Block);
                 (function(resolver, Layer::RUNTIME, library, name, Some(instance.clone()), described), 0, *words)
             }
         };
         let hidden = matches!(slot, Slot::Bound { hidden: true, .. });
-        let shown = !hidden && resolver.filter.shows(function.layer, &function.library, &function.name);
+        let is_shown = !hidden && resolver.filter.wants_function(function.layer, &function.library, &function.name);
         let launch = launch_of(&function);
-        let parent = function.described.is_some_and(|d| d.tells_its_caller());
+        let parent = function.described.is_some_and(|d| d.resolves_caller_args());
         let tests = resolver.filter.tests(function.layer, &function.library, &function.name);
         let (changes_state, tests) = (changes_state(&function), tests.map(Arc::new));
-        Some(KnownFunction { function, shown, hidden, launch, object, words, parent, changes_state, tests })
+        Some(ResolvedFunction { function, is_shown, hidden, launch, object, words, parent, changes_state, tests })
     }
 
     /// What a thread is called, if its name has been read.

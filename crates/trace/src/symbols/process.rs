@@ -1,6 +1,6 @@
 //! A process of a run with its names: the functions of its slots, made when a record first refers to them.
 
-use super::functions::{KnownFunction, Resolver};
+use super::functions::{ResolvedFunction, Resolver};
 use super::names::Names;
 use crate::io::clock::Clock;
 use crate::io::store::Store;
@@ -67,20 +67,20 @@ impl ProcessSymbols {
     /// all names is lost; where none can be lost, there is no such function, and `None` says that the record makes no
     /// sense.
     #[inline(always)]
-    pub fn known(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<&KnownFunction> {
-        if self.names.made(slot).is_none() {
-            self.make(resolver, slot, live);
+    pub fn resolve(&mut self, resolver: &mut Resolver, slot: u32, live: bool) -> Option<&ResolvedFunction> {
+        if self.names.resolved(slot).is_none() {
+            self.resolve_slot(resolver, slot, live);
         }
-        self.names.made(slot)
+        self.names.resolved(slot)
     }
 
     #[cold]
-    fn make(&mut self, resolver: &mut Resolver, slot: u32, live: bool) {
-        if self.names.make(slot, resolver) {
+    fn resolve_slot(&mut self, resolver: &mut Resolver, slot: u32, live: bool) {
+        if self.names.resolve_slot(slot, resolver) {
             return;
         }
         let may_be = self.may_be_called(slot, live);
-        if !self.names.make(slot, resolver) && may_be {
+        if !self.names.resolve_slot(slot, resolver) && may_be {
             self.names.nameless(slot, resolver);
         }
     }

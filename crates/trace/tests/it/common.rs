@@ -28,7 +28,7 @@ pub fn line(event: &Event) -> Option<String> {
     match event {
         Event::Enter(call) => {
             let noted = if call.function.entry_only { " noted" } else { "" };
-            Some(format!("{}> {}{noted}", indent(call.depth), call.function.shown()))
+            Some(format!("{}> {}{noted}", indent(call.depth), call.function.display_name()))
         }
         Event::Exit(exit) => {
             let late = if exit.late { " late" } else { "" };

@@ -200,7 +200,7 @@ fn processes_that_were_left_alone() {
     let end = cutap_trace::noticed(folder.path()).unwrap();
     let count = |end: &cutap_trace::End| end.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>();
     assert_eq!(count(&end), [(cutap_wire::diagnostic::OTHER_LIBC, 4)]);
-    let names: Vec<&str> = end.gaps.iter().map(|gap| &*gap.what).collect();
+    let names: Vec<&str> = end.gaps.iter().map(|gap| &*gap.name).collect();
     assert_eq!(names, ["a\\nb\u{fffd}", "cc", "make"]);
     // Older pages had more rules, and nothing of this.
     let at = std::mem::offset_of!(Control, rules_len);

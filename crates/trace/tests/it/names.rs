@@ -129,7 +129,7 @@ fn counters_and_gaps_are_summed_at_the_end() {
         [(diagnostic::LATE_OBJECT, 6), (diagnostic::COUNTERS - 1, 2)]
     );
     assert_eq!(
-        end.gaps.iter().map(|g| (g.pid, &*g.what, &*g.more)).collect::<Vec<_>>(),
+        end.gaps.iter().map(|g| (g.pid, &*g.name, &*g.detail)).collect::<Vec<_>>(),
         [(1, "libplugin.so", "/opt/libplugin.so"), (2, "libplugin.so", "/opt/libplugin.so")]
     );
 }

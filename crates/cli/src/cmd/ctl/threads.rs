@@ -75,16 +75,16 @@ impl Threads {
             let ago = |ns: u64| time(now.saturating_sub(ns));
             let activity = match (open.split_last(), last) {
                 (Some((call, around)), _) => {
-                    let around: Vec<&str> = around.iter().rev().map(|call| call.function.shown()).collect();
+                    let around: Vec<&str> = around.iter().rev().map(|call| call.function.display_name()).collect();
                     let inside = if around.is_empty() {
                         String::new()
                     } else {
                         format!(", inside {}", around.join(", inside "))
                     };
-                    format!("in {} for {}{inside}", call.function.shown(), ago(call.start_ns))
+                    format!("in {} for {}{inside}", call.function.display_name(), ago(call.start_ns))
                 }
                 (None, Some(exit)) => {
-                    format!("in no recorded call for {}, since {}", ago(exit.end_ns), exit.call.function.shown())
+                    format!("in no recorded call for {}, since {}", ago(exit.end_ns), exit.call.function.display_name())
                 }
                 (None, None) => "in no recorded call".to_owned(),
             };

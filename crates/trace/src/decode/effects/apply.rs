@@ -25,48 +25,49 @@ pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call
     if described.function.effects.is_empty() {
         return;
     }
-    let told = EffectOrigin::new(call, exit);
+    let origin = EffectOrigin::new(call, exit);
     let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
     walk.before = Memory::new(&call.memory);
     for effect in described.function.effects {
         match *effect {
             // What the driver's call inside has made is known by that.
-            Effect::Allocates { at, .. } if call.function.layer != Layer::DRIVER && call.was_told(at.into()) => {}
-            Effect::Allocates { .. } if !state.places.recorded_ends.of(call.function.layer) => {}
+            Effect::Allocates { at, .. }
+                if call.function.layer != Layer::DRIVER && call.is_written_by_hook(at.into()) => {}
+            Effect::Allocates { .. } if !state.allocations.free_coverage.of(call.function.layer) => {}
             Effect::Allocates { at, by_value, bytes, memory } => {
-                let address = if by_value { raw(&walk, row, at) } else { walk.behind(row, at) };
+                let address = if by_value { raw(&walk, row, at) } else { walk.pointee_of(row, at) };
                 if let Some(address) = address {
                     let bytes = walk.count(row, bytes);
                     let device = state.devices.current(call.thread.key);
-                    state.places.insert(address, bytes, memory, device, told);
+                    state.allocations.insert(address, bytes, memory, device, origin);
                     ownership::memory(state, address, memory, call);
                     if by_value && memory == known::Memory::Host {
-                        state.places.registered(address);
+                        state.allocations.registered(address);
                     }
                 }
             }
-            Effect::AllocatesInside { .. } if !state.places.recorded_ends.of(call.function.layer) => {}
+            Effect::AllocatesInside { .. } if !state.allocations.free_coverage.of(call.function.layer) => {}
             Effect::AllocatesInside { at, memory } => {
                 if let Some(Node::Allocates(address, bytes)) = exit.output(at.into()).and_then(graphs::inside) {
-                    state.places.insert(address, Some(bytes), memory, None, told);
+                    state.allocations.insert(address, Some(bytes), memory, None, origin);
                 }
             }
             Effect::Belongs(at, to) => {
                 let address = address_at(&walk, row, at);
                 if let (Some(address), Some(owner)) = (address, kind_of(&walk, walk.memory, row, to)) {
-                    state.places.belongs(address, owner);
+                    state.allocations.belongs(address, owner);
                 }
             }
             Effect::Unmaps { at, bytes } => {
                 if let (Some(address), Some(bytes)) = (raw(&walk, row, at), walk.count(row, bytes)) {
-                    state.places.unmap(address, bytes, call.start_ns);
+                    state.allocations.unmap(address, bytes, call.start_ns);
                 }
             }
-            Effect::KeepsLogs { of, keys, values } => logs::keep(state, &walk, row, of, keys, values),
+            Effect::KeepsLogs { of, keys, values } => logs::remember(state, &walk, row, of, keys, values),
             Effect::TellsLogs(_) => {}
             Effect::Frees(n) => {
                 if let Some(address) = raw(&walk, row, n) {
-                    state.places.remove(address, call.start_ns);
+                    state.allocations.remove(address, call.start_ns);
                 }
             }
             Effect::Destroys(n) => destroy(state, &walk, row, n, call.start_ns),
@@ -92,13 +93,13 @@ pub fn begin(state: &mut ProcessState, row: &Row<'_>, described: Described, call
         let Effect::Destroys(n) = *effect else { continue };
         let walk = Walk::new(described.tables, described.version, Memory::new(&call.memory), Side::Before);
         if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
-            state.ending.begins((kind.short, value), thread, start_ns);
+            state.pending_ends.begins((kind.short, value), thread, start_ns);
         }
     }
     if call.function.by_name.resets
         && let Some(context) = ownership::reset(state, call)
     {
-        state.ending.begins((ownership::CONTEXT, context), thread, start_ns);
+        state.pending_ends.begins((ownership::CONTEXT, context), thread, start_ns);
     }
 }
 
@@ -112,7 +113,7 @@ fn apply_by_name(state: &mut ProcessState, call: &Call, exit: &Exit) {
     let ByName { device, graph: memory, resets } = call.function.by_name;
     // Before the thread's context is another one.
     let reset = resets.then(|| ownership::reset(state, call)).flatten();
-    let released = state.devices.released(call).filter(|_| state.places.complete);
+    let released = state.devices.released(call).filter(|_| state.allocations.complete);
     let reset = reset.or(released);
     if let Some(step) = device {
         state.devices.follow(step, exit);
@@ -142,8 +143,8 @@ fn graph(state: &mut ProcessState, step: Role, call: &Call, exit: &Exit) {
         }
         Role::LaunchesGraph => {
             let (allocates, frees) = exec.map_or((&[][..], &[][..]), |exec| state.graphs.launched(exec));
-            allocates.iter().for_each(|at| state.places.again(*at, EffectOrigin::new(call, exit)));
-            frees.iter().for_each(|at| state.places.remove(*at, state.now));
+            allocates.iter().for_each(|at| state.allocations.reallocate(*at, EffectOrigin::new(call, exit)));
+            frees.iter().for_each(|at| state.allocations.remove(*at, state.now));
         }
         _ => {}
     }
@@ -152,9 +153,9 @@ fn graph(state: &mut ProcessState, step: Role, call: &Call, exit: &Exit) {
 /// A handle ends, given unchanged or by a pointer to it.
 fn destroy(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64) {
     if let Some((kind, value)) = kind_of(walk, walk.before, row, n) {
-        let mut ended = Vec::new();
-        state.handles.destroy(kind, value, since, &mut ended);
-        ownership::end(state, &ended, since);
+        let mut destroyed = Vec::new();
+        state.handles.destroy(kind, value, since, &mut destroyed);
+        ownership::end(state, &destroyed, since);
     }
 }
 
@@ -164,10 +165,10 @@ fn remember(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, of: u8, va
     let number = match walk.ty(param.ty) {
         // An attribute's value, which is an enum's.
         Type::Pointer(to, _) if walk.ty(to) == Type::Void => {
-            let kept = raw(walk, row, value).and_then(|at| walk.before.at(at));
-            kept.and_then(|f| f.bytes.first_chunk()).map(|four| i32::from_le_bytes(*four).into())
+            let fragment = raw(walk, row, value).and_then(|at| walk.before.at(at));
+            fragment.and_then(|f| f.bytes.first_chunk()).map(|four| i32::from_le_bytes(*four).into())
         }
-        Type::Pointer(..) => walk.behind(row, value).and_then(|n| i64::try_from(n).ok()),
+        Type::Pointer(..) => walk.pointee_of(row, value).and_then(|n| i64::try_from(n).ok()),
         _ => row.cell(value.into(), walk.size_of(param.ty)).map(|c| signed(word(c.bytes()), c.bytes().len())),
     };
     let Some(number) = number else { return };
@@ -177,16 +178,17 @@ fn remember(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, of: u8, va
             false => state.handles.carry(kind, handle, number),
         }
         // An array of new ones: they are of a kind in this too.
-        others(walk, row, of).for_each(|handle| state.handles.carry(kind, handle, number));
+        further_handles(walk, row, of).for_each(|handle| state.handles.carry(kind, handle, number));
     }
 }
 
 /// The handles behind the first in an array that the call wrote.
-fn others<'a>(walk: &'a Walk<'_>, row: &Row<'_>, n: u8) -> impl Iterator<Item = u64> + 'a {
+fn further_handles<'a>(walk: &'a Walk<'_>, row: &Row<'_>, n: u8) -> impl Iterator<Item = u64> + 'a {
     let count = match row.params.get(usize::from(n)).map(|p| p.rule) {
         Some(Rule::Array(count)) => walk.count(row, count),
         _ => None,
     };
-    let kept = count.and(raw(walk, row, n)).and_then(|at| walk.memory.at(at)).map_or(&[][..], |kept| kept.bytes);
-    kept.chunks_exact(8).take(usize::try_from(count.unwrap_or(0)).unwrap_or(0)).skip(1).map(word)
+    let bytes =
+        count.and(raw(walk, row, n)).and_then(|at| walk.memory.at(at)).map_or(&[][..], |fragment| fragment.bytes);
+    bytes.chunks_exact(8).take(usize::try_from(count.unwrap_or(0)).unwrap_or(0)).skip(1).map(word)
 }

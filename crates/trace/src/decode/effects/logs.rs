@@ -17,29 +17,29 @@ const MOST: usize = 1 << 12;
 const NAMES: [&str; 2] = ["info_log", "error_log"];
 
 /// A linker was made.
-pub fn keep(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, of: u8, keys: u8, values: u8) {
+pub fn remember(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, of: u8, keys: u8, values: u8) {
     let Some((_, linker)) = kind_of(walk, walk.memory, row, of) else { return };
-    let kept = |n| raw(walk, row, n).and_then(|at| walk.before.at(at)).map_or(&[][..], |f| f.bytes);
-    let (keys, values) = (kept(keys).as_chunks::<4>().0, kept(values).as_chunks::<8>().0);
+    let bytes_before = |n| raw(walk, row, n).and_then(|at| walk.before.at(at)).map_or(&[][..], |f| f.bytes);
+    let (keys, values) = (bytes_before(keys).as_chunks::<4>().0, bytes_before(values).as_chunks::<8>().0);
     let value = |option: u32| {
         let n = keys.iter().position(|key| u32::from_le_bytes(*key) == option)?;
         values.get(n).map(|value| u64::from_le_bytes(*value))
     };
     let buffer = |option| Some((value(option)?, value(option + 1)? & u64::from(u32::MAX)));
     let logs = LOG_OPTIONS.map(|option| buffer(option).map_or(0..0, |(at, bytes)| at..at.saturating_add(bytes)));
-    state.logs.0.remove(&linker);
-    if state.logs.0.len() < MOST && logs.iter().any(|log| !log.is_empty()) {
-        state.logs.0.insert(linker, logs);
+    state.linker_logs.0.remove(&linker);
+    if state.linker_logs.0.len() < MOST && logs.iter().any(|log| !log.is_empty()) {
+        state.linker_logs.0.insert(linker, logs);
     }
 }
 
 /// What a call has added to the logs of the linker that it was given.
 pub fn added(walk: &Walk<'_>, state: &ProcessState, row: &Row<'_>, effects: &[Effect]) -> Box<[Log]> {
-    let tells = |effect: &Effect| match effect {
-        Effect::TellsLogs(n) => state.logs.0.get(&raw(walk, row, *n)?),
+    let logs_of = |effect: &Effect| match effect {
+        Effect::TellsLogs(n) => state.linker_logs.0.get(&raw(walk, row, *n)?),
         _ => None,
     };
-    let Some(logs) = effects.iter().find_map(tells) else { return Box::default() };
+    let Some(logs) = effects.iter().find_map(logs_of) else { return Box::default() };
     let pieces = logs.iter().zip(NAMES).filter_map(|(log, name)| {
         let piece = walk.memory.pieces().find(|f| log.contains(&f.address))?;
         match text::value(piece.bytes, piece.meant.into(), false) {

@@ -25,7 +25,7 @@ pub fn raw(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
 /// The address that a parameter is, or that it points to.
 pub fn address_at(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
     match walk.ty(row.params.get(usize::from(n))?.ty) {
-        Type::Pointer(to, _) if walk.ty(to) != Type::Void => walk.behind(row, n),
+        Type::Pointer(to, _) if walk.ty(to) != Type::Void => walk.pointee_of(row, n),
         _ => raw(walk, row, n),
     }
 }

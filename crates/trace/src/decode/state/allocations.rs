@@ -4,7 +4,7 @@
 //! Memory counts as host memory only if a call says so, or if no driver uses such addresses.
 
 use super::effect_origin::EffectOrigin;
-use super::ends::Ends;
+use super::free_coverage::FreeCoverage;
 use crate::event::value::MemoryPlace;
 use cutap_calls::capture::{can_be, is_programs};
 use cutap_calls::known::{Handle, Memory};
@@ -17,17 +17,17 @@ const FREED: usize = 1 << 14;
 
 /// The allocations of a process.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct Allocations {
     memory: BTreeMap<u64, Allocation>,
     reserved: BTreeMap<u64, Allocation>,
     /// Each with its place in the order of their ends.
     freed: BTreeMap<u64, (u64, Allocation)>,
-    ended: VecDeque<(u64, u64)>,
-    ends: u64,
+    free_order: VecDeque<(u64, u64)>,
+    free_count: u64,
     /// All calls of the process are recorded, so that memory nobody allocated is the host's.
     pub complete: bool,
     /// Of which calls that end memory all are recorded: of memory that may have ended unseen nothing is said.
-    pub recorded_ends: Ends,
+    pub free_coverage: FreeCoverage,
 }
 
 /// A handle that memory belongs to: its kind and value.
@@ -51,37 +51,37 @@ struct Allocation {
 
 /// What is said of an address that lies in no allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Else {
+pub enum Fallback {
     /// Nothing.
-    Plain,
+    Nothing,
     /// It is the host's: the call means it so.
     Host,
     /// It is the host's: the processor has memory there.
-    There,
+    Readable,
     /// It is the host's if it lies where only such memory is; else in no allocation.
-    Any,
+    ByRange,
 }
 
-impl Places {
-    /// Memory at `address`, from `told.now` on; of unknown length when `bytes` is none.
+impl Allocations {
+    /// Memory at `address`, from `origin.now` on; of unknown length when `bytes` is none.
     pub fn insert(
         &mut self,
         address: u64,
         bytes: Option<u64>,
         memory: Memory,
         device: Option<u32>,
-        told: EffectOrigin<'_>,
+        origin: EffectOrigin<'_>,
     ) {
         // A layer that does not know the length adds nothing to one that did.
-        if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, Else::Plain).is_some() {
+        if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, Fallback::Nothing).is_some() {
             return;
         }
         let device = if memory == Memory::Device { device } else { None };
         let map = if memory == Memory::Reserved { &mut self.reserved } else { &mut self.memory };
         // A runtime reports what its driver call has reported before, with the length that the driver was asked for.
-        let same = map.get(&address).copied().filter(|old| told.again(old.thread, old.since));
-        let known = same.filter(|s| s.memory == memory && s.bytes > 0).map(|s| s.bytes);
-        let bytes = known.or(bytes).unwrap_or(0);
+        let same = map.get(&address).copied().filter(|old| origin.repeats(old.thread, old.since));
+        let reported_bytes = same.filter(|s| s.memory == memory && s.bytes > 0).map(|s| s.bytes);
+        let bytes = reported_bytes.or(bytes).unwrap_or(0);
         // Anything else that was there has ended: unseen, or by a call that has not returned yet.
         let end = address.saturating_add(bytes.max(1));
         let old: Vec<u64> = map.range(address..end).map(|(at, _)| *at).collect();
@@ -89,7 +89,7 @@ impl Places {
             map.remove(&at);
         }
         if map.len() < MOST {
-            let (since, thread) = same.map_or((told.now, told.thread), |s| (s.since, s.thread));
+            let (since, thread) = same.map_or((origin.now, origin.thread), |s| (s.since, s.thread));
             let device = device.or(same.and_then(|s| s.device));
             let owner = same.and_then(|s| s.owner);
             let context = same.map_or(0, |s| s.context);
@@ -98,42 +98,42 @@ impl Places {
         }
         let reaches = |(at, (_, a)): &(&u64, &(u64, Allocation))| at.saturating_add(a.bytes.max(1)) > address;
         let first = self.freed.range(..address).next_back().filter(reaches).map(|(at, _)| *at);
-        let again: Vec<u64> = self.freed.range(first.unwrap_or(address)..end).map(|(at, _)| *at).collect();
-        for at in again {
+        let reused: Vec<u64> = self.freed.range(first.unwrap_or(address)..end).map(|(at, _)| *at).collect();
+        for at in reused {
             self.freed.remove(&at);
         }
     }
 
     /// The memory at `address` belongs to a handle.
     pub fn belongs(&mut self, address: u64, to: Owner) {
-        if let Some(found) = self.memory.get_mut(&address) {
-            found.owner = Some(to);
+        if let Some(allocation) = self.memory.get_mut(&address) {
+            allocation.owner = Some(to);
         }
     }
 
     /// The memory at `address` ends with a context.
     pub fn in_context(&mut self, address: u64, context: u64) {
-        if let Some(found) = self.memory.get_mut(&address).filter(|f| f.context == 0) {
-            found.context = context;
+        if let Some(allocation) = self.memory.get_mut(&address).filter(|f| f.context == 0) {
+            allocation.context = context;
         }
     }
 
     /// A context, or all that these handles stand for, has ended by a call that began at `since`, with its memory.
     pub fn end_with(&mut self, context: u64, owners: &[(&'static str, u64)], since: u64) {
-        let ends = |a: &Allocation| {
+        let is_owned = |a: &Allocation| {
             let owner = a.owner.map(|(kind, value)| (kind.short, value));
             // What is mapped stays when its handle is released.
             let owned = a.memory != Memory::Mapped && owner.is_some_and(|of| owners.contains(&of));
             context != 0 && a.context == context || owned
         };
-        let gone: Vec<u64> = self.memory.iter().filter(|(_, a)| ends(a)).map(|(at, _)| *at).collect();
-        gone.into_iter().for_each(|at| self.remove(at, since));
+        let freed: Vec<u64> = self.memory.iter().filter(|(_, a)| is_owned(a)).map(|(at, _)| *at).collect();
+        freed.into_iter().for_each(|at| self.remove(at, since));
     }
 
     /// The memory at `address` was the program's before.
     pub fn registered(&mut self, address: u64) {
-        if let Some(found) = self.memory.get_mut(&address) {
-            found.registered = true;
+        if let Some(allocation) = self.memory.get_mut(&address) {
+            allocation.registered = true;
         }
     }
 
@@ -141,21 +141,21 @@ impl Places {
     pub fn unmap(&mut self, address: u64, bytes: u64, since: u64) {
         let mapped = |(_, a): &(&u64, &Allocation)| a.memory == Memory::Mapped && a.since <= since;
         let range = self.memory.range(address..address.saturating_add(bytes));
-        let gone: Vec<u64> = range.filter(mapped).map(|(at, _)| *at).collect();
-        for at in gone {
+        let unmapped: Vec<u64> = range.filter(mapped).map(|(at, _)| *at).collect();
+        for at in unmapped {
             self.memory.remove(&at);
         }
     }
 
     /// From now on calls that end memory may be missing: nothing is said of what was there, or comes.
     pub fn forget(&mut self) {
-        *self = Places::default();
+        *self = Allocations::default();
     }
 
     /// Memory of a graph is there again: the graph was launched.
-    pub fn again(&mut self, address: u64, told: EffectOrigin<'_>) {
-        if let Some((_, found)) = self.freed.remove(&address) {
-            self.insert(address, Some(found.bytes), found.memory, found.device, told);
+    pub fn reallocate(&mut self, address: u64, origin: EffectOrigin<'_>) {
+        if let Some((_, allocation)) = self.freed.remove(&address) {
+            self.insert(address, Some(allocation.bytes), allocation.memory, allocation.device, origin);
         }
     }
 
@@ -163,17 +163,17 @@ impl Places {
     /// meanwhile is not the memory that was meant.
     pub fn remove(&mut self, address: u64, since: u64) {
         let map = if self.memory.contains_key(&address) { &mut self.memory } else { &mut self.reserved };
-        if let Some(found) = map.get(&address).copied().filter(|found| found.since <= since) {
+        if let Some(allocation) = map.get(&address).copied().filter(|allocation| allocation.since <= since) {
             map.remove(&address);
-            if !found.registered {
-                self.ends += 1;
-                self.freed.insert(address, (self.ends, found));
-                self.ended.push_back((address, self.ends));
+            if !allocation.registered {
+                self.free_count += 1;
+                self.freed.insert(address, (self.free_count, allocation));
+                self.free_order.push_back((address, self.free_count));
             }
         }
-        while self.ended.len() > FREED {
+        while self.free_order.len() > FREED {
             // Another may have ended there since.
-            if let Some((oldest, order)) = self.ended.pop_front()
+            if let Some((oldest, order)) = self.free_order.pop_front()
                 && self.freed.get(&oldest).is_some_and(|(n, _)| *n == order)
             {
                 self.freed.remove(&oldest);
@@ -181,33 +181,33 @@ impl Places {
         }
     }
 
-    /// Where an address leads to, and the handle that this belongs to; `meant` bytes of it are meant.
-    pub fn at(&self, address: u64, meant: Option<u64>, other: Else) -> Option<(MemoryPlace, Option<Owner>)> {
-        let inside = |start: u64, found: Allocation| {
+    /// Where an address leads to, and the handle that this belongs to; `length` bytes of it are meant.
+    pub fn at(&self, address: u64, length: Option<u64>, fallback: Fallback) -> Option<(MemoryPlace, Option<Owner>)> {
+        let inside = |start: u64, allocation: Allocation| {
             let offset = address - start;
-            (offset < found.bytes.max(1)).then_some((offset, found))
+            (offset < allocation.bytes.max(1)).then_some((offset, allocation))
         };
         let within = |map: &BTreeMap<u64, Allocation>| {
-            map.range(..=address).next_back().and_then(|(start, found)| inside(*start, *found))
+            map.range(..=address).next_back().and_then(|(start, allocation)| inside(*start, *allocation))
         };
-        let found = within(&self.memory).or_else(|| within(&self.reserved));
+        let live = within(&self.memory).or_else(|| within(&self.reserved));
         let freed = || {
-            let (start, (_, found)) = self.freed.range(..=address).next_back()?;
+            let (start, (_, allocation)) = self.freed.range(..=address).next_back()?;
             // What page-locked memory was there is gone: this came from elsewhere.
-            let again = other == Else::There && found.memory == Memory::Host;
-            inside(*start, *found).filter(|_| self.complete && !again)
+            let is_replaced = fallback == Fallback::Readable && allocation.memory == Memory::Host;
+            inside(*start, *allocation).filter(|_| self.complete && !is_replaced)
         };
-        let Some(((offset, found), freed)) = found.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
-            let hosts = matches!(other, Else::Host | Else::There) || is_programs(address);
+        let Some(((offset, allocation), freed)) = live.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
+            let hosts = matches!(fallback, Fallback::Host | Fallback::Readable) || is_programs(address);
             let memory = if hosts { Memory::Host } else { Memory::Unknown };
             let place = MemoryPlace { memory, device: None, offset: 0, bytes: None, size: 0, freed: false, of: None };
-            return (other != Else::Plain && self.complete && can_be(address)).then_some((place, None));
+            return (fallback != Fallback::Nothing && self.complete && can_be(address)).then_some((place, None));
         };
-        let Allocation { bytes: size, memory, device, owner, .. } = found;
-        if memory == Memory::Graph && !self.recorded_ends.graphs {
+        let Allocation { bytes: size, memory, device, owner, .. } = allocation;
+        if memory == Memory::Graph && !self.free_coverage.graphs {
             return None;
         }
-        Some((MemoryPlace { memory, device, offset, bytes: meant, size, freed, of: None }, owner))
+        Some((MemoryPlace { memory, device, offset, bytes: length, size, freed, of: None }, owner))
     }
 }
 
@@ -230,12 +230,13 @@ mod tests {
     #[test]
     fn memory_that_is_given_again_before_its_free_returns() {
         for waited_since in [5, 12] {
-            let mut places = Places {
+            let mut places = Allocations {
                 complete: true,
-                recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
-                ..Places::default()
+                free_coverage: FreeCoverage::recorded(&TABLES, &RecordedCalls::all()),
+                ..Allocations::default()
             };
-            let found = |p: &Places| p.at(0x10000, None, Else::Any).map(|(f, _)| (f.freed, f.size, f.device));
+            let found =
+                |p: &Allocations| p.at(0x10000, None, Fallback::ByRange).map(|(f, _)| (f.freed, f.size, f.device));
             places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
             // By the free that began at 11; the runtime's call asked for another length than the driver's, and knows no
             // device.
@@ -252,12 +253,12 @@ mod tests {
 
     #[test]
     fn memory_in_reserved_ranges_and_memory_that_was_freed_unseen() {
-        let mut places = Places {
+        let mut places = Allocations {
             complete: true,
-            recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
-            ..Places::default()
+            free_coverage: FreeCoverage::recorded(&TABLES, &RecordedCalls::all()),
+            ..Allocations::default()
         };
-        let found = |p: &Places, at| p.at(at, None, Else::Plain).map(|(f, _)| (f.memory, f.offset, f.size));
+        let found = |p: &Allocations, at| p.at(at, None, Fallback::Nothing).map(|(f, _)| (f.memory, f.offset, f.size));
         places.insert(0x1000, Some(0x1000), Memory::Reserved, None, told(0));
         places.insert(0x1000, Some(0x100), Memory::Device, Some(1), told(1));
         assert_eq!(found(&places, 0x10ff), Some((Memory::Device, 0xff, 0x100)));
@@ -265,28 +266,28 @@ mod tests {
         assert_eq!(found(&places, 0x2000), None);
         // Told again by another layer, which knows no device; and over something that ended unseen.
         places.insert(0x1000, Some(0x100), Memory::Device, None, around(2));
-        assert_eq!(places.at(0x1000, Some(4), Else::Plain).unwrap().0.device, Some(1));
+        assert_eq!(places.at(0x1000, Some(4), Fallback::Nothing).unwrap().0.device, Some(1));
         places.insert(0xf80, Some(0x100), Memory::Managed, Some(1), told(0));
         assert_eq!(found(&places, 0x1000), Some((Memory::Managed, 0x80, 0x100)));
-        assert_eq!(places.at(0xf80, None, Else::Plain).unwrap().0.device, None);
+        assert_eq!(places.at(0xf80, None, Fallback::Nothing).unwrap().0.device, None);
         places.remove(0xf80, 0);
         places.remove(0x1000, 0);
         assert_eq!(found(&places, 0x1000), Some((Memory::Reserved, 0, 0x1000)), "freed");
-        let memory = |at| places.at(at, None, Else::Any).map(|(f, _)| f.memory);
+        let memory = |at| places.at(at, None, Fallback::ByRange).map(|(f, _)| f.memory);
         assert_eq!((memory(0x10000), memory(0x5555_5555_6000)), (Some(Memory::Unknown), Some(Memory::Host)));
         for none in [1, 0xffff, 1 << 47, u64::MAX] {
-            assert!(places.at(none, None, Else::Any).is_none(), "{none:#x}");
+            assert!(places.at(none, None, Fallback::ByRange).is_none(), "{none:#x}");
         }
     }
 
     #[test]
     fn memory_that_was_freed() {
-        let mut places = Places {
+        let mut places = Allocations {
             complete: true,
-            recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
-            ..Places::default()
+            free_coverage: FreeCoverage::recorded(&TABLES, &RecordedCalls::all()),
+            ..Allocations::default()
         };
-        let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed));
+        let found = |p: &Allocations, at| p.at(at, None, Fallback::ByRange).map(|(f, _)| (f.memory, f.freed));
         places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), told(10));
         places.remove(0x10000, 20);
         assert_eq!(found(&places, 0x10fff), Some((Memory::Device, true)));
@@ -299,7 +300,7 @@ mod tests {
         places.insert(0x20000, Some(0x100), Memory::Host, None, told(40));
         places.remove(0x20000, 50);
         assert_eq!(found(&places, 0x20000), Some((Memory::Host, true)));
-        let there = |p: &Places, at| p.at(at, None, Else::There).map(|(f, _)| (f.memory, f.freed));
+        let there = |p: &Allocations, at| p.at(at, None, Fallback::Readable).map(|(f, _)| (f.memory, f.freed));
         assert_eq!(there(&places, 0x20000), Some((Memory::Host, false)), "it came again from elsewhere");
         places.insert(0x20000, Some(0x100), Memory::Host, None, told(60));
         places.registered(0x20000);
@@ -310,17 +311,17 @@ mod tests {
             places.insert(0x100000 + n, Some(1), Memory::Device, None, told(60));
             places.remove(0x100000 + n, 60);
         }
-        assert!(places.freed.len() <= FREED && places.ended.len() <= FREED);
+        assert!(places.freed.len() <= FREED && places.free_order.len() <= FREED);
     }
 
     #[test]
     fn memory_that_is_mapped() {
-        let mut places = Places {
+        let mut places = Allocations {
             complete: true,
-            recorded_ends: Ends::recorded(&TABLES, &RecordedCalls::all()),
-            ..Places::default()
+            free_coverage: FreeCoverage::recorded(&TABLES, &RecordedCalls::all()),
+            ..Allocations::default()
         };
-        let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed, f.size));
+        let found = |p: &Allocations, at| p.at(at, None, Fallback::ByRange).map(|(f, _)| (f.memory, f.freed, f.size));
         places.insert(0x100000, Some(0x40000), Memory::Reserved, None, told(10));
         places.insert(0x100000, Some(0x10000), Memory::Mapped, None, told(20));
         places.insert(0x110000, Some(0x10000), Memory::Mapped, None, told(30));
@@ -333,22 +334,22 @@ mod tests {
         assert_eq!(found(&places, 0x13ffff), Some((Memory::Reserved, true, 0x40000)));
         places.insert(0x200000, Some(0x100), Memory::Graph, None, told(60));
         places.remove(0x200000, 70);
-        places.again(0x200000, told(80));
+        places.reallocate(0x200000, told(80));
         assert_eq!(found(&places, 0x2000ff), Some((Memory::Graph, false, 0x100)));
     }
 
     #[test]
     fn memory_of_unknown_length() {
-        let mut places = Places::default();
+        let mut places = Allocations::default();
         places.insert(0x1000, None, Memory::Device, Some(0), told(1));
-        assert_eq!(places.at(0x1000, None, Else::Plain).map(|(f, _)| f.size), Some(0));
-        assert!(places.at(0x1001, None, Else::Plain).is_none());
+        assert_eq!(places.at(0x1000, None, Fallback::Nothing).map(|(f, _)| f.size), Some(0));
+        assert!(places.at(0x1001, None, Fallback::Nothing).is_none());
         places.insert(0x1000, Some(8), Memory::Device, None, around(2));
         places.insert(0x1000, None, Memory::Device, None, around(3));
-        assert_eq!(places.at(0x1007, None, Else::Any).map(|(f, _)| (f.size, f.device)), Some((8, Some(0))));
+        assert_eq!(places.at(0x1007, None, Fallback::ByRange).map(|(f, _)| (f.size, f.device)), Some((8, Some(0))));
         places.insert(0x2000, Some(0), Memory::Device, None, told(0));
         places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None, told(0));
-        assert!(places.at(0x2000, None, Else::Any).is_none());
-        assert!(places.at(u64::MAX, None, Else::Plain).is_some());
+        assert!(places.at(0x2000, None, Fallback::ByRange).is_none());
+        assert!(places.at(u64::MAX, None, Fallback::Nothing).is_some());
     }
 }

@@ -2,7 +2,7 @@
 //! that made it, and no type says so.
 
 use super::call_handles::{handle, handle_in, number_in};
-use super::fast_hash::Quick;
+use super::fast_hash_map::FastHashMap;
 use crate::event::{Call, Exit};
 use cutap_calls::{Role, roles};
 
@@ -12,15 +12,15 @@ const MOST: usize = 1 << 16;
 /// Devices of contexts, contexts of threads.
 #[derive(Debug, Default)]
 pub struct Devices {
-    of_context: Quick<u64, u32>,
+    of_context: FastHashMap<u64, u32>,
     /// Contexts of each thread, the current one last.
-    current: Quick<u32, Vec<u64>>,
+    current: FastHashMap<u32, Vec<u64>>,
     /// The device that a thread set in its runtime, for traces without the driver's calls.
-    asked: Quick<u32, u32>,
+    runtime_device: FastHashMap<u32, u32>,
     /// The primary context of each device.
-    primary: Quick<u32, u64>,
+    primary: FastHashMap<u32, u64>,
     /// How often the primary context of a device was retained, less how often it was released.
-    retained: Quick<u32, u32>,
+    retained: FastHashMap<u32, u32>,
     /// A runtime is in the process. Older ones retain primary contexts where no call shows it.
     pub runtime: bool,
 }
@@ -102,7 +102,7 @@ impl Devices {
         let stack = self.current.entry(thread).or_default();
         match step {
             Role::SetsDevice => {
-                self.asked.extend(device.map(|device| (thread, device)));
+                self.runtime_device.extend(device.map(|device| (thread, device)));
             }
             Role::PopsContext => {
                 stack.pop();
@@ -121,7 +121,7 @@ impl Devices {
     pub fn current(&self, thread: u32) -> Option<u32> {
         let context = self.current.get(&thread).and_then(|stack| stack.last());
         let device = context.and_then(|context| self.of_context.get(context));
-        device.or_else(|| self.asked.get(&thread)).copied()
+        device.or_else(|| self.runtime_device.get(&thread)).copied()
     }
 }
 

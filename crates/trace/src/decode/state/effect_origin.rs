@@ -19,7 +19,7 @@ impl<'a> EffectOrigin<'a> {
 
     /// Whether it tells of what a call of this thread told of at that time: it is around that call, or makes nothing
     /// itself. Else the driver has given the same address again.
-    pub fn again(&self, thread: u32, since: u64) -> bool {
+    pub fn repeats(&self, thread: u32, since: u64) -> bool {
         self.thread == thread && self.start_ns < since || hands_out(self.name)
     }
 }

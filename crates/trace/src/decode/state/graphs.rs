@@ -1,7 +1,7 @@
 //! Memory of graphs. Its address is known when a node is made; the memory exists from each launch until it is freed,
 //! perhaps by the graph. Functions are known by name here: no type says what a launch does to memory.
 
-use super::fast_hash::Quick;
+use super::fast_hash_map::FastHashMap;
 use crate::event::value::Value;
 use crate::event::{Call, Exit};
 use cutap_calls::{Role, roles};
@@ -12,9 +12,9 @@ const MOST: usize = 1 << 14;
 /// What nodes of graphs do to memory.
 #[derive(Debug, Default)]
 pub struct Graphs {
-    nodes: Quick<u64, Nodes>,
+    nodes: FastHashMap<u64, Nodes>,
     /// The graph that an executable one was made of.
-    of_exec: Quick<u64, u64>,
+    of_exec: FastHashMap<u64, u64>,
 }
 
 #[derive(Debug, Default)]
@@ -69,13 +69,13 @@ pub enum Node {
 
 /// The node that a call has added; by its own argument or by a struct of parameters.
 pub fn node(call: &Call, exit: &Exit) -> Option<Node> {
-    let freed = |(n, value): (usize, &Value)| {
+    let freed_node = |(n, value): (usize, &Value)| {
         let name = call.function.params().get(n)?.name;
         if name == "dptr" { address(value).map(Node::Frees) } else { None }
     };
     let written = exit.outputs.iter().find_map(|(_, value)| inside(value));
-    let given = || call.effective_args().iter().find_map(inside);
-    written.or_else(given).or_else(|| call.effective_args().iter().enumerate().find_map(freed))
+    let node_in_args = || call.effective_args().iter().find_map(inside);
+    written.or_else(node_in_args).or_else(|| call.effective_args().iter().enumerate().find_map(freed_node))
 }
 
 /// What a struct of a node's parameters tells, or one inside it.

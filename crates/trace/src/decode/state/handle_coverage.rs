@@ -20,8 +20,8 @@ pub struct HandleCoverage {
 /// What is known of a kind: whether some function makes it, some ends it, and all of them are recorded.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
-    made: bool,
-    ended: bool,
+    is_created: bool,
+    is_destroyed: bool,
     recorded: bool,
     /// The driver makes it.
     drivers: bool,
@@ -42,30 +42,36 @@ impl HandleCoverage {
         let mut kinds = BTreeMap::<&str, Kind>::new();
         // The driver first: what a runtime hands out of the driver's own, the driver handed to it.
         let of_driver = |f: &&Family| f.name == "driver";
-        let (driver, others): (Vec<_>, Vec<_>) = tables.families.iter().partition(of_driver);
-        for family in driver.into_iter().chain(others) {
+        let (driver, toolkit): (Vec<_>, Vec<_>) = tables.families.iter().partition(of_driver);
+        for family in driver.into_iter().chain(toolkit) {
             let layer = Layer::of_family(family.name);
             let library = family.sonames.first().map_or("", |s| s);
             for function in family.functions {
                 let is_recorded = || recorded.has(layer, library, function.name);
-                each(tables, function, &mut |handle, made| {
-                    let none =
-                        Kind { made: false, ended: false, recorded: true, drivers: false, made_seen: true, of: &[] };
+                each(tables, function, &mut |handle, creates| {
+                    let none = Kind {
+                        is_created: false,
+                        is_destroyed: false,
+                        recorded: true,
+                        drivers: false,
+                        made_seen: true,
+                        of: &[],
+                    };
                     let kind = kinds.entry(handle.short).or_insert(none);
-                    kind.made |= made;
-                    kind.ended |= !made;
-                    kind.drivers |= made && layer == Layer::DRIVER;
-                    let asked = layer == Layer::DRIVER || !kind.drivers;
+                    kind.is_created |= creates;
+                    kind.is_destroyed |= !creates;
+                    kind.drivers |= creates && layer == Layer::DRIVER;
+                    let must_be_recorded = layer == Layer::DRIVER || !kind.drivers;
                     kind.made_seen &= !handle.made_elsewhere;
                     kind.of = if handle.of.is_empty() { kind.of } else { handle.of };
-                    kind.recorded &= !handle.elsewhere && (!asked || is_recorded());
+                    kind.recorded &= !handle.elsewhere && (!must_be_recorded || is_recorded());
                 });
             }
         }
-        let whole = kinds.iter().filter(|(_, k)| k.made && k.ended && k.recorded);
-        let mut all: BTreeMap<&str, bool> = whole.map(|(short, k)| (*short, k.made_seen)).collect();
+        let followed = kinds.iter().filter(|(_, k)| k.is_created && k.is_destroyed && k.recorded);
+        let mut all: BTreeMap<&str, bool> = followed.map(|(short, k)| (*short, k.made_seen)).collect();
         // Of what ends only with something else nobody says that it was not seen.
-        let owned = kinds.iter().filter(|(_, k)| k.made && !k.ended && k.recorded);
+        let owned = kinds.iter().filter(|(_, k)| k.is_created && !k.is_destroyed && k.recorded);
         let owned: Vec<&str> =
             owned.filter(|(_, k)| k.of.iter().any(|of| all.contains_key(of))).map(|(s, _)| *s).collect();
         all.extend(owned.into_iter().map(|short| (short, false)));
@@ -78,7 +84,7 @@ impl HandleCoverage {
     }
 
     /// Whether one of this kind that was seen to end has ended, until a call hands it out again.
-    pub fn ends(&self, kind: &Handle) -> bool {
+    pub fn follows_end(&self, kind: &Handle) -> bool {
         self.kinds().contains_key(kind.short)
     }
 
@@ -89,24 +95,24 @@ impl HandleCoverage {
 
 /// The kinds of handles that a function makes (true) or ends.
 fn each(tables: &'static Tables, function: &Function, to: &mut dyn FnMut(&'static Handle, bool)) {
-    let mut tell = |ty: TypeId, made: bool| {
+    let mut report = |ty: TypeId, creates: bool| {
         if let Some(handle) = handle(tables, ty) {
-            to(handle, made);
+            to(handle, creates);
         }
     };
-    tell(function.returns, true);
+    report(function.returns, true);
     for param in function.params.iter().filter(|p| p.dir != Dir::In) {
         if let Some(Type::Pointer(of, _)) = tables.types.get(usize::from(param.ty)) {
-            tell(*of, true);
+            report(*of, true);
         }
     }
     for effect in function.effects {
         let (Effect::Destroys(n) | Effect::Creates(n)) = effect else { continue };
-        let made = matches!(effect, Effect::Creates(_));
+        let creates = matches!(effect, Effect::Creates(_));
         let ty = function.params.get(usize::from(*n)).map_or(0, |p| p.ty);
         match tables.types.get(usize::from(ty)) {
-            Some(Type::Pointer(of, _)) => tell(*of, made),
-            _ => tell(ty, made),
+            Some(Type::Pointer(of, _)) => report(*of, creates),
+            _ => report(ty, creates),
         }
     }
 }

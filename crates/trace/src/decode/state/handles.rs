@@ -1,7 +1,7 @@
 //! Handles by kind, numbered in order of appearance, and their state. "Not seen created" is reported only if every call
 //! that could have made the handle is recorded.
 
-use super::fast_hash::Quick;
+use super::fast_hash_map::FastHashMap;
 use super::handle_coverage::HandleCoverage;
 use crate::event::value::Standing;
 use cutap_calls::known;
@@ -11,24 +11,24 @@ use std::sync::Arc;
 /// Handles beyond this many are not followed.
 const MOST: usize = 1 << 20;
 /// Destroyed ones that are remembered; the oldest are forgotten.
-const GONE: usize = 1 << 14;
+const MOST_DESTROYED: usize = 1 << 14;
 /// Below it lies no object: such values are numbers.
 const LOWEST_OBJECT: u64 = 1 << 16;
 
 /// The handles of a process.
 #[derive(Debug, Default)]
 pub struct Handles {
-    known: Quick<Key, KnownHandle>,
-    last: Quick<&'static str, u32>,
+    by_key: FastHashMap<Key, HandleState>,
+    last: FastHashMap<&'static str, u32>,
     /// What a handle's description says of a type.
-    carried: Quick<Key, i64>,
+    carried: FastHashMap<Key, i64>,
     /// Where a handle says that scalars are; not 0.
-    modes: Quick<Key, i64>,
-    gone: VecDeque<Key>,
+    modes: FastHashMap<Key, i64>,
+    destroyed: VecDeque<Key>,
     /// What ends with a handle.
-    owned: Quick<Key, Vec<Key>>,
+    owned: FastHashMap<Key, Vec<Key>>,
     /// Of which kinds all calls are recorded that make and end them; none: of no kind.
-    pub seen: Option<Arc<HandleCoverage>>,
+    pub coverage: Option<Arc<HandleCoverage>>,
     /// Some that were destroyed are forgotten, so that no handle is called unseen any more.
     forgotten: bool,
 }
@@ -37,16 +37,16 @@ pub struct Handles {
 pub type Key = (&'static str, u64);
 
 #[derive(Debug, Clone, Copy)]
-struct KnownHandle {
+struct HandleState {
     kind: &'static known::Handle,
     number: u32,
     standing: Standing,
     /// Since when.
     since: u64,
     /// A call wrote it; else it was only ever given.
-    made: bool,
+    was_created: bool,
     /// It is another kind's handle, given in place of this kind's.
-    other: bool,
+    is_alias: bool,
     /// How often it was handed out by calls that count, less how often it was ended.
     references: u32,
     /// What it ends with.
@@ -56,27 +56,27 @@ struct KnownHandle {
 impl Handles {
     /// A handle that a call was given: its kind, which may be another than the one that was asked for, its
     /// number, and what is known of it. Number 0 for one too many.
-    pub fn given(
+    pub fn resolve_argument(
         &mut self,
         kind: &'static known::Handle,
         value: u64,
         now: u64,
     ) -> (&'static known::Handle, u32, Standing) {
         let key = (kind.short, value);
-        match self.known.get(&key).copied() {
-            Some(KnownHandle { other: true, kind: as_kind, .. }) => {
-                let other = self.known.get(&(as_kind.short, value));
-                other.map_or((kind, 0, Standing::Live), |k| (k.kind, k.number, k.standing))
+        match self.by_key.get(&key).copied() {
+            Some(HandleState { is_alias: true, kind: as_kind, .. }) => {
+                let aliased = self.by_key.get(&(as_kind.short, value));
+                aliased.map_or((kind, 0, Standing::Live), |k| (k.kind, k.number, k.standing))
             }
             // Where a call may be missing that has handed it out anew, only its number is said: that is nearly always
             // right.
-            Some(known) if known.standing == Standing::Destroyed && !self.ends(kind) => {
-                (kind, known.number, Standing::Live)
+            Some(handle) if handle.standing == Standing::Destroyed && !self.end_is_followed(kind) => {
+                (kind, handle.number, Standing::Live)
             }
-            Some(known) => (kind, known.number, known.standing),
+            Some(handle) => (kind, handle.number, handle.standing),
             None => match self.of_other_kind(value) {
                 Some(other) => {
-                    self.known.insert(key, KnownHandle { other: true, ..other });
+                    self.by_key.insert(key, HandleState { is_alias: true, ..other });
                     (other.kind, other.number, other.standing)
                 }
                 None => {
@@ -89,34 +89,34 @@ impl Handles {
     }
 
     /// What is known of a handle that has been seen.
-    pub fn known(&self, kind: &'static known::Handle, value: u64) -> Option<(u32, Standing)> {
-        self.known.get(&(kind.short, value)).filter(|k| !k.other).map(|k| (k.number, k.standing))
+    pub fn get(&self, kind: &'static known::Handle, value: u64) -> Option<(u32, Standing)> {
+        self.by_key.get(&(kind.short, value)).filter(|k| !k.is_alias).map(|k| (k.number, k.standing))
     }
 
     /// Since when a handle is there, and what it ends with.
     pub fn live(&self, key: Key) -> Option<(u64, Option<Key>)> {
-        let known = self.known.get(&key).filter(|k| !k.other && k.standing != Standing::Destroyed)?;
-        Some((known.since, known.owner))
+        let handle = self.by_key.get(&key).filter(|k| !k.is_alias && k.standing != Standing::Destroyed)?;
+        Some((handle.since, handle.owner))
     }
 
     /// A live kernel or function of this value, by its kind and number.
     pub fn kernel(&self, value: u64) -> Option<(&'static known::Handle, u32)> {
-        let of = |short| self.known.get(&(short, value));
-        let live = |k: &&KnownHandle| k.made && !k.other && k.standing == Standing::Live && k.number > 0;
+        let of = |short| self.by_key.get(&(short, value));
+        let live = |k: &&HandleState| k.was_created && !k.is_alias && k.standing == Standing::Live && k.number > 0;
         ["kernel", "function"].into_iter().filter_map(of).find(live).map(|k| (k.kind, k.number))
     }
 
     /// A handle that a call wrote: it is there.
     pub fn written(&mut self, kind: &'static known::Handle, value: u64, now: u64) -> u32 {
-        match self.known.get_mut(&(kind.short, value)) {
-            Some(known) if !known.other && known.standing != Standing::Destroyed => {
-                (known.standing, known.made) = (Standing::Live, true);
-                known.number
+        match self.by_key.get_mut(&(kind.short, value)) {
+            Some(handle) if !handle.is_alias && handle.standing != Standing::Destroyed => {
+                (handle.standing, handle.was_created) = (Standing::Live, true);
+                handle.number
             }
             _ => {
                 let number = self.new_one(kind, value, Standing::Live, now).1;
-                if let Some(known) = self.known.get_mut(&(kind.short, value)) {
-                    known.made = true;
+                if let Some(handle) = self.by_key.get_mut(&(kind.short, value)) {
+                    handle.was_created = true;
                 }
                 number
             }
@@ -130,38 +130,47 @@ impl Handles {
         standing: Standing,
         since: u64,
     ) -> (&'static known::Handle, u32, Standing) {
-        if self.known.len() >= MOST {
+        if self.by_key.len() >= MOST {
             return (kind, 0, Standing::Live);
         }
         let last = self.last.entry(kind.short).or_default();
         *last += 1;
-        self.known.insert(
+        self.by_key.insert(
             (kind.short, value),
-            KnownHandle { kind, number: *last, standing, since, made: false, other: false, references: 0, owner: None },
+            HandleState {
+                kind,
+                number: *last,
+                standing,
+                since,
+                was_created: false,
+                is_alias: false,
+                references: 0,
+                owner: None,
+            },
         );
         (kind, *last, standing)
     }
 
     /// A live handle of this value that is of another kind: a kernel where a function is expected.
-    fn of_other_kind(&self, value: u64) -> Option<KnownHandle> {
-        let mut of = self.last.keys().filter_map(|short| self.known.get(&(*short, value)));
-        of.find(|k| k.made && !k.other && k.standing == Standing::Live && value >= LOWEST_OBJECT).copied()
+    fn of_other_kind(&self, value: u64) -> Option<HandleState> {
+        let mut of = self.last.keys().filter_map(|short| self.by_key.get(&(*short, value)));
+        of.find(|k| k.was_created && !k.is_alias && k.standing == Standing::Live && value >= LOWEST_OBJECT).copied()
     }
 
     /// Whether the trace has all that makes and ends handles of this kind.
     fn is_followed(&self, kind: &known::Handle) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.has(kind))
+        self.coverage.as_ref().is_some_and(|coverage| coverage.has(kind))
     }
 
     /// Whether the trace has all that ends handles of this kind, and nearly all that makes them.
-    fn ends(&self, kind: &known::Handle) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.ends(kind))
+    fn end_is_followed(&self, kind: &known::Handle) -> bool {
+        self.coverage.as_ref().is_some_and(|coverage| coverage.follows_end(kind))
     }
 
     /// A call has handed out the handle once more: it must be ended as often.
     pub fn counted(&mut self, kind: &known::Handle, value: u64) {
-        if let Some(known) = self.known.get_mut(&(kind.short, value)) {
-            known.references = known.references.saturating_add(1);
+        if let Some(handle) = self.by_key.get_mut(&(kind.short, value)) {
+            handle.references = handle.references.saturating_add(1);
         }
     }
 
@@ -196,66 +205,66 @@ impl Handles {
     pub fn belongs(&mut self, kind: &known::Handle, value: u64, owner: Key) {
         let key = (kind.short, value);
         // A node reports the graph that it is in as well as the one in it.
-        let around = self.known.get(&owner).is_some_and(|k| k.owner == Some(key));
-        if let Some(known) = self.known.get_mut(&key)
-            && known.owner.is_none()
-            && !known.other
-            && !around
+        let is_inside_owner = self.by_key.get(&owner).is_some_and(|k| k.owner == Some(key));
+        if let Some(handle) = self.by_key.get_mut(&key)
+            && handle.owner.is_none()
+            && !handle.is_alias
+            && !is_inside_owner
             && key != owner
         {
-            known.owner = Some(owner);
+            handle.owner = Some(owner);
             self.owned.entry(owner).or_default().push(key);
         }
     }
 
     /// A call that began at `since` has ended the handle: its address may come again, as another one. One
     /// that was made meanwhile by another thread is not the one that was meant. All that has ended is added.
-    pub fn destroy(&mut self, kind: &known::Handle, value: u64, since: u64, ended: &mut Vec<Key>) {
+    pub fn destroy(&mut self, kind: &known::Handle, value: u64, since: u64, destroyed: &mut Vec<Key>) {
         let key = (kind.short, value);
-        let Some(known) = self.known.get_mut(&key) else {
+        let Some(handle) = self.by_key.get_mut(&key) else {
             self.carried.remove(&key);
             self.modes.remove(&key);
             return;
         };
-        if known.other || known.since > since {
+        if handle.is_alias || handle.since > since {
             return;
         }
-        known.references = known.references.saturating_sub(1);
-        if known.references == 0 {
-            self.end(key, since, ended);
+        handle.references = handle.references.saturating_sub(1);
+        if handle.references == 0 {
+            self.end(key, since, destroyed);
         }
     }
 
     /// What ends with this ends now, and what ends with that.
-    pub fn end_owned(&mut self, owner: Key, since: u64, ended: &mut Vec<Key>) {
+    pub fn end_owned(&mut self, owner: Key, since: u64, destroyed: &mut Vec<Key>) {
         for key in self.owned.remove(&owner).unwrap_or_default() {
-            match self.known.get(&key) {
+            match self.by_key.get(&key) {
                 // Made meanwhile: it is not meant, and ends with the next one.
-                Some(known) if known.owner == Some(owner) && known.since > since => {
+                Some(handle) if handle.owner == Some(owner) && handle.since > since => {
                     self.owned.entry(owner).or_default().push(key);
                 }
-                Some(known) if known.owner == Some(owner) => self.end(key, since, ended),
+                Some(handle) if handle.owner == Some(owner) => self.end(key, since, destroyed),
                 _ => {}
             }
         }
     }
 
     /// It has ended, however often it was handed out.
-    pub fn end(&mut self, key: Key, since: u64, ended: &mut Vec<Key>) {
-        let Some(known) = self.known.get_mut(&key) else { return };
-        known.references = 0;
-        if known.standing != Standing::Destroyed {
-            known.standing = Standing::Destroyed;
-            self.gone.push_back(key);
-            ended.push(key);
-            self.end_owned(key, since, ended);
+    pub fn end(&mut self, key: Key, since: u64, destroyed: &mut Vec<Key>) {
+        let Some(handle) = self.by_key.get_mut(&key) else { return };
+        handle.references = 0;
+        if handle.standing != Standing::Destroyed {
+            handle.standing = Standing::Destroyed;
+            self.destroyed.push_back(key);
+            destroyed.push(key);
+            self.end_owned(key, since, destroyed);
         }
         self.carried.remove(&key);
         self.modes.remove(&key);
-        while self.gone.len() > GONE {
-            let Some(oldest) = self.gone.pop_front() else { break };
-            if self.known.get(&oldest).is_some_and(|k| k.standing == Standing::Destroyed) {
-                self.known.remove(&oldest);
+        while self.destroyed.len() > MOST_DESTROYED {
+            let Some(oldest) = self.destroyed.pop_front() else { break };
+            if self.by_key.get(&oldest).is_some_and(|k| k.standing == Standing::Destroyed) {
+                self.by_key.remove(&oldest);
                 self.forgotten = true;
             }
         }
@@ -294,12 +303,12 @@ mod tests {
         value: u64,
         now: u64,
     ) -> (&'static str, u32, Standing) {
-        let (kind, number, standing) = handles.given(kind, value, now);
+        let (kind, number, standing) = handles.resolve_argument(kind, value, now);
         (kind.short, number, standing)
     }
 
     fn all() -> Handles {
-        Handles { seen: Some(Arc::new(HandleCoverage::of(&["stream", "event"]))), ..Handles::default() }
+        Handles { coverage: Some(Arc::new(HandleCoverage::of(&["stream", "event"]))), ..Handles::default() }
     }
 
     #[test]
@@ -383,11 +392,11 @@ mod tests {
     #[test]
     fn the_oldest_that_were_destroyed_are_forgotten() {
         let mut handles = all();
-        for n in 0..2 * GONE as u64 {
+        for n in 0..2 * MOST_DESTROYED as u64 {
             handles.written(&STREAM, 0x50000 + n, n);
             handles.destroy(&STREAM, 0x50000 + n, n, &mut Vec::new());
         }
-        assert!(handles.known.len() <= GONE && handles.gone.len() <= GONE);
+        assert!(handles.by_key.len() <= MOST_DESTROYED && handles.destroyed.len() <= MOST_DESTROYED);
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 1 << 40).2, Standing::Live);
     }
 }

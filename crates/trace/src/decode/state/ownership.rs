@@ -19,8 +19,8 @@ pub const CONTEXT: &str = "context";
 pub fn belong(state: &mut ProcessState, call: &Call, exit: &Exit) {
     for (_, value) in &exit.outputs {
         each(value, &mut |kind, value| {
-            let found = kind.of.iter().find_map(|of| Some((*of, owner(state, of, call, exit)?)));
-            if let Some(owner) = found {
+            let owner = kind.of.iter().find_map(|of| Some((*of, owner(state, of, call, exit)?)));
+            if let Some(owner) = owner {
                 state.handles.belongs(kind, value, owner);
             }
         });
@@ -29,8 +29,8 @@ pub fn belong(state: &mut ProcessState, call: &Call, exit: &Exit) {
 
 /// The owner of this kind.
 fn owner(state: &ProcessState, of: &str, call: &Call, exit: &Exit) -> Option<u64> {
-    let given = handle_in(call, of).filter(|value| *value != 0);
-    given.or_else(|| match of {
+    let handle_arg = handle_in(call, of).filter(|value| *value != 0);
+    handle_arg.or_else(|| match of {
         CONTEXT => state.devices.context(call.thread.key),
         // A stream's capture reports a graph and its nodes.
         "graph" => handle(exit, of).filter(|value| *value != 0),
@@ -43,32 +43,32 @@ pub fn memory(state: &mut ProcessState, address: u64, memory: Memory, call: &Cal
     if matches!(memory, Memory::Device | Memory::Host | Memory::Managed)
         && let Some(context) = state.devices.context(call.thread.key)
     {
-        state.places.in_context(address, context);
+        state.allocations.in_context(address, context);
     }
 }
 
 /// The context that ends with a call, or whose things do.
 pub fn reset(state: &ProcessState, call: &Call) -> Option<u64> {
-    let given = handle_in(call, CONTEXT).filter(|value| *value != 0);
+    let context_arg = handle_in(call, CONTEXT).filter(|value| *value != 0);
     let device = || {
-        let asked = handle_in(call, "device").and_then(|device| u32::try_from(device).ok());
-        state.devices.primary(asked.or_else(|| state.devices.current(call.thread.key))?)
+        let device_arg = handle_in(call, "device").and_then(|device| u32::try_from(device).ok());
+        state.devices.primary(device_arg.or_else(|| state.devices.current(call.thread.key))?)
     };
-    given.or_else(device)
+    context_arg.or_else(device)
 }
 
 /// All of a context ends.
 pub fn end_context(state: &mut ProcessState, context: u64, since: u64) {
-    let mut ended = Vec::new();
-    state.handles.end_owned((CONTEXT, context), since, &mut ended);
-    state.places.end_with(context, &ended, since);
+    let mut destroyed = Vec::new();
+    state.handles.end_owned((CONTEXT, context), since, &mut destroyed);
+    state.allocations.end_with(context, &destroyed, since);
 }
 
 /// Handles have ended: what was theirs has too.
-pub fn end(state: &mut ProcessState, ended: &[Key], since: u64) {
-    let context = ended.iter().find(|(kind, _)| *kind == CONTEXT).map_or(0, |(_, context)| *context);
-    if context != 0 || ended.iter().any(|(kind, _)| ["module", "library"].contains(kind)) {
-        state.places.end_with(context, ended, since);
+pub fn end(state: &mut ProcessState, destroyed: &[Key], since: u64) {
+    let context = destroyed.iter().find(|(kind, _)| *kind == CONTEXT).map_or(0, |(_, context)| *context);
+    if context != 0 || destroyed.iter().any(|(kind, _)| ["module", "library"].contains(kind)) {
+        state.allocations.end_with(context, destroyed, since);
     }
 }
 
@@ -84,12 +84,15 @@ fn each(value: &Value, to: &mut dyn FnMut(&'static Handle, u64)) {
 
 impl ProcessState {
     /// A handle that a call wrote: its number.
-    pub fn written(&mut self, kind: &'static Handle, value: u64, told: Option<EffectOrigin<'_>>) -> u32 {
+    pub fn written(&mut self, kind: &'static Handle, value: u64, origin: Option<EffectOrigin<'_>>) -> u32 {
         let key = (kind.short, value);
-        if !self.ending.0.is_empty() && told.is_some_and(|told| !hands_out(told.name)) && self.is_ending(key) {
-            let mut ended = Vec::new();
-            self.handles.end(key, self.now, &mut ended);
-            end(self, &ended, self.now);
+        if !self.pending_ends.0.is_empty()
+            && origin.is_some_and(|origin| !hands_out(origin.name))
+            && self.is_ending(key)
+        {
+            let mut destroyed = Vec::new();
+            self.handles.end(key, self.now, &mut destroyed);
+            end(self, &destroyed, self.now);
         }
         self.handles.written(kind, value, self.now)
     }
@@ -98,7 +101,8 @@ impl ProcessState {
     fn is_ending(&self, key: Key) -> bool {
         let Some((since, _)) = self.handles.live(key) else { return false };
         let owner = |key: &Key| self.handles.live(*key)?.1;
-        let begun = |key: Key| self.ending.0.iter().any(|begun| begun.key == key && since <= begun.start_ns);
-        std::iter::successors(Some(key), owner).take(DEEP).any(begun)
+        let is_pending =
+            |key: Key| self.pending_ends.0.iter().any(|pending| pending.key == key && since <= pending.start_ns);
+        std::iter::successors(Some(key), owner).take(DEEP).any(is_pending)
     }
 }

@@ -10,12 +10,12 @@ use cutap_calls::known::OWN;
 const LARGEST: u64 = 1 << 16;
 
 impl Walk<'_> {
-    /// A struct in `bytes`; `meant` is how large the program's own is.
-    pub fn structure(&mut self, first: u16, bytes: &[u8], meant: u64) -> Value {
+    /// A struct in `bytes`; `program_size` is how large the program's own is.
+    pub fn structure(&mut self, first: u16, bytes: &[u8], program_size: u64) -> Value {
         let Some(of) = self.struct_of(first) else { return unknown(bytes) };
         let own = self.sibling(&Row::fields(of, bytes), of.tag).filter(|n| (1..=LARGEST).contains(n));
         // What lies behind the end of an older header's struct is none of its fields.
-        let (bytes, ends) = match own.and_then(|n| bytes.get(..n as usize)) {
+        let (bytes, ends_early) = match own.and_then(|n| bytes.get(..n as usize)) {
             Some(bytes) => (bytes, true),
             None => (bytes, false),
         };
@@ -25,7 +25,7 @@ impl Walk<'_> {
         for (n, field) in of.fields.iter().enumerate().take(255) {
             let lacks = row.cell(n, self.size_of(field.ty)).is_none();
             if lacks || !self.take() {
-                cut = !(lacks && ends);
+                cut = !(lacks && ends_early);
                 break;
             }
             let value = self.deeper(|w| w.param(&row, n)).unwrap_or(Value::Missing);
@@ -34,8 +34,8 @@ impl Walk<'_> {
         let more = match own {
             Some(own) => own.saturating_sub(of.size.into()),
             // As much was kept as another version's has: that is nothing of the program's.
-            None if self.has_layout(first, meant) => 0,
-            None => meant.saturating_sub(of.size.into()),
+            None if self.has_layout(first, program_size) => 0,
+            None => program_size.saturating_sub(of.size.into()),
         };
         Value::Struct(Box::new(Fields { of, values, cut, more }))
     }
@@ -44,29 +44,29 @@ impl Walk<'_> {
     pub fn union(&mut self, first: u16, holder: Option<&Row<'_>>, bytes: &[u8]) -> Value {
         let Some(of) = self.struct_of(first) else { return unknown(bytes) };
         let row = Row::fields(of, bytes);
-        let (tag, told) = match of.tag.checked_sub(OWN) {
+        let (tag, tag_row) = match of.tag.checked_sub(OWN) {
             Some(own) if of.tag != 255 => (own, Some(&row)),
             _ => (of.tag, holder),
         };
         let only = (of.fields.len() == 1).then_some(0);
-        let meant = only.or_else(|| self.meant(tag, of.tags, told?));
-        let Some(n) = meant else { return unknown(bytes) };
+        let field = only.or_else(|| self.active_field(tag, of.tags, tag_row?));
+        let Some(n) = field else { return unknown(bytes) };
         let value = self.deeper(|w| w.param(&row, n.into())).unwrap_or(Value::Missing);
         Value::Struct(Box::new(Fields { of, values: vec![(n, value)], cut: false, more: 0 }))
     }
 
     /// A union at an address; a sibling of the pointer tells what it holds.
-    pub fn held(&mut self, first: u16, row: &Row<'_>, sibling: u8, address: u64) -> Option<Value> {
+    pub fn union_at(&mut self, first: u16, row: &Row<'_>, sibling: u8, address: u64) -> Option<Value> {
         let of = self.struct_of(first).filter(|of| of.tag != 255)?;
-        let n = self.meant(sibling, of.tags, row)?;
+        let n = self.active_field(sibling, of.tags, row)?;
         let bytes = self.memory.at(address)?.bytes;
         let value = self.deeper(|w| w.param(&Row::fields(of, bytes), n.into())).unwrap_or(Value::Missing);
-        let held = Value::Struct(Box::new(Fields { of, values: vec![(n, value)], cut: false, more: 0 }));
-        Some(Value::Pointee(address, Box::new(held)))
+        let union_value = Value::Struct(Box::new(Fields { of, values: vec![(n, value)], cut: false, more: 0 }));
+        Some(Value::Pointee(address, Box::new(union_value)))
     }
 
     /// The field that a union holds.
-    fn meant(&mut self, at: u8, tags: u16, holder: &Row<'_>) -> Option<u8> {
+    fn active_field(&mut self, at: u8, tags: u16, holder: &Row<'_>) -> Option<u8> {
         let tag = holder.params.get(usize::from(at))?;
         let cell = holder.cell(at.into(), self.size_of(tag.ty))?;
         let value = crate::decode::values::scalar::signed(word(cell.bytes()), cell.bytes().len());

@@ -4,7 +4,7 @@
 use super::row::Row;
 use super::text;
 use super::walk::{ELEMENTS, Walk, word};
-use crate::decode::state::allocations::Else;
+use crate::decode::state::allocations::Fallback;
 use crate::event::value::{Items, MemoryPlace, Value};
 use cutap_calls::known::{Count, Type, TypeId, Unit};
 
@@ -43,13 +43,13 @@ impl Walk<'_> {
 
     pub fn array(&mut self, row: &Row<'_>, of: TypeId, address: u64, count: Count) -> Option<Value> {
         let size = self.element(of);
-        let told = self.count(row, count);
+        let counted = self.count(row, count);
         let fragment = self.memory.at(address)?;
         let total = match count {
             Count::ZeroEnded => {
                 fragment.bytes.chunks_exact(size).take_while(|e| e.iter().any(|b| *b != 0)).count() as u64
             }
-            _ => told.unwrap_or(u64::from(fragment.meant) / size as u64),
+            _ => counted.unwrap_or(u64::from(fragment.meant) / size as u64),
         };
         let value = self.items(of, fragment.bytes, total);
         Some(Value::Pointee(address, Box::new(value)))
@@ -71,7 +71,7 @@ impl Walk<'_> {
 
     /// Memory of the host that the call made, of a length that only the call tells.
     fn of_host(&self, address: u64, bytes: Option<u64>) -> Value {
-        match self.somewhere(address, bytes, Else::Host) {
+        match self.somewhere(address, bytes, Fallback::Host) {
             Value::Address(at, Some(place)) if place.size == 0 => {
                 Value::Address(at, Some(Box::new(MemoryPlace { bytes, ..*place })))
             }
@@ -81,19 +81,19 @@ impl Walk<'_> {
 
     /// Addresses of memory, of each as many bytes as the element of a sibling says.
     pub fn addresses(&mut self, row: &Row<'_>, address: u64, count: Count, bytes: u8) -> Option<Value> {
-        let told = self.count(row, count);
+        let counted = self.count(row, count);
         let fragment = self.memory.at(address)?;
         let lengths = row.cell(bytes.into(), 8).and_then(|cell| self.either(word(cell.bytes())));
         let lengths = lengths.map_or(&[][..], |f| f.bytes.as_chunks::<8>().0);
-        let total = told.unwrap_or(u64::from(fragment.meant) / 8);
+        let total = counted.unwrap_or(u64::from(fragment.meant) / 8);
         let most = usize::try_from(total).unwrap_or(ELEMENTS).min(ELEMENTS);
         let mut values = Vec::new();
         for (n, at) in fragment.bytes.as_chunks::<8>().0.iter().take(most).enumerate() {
             if !self.take() {
                 break;
             }
-            let meant = lengths.get(n).map(|length| u64::from_le_bytes(*length));
-            values.push(self.somewhere(u64::from_le_bytes(*at), meant, Else::Any));
+            let pointee_bytes = lengths.get(n).map(|length| u64::from_le_bytes(*length));
+            values.push(self.somewhere(u64::from_le_bytes(*at), pointee_bytes, Fallback::ByRange));
         }
         Some(Value::Pointee(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }

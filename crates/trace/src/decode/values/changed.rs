@@ -3,18 +3,18 @@
 use super::memory::Memory;
 use super::row::place;
 use super::walk::{Side, Walk};
-use crate::event::described::{Described, Recorded};
+use crate::event::described::{Described, WordSource};
 
 impl Described {
     /// Gives a parameter another value in the words of a call; of a large one, to one word of it.
     pub(crate) fn change(&self, words: &mut [u64], n: usize, word: usize, value: u64) {
         let Some(param) = self.function.params.get(n) else { return };
         let at = match self.words {
-            Recorded::Block => Some(usize::from(param.offset) + word * 8),
-            Recorded::Frame(recorded) => {
-                let (first, behind) =
+            WordSource::Block => Some(usize::from(param.offset) + word * 8),
+            WordSource::Frame(recorded) => {
+                let (first, second) =
                     if word == 1 && param.second != 255 { (param.second, 0) } else { (param.word, word) };
-                place(first, self.function.shape, recorded).map(|first| (first + behind) * 8)
+                place(first, self.function.shape, recorded).map(|first| (first + second) * 8)
             }
         };
         let Some(first) = at else { return };

@@ -14,13 +14,13 @@ impl Walk<'_> {
             Count::Of(n) => self.sibling(row, n),
             Count::Sized(n, written) => {
                 let room = self.sibling(row, n)?;
-                let written = if self.side == Side::After { self.behind(row, written) } else { None };
+                let written = if self.side == Side::After { self.pointee_of(row, written) } else { None };
                 Some(written.map_or(room, |written| written.min(room)))
             }
-            Count::At(n) => self.behind(row, n),
+            Count::At(n) => self.pointee_of(row, n),
             Count::Least(a, b) => {
                 let most = self.sibling(row, a)?;
-                Some(self.behind(row, b).map_or(most, |n| n.min(most)))
+                Some(self.pointee_of(row, b).map_or(most, |n| n.min(most)))
             }
             Count::OneMore(n) => self.sibling(row, n)?.checked_add(1),
             Count::Less(n, less) => self.sibling(row, n)?.checked_sub(less.into()),
@@ -48,7 +48,7 @@ impl Walk<'_> {
             Count::Plane(tags, by) => self.plane(row, tags, by),
             Count::Tensor(tags, by) => self.tensor(row, self.size_of(self.announced(row, tags, by)?) as u64),
             Count::Copied(side) => self.copied(row, side),
-            Count::AtTimes(a, b) => self.behind(row, a)?.checked_mul(self.sibling(row, b)?),
+            Count::AtTimes(a, b) => self.pointee_of(row, a)?.checked_mul(self.sibling(row, b)?),
             Count::Volume(pitched, extent) => self.volume(row, pitched, extent),
         }
     }
@@ -96,14 +96,14 @@ impl Walk<'_> {
     pub fn sibling(&self, row: &Row<'_>, n: u8) -> Option<u64> {
         let param = row.params.get(usize::from(n))?;
         if matches!(self.ty(param.ty), Type::Pointer(..)) {
-            return self.behind(row, n);
+            return self.pointee_of(row, n);
         }
         let cell = row.cell(n.into(), self.size_of(param.ty))?;
         self.whole(param.ty, cell.bytes())
     }
 
     /// What a sibling points to.
-    pub fn behind(&self, row: &Row<'_>, n: u8) -> Option<u64> {
+    pub fn pointee_of(&self, row: &Row<'_>, n: u8) -> Option<u64> {
         let param = row.params.get(usize::from(n))?;
         let Type::Pointer(to, _) = self.ty(param.ty) else { return None };
         let address = word(row.cell(n.into(), 8)?.bytes());

@@ -4,7 +4,7 @@
 use super::row::Row;
 use super::scalar::{half, signed};
 use super::walk::{ELEMENTS, Walk, word};
-use crate::decode::state::allocations::Else;
+use crate::decode::state::allocations::Fallback;
 use crate::event::value::{List, Value};
 use cutap_calls::capture;
 use cutap_calls::known::Rule;
@@ -52,7 +52,7 @@ impl Walk<'_> {
         let handle = self.kernel_of(row, function, or)?;
         let table = self.kernels?.parameters_of(handle, self.ticks)?.clone();
         let mut rest = match self.memory.at(address) {
-            Some(kept) => kept.bytes,
+            Some(fragment) => fragment.bytes,
             // Of a kernel without parameters nothing is kept.
             None if table.is_empty() => &[],
             None => return None,
@@ -76,8 +76,9 @@ impl Walk<'_> {
     /// whose parameters are known is meant.
     fn kernel_of(&self, row: &Row<'_>, function: u8, or: u8) -> Option<u64> {
         let both = [function, or].map(|n| self.sibling(row, n).filter(|handle| *handle != 0));
-        let known = |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle, self.ticks).is_some());
-        both.into_iter().flatten().find(known).or(both[0]).or(both[1])
+        let has_parameters =
+            |handle: &u64| self.kernels.is_some_and(|k| k.parameters_of(*handle, self.ticks).is_some());
+        both.into_iter().flatten().find(has_parameters).or(both[0]).or(both[1])
     }
 
     /// The buffer of an `extra` list, split like the parameters of the row's kernel.
@@ -115,7 +116,7 @@ impl Walk<'_> {
         let name = self.kernel.map(str::to_owned);
         let name = name.or_else(|| self.kernels?.newest(handle).map(|n| n.to_string()));
         let kinds = name.as_deref().map_or(Vec::new(), kinds);
-        let known = kinds.len() == table.len();
+        let kinds_are_complete = kinds.len() == table.len();
         let entry = name.as_deref().and_then(|name| self.kernels?.entry_of(name, table)).cloned();
         let mut values = Vec::with_capacity(cells.len());
         for (n, cell) in cells.iter().take(ELEMENTS).enumerate() {
@@ -123,7 +124,7 @@ impl Walk<'_> {
                 break;
             }
             // C++ tells signed numbers from others, PTX that a compiler wrote does not.
-            let by_name = kinds.get(n).copied().filter(|k| known && *k != Kind::Unknown);
+            let by_name = kinds.get(n).copied().filter(|k| kinds_are_complete && *k != Kind::Unknown);
             let by_ptx = || entry.as_ref()?.parameters.get(n).map(|p| Kind::of(*p));
             let kind = by_name.or_else(by_ptx).unwrap_or(Kind::Unknown);
             values.push(match table.get(n) {
@@ -146,7 +147,7 @@ impl Walk<'_> {
     fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
         let all = word(bytes);
         match (kind, bytes.len()) {
-            (Kind::Pointer, 8) => self.somewhere(all, None, Else::Any),
+            (Kind::Pointer, 8) => self.somewhere(all, None, Fallback::ByRange),
             (Kind::Bool, 1) => Value::Bool(all != 0),
             (Kind::Float, 4) => Value::Single(f32::from_bits(all as u32)),
             (Kind::Float, 8) => Value::Double(f64::from_bits(all)),

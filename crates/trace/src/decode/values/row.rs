@@ -1,7 +1,7 @@
 //! Values beside each other: the parameters of a call or the fields of a struct, as bytes. Rules name their siblings by
 //! number.
 
-use crate::event::described::Recorded;
+use crate::event::described::WordSource;
 use cutap_calls::known::{Param, Shape, Struct};
 
 /// Parameters or fields, and the bytes that they are in.
@@ -40,10 +40,10 @@ impl Cell<'_> {
 
 impl<'a> Row<'a> {
     /// A call's parameters in its recorded words.
-    pub(crate) fn call(params: &'static [Param], described: Shape, words: Recorded, bytes: &'a [u8]) -> Row<'a> {
+    pub(crate) fn call(params: &'static [Param], described: Shape, words: WordSource, bytes: &'a [u8]) -> Row<'a> {
         let layout = match words {
-            Recorded::Block => Layout::Offsets,
-            Recorded::Frame(recorded) => Layout::Words { described, recorded },
+            WordSource::Block => Layout::Offsets,
+            WordSource::Frame(recorded) => Layout::Words { described, recorded },
         };
         Row { params, bytes, layout }
     }

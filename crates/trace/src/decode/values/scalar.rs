@@ -82,8 +82,8 @@ impl Walk<'_> {
         }
         let (kind, number, standing) = match &mut self.state {
             Some(state) if value != 0 && !special => match self.side {
-                Side::Before => state.handles.given(kind, value, state.now),
-                Side::After => (kind, state.written(kind, value, self.told), Standing::Live),
+                Side::Before => state.handles.resolve_argument(kind, value, state.now),
+                Side::After => (kind, state.written(kind, value, self.origin), Standing::Live),
             },
             _ => (kind, 0, Standing::Live),
         };

@@ -24,13 +24,16 @@ impl Walk<'_> {
     pub fn tensor(&self, row: &Row<'_>, element: u64) -> Option<u64> {
         let rank = usize::try_from(self.named(row, &["tensorRank"])?).ok()?;
         let dims = self.numbers(row, "globalDim", rank)?;
-        let (first, others) = dims.split_first()?;
+        let (first, outer_dims) = dims.split_first()?;
         if dims.contains(&0) {
             return Some(0);
         }
-        let strides = self.numbers(row, "globalStrides", others.len())?;
+        let strides = self.numbers(row, "globalStrides", outer_dims.len())?;
         let together = first.checked_mul(element).filter(|_| element > 0)?;
-        others.iter().zip(strides).try_fold(together, |sum, (n, stride)| sum.checked_add((n - 1).checked_mul(stride)?))
+        outer_dims
+            .iter()
+            .zip(strides)
+            .try_fold(together, |sum, (n, stride)| sum.checked_add((n - 1).checked_mul(stride)?))
     }
 
     /// A field of the struct that a sibling is, or points to.

@@ -3,7 +3,7 @@
 use super::row::Row;
 use super::scalar::signed;
 use super::walk::{ELEMENTS, Walk, word};
-use crate::decode::state::allocations::Else;
+use crate::decode::state::allocations::Fallback;
 use crate::event::value::{Items, Value};
 use cutap_calls::known::{Count, Param, Rule, Tag, Type, TypeId, Unit};
 
@@ -36,8 +36,8 @@ impl Walk<'_> {
             (Type::Void, _) => None,
             (_, Count::Fixed(1) | Count::Unknown) => self.exactly(ty, address),
             (_, Count::Sized(..)) => {
-                let said = self.count(row, count).unwrap_or(u64::MAX);
-                self.in_bytes(ty, address, said)
+                let byte_count = self.count(row, count).unwrap_or(u64::MAX);
+                self.in_bytes(ty, address, byte_count)
             }
             _ => {
                 let fragment = self.memory.at(address)?;
@@ -60,17 +60,17 @@ impl Walk<'_> {
             let mode = state.handles.mode(kind, word(row.cell(n, 8)?.bytes()));
             (mode != 0).then_some(mode)
         };
-        let found = row.params.iter().enumerate().find_map(mode);
-        found.filter(|mode| *mode != BETA_ON_HOST || param.name != "beta")
+        let device_mode = row.params.iter().enumerate().find_map(mode);
+        device_mode.filter(|mode| *mode != BETA_ON_HOST || param.name != "beta")
     }
 
     /// Bytes of a number whose type a sibling may announce.
     pub fn scalar_bytes(&self, row: &Row<'_>, rule: Rule, to: TypeId) -> Option<u64> {
-        let told = |tags, by| self.tag_of(row, by).and_then(|tag| self.tagged_type(tags, tag));
+        let announced_type = |tags, by| self.tag_of(row, by).and_then(|tag| self.tagged_type(tags, tag));
         let ty = match rule {
             Rule::One => Some(to),
-            Rule::Scalar(tags, by) => told(tags, by),
-            Rule::ScalarOr(tags, by, or, other) => told(tags, by).or_else(|| told(or, other)),
+            Rule::Scalar(tags, by) => announced_type(tags, by),
+            Rule::ScalarOr(tags, by, or, other) => announced_type(tags, by).or_else(|| announced_type(or, other)),
             _ => None,
         };
         let size = self.size_of(ty?) as u64;
@@ -107,18 +107,20 @@ impl Walk<'_> {
     }
 
     /// One value in as many bytes as the program says: more are a list, fewer are part of it.
-    fn in_bytes(&mut self, ty: TypeId, address: u64, said: u64) -> Option<Value> {
+    fn in_bytes(&mut self, ty: TypeId, address: u64, byte_count: u64) -> Option<Value> {
         let bytes = self.memory.at(address)?.bytes;
-        let kept = bytes.get(..usize::try_from(said).unwrap_or(usize::MAX)).unwrap_or(bytes);
+        let value_bytes = bytes.get(..usize::try_from(byte_count).unwrap_or(usize::MAX)).unwrap_or(bytes);
         let size = self.size_of(ty).max(1);
         let value = match self.ty(ty) {
-            Type::Enum(_) | Type::Handle(_) if said >= 2 * size as u64 && said.is_multiple_of(size as u64) => {
-                self.items(ty, kept, said / size as u64)
+            Type::Enum(_) | Type::Handle(_)
+                if byte_count >= 2 * size as u64 && byte_count.is_multiple_of(size as u64) =>
+            {
+                self.items(ty, value_bytes, byte_count / size as u64)
             }
-            _ if said >= size as u64 => return self.exactly(ty, address),
+            _ if byte_count >= size as u64 => return self.exactly(ty, address),
             _ => {
-                let values = kept.iter().map(|byte| Value::Uint((*byte).into())).collect();
-                Value::Array(Box::new(Items { values, total: said }))
+                let values = value_bytes.iter().map(|byte| Value::Uint((*byte).into())).collect();
+                Value::Array(Box::new(Items { values, total: byte_count }))
             }
         };
         Some(Value::Pointee(address, Box::new(value)))
@@ -149,7 +151,7 @@ impl Walk<'_> {
                 // What a compiler logs is behind the pointer only after the call.
                 Type::Pointer(to, _) => {
                     let target = w.deeper(|w| w.target(to, value, Unit::None)).flatten();
-                    target.unwrap_or_else(|| w.somewhere(value, None, Else::Host))
+                    target.unwrap_or_else(|| w.somewhere(value, None, Fallback::Host))
                 }
                 _ => {
                     let size = w.size_of(ty).min(8);

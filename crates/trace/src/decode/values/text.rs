@@ -18,9 +18,9 @@ impl Walk<'_> {
         let fragment = self.memory.at(address)?;
         let pointers = fragment.bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w));
         let pointers = pointers.take(ELEMENTS);
-        let told = self.count(row, count).unwrap_or(u64::from(fragment.meant) / 8);
+        let total = self.count(row, count).unwrap_or(u64::from(fragment.meant) / 8);
         let mut values = Vec::new();
-        for pointer in pointers.take(usize::try_from(told).unwrap_or(ELEMENTS)) {
+        for pointer in pointers.take(usize::try_from(total).unwrap_or(ELEMENTS)) {
             if !self.take() || (pointer == 0 && count == Count::ZeroEnded) {
                 break;
             }
@@ -31,7 +31,7 @@ impl Walk<'_> {
         if let (Count::Fixed(1), [_]) = (count, values.as_slice()) {
             return Some(Value::Pointee(address, Box::new(values.remove(0))));
         }
-        let total = if count == Count::ZeroEnded { values.len() as u64 } else { told };
+        let total = if count == Count::ZeroEnded { values.len() as u64 } else { total };
         Some(Value::Pointee(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::memory::Memory;
 use super::row::Row;
-use crate::decode::state::allocations::Else;
+use crate::decode::state::allocations::Fallback;
 use crate::decode::state::effect_origin::EffectOrigin;
 use crate::decode::state::process_state::ProcessState;
 use crate::event::value::{Items, Owner, Standing, Value};
@@ -46,14 +46,14 @@ pub struct Walk<'a> {
     /// Name of the kernel that is launched.
     pub kernel: Option<&'a str>,
     /// The call, at its end.
-    pub told: Option<EffectOrigin<'a>>,
+    pub origin: Option<EffectOrigin<'a>>,
     /// Addresses are those of memory that the call has made: there is nothing else to say of them.
     pub new_memory: bool,
     /// The same for one address; 0: none.
     pub new_address: u64,
     /// How many bytes the address in this struct means, and what it is where no call allocated it.
-    around: Option<(Option<u64>, Else)>,
-    left: u32,
+    enclosing_rule: Option<(Option<u64>, Fallback)>,
+    value_budget: u32,
     depth: u32,
 }
 
@@ -69,11 +69,11 @@ impl<'a> Walk<'a> {
             kernels: None,
             ticks: u64::MAX,
             kernel: None,
-            told: None,
+            origin: None,
             new_memory: false,
             new_address: 0,
-            around: None,
-            left: VALUES,
+            enclosing_rule: None,
+            value_budget: VALUES,
             depth: 0,
         }
     }
@@ -89,13 +89,13 @@ impl<'a> Walk<'a> {
 
     /// How many more values may be made; one of them is taken.
     pub fn take(&mut self) -> bool {
-        self.left = self.left.saturating_sub(1);
-        self.left > 0
+        self.value_budget = self.value_budget.saturating_sub(1);
+        self.value_budget > 0
     }
 
     /// Runs `inner` one level deeper; `None` when that is too deep.
     pub fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        if self.depth >= DEPTH || self.left == 0 {
+        if self.depth >= DEPTH || self.value_budget == 0 {
             return None;
         }
         self.depth += 1;
@@ -118,18 +118,18 @@ impl<'a> Walk<'a> {
                 address => self.pointer(row, param, to, address),
             },
             (Type::DevicePointer, Rule::Memory(count)) => {
-                let around = || self.around.and_then(|(meant, _)| meant);
-                let meant = self.count(row, count).or_else(around);
-                self.on_device(word(bytes), meant)
+                let struct_length = || self.enclosing_rule.and_then(|(length, _)| length);
+                let length = self.count(row, count).or_else(struct_length);
+                self.on_device(word(bytes), length)
             }
             (Type::DevicePointer, Rule::Either(count)) => {
-                let meant = self.count(row, count);
-                self.somewhere(word(bytes), meant, self.other(row, param.rule, word(bytes)))
+                let length = self.count(row, count);
+                self.somewhere(word(bytes), length, self.fallback(row, param.rule, word(bytes)))
             }
             // One that may be asked about, whatever it is.
             (Type::DevicePointer, Rule::Host(count)) => {
-                let meant = self.count(row, count);
-                self.somewhere(word(bytes), meant, Else::Host)
+                let length = self.count(row, count);
+                self.somewhere(word(bytes), length, Fallback::Host)
             }
             (Type::Union(of), _) => self.union(of, Some(row), bytes),
             // What is said of a struct is said of the address in it.
@@ -137,9 +137,9 @@ impl<'a> Walk<'a> {
                 Type::Struct(first),
                 Rule::Memory(count) | Rule::Host(count) | Rule::From(count, _) | Rule::To(count, _),
             ) => {
-                self.around = Some((self.count(row, count), self.other(row, param.rule, 0)));
+                self.enclosing_rule = Some((self.count(row, count), self.fallback(row, param.rule, 0)));
                 let value = self.deeper(|w| w.structure(first, bytes, bytes.len() as u64)).unwrap_or(Value::Missing);
-                self.around = None;
+                self.enclosing_rule = None;
                 value
             }
             (Type::Array(of, _), _) if param.unit == Unit::Hex && self.size_of(of) == 1 => Value::Id(bytes.into()),
@@ -158,16 +158,16 @@ impl<'a> Walk<'a> {
     }
 
     /// What an address is said to be that lies in no allocation.
-    fn other(&self, row: &Row<'_>, rule: Rule, address: u64) -> Else {
+    fn fallback(&self, row: &Row<'_>, rule: Rule, address: u64) -> Fallback {
         let (kind, from) = match rule {
-            Rule::Host(_) => return Else::Host,
-            Rule::Either(_) if self.either(address).is_some() => return Else::There,
+            Rule::Host(_) => return Fallback::Host,
+            Rule::Either(_) if self.either(address).is_some() => return Fallback::Readable,
             Rule::From(_, kind) => (kind, true),
             Rule::To(_, kind) => (kind, false),
-            _ => return Else::Any,
+            _ => return Fallback::ByRange,
         };
         let host = self.sibling(row, kind).is_some_and(|kind| is_hosts(kind, from));
-        if host { Else::Host } else { Else::Any }
+        if host { Fallback::Host } else { Fallback::ByRange }
     }
 
     fn pointer(&mut self, row: &Row<'_>, param: &Param, to: TypeId, address: u64) -> Value {
@@ -175,8 +175,8 @@ impl<'a> Walk<'a> {
             && let Some(mode) = self.mode_of(row, param)
         {
             // In other modes it is a vector, as long as the result has rows.
-            let meant = if mode == 1 { self.scalar_bytes(row, param.rule, to) } else { None };
-            return self.somewhere(address, meant, Else::Any);
+            let length = if mode == 1 { self.scalar_bytes(row, param.rule, to) } else { None };
+            return self.somewhere(address, length, Fallback::ByRange);
         }
         match param.rule {
             Rule::Opaque => return self.opaque(address),
@@ -185,13 +185,13 @@ impl<'a> Walk<'a> {
             | Rule::Either(count)
             | Rule::From(count, _)
             | Rule::To(count, _) => {
-                let meant = self.bytes_of(row, count, to);
+                let length = self.bytes_of(row, count, to);
                 // Of a pointer in a struct the struct around it may say it.
-                let (meant, other) = match self.around {
-                    Some((around, other)) if meant.is_none() => (around, other),
-                    _ => (meant, self.other(row, param.rule, address)),
+                let (length, fallback) = match self.enclosing_rule {
+                    Some((struct_length, struct_fallback)) if length.is_none() => (struct_length, struct_fallback),
+                    _ => (length, self.fallback(row, param.rule, address)),
                 };
-                return self.somewhere(address, meant, other);
+                return self.somewhere(address, length, fallback);
             }
             _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
             // A launch's parameters in a struct that the call also writes are kept on both sides.
@@ -228,7 +228,7 @@ impl<'a> Walk<'a> {
             Rule::Tagged(tags, sibling, count) => match w.ty(to) {
                 // A number, of which the tag may say that it has names.
                 Type::Int { .. } if w.announced(row, tags, sibling).is_none() => w.target(to, address, param.unit),
-                Type::Union(first) if let Some(held) = w.held(first, row, sibling, address) => Some(held),
+                Type::Union(first) if let Some(value) = w.union_at(first, row, sibling, address) => Some(value),
                 _ => w.tagged(row, address, tags, sibling, count),
             },
             Rule::Addresses(count, bytes) => w.addresses(row, address, count, bytes),
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
             Rule::One | Rule::Array(_) | Rule::Addresses(..) | Rule::Tagged(..) => self.address(address, None),
             Rule::Word(..) => Value::Opaque(address),
             // In whichever memory the library was told, but always a number.
-            Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, Else::Any),
+            Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, Fallback::ByRange),
             _ => Value::Address(address, None),
         }
     }
@@ -289,29 +289,29 @@ impl<'a> Walk<'a> {
     }
 
     /// An address of memory, and where it leads to.
-    pub fn address(&self, address: u64, meant: Option<u64>) -> Value {
-        self.somewhere(address, meant, Else::Plain)
+    pub fn address(&self, address: u64, length: Option<u64>) -> Value {
+        self.somewhere(address, length, Fallback::Nothing)
     }
 
     /// The same, where an address is sure to be meant.
-    pub fn on_device(&self, address: u64, meant: Option<u64>) -> Value {
-        self.somewhere(address, meant, Else::Any)
+    pub fn on_device(&self, address: u64, length: Option<u64>) -> Value {
+        self.somewhere(address, length, Fallback::ByRange)
     }
 
     /// The same, and what is said of an address that lies in no allocation.
-    pub fn somewhere(&self, address: u64, meant: Option<u64>, other: Else) -> Value {
+    pub fn somewhere(&self, address: u64, length: Option<u64>, fallback: Fallback) -> Value {
         if address == 0 {
             return Value::Null;
         }
         let Some(state) = self.state.as_ref().filter(|_| !self.new_memory && self.new_address != address) else {
             return Value::Address(address, None);
         };
-        let Some((mut place, owner)) = state.places.at(address, meant, other) else {
-            let wild = other != Else::Plain && !can_be(address);
+        let Some((mut place, owner)) = state.allocations.at(address, length, fallback) else {
+            let wild = fallback != Fallback::Nothing && !can_be(address);
             return if wild { Value::Wild(address) } else { Value::Address(address, None) };
         };
         place.of = owner.and_then(|(kind, value)| {
-            let (number, standing) = state.handles.known(kind, value)?;
+            let (number, standing) = state.handles.get(kind, value)?;
             // What is mapped stays when its handle is released.
             let standing = if place.memory == known::Memory::Mapped { Standing::Live } else { standing };
             Some(Owner { short: kind.short, number, standing })

@@ -1,4 +1,5 @@
-//! The MEMORY records of one call, put together.
+//! The MEMORY records of one call, put together: what was kept of a call of the layers `syscall` and `submit` beside
+//! its words. `cutap_rm` knows what the bytes mean.
 
 use cutap_wire::memory::{MOST as PIECE, MemoryPiece, what};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ pub struct Piece {
     pub address: u64,
     /// Whether it was read after the call.
     pub after: bool,
+    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -17,11 +19,11 @@ pub struct Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
     /// One of `cutap_wire::memory::what`.
-    pub what: u8,
+    pub kind: u8,
     /// The GPU's address.
     pub address: u64,
     /// How many bytes are meant.
-    pub meant: u32,
+    pub full_length: u32,
     /// Those that could be read.
     pub bytes: Vec<u8>,
 }
@@ -74,7 +76,7 @@ impl Pieces {
     }
 
     fn submission(&mut self, piece: &MemoryPiece<'_>) {
-        let MemoryPiece { what, address, meant, bytes, .. } = *piece;
+        let MemoryPiece { what: kind, address, meant: full_length, bytes, .. } = *piece;
         if self.submitted.iter().map(|p| p.bytes.len()).sum::<usize>() + bytes.len() > MOST {
             return;
         }
@@ -82,14 +84,14 @@ impl Pieces {
         let end = |last: &Submitted| last.address.wrapping_add(last.bytes.len() as u64);
         match self.submitted.last_mut() {
             Some(last)
-                if what == what::COMMANDS
-                    && last.what == what
+                if kind == what::COMMANDS
+                    && last.kind == kind
                     && end(last) == address
-                    && last.meant.checked_sub(last.bytes.len() as u32) == Some(meant) =>
+                    && last.full_length.checked_sub(last.bytes.len() as u32) == Some(full_length) =>
             {
                 last.bytes.extend_from_slice(bytes);
             }
-            _ => self.submitted.push(Submitted { what, address, meant, bytes: bytes.to_vec() }),
+            _ => self.submitted.push(Submitted { kind, address, full_length, bytes: bytes.to_vec() }),
         }
     }
 
@@ -111,8 +113,8 @@ impl Pieces {
     /// smaller count less was read.
     #[must_use]
     pub fn after(&self, address: u64, len: usize) -> Option<Vec<u8>> {
-        let found = self.at(true, address)?;
-        let mut after = found.get(..len.min(found.len())).unwrap_or_default().to_vec();
+        let bytes = self.at(true, address)?;
+        let mut after = bytes.get(..len.min(bytes.len())).unwrap_or_default().to_vec();
         if let Some(rest) = self.before(address, len).as_ref().and_then(|b| b.get(after.len()..)) {
             after.extend_from_slice(rest);
         }

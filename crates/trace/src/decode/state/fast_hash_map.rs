@@ -4,4 +4,4 @@
 use std::collections::HashMap;
 
 /// A table with quick look-ups.
-pub type Quick<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+pub type FastHashMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;

@@ -8,7 +8,7 @@ const MOST: usize = 1 << 12;
 
 /// Handles whose end has begun.
 #[derive(Debug, Default)]
-pub struct Ending(pub(super) Vec<StartedCall>);
+pub struct PendingEnds(pub(super) Vec<StartedCall>);
 
 #[derive(Debug)]
 pub(super) struct StartedCall {
@@ -17,7 +17,7 @@ pub(super) struct StartedCall {
     pub start_ns: u64,
 }
 
-impl Ending {
+impl PendingEnds {
     /// A call begins that is to end this handle.
     pub fn begins(&mut self, key: Key, thread: u32, start_ns: u64) {
         if self.0.len() < MOST {
@@ -26,7 +26,7 @@ impl Ending {
     }
 
     /// A call has ended.
-    pub fn over(&mut self, thread: u32, start_ns: u64) {
-        self.0.retain(|begun| begun.thread != thread || begun.start_ns != start_ns);
+    pub fn call_ended(&mut self, thread: u32, start_ns: u64) {
+        self.0.retain(|pending| pending.thread != thread || pending.start_ns != start_ns);
     }
 }

@@ -2,12 +2,12 @@
 //! decide.
 
 use super::library;
-use super::near::nearest;
+use super::refusal::nearest;
 use cutap_calls::is_of_cuda;
 
 /// What is known of a name, or of a pattern with `*` and `?`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FunctionMatch {
     /// There are such functions, in these layers (a `cutap_calls::Layer`).
     Known(Vec<u8>),
     /// It may be one of a library of which nobody has a list.
@@ -17,35 +17,35 @@ pub enum Wanted {
 }
 
 /// Looks a name up.
-pub fn wanted(name: &str) -> Wanted {
+pub fn find_function(name: &str) -> FunctionMatch {
     if name.contains('[') {
-        return Wanted::Perhaps;
+        return FunctionMatch::Perhaps;
     }
     let mut layers = library::layers_of(name);
     layers.sort_unstable();
     layers.dedup();
     if !layers.is_empty() {
-        return Wanted::Known(layers);
+        return FunctionMatch::Known(layers);
     }
-    let known = cutap_calls::FUNCTIONS;
+    let functions = cutap_calls::FUNCTIONS;
     let begins = name.split(['*', '?']).next().unwrap_or(name);
     if begins.len() < name.len() {
-        let some = known.iter().any(|k| cutap_calls::glob(name.as_bytes(), k.as_bytes()));
+        let some = functions.iter().any(|k| cutap_calls::glob(name.as_bytes(), k.as_bytes()));
         // A few letters may begin the name of anybody's function.
         return match !some && (is_of_cuda(begins) || library::listed(begins).is_some()) {
-            true => Wanted::Unknown(nearest(begins, known)),
-            false => Wanted::Perhaps,
+            true => FunctionMatch::Unknown(nearest(begins, functions)),
+            false => FunctionMatch::Perhaps,
         };
     }
-    let mut near = nearest(name, known);
-    let slip = known.iter().any(|k| k.eq_ignore_ascii_case(name));
+    let mut near = nearest(name, functions);
+    let slip = functions.iter().any(|k| k.eq_ignore_ascii_case(name));
     match library::listed(name) {
         Some(family) => near.extend(library::near_functions(family, name)),
-        None if !slip && !is_of_cuda(name) && cutap_calls::in_family(name.as_bytes()) => return Wanted::Perhaps,
+        None if !slip && !is_of_cuda(name) && cutap_calls::in_family(name.as_bytes()) => return FunctionMatch::Perhaps,
         None => {}
     }
     near.dedup();
-    Wanted::Unknown(near)
+    FunctionMatch::Unknown(near)
 }
 
 #[cfg(test)]
@@ -63,15 +63,15 @@ mod tests {
             ("cublasSgemm", &[Layer::LIBRARY.number()]),
             ("*", &[Layer::LIBRARY, Layer::RUNTIME, Layer::DRIVER].map(Layer::number)),
         ] {
-            assert_eq!(wanted(name), Wanted::Known(layers.to_vec()), "{name}");
+            assert_eq!(find_function(name), FunctionMatch::Known(layers.to_vec()), "{name}");
         }
         for name in ["nvtxRangePushedAway", "nvtx*Nothing", "*NotThere"] {
-            assert_eq!(wanted(name), Wanted::Perhaps, "{name}");
+            assert_eq!(find_function(name), FunctionMatch::Perhaps, "{name}");
         }
-        assert_eq!(wanted("cuMemAllok"), Wanted::Unknown(vec!["cuMemAlloc"]));
-        assert_eq!(wanted("cudamalloc"), Wanted::Unknown(vec!["cudaMalloc", "cuMemAlloc"]));
+        assert_eq!(find_function("cuMemAllok"), FunctionMatch::Unknown(vec!["cuMemAlloc"]));
+        assert_eq!(find_function("cudamalloc"), FunctionMatch::Unknown(vec!["cudaMalloc", "cuMemAlloc"]));
         for name in ["cuMemAllok*", "malloc", "cublasSgemn", "driver", "cuNone", ""] {
-            assert!(matches!(wanted(name), Wanted::Unknown(_)), "{name}: {:?}", wanted(name));
+            assert!(matches!(find_function(name), FunctionMatch::Unknown(_)), "{name}: {:?}", find_function(name));
         }
     }
 }

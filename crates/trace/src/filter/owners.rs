@@ -1,11 +1,11 @@
 //! `pid:N` and `tid:N`: calls of one process or thread. They are known when a call begins, so that the tree below it
 //! stays whole.
 
-use super::error::FilterError;
+use super::refusal::FilterError;
 
 /// A process or a thread, by its number as it sees itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Owner {
     /// All threads of a process.
     Process(u32),
     /// One thread.
@@ -15,44 +15,44 @@ pub(crate) enum Who {
 /// Whose calls are wanted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Owners {
-    wanted: Vec<Who>,
-    unwanted: Vec<Who>,
+    included: Vec<Owner>,
+    excluded: Vec<Owner>,
 }
 
-impl Who {
+impl Owner {
     /// Reads `pid:4711`; none for a word that begins with neither.
-    pub fn parse(word: &str) -> Option<Result<Who, FilterError>> {
+    pub fn parse(word: &str) -> Option<Result<Owner, FilterError>> {
         let (kind, number) = word.split_once(':').filter(|(kind, _)| matches!(*kind, "pid" | "tid"))?;
         Some(match number.trim().parse() {
-            Ok(number) if kind == "pid" => Ok(Who::Process(number)),
-            Ok(number) => Ok(Who::Thread(number)),
+            Ok(number) if kind == "pid" => Ok(Owner::Process(number)),
+            Ok(number) => Ok(Owner::Thread(number)),
             Err(_) => Err(FilterError(format!("{word} in the filter has no number; write it as {kind}:4711"))),
         })
     }
 
     fn is(self, pid: u32, tid: u32) -> bool {
         match self {
-            Who::Process(of) => of == pid,
-            Who::Thread(of) => of == tid,
+            Owner::Process(of) => of == pid,
+            Owner::Thread(of) => of == tid,
         }
     }
 }
 
 impl Owners {
     /// Adds a term.
-    pub fn add(&mut self, wanted: bool, who: Who) {
-        if wanted { self.wanted.push(who) } else { self.unwanted.push(who) }
+    pub fn add(&mut self, is_wanted: bool, owner: Owner) {
+        if is_wanted { self.included.push(owner) } else { self.excluded.push(owner) }
     }
 
     /// Everybody's calls are wanted.
     pub fn is_everybody(&self) -> bool {
-        self.wanted.is_empty() && self.unwanted.is_empty()
+        self.included.is_empty() && self.excluded.is_empty()
     }
 
     /// Whether calls of this thread are wanted.
     pub fn has(&self, pid: u32, tid: u32) -> bool {
-        let any = |all: &[Who]| all.iter().any(|who| who.is(pid, tid));
-        (self.wanted.is_empty() || any(&self.wanted)) && !any(&self.unwanted)
+        let any = |all: &[Owner]| all.iter().any(|owner| owner.is(pid, tid));
+        (self.included.is_empty() || any(&self.included)) && !any(&self.excluded)
     }
 }
 
@@ -62,16 +62,16 @@ mod tests {
 
     fn owners(terms: &[(bool, &str)]) -> Owners {
         let mut owners = Owners::default();
-        terms.iter().for_each(|(wanted, word)| owners.add(*wanted, Who::parse(word).unwrap().unwrap()));
+        terms.iter().for_each(|(wanted, word)| owners.add(*wanted, Owner::parse(word).unwrap().unwrap()));
         owners
     }
 
     #[test]
     fn words() {
-        assert_eq!(Who::parse("pid:7").unwrap().unwrap(), Who::Process(7));
-        assert_eq!(Who::parse("tid:8").unwrap().unwrap(), Who::Thread(8));
-        assert!(Who::parse("pid:x").unwrap().unwrap_err().to_string().contains("pid:4711"));
-        assert!(Who::parse("vector:cudaMalloc").is_none());
+        assert_eq!(Owner::parse("pid:7").unwrap().unwrap(), Owner::Process(7));
+        assert_eq!(Owner::parse("tid:8").unwrap().unwrap(), Owner::Thread(8));
+        assert!(Owner::parse("pid:x").unwrap().unwrap_err().to_string().contains("pid:4711"));
+        assert!(Owner::parse("vector:cudaMalloc").is_none());
     }
 
     #[test]

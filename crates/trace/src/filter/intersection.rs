@@ -1,34 +1,34 @@
 //! Several filters that must all hold: `A & B`, or two `-e`. The program records by the first one that picks
 //! functions; the others decide outside, where calls are read.
 
-use super::error::FilterError;
 use super::parse::Filter;
+use super::refusal::FilterError;
 
 impl Filter {
     /// Parses parts that must all hold.
-    pub(super) fn parse_all(parts: &[&str], known: &[&str]) -> Result<Filter, FilterError> {
+    pub(super) fn parse_all(parts: &[&str], functions: &[&str]) -> Result<Filter, FilterError> {
         if parts.iter().any(|part| part.is_empty()) && parts.len() > 1 {
             return Err(FilterError("one side of & in the filter is empty; write it as driver & error".into()));
         }
-        let mut all = parts.iter().map(|part| Filter::parse_one(part, known)).collect::<Result<Vec<_>, _>>()?;
+        let mut all = parts.iter().map(|part| Filter::parse_one(part, functions)).collect::<Result<Vec<_>, _>>()?;
         // The part that picks functions, for the program; the others have conditions, or leave functions out.
         let picks = |filter: &Filter| filter.rules.contains('+');
         let first = all.iter().position(picks).unwrap_or(0);
         let mut filter = all.remove(first);
         filter.text = parts.join(" & ");
-        for mut other in all {
-            filter.conditions.append(&mut other.conditions);
-            filter.unknown.append(&mut other.unknown);
-            filter.lookups |= other.lookups;
-            filter.cxx |= other.cxx;
-            if !other.owners.is_everybody() {
-                filter.owners_of_others.push(std::mem::take(&mut other.owners));
+        for mut part in all {
+            filter.conditions.append(&mut part.conditions);
+            filter.unknown.append(&mut part.unknown);
+            filter.lookups |= part.lookups;
+            filter.cxx |= part.cxx;
+            if !part.owners.is_everybody() {
+                filter.owners_of_parts.push(std::mem::take(&mut part.owners));
             }
-            if picks(&other) || !other.arguments.is_empty() {
-                filter.also.push(other);
+            if picks(&part) || !part.arguments.is_empty() {
+                filter.other_parts.push(part);
             } else {
-                filter.rules.push_str(&other.rules);
-                filter.plain.push_str(&other.plain);
+                filter.rules.push_str(&part.rules);
+                filter.plain.push_str(&part.plain);
             }
         }
         Ok(filter)
@@ -42,7 +42,7 @@ mod tests {
 
     fn shows(text: &str, name: &str) -> bool {
         let layer = if name.starts_with("cuda") { Layer::RUNTIME } else { Layer::DRIVER };
-        Filter::parse(text).unwrap().shows(layer, "libcuda.so.1", name)
+        Filter::parse(text).unwrap().wants_function(layer, "libcuda.so.1", name)
     }
 
     #[test]

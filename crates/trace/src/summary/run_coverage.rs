@@ -21,7 +21,7 @@ pub const NOT_RECORDED: [usize; 8] = [
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
-pub struct Unseen {
+pub struct RunCoverage {
     /// Programs in which the library began its work. None without a count, or if processes of a flight recorder were
     /// left out.
     pub entered: Option<u32>,
@@ -45,15 +45,15 @@ pub struct Unseen {
     parents: BTreeSet<(u32, String)>,
 }
 
-impl Unseen {
+impl RunCoverage {
     /// By the control page. `all_are_here` unless processes were left out.
-    pub(crate) fn of(page: &[u8], all_are_here: bool) -> Unseen {
+    pub(crate) fn of(page: &[u8], all_are_here: bool) -> RunCoverage {
         let flags = u64_at(page, offset_of!(Control, flags));
         if flags & control::COUNTS_ENTERED == 0 {
-            return Unseen::default();
+            return RunCoverage::default();
         }
         let recording = u32_at(page, offset_of!(Control, recording));
-        Unseen {
+        RunCoverage {
             entered: all_are_here.then(|| u32_at(page, offset_of!(Control, entered))),
             inner: u32_at(page, offset_of!(Control, inner)),
             cleaned: u32_at(page, offset_of!(Control, cleaned)),
@@ -61,7 +61,7 @@ impl Unseen {
             by_filter: u32_at(page, offset_of!(Control, rules_len)) > 0,
             is_switched_off: recording == control::RECORDING_OFF,
             is_off: !matches!(recording, control::RECORDING_ON | control::RECORDING_COUNT),
-            ..Unseen::default()
+            ..RunCoverage::default()
         }
     }
 
@@ -72,9 +72,9 @@ impl Unseen {
     }
 
     /// Takes over what is known of processes that have ended.
-    pub(crate) fn plus(&mut self, ended: &Unseen) {
-        self.drivers += ended.drivers;
-        self.parents.extend(ended.parents.iter().cloned());
+    pub(crate) fn plus(&mut self, retired: &RunCoverage) {
+        self.drivers += retired.drivers;
+        self.parents.extend(retired.parents.iter().cloned());
     }
 
     /// A child of this process, which runs the same program, has made calls that were seen.

@@ -1,6 +1,11 @@
-//! Names that a misspelt word may mean: those a few typing mistakes away.
+//! Why a filter is refused, and the names that a misspelt word in it may mean: those a few typing mistakes away.
 
 use super::did_you_mean::did_you_mean;
+
+/// Why a filter was refused: one sentence for the person who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FilterError(pub(super) String);
 
 /// The words of `words` that are similar.
 pub(super) fn nearest<'a>(word: &str, words: &[&'a str]) -> Vec<&'a str> {
@@ -8,13 +13,13 @@ pub(super) fn nearest<'a>(word: &str, words: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A question with similar words; empty without any.
-pub(super) fn meant(word: &str, names: &[&str]) -> String {
+pub(super) fn did_you_mean_text(word: &str, names: &[&str]) -> String {
     let near = nearest(word, names);
     if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
 }
 
 /// A question with similar fields; without any, the fields that exist.
-pub(super) fn there(word: &str, fields: &[&'static str]) -> String {
+pub(super) fn suggestion_or_fields(word: &str, fields: &[&'static str]) -> String {
     /// More names than these do not help.
     const FEW: usize = 12;
     let mut all: Vec<&str> = Vec::new();
@@ -23,7 +28,7 @@ pub(super) fn there(word: &str, fields: &[&'static str]) -> String {
             all.push(f)
         }
     });
-    match (meant(word, fields), all.len()) {
+    match (did_you_mean_text(word, fields), all.len()) {
         (meant, 0) => meant,
         (meant, _) if !meant.is_empty() => meant,
         (_, n) => format!(" (it has {}{})", all[..n.min(FEW)].join(", "), if n > FEW { ", ..." } else { "" }),

@@ -6,14 +6,14 @@ use super::parse::Filter;
 impl Filter {
     /// The filter that a run was made with; of a run without one, all calls.
     pub fn of_the_run() -> Filter {
-        Filter { or_kept: true, ..Filter::default() }
+        Filter { or_filter_of_run: true, ..Filter::default() }
     }
 
     /// What is wanted of a run that was made with the filter of this text. A text that this version cannot read leaves
     /// nothing out.
     pub(crate) fn of_run(self, text: Option<String>) -> Filter {
-        let default = text.filter(|_| self.or_kept).and_then(|text| Filter::parse(&text).ok());
-        default.map_or(self, |filter| Filter { is_kept: true, ..filter })
+        let default = text.filter(|_| self.or_filter_of_run).and_then(|text| Filter::parse(&text).ok());
+        default.map_or(self, |filter| Filter { is_filter_of_run: true, ..filter })
     }
 }
 

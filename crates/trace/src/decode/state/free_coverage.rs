@@ -8,7 +8,7 @@ use cutap_calls::{Role, function_with, resets, soname_of};
 
 /// Of which functions that end memory all calls are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Ends {
+pub(crate) struct FreeCoverage {
     driver: bool,
     /// The driver's are enough: a runtime ends memory by calls of the driver.
     runtime: bool,
@@ -17,22 +17,22 @@ pub(crate) struct Ends {
     pub graphs: bool,
 }
 
-impl Ends {
+impl FreeCoverage {
     /// Those that the filter lets through, or has recorded for annotations alone.
-    pub fn recorded(tables: &Tables, recorded: &RecordedCalls) -> Ends {
+    pub fn recorded(tables: &Tables, recorded: &RecordedCalls) -> FreeCoverage {
         if recorded.are_all() {
-            return Ends { driver: true, runtime: true, libraries: true, graphs: true };
+            return FreeCoverage { driver: true, runtime: true, libraries: true, graphs: true };
         }
         let all = |family: &&Family| {
             let library = library(family);
-            family.functions.iter().filter(|f| ends(f)).all(|f| recorded.has(layer(family), &library, f.name))
+            family.functions.iter().filter(|f| frees_memory(f)).all(|f| recorded.has(layer(family), &library, f.name))
         };
         let of = |of: Layer| tables.families.iter().filter(move |f| layer(f) == of);
         let driver = of(Layer::DRIVER).all(|f| all(&f));
         let runtime = driver || of(Layer::RUNTIME).all(|f| all(&f));
         let graphs =
             recorded.has(Layer::DRIVER, soname_of(Layer::DRIVER), const { function_with(Role::LaunchesGraph) });
-        Ends { driver, runtime, libraries: of(Layer::LIBRARY).all(|f| all(&f)), graphs }
+        FreeCoverage { driver, runtime, libraries: of(Layer::LIBRARY).all(|f| all(&f)), graphs }
     }
 
     /// Whether the end of memory is seen that a call of this layer has made.
@@ -57,7 +57,7 @@ pub(crate) fn all_allocations(tables: &Tables, recorded: &RecordedCalls) -> bool
     recorded.are_all() || allocating.all(|f| recorded.has(Layer::DRIVER, soname_of(Layer::DRIVER), f.name))
 }
 
-fn ends(function: &Function) -> bool {
+fn frees_memory(function: &Function) -> bool {
     let frees = |e: &Effect| matches!(e, Effect::Frees(_) | Effect::Unmaps { .. });
     function.effects.iter().any(frees) || resets(function.name)
 }
@@ -81,18 +81,18 @@ mod tests {
 
     #[test]
     fn what_is_said_of_memory_depends_on_what_ends_it() {
-        let of = |text: &str| Ends::recorded(&TABLES, &recorded_calls(Filter::parse(text).unwrap()));
-        let all = Ends { driver: true, runtime: true, libraries: true, graphs: true };
-        assert_eq!((Ends::recorded(&TABLES, &RecordedCalls::all()), of("!cudaFree")), (all, all));
-        assert_eq!(of("driver"), Ends { libraries: false, ..all });
-        assert_eq!(of("runtime"), Ends { runtime: true, ..Ends::default() });
+        let of = |text: &str| FreeCoverage::recorded(&TABLES, &recorded_calls(Filter::parse(text).unwrap()));
+        let all = FreeCoverage { driver: true, runtime: true, libraries: true, graphs: true };
+        assert_eq!((FreeCoverage::recorded(&TABLES, &RecordedCalls::all()), of("!cudaFree")), (all, all));
+        assert_eq!(of("driver"), FreeCoverage { libraries: false, ..all });
+        assert_eq!(of("runtime"), FreeCoverage { runtime: true, ..FreeCoverage::default() });
         for text in
             ["cudaMalloc,cudaMemcpy", "cudaMalloc,cudaFree", "runtime,!cudaFreeAsync", "runtime,!cudaDeviceReset"]
         {
-            assert_eq!(of(text), Ends::default(), "{text}");
+            assert_eq!(of(text), FreeCoverage::default(), "{text}");
         }
         let tracked = recorded_calls(Filter::of_rules(format!("+* * cudaMalloc\n{TRACKED}")));
-        assert_eq!(Ends::recorded(&TABLES, &tracked), Ends { graphs: false, ..all });
+        assert_eq!(FreeCoverage::recorded(&TABLES, &tracked), FreeCoverage { graphs: false, ..all });
         let runtime = recorded_calls(Filter::parse("runtime").unwrap());
         assert!(all_allocations(&TABLES, &tracked) && !all_allocations(&TABLES, &runtime));
     }

@@ -72,7 +72,7 @@ pub struct OutputArgs {
 impl OutputArgs {
     pub fn format(&self) -> OutputFormat {
         let text = self.text.options();
-        OutputFormat { json: self.json.json, summary: self.summary, quiet: false, counts: self.counts, text }
+        OutputFormat { json: self.json.json, summary: self.summary, only_hooks: false, counts: self.counts, text }
     }
 }
 

@@ -1,8 +1,8 @@
 //! What show, report, export and recover read: a run directory or a recording. Whether it can be read, and whether all
 //! of it was.
 
-use cutap_collect::record::{Look, damaged_parts, read_by_another, without_end};
-use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, say};
+use cutap_collect::record::{FolderScan, damaged_parts, read_by_another, without_end};
+use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, print_notice};
 use cutap_trace::{Damage, RecordingCoverage, RunPath, Why, open_file, short_of};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -70,7 +70,7 @@ pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) 
         if let Some(short) = short_of(path) {
             return Err(Error::own(format!("{shown} was not read whole: {short}; mend that and try it again")));
         }
-        let unread = Look::at(path).unread().filter(|_| path.is_dir());
+        let unread = FolderScan::at(path).unread().filter(|_| path.is_dir());
         let unread = unread.map(|files| format!("what could not be read is {files}"));
         let damaged = (damage.parts > 0).then(|| format!("{}{}", damaged_parts(damage.parts), damage.lost));
         let lacks: Vec<String> = damaged.into_iter().chain(unread).collect();
@@ -114,7 +114,7 @@ pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) 
         }
         Why::Ended => return Ok(()),
         _ if in_writing => {
-            say(&format!("{shown} is being written: what stood there by now was read"));
+            print_notice(&format!("{shown} is being written: what stood there by now was read"));
             return Ok(());
         }
         Why::Open => without_end(path, cut.at),

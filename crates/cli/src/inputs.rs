@@ -4,7 +4,7 @@
 use crate::args::InputArgs;
 use crate::cmd::ctl;
 use crate::input::{NOTES, readable, whole};
-use cutap_collect::{Page, Result, output_file, say};
+use cutap_collect::{Page, Result, output_file, print_notice};
 use cutap_report::{important_notes, notes_of_runs};
 use cutap_trace::{End, FinishedRun, RunPath, Runs};
 use cutap_wire::control;
@@ -27,7 +27,7 @@ impl InputArgs {
         let rest = runs.of_other_clocks();
         if !rest.is_empty() {
             let names: Vec<String> = rest.iter().map(|name| name.to_string()).collect();
-            say(&format!(
+            print_notice(&format!(
                 "{} ran on another host than the first run, or since another start: times are aligned by the wall \
                  clocks of the hosts, and are as exact as these",
                 names.join(", ")
@@ -50,7 +50,7 @@ fn of_pid(run: &Path) -> Result<PathBuf> {
     let Some(number) = process_number(run) else { return Ok(run.to_owned()) };
     let folder = ctl::run_of(number)?;
     if Page::open(&folder).is_ok_and(|page| page.is_flight_recorder()) {
-        say(&format!("a flight recorder holds its newest calls: cutap ctl {number} dump -o FILE writes them"));
+        print_notice(&format!("a flight recorder holds its newest calls: cutap ctl {number} dump -o FILE writes them"));
     }
     // What is recorded leaves the run directory soon.
     let recording = RunPath::open(&folder).and_then(|held| held.join(control::RECORDING).read(MOST_PATH));
@@ -71,19 +71,19 @@ fn end_refs(run_ends: &[FinishedRun]) -> Vec<&End> {
 /// Says what an answer lacks: the most important notes, and the number of the rest.
 pub fn say_notes(runs: &Runs, run_ends: &[FinishedRun]) {
     let important = notes_of_runs(&end_refs(run_ends), &|end| important_notes(end).0);
-    important.iter().take(NOTES).for_each(|note| say(note));
+    important.iter().take(NOTES).for_each(|note| print_notice(note));
     let rest: usize = run_ends.iter().map(|of| important_notes(&of.end).1).sum();
     let rest = rest + important.len().saturating_sub(NOTES);
     if rest > 0 {
         let notes = if rest == 1 { "1 note" } else { &format!("{rest} notes") };
         let (run, lacks) = if run_ends.len() == 1 { ("run", "lacks") } else { ("runs", "lack") };
-        say(&format!("{notes} on calls that the {run} {lacks}: cutap report --notes {}", named(runs)));
+        print_notice(&format!("{notes} on calls that the {run} {lacks}: cutap report --notes {}", named(runs)));
     }
 }
 
 /// Says which calls the filter of the run left out: the reader by default, or the target.
 pub fn say_filter_of_run(run_ends: &[FinishedRun]) {
-    filter_lines_of_runs(run_ends).iter().for_each(|line| say(line));
+    filter_lines_of_runs(run_ends).iter().for_each(|line| print_notice(line));
 }
 
 /// The lines of [`say_filter_of_run`].
@@ -107,7 +107,9 @@ pub fn say_counted(runs: &Runs, run_ends: &[FinishedRun]) {
     if calls > 0 {
         let run = named(runs);
         let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
-        say(&format!("{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"));
+        print_notice(&format!(
+            "{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"
+        ));
     }
 }
 
@@ -119,7 +121,7 @@ pub fn all_whole(run_ends: &[FinishedRun]) -> Result<()> {
         if of_run.is_err()
             && let Err(before) = std::mem::replace(&mut all_read, of_run)
         {
-            say(&before.to_string());
+            print_notice(&before.to_string());
         }
     }
     all_read

@@ -30,7 +30,7 @@ mod version;
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-use cutap_collect::{OWN_FAILURE, Result, say};
+use cutap_collect::{OWN_FAILURE, Result, print_notice};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     completion::answer_shell();
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(sentence) = words.first().and_then(|word| word.to_str()).and_then(reserved::advice) {
-        say(&sentence);
+        print_notice(&sentence);
         return OWN_FAILURE.into();
     }
     let done = match command_line::parse(&words) {
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            say(&e.to_string());
+            print_notice(&e.to_string());
             e.code.into()
         }
     }

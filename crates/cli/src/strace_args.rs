@@ -2,7 +2,7 @@
 
 use crate::heading;
 use clap::{ArgAction, Args};
-use cutap_collect::{Error, Result, say};
+use cutap_collect::{Error, Result, print_notice};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -59,7 +59,7 @@ impl StraceArgs {
             (self.follow > 0, "-f: children are followed by default; --no-follow-children leaves them alone"),
             (self.times > 0, "-T: times are printed by default"),
         ];
-        sentences.iter().filter(|(given, _)| *given && !self.quiet).for_each(|(_, sentence)| say(sentence));
+        sentences.iter().filter(|(given, _)| *given && !self.quiet).for_each(|(_, sentence)| print_notice(sentence));
         Ok(())
     }
 }

@@ -6,17 +6,17 @@
 
 use crate::collector_options::CollectorOptions;
 use crate::control::Page;
+use crate::detach_notices;
 use crate::drain::{Drain, Round};
 use crate::ended_folders::EndedFolders;
 use crate::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, cannot, reason};
 use crate::folder;
-use crate::foreground_channel::Line;
-use crate::lingering::Outliving;
+use crate::foreground_channel::ForegroundChannel;
+use crate::lingering_processes::LingeringProcesses;
 use crate::live_trace::LiveTrace;
 use crate::record::{Recorder, damaged_parts};
-use crate::retention::Trim;
+use crate::retention::Retention;
 use crate::startup_state::open_descriptors;
-use crate::stays;
 use cutap_trace::{Damage, Rate, short_of};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
@@ -31,9 +31,9 @@ const PAUSE_MS: (i32, i32) = (1, 20);
 /// Runs the collector until the program has ended, or its output is broken.
 pub fn collect(options: &CollectorOptions) -> Result<()> {
     become_independent(options.spool);
-    let mut line = Line::new();
-    let held = folder::ours(&options.run)?;
-    let page = Page::held(&held)
+    let mut channel = ForegroundChannel::new();
+    let run_dir = folder::ours(&options.run)?;
+    let page = Page::of_run(&run_dir)
         .map_err(|e| cannot("open the control page of", &options.run, &e, "start the program again"))?;
     if !page.lock() {
         let run = options.run.display();
@@ -41,38 +41,40 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     }
     let mut work: Box<dyn Drain> = match options.record {
         true => {
-            begin(options, &mut line)?;
+            begin(options, &mut channel)?;
             Box::new(recording(options)?)
         }
         false => {
-            let printing = LiveTrace::new(options, &held, &page)?;
-            begin(options, &mut line)?;
+            let printing = LiveTrace::new(options, &run_dir, &page)?;
+            begin(options, &mut channel)?;
             Box::new(printing)
         }
     };
     page.collector(COLLECTOR_ATTACHED);
-    line.ready();
+    channel.ready();
 
     let rate = Rate::begin();
     let mut measured = false;
     let mut pause = PAUSE_MS.0;
-    let mut trim = Trim::new(&held, &page, options.total);
-    let mut others = Outliving::new(&options.run);
-    let mut folders = EndedFolders::new(&held, options.temporary);
+    let mut retention = Retention::new(&run_dir, &page, options.total);
+    let mut lingering = LingeringProcesses::new(&options.run);
+    let mut folders = EndedFolders::new(&run_dir, options.temporary);
     let broken = loop {
-        let last = line.program_is_over()
-            && !(options.record && page.follows_children() && others.any(|names| stays::for_calls(&mut line, names)));
+        let last = channel.program_is_over()
+            && !(options.record
+                && page.follows_children()
+                && lingering.any(|names| detach_notices::detach_for_calls(&mut channel, names)));
         // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all
         // of it.
-        let whole = !options.again || page.rate() == 0;
+        let whole = !options.resumes || page.rate() == 0;
         if !measured && rate.is_measured() || last && (whole || rate.is_measured()) {
             page.put_rate(rate.per_second());
             measured = true;
         }
         if page.is_flight_recorder() {
             match last {
-                true => trim.last(&held, &page),
-                false => trim.round(&held, &page),
+                true => retention.last(&run_dir, &page),
+                false => retention.round(&run_dir, &page),
             }
         }
         if last {
@@ -90,14 +92,14 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         {
             break Some(e);
         }
-        pause = match (round.more, round.found) {
+        pause = match (round.more, round.has_new) {
             (true, _) => 0,
             (false, true) => PAUSE_MS.0,
             (false, false) => (pause * 2).clamp(PAUSE_MS.0, PAUSE_MS.1),
         };
-        line.wait(pause);
+        channel.wait(pause);
     };
-    work.leave(broken.as_ref());
+    work.clean_up(broken.as_ref());
     match &broken {
         Some(_) => page.stop_recording(),
         None => page.collector(COLLECTOR_GONE),
@@ -106,21 +108,21 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let short = short_of(&options.run).filter(|_| broken.is_none());
     // Its descriptors of the output, at whose other end somebody may wait for the end of it.
     drop(work);
-    if !options.record && page.follows_children() && held.join(hooks::FILE).is_file() {
+    if !options.record && page.follows_children() && run_dir.join(hooks::FILE).is_file() {
         // What nobody prints any more would only fill the run directory.
-        if !options.form.quiet {
+        if !options.form.only_hooks {
             page.stop_recording();
         }
-        while others.any(|names| stays::for_hooks(&mut line, names)) {
-            line.wait(PAUSE_MS.1);
+        while lingering.any(|names| detach_notices::detach_for_hooks(&mut channel, names)) {
+            channel.wait(PAUSE_MS.1);
         }
     }
     let keep = options.record && (broken.is_some() || damage.parts > 0) || short.is_some();
-    if (line.front_is_gone() || others.told) && options.temporary && !keep {
+    if (channel.front_is_gone() || lingering.is_reported) && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
     }
     let run = options.run.display();
-    match broken.filter(|e| !quiet(e)) {
+    match broken.filter(|e| !reader_is_gone(e)) {
         None if short.is_some() => Err(Error {
             code: UNREAD,
             sentence: match (short.unwrap_or_default(), options.record) {
@@ -161,19 +163,19 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
 
 /// Empties the file that is named with `-o`, once nothing else can keep the run from beginning: what it held is gone
 /// then.
-fn begin(options: &CollectorOptions, line: &mut Line) -> Result<()> {
-    if !line.may_begin() {
+fn begin(options: &CollectorOptions, channel: &mut ForegroundChannel) -> Result<()> {
+    if !channel.may_begin() {
         return Err(Error::own("the program was not run, as the cutap in front of it has ended; start it again"));
     }
-    if !options.own_file || options.again {
+    if !options.own_file || options.resumes {
         return Ok(());
     }
     let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
     let emptied = file.and_then(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) });
     emptied.map_err(|e| {
-        let what = if options.record { "recording" } else { "trace" };
+        let output_kind = if options.record { "recording" } else { "trace" };
         Error::own(format!(
-            "cannot write the {what}: {}; {}",
+            "cannot write the {output_kind}: {}; {}",
             reason(&e),
             advice_on_file(&e, "write to another place with -o")
         ))
@@ -183,9 +185,9 @@ fn begin(options: &CollectorOptions, line: &mut Line) -> Result<()> {
 /// Puts the run into the file that is our standard output.
 fn recording(options: &CollectorOptions) -> Result<Recorder> {
     let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
-    let begun = |file: &File| !options.again || file.metadata().is_ok_and(|m| m.len() == 0);
+    let is_new = |file: &File| !options.resumes || file.metadata().is_ok_and(|m| m.len() == 0);
     let file = match file {
-        Ok(file) if !begun(&file) => return Recorder::go_on(&options.run, file, Path::new("the recording"), true),
+        Ok(file) if !is_new(&file) => return Recorder::go_on(&options.run, file, Path::new("the recording"), true),
         file => file,
     };
     file.and_then(|file| Recorder::begin(&options.run, file, true))
@@ -198,13 +200,13 @@ impl Drain for Recorder {
             return Ok(Round::default());
         }
         Ok(match Recorder::round(self, last, &mut || page.beat()) {
-            Ok(found) => Round { found, ..Round::default() },
+            Ok(has_new) => Round { has_new, ..Round::default() },
             Err(e) => Round { broken: Some(e), ..Round::default() },
         })
     }
     fn retire(&mut self, folders: &mut EndedFolders, page: &Page) -> io::Result<()> {
-        let ended = Recorder::retire(self, &mut |name| folders.has_ended(name), &mut || page.beat())?;
-        folders.replace(&ended);
+        let ended_processes = Recorder::retire(self, &mut |name| folders.has_ended(name), &mut || page.beat())?;
+        folders.replace(&ended_processes);
         Ok(())
     }
     fn end(&mut self, _page: &Page) -> io::Result<()> {
@@ -213,7 +215,7 @@ impl Drain for Recorder {
     fn damage(&mut self) -> Damage {
         Recorder::damage(self)
     }
-    fn leave(&mut self, broken: Option<&io::Error>) {
+    fn clean_up(&mut self, broken: Option<&io::Error>) {
         if let Some(error) = broken {
             self.cut_back(error);
         }
@@ -221,7 +223,7 @@ impl Drain for Recorder {
 }
 
 /// The reader has left, or the terminal is gone: nobody is there to be told.
-fn quiet(error: &io::Error) -> bool {
+fn reader_is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPIPE | libc::EIO))
 }
 

@@ -27,7 +27,7 @@ pub struct CollectorOptions {
     /// Remove the run directory if the foreground process is gone at the end.
     pub temporary: bool,
     /// Another collector of this run was killed: continue where it was.
-    pub again: bool,
+    pub resumes: bool,
     /// The output is a file that was made for the collector, and no other process writes to it.
     pub own_file: bool,
     /// Descriptor of the memory through which lines go, if they do (`replayable_pipe`).
@@ -95,7 +95,7 @@ mod tests {
             driver: true,
             record: false,
             temporary: true,
-            again: false,
+            resumes: false,
             own_file: true,
             spool: Some(7),
             total: u64::MAX,

@@ -21,7 +21,7 @@ const MOST_PAGES: u32 = 1 << 16;
 
 /// How far a live trace is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Printed {
+pub struct PrintProgress {
     /// All events up to here are printed, in ticks.
     pub ticks: u64,
     /// Length of the output then.
@@ -32,7 +32,7 @@ pub struct Printed {
 
 /// What is wanted of the processes of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct RunSettings<'a> {
     /// What to record.
     pub filter: &'a Filter,
     /// Leave children alone.
@@ -56,26 +56,26 @@ pub struct Wanted<'a> {
 }
 
 /// The page of a new run; refused before its folder is made.
-pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
+pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     // A flight recorder keeps the calls that were asked for as long as it can: nothing else takes their room.
-    let tracked = !wanted.count && !wanted.summary && !matches!(wanted.full, OverflowPolicy::Overwrite(_));
-    let recorded = wanted.filter.recorded(tracked);
-    let rules = if wanted.only_hooks { "-* * *\n" } else { &recorded };
+    let tracked = !settings.count && !settings.summary && !matches!(settings.full, OverflowPolicy::Overwrite(_));
+    let recorded = settings.filter.recorded(tracked);
+    let rules = if settings.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;
     let flags = [
-        (control::LOOKUPS, wanted.filter.wants_lookups() && !wanted.only_hooks),
-        (control::CXX_NAMES, wanted.filter.wants_cxx()),
-        (control::NO_FOLLOW, wanted.no_follow),
-        (control::DUMP_MODULES, wanted.dump_modules),
-        (control::LOSSY, wanted.full == OverflowPolicy::Drop),
-        (control::FLIGHT, matches!(wanted.full, OverflowPolicy::Overwrite(_))),
-        (control::RANGE, wanted.range),
-        (control::COUNT, wanted.count),
-        (control::STACK_OUTERMOST, wanted.stacks.outermost),
+        (control::LOOKUPS, settings.filter.wants_lookups() && !settings.only_hooks),
+        (control::CXX_NAMES, settings.filter.wants_cxx()),
+        (control::NO_FOLLOW, settings.no_follow),
+        (control::DUMP_MODULES, settings.dump_modules),
+        (control::LOSSY, settings.full == OverflowPolicy::Drop),
+        (control::FLIGHT, matches!(settings.full, OverflowPolicy::Overwrite(_))),
+        (control::RANGE, settings.range),
+        (control::COUNT, settings.count),
+        (control::STACK_OUTERMOST, settings.stacks.outermost),
         (control::COUNTS_ENTERED, true),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
-    let (chunk_bytes, max_chunks) = wanted.full.chunks();
+    let (chunk_bytes, max_chunks) = settings.full.chunks();
     let mut page = [0u8; cutap_wire::PAGE];
     let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
     put(offset_of!(Control, magic), &cutap_wire::MAGIC.to_le_bytes());
@@ -84,7 +84,7 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     put(offset_of!(Control, flags), &flags.to_le_bytes());
     put(offset_of!(Control, max_chunks), &max_chunks.to_le_bytes());
     put(offset_of!(Control, collector), &control::COLLECTOR_NEVER.to_le_bytes());
-    let recording = match (wanted.only_hooks || wanted.off, wanted.count) {
+    let recording = match (settings.only_hooks || settings.off, settings.count) {
         (true, _) => control::RECORDING_OFF,
         (_, true) => control::RECORDING_COUNT,
         _ => control::RECORDING_ON,
@@ -92,9 +92,9 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     put(offset_of!(Control, recording), &recording.to_le_bytes());
     put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
     put(offset_of!(Control, rules), rules.as_bytes());
-    put(offset_of!(Control, stack_bytes), &wanted.stacks.bytes.to_le_bytes());
-    put(offset_of!(Control, stack_rules_len), &(wanted.stacks.rules.len() as u32).to_le_bytes());
-    put(offset_of!(Control, stack_rules), wanted.stacks.rules.as_bytes());
+    put(offset_of!(Control, stack_bytes), &settings.stacks.bytes.to_le_bytes());
+    put(offset_of!(Control, stack_rules_len), &(settings.stacks.rules.len() as u32).to_le_bytes());
+    put(offset_of!(Control, stack_rules), settings.stacks.rules.as_bytes());
     put(offset_of!(Control, run), &random().to_le_bytes());
     Ok(page)
 }
@@ -168,13 +168,14 @@ pub struct Page(File, RunPath);
 
 impl Page {
     pub fn open(run: &Path) -> Result<Page> {
-        let held = RunPath::open(run);
-        held.and_then(|held| Page::held(&held))
+        let opened = RunPath::open(run);
+        opened
+            .and_then(|run_dir| Page::of_run(&run_dir))
             .map_err(|e| cannot("open", &run.join(control::FILE), &e, "it is not the folder of a run"))
     }
 
     /// The page of a run directory that is held open.
-    pub fn held(run: &RunPath) -> std::io::Result<Page> {
+    pub fn of_run(run: &RunPath) -> std::io::Result<Page> {
         Ok(Page(run.join(control::FILE).open_file(true)?, run.clone()))
     }
     /// Those of the run's processes that have one, as far as they are made and readable.
@@ -235,22 +236,22 @@ impl Page {
     /// Makes this process the one that drains the run, until it ends. False when another is.
     pub fn lock(&self) -> bool {
         // SAFETY: a descriptor of our own. A file system without locks has no second collector either.
-        let taken = unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-        taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
+        let status = unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        status == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
     }
     /// CLOCK_MONOTONIC nanoseconds of the collector's last sign of life.
     pub fn heartbeat(&self) -> u64 {
         self.word(offset_of!(Control, heartbeat))
     }
     /// Notes what is printed, in one write: a collector that is killed leaves the old note or the new one.
-    pub fn printed(&self, note: Printed) {
-        let words = [note.ticks, note.bytes, note.horizon_ns].map(u64::to_le_bytes);
+    pub fn put_printed(&self, progress: PrintProgress) {
+        let words = [progress.ticks, progress.bytes, progress.horizon_ns].map(u64::to_le_bytes);
         self.put(offset_of!(Control, printed), words.as_flattened());
     }
     /// What the collector before this one noted there.
-    pub fn printed_before(&self) -> Printed {
+    pub fn printed_before(&self) -> PrintProgress {
         let word = |n: usize| self.word(offset_of!(Control, printed) + 8 * n);
-        Printed { ticks: word(0), bytes: word(1), horizon_ns: word(2) }
+        PrintProgress { ticks: word(0), bytes: word(1), horizon_ns: word(2) }
     }
     /// The rate that was noted; 0: none.
     pub fn rate(&self) -> u64 {
@@ -342,13 +343,13 @@ impl Page {
     /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of all
     /// (0). The clock of who is meant is so far ahead of ours (see [`ahead`]): the moment stands among moments of its
     /// calls.
-    pub fn note(&self, what: u32, (pid, ahead): (u32, i64)) {
+    pub fn record_switch(&self, state: u32, (pid, ahead): (u32, i64)) {
         let flags = self.flags() | control::SWITCHED;
         self.put(offset_of!(Control, flags), &flags.to_le_bytes());
         let n = self.word(offset_of!(Control, switches)) as u32;
         if (n as usize) < control::SWITCHES {
             let now = monotonic_ns().saturating_add_signed(ahead);
-            let both = [now.to_le_bytes(), (u64::from(what) | u64::from(pid) << 32).to_le_bytes()].concat();
+            let both = [now.to_le_bytes(), (u64::from(state) | u64::from(pid) << 32).to_le_bytes()].concat();
             self.put(offset_of!(Control, switched) + n as usize * 16, &both);
         }
         self.put(offset_of!(Control, switches), &n.saturating_add(1).to_le_bytes());

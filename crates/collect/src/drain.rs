@@ -19,7 +19,7 @@ pub trait Drain {
         Damage::default()
     }
     /// Tidies up behind an output that broke.
-    fn leave(&mut self, _broken: Option<&io::Error>) {}
+    fn clean_up(&mut self, _broken: Option<&io::Error>) {}
 }
 
 /// What a round brought.
@@ -27,7 +27,7 @@ pub trait Drain {
 pub struct Round {
     /// Another round at once would find more.
     pub more: bool,
-    pub found: bool,
+    pub has_new: bool,
     /// Why the output cannot be written any more.
     pub broken: Option<io::Error>,
 }

@@ -98,8 +98,8 @@ fn present(library_path: Option<&OsStr>, folders: &[PathBuf]) -> bool {
 
 /// The cache names each library in a table of strings that end at a zero.
 fn in_cache(cache: &[u8]) -> bool {
-    let wanted = [NAME.as_bytes(), b"\0"].concat();
-    cache.windows(wanted.len()).any(|w| w == wanted)
+    let entry = [NAME.as_bytes(), b"\0"].concat();
+    cache.windows(entry.len()).any(|w| w == entry)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub struct EndedFolders {
     /// Folders may be replaced: the run directory is removed at the end.
     replaces: bool,
     has_leases: bool,
-    looked: Option<Instant>,
+    last_scan: Option<Instant>,
     /// What processes have mapped, in this look.
     living: Option<Vec<Living>>,
 }
@@ -34,17 +34,17 @@ impl EndedFolders {
     pub fn new(run: &RunPath, replaces: bool) -> EndedFolders {
         // What a collector before this one did not bring to its end.
         for name in run.list().unwrap_or_default().iter().filter(|name| name.starts_with(ENDED)) {
-            let left = run.join(name);
-            let _ = left.remove_file().or_else(|_| left.remove_folder());
+            let leftover = run.join(name);
+            let _ = leftover.remove_file().or_else(|_| leftover.remove_folder());
         }
-        EndedFolders { run: run.clone(), replaces, has_leases: has_leases(run), looked: None, living: None }
+        EndedFolders { run: run.clone(), replaces, has_leases: has_leases(run), last_scan: None, living: None }
     }
 
     /// Whether it is time to look again; then what was mapped before does not count.
     pub fn is_due(&mut self) -> bool {
-        let due = self.looked.is_none_or(|at| at.elapsed() > PAUSE);
+        let due = self.last_scan.is_none_or(|at| at.elapsed() > PAUSE);
         if due {
-            (self.looked, self.living) = (Some(Instant::now()), None);
+            (self.last_scan, self.living) = (Some(Instant::now()), None);
         }
         due
     }
@@ -59,17 +59,18 @@ impl EndedFolders {
     }
 
     /// Replaces the folders of these processes, whose calls are all kept elsewhere, by their pages.
-    pub fn replace(&mut self, ended: &[String]) {
-        if !self.replaces || ended.is_empty() {
+    pub fn replace(&mut self, names: &[String]) {
+        if !self.replaces || names.is_empty() {
             return;
         }
         let all = self.run.list().unwrap_or_default();
         let folders = all.iter().filter(|name| name.starts_with('p'));
         // A vfork child has the names of its parent, and may be read later.
-        let lent: Vec<_> =
+        let shared_names: Vec<_> =
             folders.filter_map(|name| Some(self.run.join(name).join(names::FILE).other_names()?.path())).collect();
-        for name in ended {
-            if !lent.contains(&self.run.join(name).join(names::FILE).path()) && self.replace_one(name).is_none() {
+        for name in names {
+            if !shared_names.contains(&self.run.join(name).join(names::FILE).path()) && self.replace_one(name).is_none()
+            {
                 // The file system cannot exchange two names, or is full.
                 self.replaces = false;
             }
@@ -88,13 +89,16 @@ impl EndedFolders {
         }
         let mut page = folder.join(process::FILE).read(PAGE).ok()?;
         page.resize(PAGE, 0);
-        let gone = self.run.join(format!("{ENDED}{name}"));
-        let made = gone.create_new().and_then(|mut file| file.write_all(&page)).and_then(|()| gone.exchange(name));
-        if made.is_err() {
-            let _ = gone.remove_file();
+        let replacement = self.run.join(format!("{ENDED}{name}"));
+        let exchanged = replacement
+            .create_new()
+            .and_then(|mut file| file.write_all(&page))
+            .and_then(|()| replacement.exchange(name));
+        if exchanged.is_err() {
+            let _ = replacement.remove_file();
             return None;
         }
-        let _ = gone.remove_folder();
+        let _ = replacement.remove_folder();
         Some(())
     }
 }
@@ -114,10 +118,10 @@ fn is_heads(name: &str) -> bool {
 fn has_leases(run: &RunPath) -> bool {
     let place = run.join(format!("{ENDED}lease"));
     let Ok(file) = place.create_new() else { return false };
-    let tells = || {
+    let probe = || {
         file.set_len(PAGE as u64).ok()?;
         // SAFETY: a new mapping of that file, which is unmapped and never touched.
-        let held = unsafe {
+        let is_mapped = unsafe {
             let at = rustix::mm::mmap(
                 std::ptr::null_mut(),
                 PAGE,
@@ -128,16 +132,16 @@ fn has_leases(run: &RunPath) -> bool {
             );
             let at = at.ok()?;
             drop(file);
-            let held = place.open_file(false).ok().and_then(|file| is_held(&file));
+            let held_while_mapped = place.open_file(false).ok().and_then(|file| is_held(&file));
             rustix::mm::munmap(at, PAGE).ok()?;
-            held
+            held_while_mapped
         };
         let free = place.open_file(false).ok().and_then(|file| is_held(&file));
-        Some(held == Some(true) && free == Some(false))
+        Some(is_mapped == Some(true) && free == Some(false))
     };
-    let tells = tells() == Some(true);
+    let works = probe() == Some(true);
     let _ = place.remove_file();
-    tells
+    works
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! `cutap env`: a run directory and variables for a program that is started without cutap. The output goes through a
 //! shell's `eval`, so it holds assignments only.
 
-use crate::control::{self, Wanted};
+use crate::control::{self, RunSettings};
 use crate::environment::Variables;
 use crate::error::Result;
 use crate::filter::filter;
 use crate::folder;
 use crate::hooks;
+use crate::outer_run::OuterRun;
 use crate::overflow_policy::OverflowPolicy;
 use crate::stacks::{StackCapture, Stacks};
 use crate::unpack::{Embedded, unpack};
-use crate::unseen::Outer;
 use std::path::PathBuf;
 
 /// What `cutap env` was asked.
@@ -35,7 +35,7 @@ pub struct EnvOptions {
 /// Makes the run directory; the lines for `eval`.
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let filter = filter(options.filter.as_deref())?;
-    let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::kept)?;
+    let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::capture)?;
     if options.sim {
         crate::simulated::check()?;
     }
@@ -45,7 +45,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.
     let exports = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None).exports()?;
-    let wanted = Wanted {
+    let settings = RunSettings {
         filter: &filter,
         no_follow: false,
         dump_modules: false,
@@ -57,15 +57,15 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         stacks: &stacks,
         off: false,
     };
-    let page = control::page(wanted)?;
-    let held = folder::named(&run, "-o")?;
-    control::write(&held, &page, &filter)?;
+    let page = control::page(settings)?;
+    let run_dir = folder::named(&run, "-o")?;
+    control::write(&run_dir, &page, &filter)?;
     if !hooks.0.is_empty() {
-        control::write_hooks(&held, &hooks::file(&hooks))?;
+        control::write_hooks(&run_dir, &hooks::file(&hooks))?;
     }
-    if let Some(outer) = Outer::here().filter(Outer::is_followed) {
-        outer.say("what is started with these variables", !options.only_hooks);
-        outer.note();
+    if let Some(outer) = OuterRun::here().filter(OuterRun::is_followed) {
+        outer.announce("what is started with these variables", !options.only_hooks);
+        outer.count_inner_run();
     }
     Ok(exports)
 }

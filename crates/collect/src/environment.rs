@@ -41,13 +41,13 @@ impl Variables {
     /// The whole environment for exec: ours in place of what had the same name, then the changes of `-E`; others
     /// untouched.
     pub fn whole(&self, changes: &[(OsString, Option<OsString>)]) -> Vec<OsString> {
-        let mut left: Vec<_> = self.set.iter().collect();
+        let mut remaining: Vec<_> = self.set.iter().collect();
         let mut all = Vec::new();
         let is_changed = |name: &OsStr| changes.iter().any(|(changed, _)| changed == name);
         for (name, value) in std::env::vars_os().filter(|(name, _)| !is_changed(name)) {
             match self.set.iter().any(|s| name == s.0) {
                 false => all.push(line(&name, &value)),
-                true => left.retain(|s| {
+                true => remaining.retain(|s| {
                     let here = name == s.0;
                     if here {
                         all.push(line(&name, &s.1));
@@ -56,7 +56,7 @@ impl Variables {
                 }),
             }
         }
-        all.extend(left.iter().filter(|s| !is_changed(OsStr::new(s.0))).map(|s| line(OsStr::new(s.0), &s.1)));
+        all.extend(remaining.iter().filter(|s| !is_changed(OsStr::new(s.0))).map(|s| line(OsStr::new(s.0), &s.1)));
         for (n, (name, value)) in changes.iter().enumerate() {
             let is_last = changes.iter().skip(n + 1).all(|(later, _)| later != name);
             all.extend(value.as_ref().filter(|_| is_last).map(|value| line(name, value)));
@@ -98,12 +98,12 @@ fn preloads(ours: &Path, hooks: &[&OsStr], before: &OsStr, needed: Option<&str>)
     let before = before.as_bytes().split(|b| b" :".contains(b)).filter(|p| !p.is_empty());
     let name = |p: &[u8]| String::from_utf8_lossy(p.rsplit(|&b| b == b'/').next().unwrap_or(p)).into_owned();
     let hooks = hooks.iter().map(|h| h.as_bytes());
-    let again = |p: &&[u8]| name(p) != PRELOAD && hooks.clone().all(|h| h != *p);
-    let others: Vec<&[u8]> = before.filter(again).collect();
-    let (first, behind): (Vec<&[u8]>, Vec<&[u8]>) = others.iter().partition(|p| sanitizer::is_runtime(p));
+    let is_foreign = |p: &&[u8]| name(p) != PRELOAD && hooks.clone().all(|h| h != *p);
+    let foreign: Vec<&[u8]> = before.filter(is_foreign).collect();
+    let (first, after): (Vec<&[u8]>, Vec<&[u8]>) = foreign.iter().partition(|p| sanitizer::is_runtime(p));
     let needed = needed.filter(|_| first.is_empty()).map(str::as_bytes);
     let all: Vec<&[u8]> =
-        needed.into_iter().chain(first).chain([ours.as_os_str().as_bytes()]).chain(hooks).chain(behind).collect();
+        needed.into_iter().chain(first).chain([ours.as_os_str().as_bytes()]).chain(hooks).chain(after).collect();
     (OsString::from_vec(all.join(&b':')), needed.map(<[u8]>::len))
 }
 

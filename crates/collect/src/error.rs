@@ -102,7 +102,7 @@ pub fn reason(error: &std::io::Error) -> String {
 }
 
 /// Says something on standard error; nobody there to read it is no reason to fail.
-pub fn say(text: &str) {
+pub fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr(), "cutap: {}", printable(text));
 }
 
@@ -133,6 +133,6 @@ pub(crate) fn advice_on_file(error: &std::io::Error, otherwise: &str) -> String 
 }
 
 /// `cannot WHAT PATH: REASON; ADVICE`.
-pub fn cannot(what: &str, path: &Path, error: &std::io::Error, advice: &str) -> Error {
-    Error::own(format!("cannot {what} {}: {}; {}", path.display(), reason(error), advice_on_file(error, advice)))
+pub fn cannot(action: &str, path: &Path, error: &std::io::Error, advice: &str) -> Error {
+    Error::own(format!("cannot {action} {}: {}; {}", path.display(), reason(error), advice_on_file(error, advice)))
 }

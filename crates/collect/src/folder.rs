@@ -44,7 +44,7 @@ pub fn fresh() -> Result<RunPath> {
             last = Some(Error::own(text + " with --run-dir DIR"));
             continue;
         }
-        match make(&path) {
+        match create_private(&path) {
             Ok(made) => return Ok(made),
             Err(e) => last = Some(cannot("make the run directory", &path, &e, "name another place with --run-dir DIR")),
         }
@@ -77,8 +77,8 @@ pub fn named(path: &Path, flag: &str) -> Result<RunPath> {
             if let Err(why) = trusted::check(parent, Use::Parent) {
                 return refuse(&why);
             }
-            let made = make(&path);
-            return made.map_err(missing);
+            let created = create_private(&path);
+            return created.map_err(missing);
         }
         Err(e) => return Err(cannot("use the run directory", &path, &e, &advice)),
         Ok(data) if !data.is_dir() => return refuse("it exists and is not a folder"),
@@ -94,15 +94,15 @@ pub fn named(path: &Path, flag: &str) -> Result<RunPath> {
         return refuse(&why);
     }
     let unusable = |e| cannot("use the run directory", &path, &e, &advice);
-    let held = RunPath::open(&path).map_err(unusable)?;
-    match held.list().map_err(unusable)?.is_empty() {
-        true => Ok(held),
+    let run_dir = RunPath::open(&path).map_err(unusable)?;
+    match run_dir.list().map_err(unusable)?.is_empty() {
+        true => Ok(run_dir),
         false => refuse("it is not empty (each run needs a folder of its own)"),
     }
 }
 
 /// Makes a folder and opens it. None is left behind that cannot be opened.
-fn make(path: &Path) -> std::io::Result<RunPath> {
+fn create_private(path: &Path) -> std::io::Result<RunPath> {
     DirBuilder::new().mode(0o700).create(path)?;
     RunPath::open(path).inspect_err(|_| {
         let _ = std::fs::remove_dir(path);

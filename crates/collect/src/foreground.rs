@@ -3,7 +3,7 @@
 //!
 //! It reads no event and prints none. It never ends before the program, and at most one round of the collector later.
 
-use crate::signals::{self, Change, Taken};
+use crate::signals::{self, Change, ReceivedSignal};
 use crate::supervisor::Collector;
 use crate::window::Schedule;
 use std::process::ExitStatus;
@@ -47,16 +47,16 @@ pub fn wait(
     schedule: &mut Schedule,
 ) -> (ExitKind, bool) {
     let program = format!("p{child};");
-    collector.tell(&program);
-    let ended = loop {
+    collector.send(&program);
+    let exit_kind = loop {
         let due = schedule.round();
-        let taken = signals::take(due.map_or(GLANCE, |due| due.clamp(SOON, GLANCE)));
+        let received = signals::take(due.map_or(GLANCE, |due| due.clamp(SOON, GLANCE)));
         collector.supervise(&program, &mut gone);
-        if taken.is_none() {
+        if received.is_none() {
             glance();
         }
-        match taken {
-            Some(Taken { signal: libc::SIGCHLD, .. }) => match signals::change(child) {
+        match received {
+            Some(ReceivedSignal { signal: libc::SIGCHLD, .. }) => match signals::change(child) {
                 Some(Change::Exited(code)) => break ExitKind::Code(code),
                 Some(Change::Killed(signal)) => break ExitKind::Signal(signal),
                 Some(Change::Stopped(signal)) => stopped(child, signal),
@@ -64,25 +64,25 @@ pub fn wait(
             },
             // The terminal tells its whole group, so the program has heard it too; and what the
             // program sends to its own group reaches us.
-            Some(taken) if taken.by_process && taken.sender != child => signals::send(child, taken.signal),
+            Some(received) if received.by_process && received.sender != child => signals::send(child, received.signal),
             _ => {}
         }
     };
-    collector.tell("x");
-    let over = Instant::now();
+    collector.send("x");
+    let ended_at = Instant::now();
     let program = program + "x";
     loop {
         collector.supervise(&program, &mut gone);
-        let stays = collector.stays();
-        if stays || collector.ended.is_some() {
-            return (ended, stays);
+        let is_detached = collector.is_detached();
+        if is_detached || collector.exit_status.is_some() {
+            return (exit_kind, is_detached);
         }
         // The program is gone: a person who presses Ctrl-C now does not want to read the rest.
-        let Some(taken) = signals::take(GLANCE / 10) else { continue };
-        let impatient = matches!(taken.signal, libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP);
-        if impatient && over.elapsed() > SAME_SIGNAL {
+        let Some(received) = signals::take(GLANCE / 10) else { continue };
+        let impatient = matches!(received.signal, libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP);
+        if impatient && ended_at.elapsed() > SAME_SIGNAL {
             collector.discard();
-            return (ended, false);
+            return (exit_kind, false);
         }
     }
 }

@@ -9,42 +9,42 @@ use std::os::unix::net::UnixStream;
 /// The line to the front process: `g` when the output may be touched, `p<pid>;` when the program has started, `x` when
 /// it has ended.
 #[derive(Debug)]
-pub struct Line {
+pub struct ForegroundChannel {
     stream: UnixStream,
-    heard: Vec<u8>,
+    received: Vec<u8>,
     closed: bool,
 }
 
-impl Line {
+impl ForegroundChannel {
     /// Takes descriptor 0.
-    pub fn new() -> Line {
+    pub fn new() -> ForegroundChannel {
         use std::os::fd::FromRawFd;
         // SAFETY: descriptor 0 is the line by the contract with the front, and nothing else uses it.
         let stream = unsafe { UnixStream::from_raw_fd(0) };
         let _ = stream.set_nonblocking(true);
-        Line { stream, heard: Vec::new(), closed: false }
+        ForegroundChannel { stream, received: Vec::new(), closed: false }
     }
     /// Waits until all else is there that a run needs. False: the front has ended before that.
     pub fn may_begin(&mut self) -> bool {
-        while self.heard.is_empty() && !self.closed {
+        while self.received.is_empty() && !self.closed {
             self.wait(-1);
             self.listen();
         }
-        !self.heard.is_empty() && self.heard.remove(0) == b'g'
+        !self.received.is_empty() && self.received.remove(0) == b'g'
     }
     /// The rings are drained from now on.
     pub fn ready(&mut self) {
         let _ = self.stream.write_all(b"r");
     }
     /// The front need not wait: we continue without it.
-    pub fn stays(&mut self) {
+    pub fn announce_detached(&mut self) {
         let _ = self.stream.write_all(b"s");
     }
     fn listen(&mut self) {
         let mut buffer = [0; 64];
         match self.stream.read(&mut buffer) {
             Ok(0) => self.closed = true,
-            Ok(n) => self.heard.extend_from_slice(&buffer[..n]),
+            Ok(n) => self.received.extend_from_slice(&buffer[..n]),
             Err(e) => self.closed |= e.kind() != io::ErrorKind::WouldBlock,
         }
     }
@@ -63,14 +63,14 @@ impl Line {
         if !self.closed {
             self.listen();
         }
-        self.heard.contains(&b'x') || self.closed && self.program().is_none_or(|pid| living(pid).is_none())
+        self.received.contains(&b'x') || self.closed && self.program().is_none_or(|pid| living(pid).is_none())
     }
     /// The front ended before the program did.
     pub fn front_is_gone(&self) -> bool {
-        self.closed && !self.heard.contains(&b'x')
+        self.closed && !self.received.contains(&b'x')
     }
     fn program(&self) -> Option<u32> {
-        let text = std::str::from_utf8(&self.heard).ok()?;
+        let text = std::str::from_utf8(&self.received).ok()?;
         text.strip_prefix('p')?.split(';').next()?.parse().ok()
     }
 }

@@ -13,21 +13,21 @@ const REAL: usize = 0;
 
 /// The orders, on their way to the program.
 #[derive(Debug, Clone, Copy)]
-pub struct Orders {
+pub struct InheritedTimers {
     /// What was left of each timer.
-    left: [libc::itimerval; 3],
+    remaining: [libc::itimerval; 3],
     /// Its signal had come and was blocked.
-    came: [bool; 3],
+    is_pending: [bool; 3],
     /// The signal at the parent's death, or 0.
     death: i32,
     /// The process that will be the program's parent.
     parent: i32,
 }
 
-impl Orders {
+impl InheritedTimers {
     /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and
     /// what it ends before there is a program is cutap.
-    pub fn now() -> Orders {
+    pub fn now() -> InheritedTimers {
         let mut death = 0;
         // SAFETY: the kernel writes a word of cutap; getpid touches no memory.
         let parent = unsafe {
@@ -36,14 +36,14 @@ impl Orders {
         };
         // SAFETY: zeros are a timer that does not run.
         let none = unsafe { zeroed() };
-        let left = [none, stop(libc::ITIMER_VIRTUAL), stop(libc::ITIMER_PROF)];
-        Orders { left, came: [false; 3], death, parent }
+        let remaining = [none, stop(libc::ITIMER_VIRTUAL), stop(libc::ITIMER_PROF)];
+        InheritedTimers { remaining, is_pending: [false; 3], death, parent }
     }
 
     /// The rest of them, just before the program is started, with all signals blocked.
-    pub fn take(&mut self) {
-        self.left[REAL] = stop(libc::ITIMER_REAL);
-        for ((_, signal), came) in TIMERS.iter().zip(&mut self.came) {
+    pub fn capture_real(&mut self) {
+        self.remaining[REAL] = stop(libc::ITIMER_REAL);
+        for ((_, signal), came) in TIMERS.iter().zip(&mut self.is_pending) {
             // SAFETY: structures of cutap.
             *came = unsafe {
                 let (mut one, now): (libc::sigset_t, libc::timespec) = (zeroed(), zeroed());
@@ -53,19 +53,19 @@ impl Orders {
             };
         }
         // One that repeats stands still until its signal is taken.
-        let real = &mut self.left[REAL];
-        if self.came[REAL] && (real.it_value.tv_sec, real.it_value.tv_usec) == (0, 0) {
+        let real = &mut self.remaining[REAL];
+        if self.is_pending[REAL] && (real.it_value.tv_sec, real.it_value.tv_usec) == (0, 0) {
             real.it_value = real.it_interval;
         }
     }
 
     /// In the child, with the program's own signal mask: system calls only.
-    pub fn give(&self) {
+    pub fn rearm(&self) {
         // SAFETY: structures of cutap; what a signal does here it would have done to the program.
         unsafe {
             for (n, (which, signal)) in TIMERS.iter().enumerate() {
-                libc::setitimer(*which, &self.left[n], null_mut());
-                if self.came[n] {
+                libc::setitimer(*which, &self.remaining[n], null_mut());
+                if self.is_pending[n] {
                     libc::raise(*signal);
                 }
             }
@@ -84,8 +84,8 @@ impl Orders {
 fn stop(which: libc::c_int) -> libc::itimerval {
     // SAFETY: structures of cutap.
     unsafe {
-        let (none, mut left) = (zeroed(), zeroed());
-        libc::setitimer(which, &none, &mut left);
-        left
+        let (none, mut remaining) = (zeroed(), zeroed());
+        libc::setitimer(which, &none, &mut remaining);
+        remaining
     }
 }

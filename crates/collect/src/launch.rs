@@ -4,14 +4,14 @@
 use crate::error::{Error, Result};
 use crate::program::Program;
 use crate::signals::Mask;
-use crate::startup_state::{Inherited, restore_file_limit};
+use crate::startup_state::{StartupState, restore_file_limit};
 use std::ffi::{CString, OsString};
 use std::io::Read;
 use std::os::fd::{FromRawFd, IntoRawFd};
 use std::os::unix::ffi::OsStringExt;
 
 /// What a caller adds to the start.
-pub struct Around<'a> {
+pub struct LaunchSteps<'a> {
     /// Runs in the new process right before exec, and makes system calls only: 0 or an errno.
     pub child: &'a dyn Fn() -> i32,
     /// Runs in this process after fork. An error ends the new process.
@@ -19,17 +19,17 @@ pub struct Around<'a> {
 }
 
 /// Starts it; its process id, once exec has worked. `mask` is the signal mask as it was: now all are blocked.
-pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Mask) -> Result<i32> {
-    launch_around(program, env, given, mask, &Around { child: &|| 0, parent: &|_| Ok(()) })
+pub fn launch(program: &Program, env: Vec<OsString>, startup: &StartupState, mask: Mask) -> Result<i32> {
+    launch_with_steps(program, env, startup, mask, &LaunchSteps { child: &|| 0, parent: &|_| Ok(()) })
 }
 
 /// Like [`launch`], with further steps in both processes.
-pub fn launch_around(
+pub fn launch_with_steps(
     program: &Program,
     env: Vec<OsString>,
-    given: &Inherited,
+    startup: &StartupState,
     mask: Mask,
-    around: &Around<'_>,
+    steps: &LaunchSteps<'_>,
 ) -> Result<i32> {
     let strings = |all: Vec<OsString>| -> Result<Vec<CString>> {
         let text =
@@ -40,10 +40,11 @@ pub fn launch_around(
     let (args, env) = (strings(program.args.clone())?, strings(env)?);
     let pointers = |all: &[CString]| all.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>();
     let (argv, envp) = (pointers(&args), pointers(&env));
-    let (mut failed, tell) = std::io::pipe().map_err(|e| Error::own(format!("cannot make a pipe: {e}")))?;
-    let tell = tell.into_raw_fd();
-    let mut orders = given.orders;
-    orders.take();
+    let (mut status_reader, status_writer) =
+        std::io::pipe().map_err(|e| Error::own(format!("cannot make a pipe: {e}")))?;
+    let status_writer = status_writer.into_raw_fd();
+    let mut timers = startup.timers;
+    timers.capture_real();
     // SAFETY: this process has one thread, so the child may continue as a copy; until exec it makes
     // system calls only. All pointers lead to strings that live until the end of this function.
     unsafe {
@@ -54,34 +55,34 @@ pub fn launch_around(
             }
             0 => {
                 // Rust and we ignore them in us; what was ignored before us stays ignored.
-                libc::signal(libc::SIGPIPE, if given.pipe_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
-                libc::signal(libc::SIGXFSZ, if given.limit_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
-                if given.child_ignored {
+                libc::signal(libc::SIGPIPE, if startup.pipe_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+                libc::signal(libc::SIGXFSZ, if startup.limit_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+                if startup.child_ignored {
                     libc::signal(libc::SIGCHLD, libc::SIG_IGN);
                 }
-                for fd in (0..3).filter(|fd| given.closed & 1 << fd != 0) {
+                for fd in (0..3).filter(|fd| startup.closed & 1 << fd != 0) {
                     libc::close(fd);
                 }
                 restore_file_limit();
                 mask.restore();
-                orders.give();
-                let mut errno = (around.child)();
+                timers.rearm();
+                let mut errno = (steps.child)();
                 if errno == 0 {
                     libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr());
                     errno = *libc::__errno_location();
                 }
-                libc::write(tell, (&raw const errno).cast(), size_of::<i32>());
+                libc::write(status_writer, (&raw const errno).cast(), size_of::<i32>());
                 libc::_exit(127)
             }
             child => {
-                drop(std::fs::File::from_raw_fd(tell));
-                if let Err(error) = (around.parent)(child) {
+                drop(std::fs::File::from_raw_fd(status_writer));
+                if let Err(error) = (steps.parent)(child) {
                     libc::kill(child, libc::SIGKILL);
                     libc::waitpid(child, std::ptr::null_mut(), 0);
                     return Err(error);
                 }
                 let mut errno = [0; 4];
-                match failed.read_exact(&mut errno) {
+                match status_reader.read_exact(&mut errno) {
                     Err(_) => Ok(child),
                     Ok(()) => {
                         libc::waitpid(child, std::ptr::null_mut(), 0);
@@ -95,18 +96,20 @@ pub fn launch_around(
 
 /// What exec said that the checks before could not know.
 fn refused(program: &Program, errno: i32) -> Error {
-    let shown = program.path.display();
+    let path_text = program.path.display();
     match errno {
-        libc::ENOENT => Error::not_found(format!("cannot run {shown}: it or its interpreter is gone; check the path")),
+        libc::ENOENT => {
+            Error::not_found(format!("cannot run {path_text}: it or its interpreter is gone; check the path"))
+        }
         libc::E2BIG => Error::own(format!(
-            "cannot run {shown}: its arguments and environment are too long together; make one of them shorter"
+            "cannot run {path_text}: its arguments and environment are too long together; make one of them shorter"
         )),
         libc::EACCES => Error::not_executable(format!(
-            "cannot run {shown}: permission denied (perhaps its file system is mounted noexec); copy it elsewhere"
+            "cannot run {path_text}: permission denied (perhaps its file system is mounted noexec); copy it elsewhere"
         )),
         _ => {
             let e = std::io::Error::from_raw_os_error(errno);
-            Error::not_executable(format!("cannot run {shown}: {}; try it without cutap", crate::error::reason(&e)))
+            Error::not_executable(format!("cannot run {path_text}: {}; try it without cutap", crate::error::reason(&e)))
         }
     }
 }

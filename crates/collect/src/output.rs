@@ -19,7 +19,7 @@ pub struct OutputFormat {
     /// A summary of each function instead of each call.
     pub summary: bool,
     /// Nothing but what went wrong with hooks.
-    pub quiet: bool,
+    pub only_hooks: bool,
     /// Only how often each function was called; calls are counted and not recorded.
     pub counts: bool,
     /// How lines of text are written.
@@ -30,21 +30,21 @@ pub struct OutputFormat {
 impl OutputFormat {
     /// Lines come while the program runs.
     pub fn is_live(self) -> bool {
-        !(self.summary || self.quiet || self.counts)
+        !(self.summary || self.only_hooks || self.counts)
     }
 }
 
-/// The output of this form on standard output; with `again`, behind what another has written there.
-pub fn output(form: OutputFormat, again: bool) -> Box<dyn Output> {
-    output_to(form, again, Box::new(stdout()))
+/// The output of this form on standard output; with `resumes`, behind what another has written there.
+pub fn output(form: OutputFormat, resumes: bool) -> Box<dyn Output> {
+    output_to(form, resumes, Box::new(stdout()))
 }
 
 /// The same, on its way to standard output.
-pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> Box<dyn Output> {
+pub fn output_to(form: OutputFormat, resumes: bool, to: Box<dyn Write + Send>) -> Box<dyn Output> {
     let colour = form.text.is_coloured();
     let format = form.text.format();
     let out = BufWriter::with_capacity(1 << 16, to);
-    if form.quiet {
+    if form.only_hooks {
         return Box::new(Quiet::new(out));
     }
     if form.counts {
@@ -54,7 +54,7 @@ pub fn output_to(form: OutputFormat, again: bool, to: Box<dyn Write + Send>) -> 
         return Box::new(summary_to(form, out));
     }
     match form.json {
-        false if again => Box::new(Text::new(out, colour).with_format(format).go_on()),
+        false if resumes => Box::new(Text::new(out, colour).with_format(format).go_on()),
         false if format.fold => Box::new(Fold::new(Text::new(out, colour).with_format(format))),
         false => Box::new(Text::new(out, colour).with_format(format)),
         true => Box::new(Json::new(out)),
@@ -112,14 +112,14 @@ pub(crate) fn columns() -> Option<usize> {
 
 /// Adds what only the programs' files can tell: toolkit libraries that were linked into them.
 pub fn scan_executables(end: &mut End) {
-    let mut seen = BTreeSet::new();
+    let mut scanned = BTreeSet::new();
     for process in &end.processes {
-        if seen.insert(process.exe.clone()) {
-            end.gaps.extend(cutap_inspect::static_toolkits(Path::new(&*process.exe)).into_iter().map(|what| {
+        if scanned.insert(process.exe.clone()) {
+            end.gaps.extend(cutap_inspect::static_toolkits(Path::new(&*process.exe)).into_iter().map(|name| {
                 Diagnostic {
                     reason: STATIC_TOOLKIT,
                     pid: process.pid,
-                    name: what,
+                    name,
                     detail: format!("in {}", printable(&process.exe)),
                 }
             }));

@@ -1,7 +1,7 @@
 //! The file that `-o` names. It is opened and locked before anything else is made. The program's own file, its
 //! arguments and its output are refused, because they would be overwritten.
 
-use crate::error::{Error, Result, cannot, say};
+use crate::error::{Error, Result, cannot, print_notice};
 use cutap_trace::open_file;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions, metadata};
@@ -14,21 +14,21 @@ use std::path::Path;
 /// too by a collector that goes on with it. `used` are the program, what starts it, its arguments, and hook libraries.
 /// With `force` a recording may take the place of any file.
 pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<File> {
-    let what = if record { "write the recording to" } else { "write the trace to" };
+    let action = if record { "write the recording to" } else { "write the trace to" };
     let advice = "give a file that you may write with -o FILE";
     let there = metadata(path).ok();
     let special = there.as_ref().is_some_and(|m| !m.is_file());
     let refuse =
-        |why: &str| Error::own(format!("cannot {what} {}: {why}; give another file with -o FILE", path.display()));
-    let same = |other: &OsStr| {
-        let (Some(there), Ok(other)) = (&there, metadata(other)) else { return false };
-        !special && (there.dev(), there.ino()) == (other.dev(), other.ino())
+        |why: &str| Error::own(format!("cannot {action} {}: {why}; give another file with -o FILE", path.display()));
+    let same = |used_path: &OsStr| {
+        let (Some(there), Ok(used_file)) = (&there, metadata(used_path)) else { return false };
+        !special && (there.dev(), there.ino()) == (used_file.dev(), used_file.ino())
     };
     if path.as_os_str() == "-" {
         let why = "standard output is the program's own; give a file with -o FILE (./- for one of this name)";
-        return Err(Error::own(format!("cannot {what} -: {why}")));
+        return Err(Error::own(format!("cannot {action} -: {why}")));
     }
-    if used.iter().any(|other| same(other)) {
+    if used.iter().any(|path| same(path)) {
         return Err(refuse(
             "it is the program, its interpreter, a hook library, or a file that the program is given, and would be overwritten",
         ));
@@ -45,23 +45,23 @@ pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<F
             "it is a pipe or a device, and a recording must be a file, as it is read again when it is packed",
         ));
     }
-    let to_open = ToOpen {
-        what,
+    let to_open = OpenWording {
+        action,
         advice,
-        other: "give another file with -o FILE",
+        alternative: "give another file with -o FILE",
         locked: "give each its own file with -o, as rank%q{RANK}.cutap or %p.cutap",
         for_pipe: "the program is started when somebody does",
     };
     let file = open_alone(path, record && !special, &to_open)?;
-    let shown = path.display();
+    let path_text = path.display();
     if record && !force && !special && !is_recording(&file) {
         return Err(Error::own(format!(
-            "cannot {what} {shown}: it holds something that is no recording; give another file with -o FILE, or --force to write over it"
+            "cannot {action} {path_text}: it holds something that is no recording; give another file with -o FILE, or --force to write over it"
         )));
     }
     if !record && holds_recording(path, &file) {
         return Err(Error::own(format!(
-            "cannot {what} {shown}: it is a recording, and would be overwritten; give another file with -o FILE, or \
+            "cannot {action} {path_text}: it is a recording, and would be overwritten; give another file with -o FILE, or \
              remove it first"
         )));
     }
@@ -69,13 +69,13 @@ pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<F
 }
 
 /// What opening a file to write to it says.
-pub struct ToOpen<'a> {
+pub struct OpenWording<'a> {
     /// `write the trace to`.
-    pub what: &'a str,
+    pub action: &'a str,
     /// What to do if it cannot be opened.
     pub advice: &'a str,
     /// What to do if the file must not be written to.
-    pub other: &'a str,
+    pub alternative: &'a str,
     /// What to do if another cutap writes to it.
     pub locked: &'a str,
     /// What happens when the pipe that it is gets a reader.
@@ -83,22 +83,22 @@ pub struct ToOpen<'a> {
 }
 
 /// Opens a file and keeps its content. One of a run directory, or one that another cutap writes, is refused.
-pub fn open_alone(path: &Path, read: bool, says: &ToOpen<'_>) -> Result<File> {
-    let ToOpen { what, advice, other, locked, for_pipe } = says;
-    let shown = path.display();
+pub fn open_alone(path: &Path, read: bool, wording: &OpenWording<'_>) -> Result<File> {
+    let OpenWording { action, advice, alternative, locked, for_pipe } = wording;
+    let path_text = path.display();
     if is_of_a_run(path) {
         return Err(Error::own(format!(
-            "cannot {what} {shown}: it is a file of a run directory, which a program may be using; {other}"
+            "cannot {action} {path_text}: it is a file of a run directory, which a program may be using; {alternative}"
         )));
     }
-    let mut how = OpenOptions::new();
-    how.read(read).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
+    let mut options = OpenOptions::new();
+    options.read(read).write(true).create(true).truncate(false).custom_flags(libc::O_NOCTTY);
     let _first = reader_of(path, for_pipe);
-    let file = how.open(path).map_err(|e| cannot(what, path, &e, advice))?;
+    let file = options.open(path).map_err(|e| cannot(action, path, &e, advice))?;
     // A pipe or a device has nothing that would be lost. The lock is the collectors' too, and goes with the last of
     // them.
     if file.metadata().is_ok_and(|data| data.is_file()) && !lock(&file) {
-        return Err(Error::own(format!("cannot {what} {shown}: another cutap is writing to it; {locked}")));
+        return Err(Error::own(format!("cannot {action} {path_text}: another cutap is writing to it; {locked}")));
     }
     Ok(file)
 }
@@ -122,16 +122,16 @@ pub fn reader_of(path: &Path, then: &str) -> Option<File> {
     metadata(path).ok().filter(|m| m.file_type().is_fifo())?;
     let first = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
     if matches!(&first, Err(e) if e.raw_os_error() == Some(libc::ENXIO)) {
-        say(&format!("nobody reads {} yet; {then}", path.display()));
+        print_notice(&format!("nobody reads {} yet; {then}", path.display()));
     }
     first.ok()
 }
 
 /// Which of our streams, which are the program's too, goes to this file.
 fn stream(file: &Metadata) -> Option<&'static str> {
-    let goes =
+    let leads_to =
         |n: u8| metadata(format!("/proc/self/fd/{n}")).is_ok_and(|m| (m.dev(), m.ino()) == (file.dev(), file.ino()));
-    [(1, "standard output"), (2, "standard error")].into_iter().find(|s| goes(s.0)).map(|s| s.1)
+    [(1, "standard output"), (2, "standard error")].into_iter().find(|s| leads_to(s.0)).map(|s| s.1)
 }
 
 /// `/dev/null`: what recording costs is measured with it.
@@ -155,13 +155,13 @@ pub fn has_name(file: &File) -> bool {
 
 /// What somebody else did to a file while it was written, where its content is gone. One that was moved is whole.
 pub fn tampered(file: &File, path: &Path) -> Option<String> {
-    let (shown, mut place) = (path.display(), file);
+    let (path_text, mut place) = (path.display(), file);
     // Before the length: a collector that stays writes meanwhile.
     let at = place.stream_position().unwrap_or(0);
     let data = file.metadata().ok()?;
     if data.nlink() == 0 {
         return Some(format!(
-            "{shown} was removed while it was written, and what stood in it is gone; run the program again and leave \
+            "{path_text} was removed while it was written, and what stood in it is gone; run the program again and leave \
              the file alone until its end"
         ));
     }
@@ -172,7 +172,7 @@ pub fn tampered(file: &File, path: &Path) -> Option<String> {
     let length = data.len();
     (length < at || length > 0 && read.is_ok() && first == [0]).then(|| {
         format!(
-            "{shown} was cut by somebody else while it was written, and what stood in it is gone; run the program \
+            "{path_text} was cut by somebody else while it was written, and what stood in it is gone; run the program \
              again and leave the file alone until its end"
         )
     })
@@ -181,8 +181,8 @@ pub fn tampered(file: &File, path: &Path) -> Option<String> {
 /// Keeps a recording from everybody else who would write to it, as long as the file is open. False when somebody does.
 pub fn lock(file: &File) -> bool {
     // SAFETY: a descriptor of cutap. A file system without locks has none to wait for.
-    let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-    taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
+    let status = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    status == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
 }
 
 /// Whether two paths lead to one file: a link of either kind, `a/../a`.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 pub fn expand(pattern: &Path) -> Result<PathBuf> {
     let refuse = |why: String| Err(Error::own(format!("cannot use -o {}: {why}", pattern.display())));
     let (mut name, mut rest) = (Vec::new(), pattern.as_os_str().as_bytes());
-    while let Some((&byte, behind)) = rest.split_first() {
-        rest = behind;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
         if byte != b'%' {
             name.push(byte);
             continue;
@@ -23,10 +23,10 @@ pub fn expand(pattern: &Path) -> Result<PathBuf> {
             Some(b'q') if rest.get(1) == Some(&b'{') && rest.contains(&b'}') => {
                 let end = rest.iter().position(|b| *b == b'}').unwrap_or(2);
                 let variable = OsString::from_vec(rest[2..end].to_vec());
-                let shown = variable.display();
+                let variable_text = variable.display();
                 let Some(value) = std::env::var_os(&variable).filter(|_| !variable.is_empty()) else {
                     return refuse(format!(
-                        "the environment variable {shown} is not set; set it, or leave %q{{{shown}}} out"
+                        "the environment variable {variable_text} is not set; set it, or leave %q{{{variable_text}}} out"
                     ));
                 };
                 name.extend(value.as_bytes());

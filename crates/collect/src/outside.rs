@@ -1,10 +1,10 @@
 //! Starts a program for a tracer that works from outside, by ptrace: nothing is preloaded, and any program will do.
 
 use crate::error::{Error, Result};
-use crate::launch::{self, Around};
+use crate::launch::{self, LaunchSteps};
 use crate::program;
 use crate::signals;
-use crate::startup_state::Inherited;
+use crate::startup_state::StartupState;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub fn start_outside(
     child: &dyn Fn() -> i32,
     parent: &dyn Fn(i32) -> std::result::Result<(), String>,
 ) -> Result<i32> {
-    let given = Inherited::now();
+    let startup = StartupState::now();
     let search = program::search_path();
     let (name, args) = words.split_first().ok_or_else(|| Error::not_found("no program was given; name one"))?;
     let program = program::locate(name, args, &search)?;
@@ -30,7 +30,8 @@ pub fn start_outside(
     let environment = std::env::vars_os().map(variable).collect();
     let mask = signals::block();
     let parent = |pid| parent(pid).map_err(Error::own);
-    let pid = launch::launch_around(&program, environment, &given, mask, &Around { child, parent: &parent })?;
+    let pid =
+        launch::launch_with_steps(&program, environment, &startup, mask, &LaunchSteps { child, parent: &parent })?;
     Ok(pid)
 }
 
@@ -39,15 +40,15 @@ pub fn start_outside(
 pub fn forward_signals(pid: i32) {
     std::thread::spawn(move || {
         loop {
-            let Some(taken) = signals::take(Duration::from_secs(3600)) else { continue };
-            match taken.signal {
+            let Some(received) = signals::take(Duration::from_secs(3600)) else { continue };
+            match received.signal {
                 libc::SIGCHLD | libc::SIGCONT => {}
                 // The terminal stops both, the program by its own copy of the signal.
-                libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU if !taken.by_process => {
+                libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU if !received.by_process => {
                     std::thread::sleep(STOP_AFTER);
                     signals::stop_as(libc::SIGSTOP);
                 }
-                signal if taken.by_process && taken.sender != pid => signals::send(pid, signal),
+                signal if received.by_process && received.sender != pid => signals::send(pid, signal),
                 _ => {}
             }
         }

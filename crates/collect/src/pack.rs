@@ -1,7 +1,7 @@
 //! Packs a finished recording with Zstandard instead of LZ4. It writes a second file and renames it, so one whole file
 //! exists at every moment.
 
-use crate::error::{Error, Result, cannot, reason, say};
+use crate::error::{Error, Result, cannot, print_notice, reason};
 use crate::output_file;
 use crate::pack_progress::PackProgress;
 use crate::record::without_end;
@@ -25,7 +25,7 @@ const WORTH_THREADS: u64 = 8 << 20;
 
 /// `cutap pack`: packs a recording that is not being written any more.
 pub fn pack_file(path: &Path) -> Result<()> {
-    match at_rest(path, false) {
+    match pack_at_rest(path, false) {
         Ok(()) => Ok(()),
         Err(Refused::Sentence(sentence) | Refused::Damaged(sentence)) => Err(Error::own(sentence)),
         Err(Refused::Io(e)) if e.kind() == io::ErrorKind::NotFound => {
@@ -38,19 +38,21 @@ pub fn pack_file(path: &Path) -> Result<()> {
 /// The same at the end of a recording that was written to `output`, where failing is no loss: the file is good as it
 /// is. False: it is not, for somebody else has written to it.
 pub(crate) fn pack_recorded(path: &Path, output: &OwnedFd) -> bool {
-    let shown = path.display();
+    let path_text = path.display();
     if !is_the_same(path, output) {
-        say(&format!(
-            "{shown} is not the recording any more: that was moved, is whole, and can be packed with cutap pack"
+        print_notice(&format!(
+            "{path_text} is not the recording any more: that was moved, is whole, and can be packed with cutap pack"
         ));
         return true;
     }
-    match at_rest(path, true) {
+    match pack_at_rest(path, true) {
         Ok(()) | Err(Refused::Sentence(_)) => {}
-        Err(Refused::Io(e)) => say(&format!("{shown} could not be packed more tightly: {}; it is whole", reason(&e))),
+        Err(Refused::Io(e)) => {
+            print_notice(&format!("{path_text} could not be packed more tightly: {}; it is whole", reason(&e)))
+        }
         Err(Refused::Damaged(_)) => {
-            say(&format!(
-                "{shown} was changed by somebody else while it was written, and is damaged; cutap show {shown} gives \
+            print_notice(&format!(
+                "{path_text} was changed by somebody else while it was written, and is damaged; cutap show {path_text} gives \
                  what can be read"
             ));
             return false;
@@ -81,7 +83,7 @@ impl From<io::Error> for Refused {
 }
 
 /// `ours`: this process has locked it already.
-fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
+fn pack_at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     let no = |why: &str| Err(Refused::Sentence(format!("cannot pack {}: {why}", path.display())));
     let bad = |why: &str| Err(Refused::Damaged(format!("cannot pack {}: {why}", path.display())));
     let path = fs::canonicalize(path)?;
@@ -109,7 +111,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         return bad("it is cut off or damaged, and packing would lose what cannot be read");
     }
     if cut.why == Why::Open && !ours {
-        say(&without_end(&path, cut.at));
+        print_notice(&without_end(&path, cut.at));
     }
     drop_whole_parts(&mut blocks);
     let damaged = "a block in it is damaged, and packing would hide that; keep it as it is";
@@ -121,8 +123,8 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         let good = ours && is_packed || blocks.iter().all(|(block, _)| body(&file, block, &mut raw).is_ok());
         return if good { Ok(()) } else { bad(damaged) };
     }
-    let other = Beside::new(&path)?;
-    let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&other.0)?;
+    let temporary = TemporaryFile::new(&path)?;
+    let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary.0)?;
     to.set_permissions(fs::Permissions::from_mode(data.mode() & 0o7777))?;
     let mut writer = Writer::begin(BufWriter::with_capacity(1 << 20, to), cutap_wire::VERSION)?;
     let bytes: u64 = blocks.iter().map(|(block, _)| u64::from(block.raw)).sum();
@@ -130,7 +132,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
         true => 1,
         false => thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS),
     };
-    let work = |part: &[(Block, Vec<u8>)]| part.iter().map(|block| again(&file, block)).collect::<Vec<_>>();
+    let work = |part: &[(Block, Vec<u8>)]| part.iter().map(|block| repack(&file, block)).collect::<Vec<_>>();
     let mut progress = PackProgress::begin(&path, bytes);
     for some in blocks.chunks(threads * AT_A_TIME) {
         let packed = match threads {
@@ -161,7 +163,7 @@ fn at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
     if fs::metadata(&path)?.len() != data.len() {
         return no("it is being written; wait for its end");
     }
-    fs::rename(&other.0, &path)?;
+    fs::rename(&temporary.0, &path)?;
     Ok(())
 }
 
@@ -177,7 +179,7 @@ fn drop_whole_parts(blocks: &mut Vec<(Block, Vec<u8>)>) {
 }
 
 /// The bytes of a block, packed again. Damage is an error of kind `InvalidData`.
-fn again(file: &File, (block, plain): &(Block, Vec<u8>)) -> io::Result<Vec<u8>> {
+fn repack(file: &File, (block, plain): &(Block, Vec<u8>)) -> io::Result<Vec<u8>> {
     let (mut raw, mut out) = (Vec::new(), Vec::new());
     body(file, block, &mut raw)?;
     if block.packing != Packing::Lz4 {
@@ -189,19 +191,19 @@ fn again(file: &File, (block, plain): &(Block, Vec<u8>)) -> io::Result<Vec<u8>> 
 }
 
 /// A name beside the file, that goes if it was not put in the file's place.
-struct Beside(PathBuf);
+struct TemporaryFile(PathBuf);
 
-impl Beside {
-    fn new(path: &Path) -> io::Result<Beside> {
+impl TemporaryFile {
+    fn new(path: &Path) -> io::Result<TemporaryFile> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let mut beside = std::ffi::OsString::from(".");
         beside.push(name);
         beside.push(format!(".{}", std::process::id()));
-        Ok(Beside(path.with_file_name(beside)))
+        Ok(TemporaryFile(path.with_file_name(beside)))
     }
 }
 
-impl Drop for Beside {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // After the rename there is none of this name.
         let _ = fs::remove_file(&self.0);

@@ -2,9 +2,9 @@
 //! names only when the program has started, so a refused start changes neither. A recording without a call takes no
 //! place from one with calls.
 
-use crate::error::{Error, Result, cannot, reason, say};
+use crate::error::{Error, Result, cannot, print_notice, reason};
+use crate::outer_run::has_calls;
 use crate::output_file::{is_locked, is_recording, lock};
-use crate::unseen::has_calls;
 use cutap_trace::{Aggregator, Filter, RecordingCoverage, Why, open_file};
 use std::fs::{File, OpenOptions, metadata, remove_file, rename};
 use std::os::unix::fs::OpenOptionsExt;
@@ -29,16 +29,16 @@ impl Previous {
         let named = |more: &str| PathBuf::from(format!("{}{more}", path.display()));
         let (old, new) = (named(".old"), named(&format!(".new-{}", std::process::id())));
         let advice = "move one of them away, or give a file with -o FILE";
-        let what = format!("keep the recording {} as", path.display());
+        let action = format!("keep the recording {} as", path.display());
         if let Ok(data) = metadata(&old) {
             let is_old = data.is_file() && (force || open_file(&old, false).is_ok_and(|file| is_recording(&file)));
             if !is_old || is_locked(&old) {
                 let why = if is_old { "another cutap is writing to that" } else { "that is there and is no recording" };
-                return Err(Error::own(format!("cannot {what} {}: {why}; {advice}", old.display())));
+                return Err(Error::own(format!("cannot {action} {}: {why}; {advice}", old.display())));
             }
         }
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(&new);
-        let file = file.map_err(|e| cannot(&what, &old, &e, advice))?;
+        let file = file.map_err(|e| cannot(&action, &old, &e, advice))?;
         lock(&file);
         Ok((Previous { path: path.to_owned(), old, new, _there: there }, file))
     }
@@ -48,22 +48,26 @@ impl Previous {
         // With --force the old file may be anything.
         let is_old_recording = open_file(&self.old, false).is_ok_and(|file| is_recording(&file));
         if is_old_recording && has_no_call(&self.path) && !has_no_call(&self.old) {
-            say(&format!("{} had no call and is written over; {} stays", self.path.display(), self.old.display()));
+            print_notice(&format!(
+                "{} had no call and is written over; {} stays",
+                self.path.display(),
+                self.old.display()
+            ));
             if let Err(e) = rename(&self.new, &self.path) {
-                let what = format!("cannot write over {}", self.path.display());
-                self.stays_new(&what, &e);
+                let failure = format!("cannot write over {}", self.path.display());
+                self.keep_new_name(&failure, &e);
             }
             return;
         }
         if let Err(e) = rename(&self.path, &self.old).and_then(|()| rename(&self.new, &self.path)) {
-            let what = format!("cannot keep the recording {} as {}", self.path.display(), self.old.display());
-            self.stays_new(&what, &e);
+            let failure = format!("cannot keep the recording {} as {}", self.path.display(), self.old.display());
+            self.keep_new_name(&failure, &e);
         }
     }
 
     /// The new recording keeps the name that it has.
-    fn stays_new(self, what: &str, e: &std::io::Error) {
-        say(&format!("{what}: {}; the new recording is {}", reason(e), self.new.display()));
+    fn keep_new_name(self, failure: &str, e: &std::io::Error) {
+        print_notice(&format!("{failure}: {}; the new recording is {}", reason(e), self.new.display()));
         std::mem::forget(self);
     }
 }
@@ -71,11 +75,11 @@ impl Previous {
 /// A recording that ended in order and has no call. A damaged one, or one that was cut off, may have had some.
 fn has_no_call(path: &Path) -> bool {
     let is_small = metadata(path).is_ok_and(|data| data.len() <= LARGEST_EMPTY);
-    let ended = |recording: RecordingCoverage| {
+    let is_complete = |recording: RecordingCoverage| {
         recording.cut.why == Why::Ended && recording.damaged == 0 && !recording.is_incomplete()
     };
     let opened = || Aggregator::open(path, &Filter::default()).ok();
-    is_small && !has_calls(path) && opened().and_then(|calls| calls.opened().recording()).is_some_and(ended)
+    is_small && !has_calls(path) && opened().and_then(|calls| calls.opened().recording()).is_some_and(is_complete)
 }
 
 impl Drop for Previous {

@@ -80,13 +80,13 @@ fn on_path(name: &OsStr, search: &OsStr) -> Result<PathBuf> {
     if let Some(path) = refused {
         return may_run(&path).map(|()| path);
     }
-    let shown = name.display();
-    let here = Path::new(name).is_file().then(|| format!("./{shown}"));
+    let name_text = name.display();
+    let here = Path::new(name).is_file().then(|| format!("./{name_text}"));
     let hint = match here.or_else(|| nearest::program(name, search)) {
         Some(near) => format!("did you mean {near}?"),
         None => "check the name, or give a path with a /".into(),
     };
-    Err(Error::not_found(format!("cannot run {shown}: no program of this name on PATH; {hint}")))
+    Err(Error::not_found(format!("cannot run {name_text}: no program of this name on PATH; {hint}")))
 }
 
 fn executable(path: &Path) -> bool {
@@ -96,18 +96,18 @@ fn executable(path: &Path) -> bool {
 }
 
 fn may_run(path: &Path) -> Result<()> {
-    let shown = path.display();
+    let path_text = path.display();
     let data = std::fs::metadata(path).map_err(|e| match e.raw_os_error() {
         Some(libc::ENOENT) if path.is_symlink() => {
-            Error::not_found(format!("cannot run {shown}: the link leads nowhere; check where it points"))
+            Error::not_found(format!("cannot run {path_text}: the link leads nowhere; check where it points"))
         }
         Some(libc::ENOENT | libc::ENOTDIR) => {
-            Error::not_found(format!("cannot run {shown}: there is no such file; check the path"))
+            Error::not_found(format!("cannot run {path_text}: there is no such file; check the path"))
         }
-        _ => Error::not_executable(format!("cannot run {shown}: {}; check the path", reason(&e))),
+        _ => Error::not_executable(format!("cannot run {path_text}: {}; check the path", reason(&e))),
     })?;
     if data.is_dir() {
-        return Err(Error::not_executable(format!("cannot run {shown}: it is a folder; name a program in it")));
+        return Err(Error::not_executable(format!("cannot run {path_text}: it is a folder; name a program in it")));
     }
     if !executable(path) {
         let why = if data.permissions().mode() & 0o111 == 0 {
@@ -115,7 +115,7 @@ fn may_run(path: &Path) -> Result<()> {
         } else {
             "permission denied; run as a user who may run it"
         };
-        return Err(Error::not_executable(format!("cannot run {shown}: {why}")));
+        return Err(Error::not_executable(format!("cannot run {path_text}: {why}")));
     }
     Ok(())
 }
@@ -179,12 +179,13 @@ fn interpreter(script: &Path, line: &[u8], search: &OsStr) -> Result<PathBuf> {
     let first = words.next().unwrap_or_default();
     let path = PathBuf::from(OsString::from_vec(first.to_vec()));
     if !path.is_file() {
-        let shown = String::from_utf8_lossy(first).replace('\r', "\\r");
+        let interpreter_text = String::from_utf8_lossy(first).replace('\r', "\\r");
         let advice = match first.ends_with(b"\r") {
             true => "the script has Windows line ends, convert it",
             false => "install it or correct the script's first line",
         };
-        let text = format!("cannot run {}: its interpreter {shown} does not exist; {advice}", script.display());
+        let text =
+            format!("cannot run {}: its interpreter {interpreter_text} does not exist; {advice}", script.display());
         return Err(Error::not_found(text));
     }
     // `#!/usr/bin/env python3`: what env starts is what counts, if it is there.
@@ -210,33 +211,33 @@ fn is_musls(loader: &Path) -> bool {
 }
 
 fn traceable(path: &Path, head: &Head) -> Result<()> {
-    let shown = path.display();
+    let path_text = path.display();
     match Machine(head.machine) {
         EM_X86_64 if head.wide => {}
         EM_AARCH64 => {
             let why =
                 "it is built for aarch64, and this cutap knows x86-64 only; run it on its own machine without cutap";
-            return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
+            return Err(Error::not_executable(format!("cannot trace {path_text}: {why}")));
         }
         _ if !head.wide => {
             let why = "it is a 32-bit program, and CUDA's libraries and cutap are 64-bit; build it for x86-64";
-            return Err(Error::own(format!("cannot trace {shown}: {why}")));
+            return Err(Error::own(format!("cannot trace {path_text}: {why}")));
         }
         other => {
             let why = format!("it is built for another processor (ELF machine {}); build it for x86-64", other.0);
-            return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
+            return Err(Error::not_executable(format!("cannot trace {path_text}: {why}")));
         }
     }
     let is_loader = head.soname.as_deref().is_some_and(|n| n.starts_with("ld-")) || is_musls(path);
     match &head.interpreter {
         Some(loader) if !Path::new(loader).exists() => Err(Error::not_found(format!(
-            "cannot run {shown}: its dynamic loader {loader} does not exist; install the C library it was built for"
+            "cannot run {path_text}: its dynamic loader {loader} does not exist; install the C library it was built for"
         ))),
         None if !is_loader && (head.soname.is_some() || !head.needed.is_empty()) => Err(Error::not_executable(
-            format!("cannot run {shown}: it is a shared library and no program; name the program that loads it"),
+            format!("cannot run {path_text}: it is a shared library and no program; name the program that loads it"),
         )),
         None if !is_loader => Err(Error::own(format!(
-            "cannot trace {shown}: it is statically linked, so no library can be loaded in front of its own; \
+            "cannot trace {path_text}: it is statically linked, so no library can be loaded in front of its own; \
              link it dynamically, or, if it only starts other programs, use eval $(cutap env -o DIR) and start it"
         ))),
         _ => Ok(()),
@@ -250,11 +251,11 @@ fn privileged(path: &Path) -> Result<()> {
     // SAFETY: calls without arguments; a structure of cutap; a string that ends at a zero.
     let (uid, gid, no_suid, has_caps) = unsafe {
         let mut fs: libc::statvfs = std::mem::zeroed();
-        let known = libc::statvfs(name.as_ptr(), &mut fs) == 0;
+        let has_info = libc::statvfs(name.as_ptr(), &mut fs) == 0;
         let caps = libc::getxattr(name.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0);
-        (libc::geteuid(), libc::getegid(), known && fs.f_flag & libc::ST_NOSUID != 0, caps > 0)
+        (libc::geteuid(), libc::getegid(), has_info && fs.f_flag & libc::ST_NOSUID != 0, caps > 0)
     };
-    let what = match data.mode() {
+    let privilege = match data.mode() {
         _ if no_suid => return Ok(()),
         m if m & libc::S_ISUID != 0 && data.uid() != uid => "setuid",
         m if m & (libc::S_ISGID | libc::S_IXGRP) == libc::S_ISGID | libc::S_IXGRP && data.gid() != gid => "setgid",
@@ -262,7 +263,7 @@ fn privileged(path: &Path) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::own(format!(
-        "cannot trace {}: it is {what}, and the system loads no library into such a program; \
+        "cannot trace {}: it is {privilege}, and the system loads no library into such a program; \
          run cutap as the user it becomes, or trace a copy without this mark",
         path.display()
     )))

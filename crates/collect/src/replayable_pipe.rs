@@ -18,12 +18,12 @@ const MOST: u64 = 1 << 20;
 
 /// The memory.
 #[derive(Debug)]
-pub struct Spool {
+pub struct ReplayablePipe {
     file: File,
     end: AtomicU64,
 }
 
-impl Spool {
+impl ReplayablePipe {
     /// The memory for all collectors of a run, made by the front; none where that cannot be.
     pub fn memory() -> Option<OwnedFd> {
         // SAFETY: a name of cutap; the descriptor is new.
@@ -34,15 +34,15 @@ impl Spool {
     }
 
     /// Goes on where the lines end that are said to be there. What stands behind was not said, and will come again.
-    pub fn take(fd: i32, said: u64) -> io::Result<Arc<Spool>> {
+    pub fn take(fd: i32, length: u64) -> io::Result<Arc<ReplayablePipe>> {
         // SAFETY: the front's descriptor by the contract with it, and nothing else uses it.
         let mut file = unsafe { File::from_raw_fd(fd) };
-        file.set_len(said)?;
+        file.set_len(length)?;
         // It was just being let go of.
-        if file.stream_position()? > said {
+        if file.stream_position()? > length {
             file.rewind()?;
         }
-        Ok(Arc::new(Spool { file, end: said.into() }))
+        Ok(Arc::new(ReplayablePipe { file, end: length.into() }))
     }
 
     /// Where the lines end.
@@ -109,11 +109,11 @@ impl Spool {
         file.seek(SeekFrom::Current(written as i64)).map(|_| ())
     }
 
-    /// Lets go of all that was sent, if it is much; `say` has to say that the lines end at 0, before they do.
-    pub fn let_go(&self, say: impl FnOnce()) {
+    /// Lets go of all that was sent, if it is much; `announce` has to say that the lines end at 0, before they do.
+    pub fn let_go(&self, announce: impl FnOnce()) {
         let mut file = &self.file;
         if self.end() > MOST && file.stream_position().is_ok_and(|at| at == self.end()) {
-            say();
+            announce();
             if file.rewind().and_then(|()| file.set_len(0)).is_ok() {
                 self.end.store(0, Relaxed);
             }
@@ -129,7 +129,7 @@ fn wait(output: &impl AsRawFd) {
 
 /// What writes lines into it.
 #[derive(Debug)]
-pub struct Lines(pub Arc<Spool>);
+pub struct Lines(pub Arc<ReplayablePipe>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -148,9 +148,9 @@ mod tests {
     use std::os::fd::AsFd;
 
     /// Its own position is what a duplicate has too, as another process would.
-    fn again(memory: &OwnedFd, said: u64) -> Arc<Spool> {
+    fn again(memory: &OwnedFd, said: u64) -> Arc<ReplayablePipe> {
         let fd = memory.as_fd().try_clone_to_owned().unwrap();
-        Spool::take(std::os::fd::IntoRawFd::into_raw_fd(fd), said).unwrap()
+        ReplayablePipe::take(std::os::fd::IntoRawFd::into_raw_fd(fd), said).unwrap()
     }
 
     fn read(pipe: &mut std::io::PipeReader, n: usize) -> String {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn each_byte_is_sent_once_whoever_sends_it() {
-        let memory = Spool::memory().unwrap();
+        let memory = ReplayablePipe::memory().unwrap();
         let (mut reader, writer) = io::pipe().unwrap();
         let first = again(&memory, 0);
         Lines(first.clone()).write_all(b"one\ntwo\n").unwrap();

@@ -25,9 +25,9 @@ const GONE: &str = "gone-";
 
 /// What keeps it small.
 #[derive(Debug)]
-pub struct Trim {
+pub struct Retention {
     total: u64,
-    looked: Option<Instant>,
+    last_scan: Option<Instant>,
 }
 
 /// The folder of a process of which no thread lives.
@@ -35,56 +35,56 @@ struct EndedProcess {
     folder: RunPath,
     name: String,
     /// When it started.
-    began: u64,
+    started_ns: u64,
     /// When it began its last chunk.
     last: u64,
     bytes: u64,
     calls: u64,
 }
 
-impl Trim {
+impl Retention {
     /// `total` bytes; 0: no bound.
-    pub fn new(run: &RunPath, page: &Page, total: u64) -> Trim {
+    pub fn new(run: &RunPath, page: &Page, total: u64) -> Retention {
         // What a collector before this one did not bring to its end.
         for name in run.list().unwrap_or_default() {
             if let Some(calls) = name.strip_prefix(GONE).and_then(|rest| rest.split('-').next()?.parse().ok()) {
                 remove(page, &run.join(&name), calls);
             }
         }
-        Trim { total, looked: None }
+        Retention { total, last_scan: None }
     }
 
     /// Looks, if it is time.
     pub fn round(&mut self, run: &RunPath, page: &Page) {
-        if self.total == 0 || self.looked.is_some_and(|at| at.elapsed() < PAUSE) {
+        if self.total == 0 || self.last_scan.is_some_and(|at| at.elapsed() < PAUSE) {
             return;
         }
-        self.looked = Some(Instant::now());
-        self.look(run, page, false);
+        self.last_scan = Some(Instant::now());
+        self.trim(run, page, false);
     }
 
     /// When all have ended: once more, for those since. The first process, which is the program itself, stays, as it
     /// did while it ran.
     pub fn last(&self, run: &RunPath, page: &Page) {
         if self.total > 0 {
-            self.look(run, page, true);
+            self.trim(run, page, true);
         }
     }
 
-    fn look(&self, run: &RunPath, page: &Page, last: bool) {
+    fn trim(&self, run: &RunPath, page: &Page, last: bool) {
         let names = run.list().unwrap_or_default().into_iter().filter(|name| name.starts_with('p'));
-        let mut ended: Vec<EndedProcess> = names.filter_map(|name| EndedProcess::look(run, name)).collect();
-        let mut bytes: u64 = ended.iter().map(|e| e.bytes).sum();
+        let mut processes: Vec<EndedProcess> = names.filter_map(|name| EndedProcess::scan(run, name)).collect();
+        let mut bytes: u64 = processes.iter().map(|e| e.bytes).sum();
         if bytes <= self.total {
             return;
         }
-        ended.sort_by_key(|e| e.last);
+        processes.sort_by_key(|e| e.last);
         // The one that called last is the one that is looked for after a crash.
-        ended.pop();
-        let first = ended.iter().map(|e| e.began).min().filter(|_| last);
-        ended.retain(|e| Some(e.began) != first);
+        processes.pop();
+        let first = processes.iter().map(|e| e.started_ns).min().filter(|_| last);
+        processes.retain(|e| Some(e.started_ns) != first);
         let living = maps();
-        for one in ended {
+        for one in processes {
             let copied = monotonic_ns().saturating_sub(page.copied_at()) < COPIED_NS;
             if bytes <= self.total || copied {
                 return;
@@ -92,9 +92,9 @@ impl Trim {
             if living.iter().all(|process| process.is_done_with(&one.name)) {
                 bytes -= one.bytes;
                 let calls = page.forgotten().saturating_add(one.calls);
-                let gone = format!("{GONE}{calls}-{}", one.name);
-                if one.folder.rename(&gone).is_ok() {
-                    remove(page, &run.join(gone), calls);
+                let doomed_name = format!("{GONE}{calls}-{}", one.name);
+                if one.folder.rename(&doomed_name).is_ok() {
+                    remove(page, &run.join(doomed_name), calls);
                 }
             }
         }
@@ -109,7 +109,7 @@ fn remove(page: &Page, folder: &RunPath, calls: u64) {
 
 impl EndedProcess {
     /// None: a thread of it may live, or it cannot be read.
-    fn look(run: &RunPath, name: String) -> Option<EndedProcess> {
+    fn scan(run: &RunPath, name: String) -> Option<EndedProcess> {
         let (mut last, mut bytes, mut calls) = (0, 0, 0u64);
         let folder = run.join(&name);
         for file in folder.list().ok()? {
@@ -124,8 +124,8 @@ impl EndedProcess {
         for number in 0..MOST_RINGS {
             match RingFile::open(&folder, number, false) {
                 Ok(file) => {
-                    let (began, made) = ring(&file)?;
-                    (last, calls) = (last.max(began), calls.saturating_add(made));
+                    let (chunk_ns, ring_calls) = ring(&file)?;
+                    (last, calls) = (last.max(chunk_ns), calls.saturating_add(ring_calls));
                 }
                 // A number may have been taken without a ring being made, and a ring is made before it is counted.
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound && number < counted => {}
@@ -141,7 +141,7 @@ impl EndedProcess {
         for counter in [CALL_DROPPED, CALL_DROPPED_LOSSY] {
             calls = calls.saturating_add(word(offset_of!(Process, counters) + counter * 8)?);
         }
-        Some(EndedProcess { folder, name, began: word(offset_of!(Process, start_monotonic))?, last, bytes, calls })
+        Some(EndedProcess { folder, name, started_ns: word(offset_of!(Process, start_monotonic))?, last, bytes, calls })
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// A signal that was sent to us.
 #[derive(Debug, Clone, Copy)]
-pub struct Taken {
+pub struct ReceivedSignal {
     /// Its number.
     pub signal: i32,
     /// True when a process sent it; false when the kernel did (terminal, child, timer).
@@ -61,14 +61,14 @@ impl Mask {
 }
 
 /// Waits for the next signal, not longer than `most`.
-pub fn take(most: Duration) -> Option<Taken> {
+pub fn take(most: Duration) -> Option<ReceivedSignal> {
     let most = libc::timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
     // SAFETY: a zeroed structure of cutap; `si_pid` is valid for signals that a process sent.
     unsafe {
         let mut info: libc::siginfo_t = zeroed();
         let signal = libc::sigtimedwait(&all(), &mut info, &most);
         // SI_USER 0, SI_QUEUE -1, SI_TKILL -6: up to zero it was a process.
-        (signal > 0).then(|| Taken { signal, by_process: info.si_code <= 0, sender: info.si_pid() })
+        (signal > 0).then(|| ReceivedSignal { signal, by_process: info.si_code <= 0, sender: info.si_pid() })
     }
 }
 

@@ -56,7 +56,7 @@ pub struct StackCapture {
 
 impl Stacks {
     /// Refuses what cannot be decided in the target.
-    pub fn kept(&self) -> Result<StackCapture> {
+    pub fn capture(&self) -> Result<StackCapture> {
         let bytes = self.size.0;
         let Some(text) = &self.filter else { return Ok(StackCapture { outermost: true, bytes, rules: String::new() }) };
         let of = filter(Some(text)).map_err(|e| Error::own(format!("--stack: {}", e.sentence)))?;
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn what_is_refused() {
         let kept =
-            |text: &str| Stacks { filter: Some(text.into()), ..Stacks::default() }.kept().map_err(|e| e.sentence);
+            |text: &str| Stacks { filter: Some(text.into()), ..Stacks::default() }.capture().map_err(|e| e.sentence);
         assert_eq!(kept("cuMem*,!driver").unwrap().rules, "+* * cuMem*\n-d * *\n");
         for (text, why) in [
             ("", "empty"),
@@ -112,6 +112,6 @@ mod tests {
         }
         let long = vec!["cuMem*"; 100].join(",");
         assert!(kept(&long).unwrap_err().contains("too long"));
-        assert!(Stacks::default().kept().unwrap().outermost);
+        assert!(Stacks::default().capture().unwrap().outermost);
     }
 }

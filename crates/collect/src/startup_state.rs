@@ -4,7 +4,7 @@
 //! Rust and `main` change these, so they are read before Rust's start-up code. Only async-signal-safe calls are allowed
 //! there.
 
-use crate::inherited_timers::Orders;
+use crate::inherited_timers::InheritedTimers;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
@@ -12,7 +12,7 @@ static LIMIT_IGNORED: AtomicBool = AtomicBool::new(false);
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Runs before Rust's start-up code, as a constructor of the executable.
-extern "C" fn note() {
+extern "C" fn capture_before_main() {
     // SAFETY: plain system calls on descriptors and a zeroed structure of cutap.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -32,7 +32,7 @@ extern "C" fn note() {
 // SAFETY: the loader calls what stands in this section, with no arguments that matter, at start.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static NOTE: extern "C" fn() = note;
+static CAPTURE_BEFORE_MAIN: extern "C" fn() = capture_before_main;
 
 /// From here on a file size limit (`ulimit -f`) is an error of a write, of which there is a sentence, and no signal
 /// that ends us.
@@ -71,7 +71,7 @@ pub fn restore_file_limit() {
 
 /// What the program must find as we found it.
 #[derive(Debug)]
-pub struct Inherited {
+pub struct StartupState {
     /// SIGPIPE was ignored.
     pub pipe_ignored: bool,
     /// SIGXFSZ was ignored.
@@ -83,24 +83,24 @@ pub struct Inherited {
     /// Descriptors from 3 on that were open.
     pub descriptors: Vec<i32>,
     /// Signals that the kernel is to send.
-    pub orders: Orders,
+    pub timers: InheritedTimers,
 }
 
-impl Inherited {
+impl StartupState {
     /// Takes stock; to be called before anything of ours is opened.
-    pub fn now() -> Inherited {
+    pub fn now() -> StartupState {
         // SAFETY: asks for a disposition into a zeroed structure of cutap.
         let child_ignored = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(libc::SIGCHLD, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
         };
-        Inherited {
+        StartupState {
             pipe_ignored: PIPE_IGNORED.load(Ordering::Relaxed),
             limit_ignored: LIMIT_IGNORED.load(Ordering::Relaxed),
             child_ignored,
             closed: CLOSED.load(Ordering::Relaxed),
             descriptors: open_descriptors(),
-            orders: Orders::now(),
+            timers: InheritedTimers::now(),
         }
     }
 

@@ -19,18 +19,18 @@ const MOST: usize = 8;
 
 /// The file.
 #[derive(Debug)]
-pub struct CallStats {
+pub struct SummaryCheckpoint {
     run: RunPath,
     written: Instant,
 }
 
-impl CallStats {
-    pub fn new(run: &RunPath) -> CallStats {
-        CallStats { run: run.clone(), written: Instant::now() }
+impl SummaryCheckpoint {
+    pub fn new(run: &RunPath) -> SummaryCheckpoint {
+        SummaryCheckpoint { run: run.clone(), written: Instant::now() }
     }
 
     /// True where there is one: what a collector that was killed added up is not lost.
-    pub fn are_kept(run: &RunPath) -> bool {
+    pub fn exists(run: &RunPath) -> bool {
         run.join(FILE).is_file()
     }
 

@@ -3,10 +3,10 @@
 
 use crate::collector_options::CollectorOptions;
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, OWN_FAILURE, Result, UNREAD, UNWRITTEN, advice, reason, say};
+use crate::error::{Error, OWN_FAILURE, Result, UNREAD, UNWRITTEN, advice, print_notice, reason};
 use crate::output_file;
-use crate::replayable_pipe::Spool;
-use crate::summary_checkpoint::CallStats;
+use crate::replayable_pipe::ReplayablePipe;
+use crate::summary_checkpoint::SummaryCheckpoint;
 use cutap_trace::RunPath;
 use cutap_wire::control::COLLECTOR_GONE;
 use std::fs::File;
@@ -30,27 +30,27 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub struct Collector {
     process: Child,
     /// Our end of the line to it.
-    line: UnixStream,
+    channel: UnixStream,
     page: Page,
     /// How it ended, once it has.
-    pub ended: Option<ExitStatus>,
+    pub exit_status: Option<ExitStatus>,
 }
 
 impl Collector {
-    /// Ends one that is stopped, and puts what `gone` gives in the place of one that has ended; `options` is
+    /// Ends one that is stopped, and puts what `replace` gives in the place of one that has ended; `options` is
     /// what it has to know of the program.
-    pub fn supervise(&mut self, options: &str, gone: &mut impl FnMut(ExitStatus) -> Option<Collector>) {
-        if self.ended.is_some() {
+    pub fn supervise(&mut self, options: &str, replace: &mut impl FnMut(ExitStatus) -> Option<Collector>) {
+        if self.exit_status.is_some() {
             return;
         }
         if monotonic_ns().saturating_sub(self.page.heartbeat()) > STOPPED_NS && self.is_stopped() {
             let _ = self.process.kill();
         }
-        self.ended = self.process.try_wait().ok().flatten();
-        if let Some(status) = self.ended
-            && let Some(mut next) = gone(status)
+        self.exit_status = self.process.try_wait().ok().flatten();
+        if let Some(status) = self.exit_status
+            && let Some(mut next) = replace(status)
         {
-            next.tell(options);
+            next.send(options);
             *self = next;
         }
     }
@@ -60,9 +60,9 @@ impl Collector {
         stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
     }
     /// Says that it continues without us.
-    pub fn stays(&mut self) -> bool {
-        let _ = self.line.set_nonblocking(true);
-        matches!(self.line.read(&mut [0]), Ok(1))
+    pub fn is_detached(&mut self) -> bool {
+        let _ = self.channel.set_nonblocking(true);
+        matches!(self.channel.read(&mut [0]), Ok(1))
     }
     /// Ends it immediately: there is nothing to drain.
     pub fn discard(&mut self) {
@@ -70,8 +70,8 @@ impl Collector {
         let _ = self.process.wait();
     }
     /// Tells it something; a collector that is gone hears nothing.
-    pub fn tell(&mut self, text: &str) {
-        let _ = self.line.write_all(text.as_bytes());
+    pub fn send(&mut self, text: &str) {
+        let _ = self.channel.write_all(text.as_bytes());
     }
 }
 
@@ -99,7 +99,7 @@ impl CollectorSupervisor {
         let named = output.try_clone().is_ok_and(|output| output_file::has_name(&output.into()));
         let is_file = output.try_clone().map(File::from).is_ok_and(|f| f.metadata().is_ok_and(|m| m.is_file()));
         let live = options.form.is_live() && !options.record && !is_file;
-        let spool = live.then(Spool::memory).flatten();
+        let spool = live.then(ReplayablePipe::memory).flatten();
         CollectorSupervisor { options, output, spool, file, named, deaths: 0, unwritten: false, keep: false }
     }
 
@@ -125,7 +125,7 @@ impl CollectorSupervisor {
             let advice = advice(&e, "see that /proc is mounted, and that this cutap is still there");
             Error::own(format!("cannot start the collector: {}; {advice}", reason(&e)))
         };
-        let (line, theirs) = UnixStream::pair().map_err(fail)?;
+        let (channel, theirs) = UnixStream::pair().map_err(fail)?;
         let output = self.output.try_clone().map_err(fail)?;
         let page = Page::open(&self.options.run)?;
         let spool = self.spool.as_ref().map(AsRawFd::as_raw_fd);
@@ -144,11 +144,11 @@ impl CollectorSupervisor {
         }
         let process = command.spawn().map_err(fail)?;
         drop(command);
-        Ok(Collector { process, line, page, ended: None })
+        Ok(Collector { process, channel, page, exit_status: None })
     }
 
     /// A collector has ended: says why, and gives another if that can help.
-    pub fn ended(&mut self, status: ExitStatus) -> Option<Collector> {
+    pub fn replace_ended(&mut self, status: ExitStatus) -> Option<Collector> {
         if let Ok(page) = Page::open(&self.options.run) {
             page.collector(COLLECTOR_GONE);
         }
@@ -165,8 +165,8 @@ impl CollectorSupervisor {
             (self.unwritten, self.keep) = (true, true);
             return None;
         }
-        self.options.again = true;
-        let kept = RunPath::open(&self.options.run).is_ok_and(|run| CallStats::are_kept(&run));
+        self.options.resumes = true;
+        let has_checkpoint = RunPath::open(&self.options.run).is_ok_and(|run| SummaryCheckpoint::exists(&run));
         self.deaths += 1;
         let mut next = None;
         while next.is_none() && self.deaths <= MOST {
@@ -177,11 +177,11 @@ impl CollectorSupervisor {
         self.unwritten = next.is_none();
         self.keep |= next.is_none();
         let run = self.options.run.display();
-        say(&match (&next, &self.file) {
+        print_notice(&match (&next, &self.file) {
             (Some(_), _) if self.options.record => {
                 format!("the collector ended early ({status}); another goes on, and nothing is lost")
             }
-            (Some(_), _) if self.options.form.summary && !kept => {
+            (Some(_), _) if self.options.form.summary && !has_checkpoint => {
                 format!("the collector ended early ({status}); another goes on, and what was counted before is lost")
             }
             (Some(_), _) => format!("the collector ended early ({status}); another goes on"),
@@ -200,13 +200,13 @@ impl CollectorSupervisor {
 
 /// Says that it may begin, as all else is there, and waits until it drains. One that is stopped meanwhile never would.
 pub fn ready(mut collector: Collector) -> Result<Collector> {
-    collector.tell("g");
-    let _ = collector.line.set_read_timeout(Some(GLANCE));
+    collector.send("g");
+    let _ = collector.channel.set_read_timeout(Some(GLANCE));
     let mut stopped = Duration::ZERO;
     loop {
-        match collector.line.read(&mut [0]) {
+        match collector.channel.read(&mut [0]) {
             Ok(1) => {
-                let _ = collector.line.set_read_timeout(None);
+                let _ = collector.channel.set_read_timeout(None);
                 return Ok(collector);
             }
             Err(e) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&e.kind()) => {

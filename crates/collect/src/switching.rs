@@ -20,15 +20,15 @@ pub fn each_page<'a>(pages: Vec<Page>, pid: Option<u32>, run: &'a Page) -> impl 
 
 /// Switches these pages to a state; broken ones are left alone. `own` is the process that readers are told of.
 pub fn put_state(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own: (u32, i64)) -> Result<()> {
-    let mut noted = false;
+    let mut is_recorded = false;
     for page in pages {
         let before = page.recording();
         if !matches!(before, RECORDING_OFF | RECORDING_ON | RECORDING_COUNT) {
             continue;
         }
-        if before != state && !noted {
-            run.note(state, own);
-            noted = true;
+        if before != state && !is_recorded {
+            run.record_switch(state, own);
+            is_recorded = true;
         }
         page.put_recording(state);
         switch_flags(&page, state != RECORDING_OFF, false)?;
@@ -36,16 +36,16 @@ pub fn put_state(pages: impl Iterator<Item = Page>, state: u32, run: &Page, own:
     Ok(())
 }
 
-/// Sets the flags that a process's runtimes look at themselves; with `again`, also of functions that a filter left
-/// out, so that they are looked at again.
-pub fn switch_flags(own: &Page, on: bool, again: bool) -> Result<()> {
+/// Sets the flags that a process's runtimes look at themselves; with `rearm_filtered`, also of functions that a filter
+/// left out, so that they are looked at again.
+pub fn switch_flags(own: &Page, on: bool, rearm_filtered: bool) -> Result<()> {
     let file = own.file();
     let mut armed = [0; CALLBACKS];
     for at in (0..INSTANCES).map(|n| (FIRST + n * INSTANCE_BYTES) as u64) {
         if file.read_exact_at(&mut armed, at + ARMED as u64).is_err() {
             break;
         }
-        if again {
+        if rearm_filtered {
             armed.iter_mut().filter(|a| **a == NEVER).for_each(|a| *a = FOLLOWS);
             // An instance that is not there yet writes its own.
             let _ = file.write_all_at(&armed, at + ARMED as u64);

@@ -2,14 +2,15 @@
 //! program runs; afterwards nothing of cutap keeps it from running.
 
 use crate::collector_options::CollectorOptions;
-use crate::control::{self, Wanted};
+use crate::control::{self, RunSettings};
 use crate::default_name::default_name;
 use crate::environment::Variables;
-use crate::error::{Error, OWN_FAILURE, Result, cannot, say};
+use crate::error::{Error, OWN_FAILURE, Result, cannot, print_notice};
 use crate::filter::filter;
 use crate::foreground::{self, ExitKind};
 use crate::hooks::{self, Hooks};
-use crate::not_recorded::not_recorded;
+use crate::omission_notes::omission_notes;
+use crate::outer_run::{OuterRun, has_calls, no_call_notes};
 use crate::output::OutputFormat;
 use crate::output_file;
 use crate::output_name::expand;
@@ -17,14 +18,13 @@ use crate::overflow_policy::OverflowPolicy;
 use crate::pack::{is_the_same, pack_recorded};
 use crate::previous::Previous;
 use crate::program::Program;
-use crate::recorded::recorded;
+use crate::record_summary::record_summary;
 use crate::stacks::{StackCapture, Stacks};
-use crate::startup_state::Inherited;
+use crate::startup_state::StartupState;
 use crate::supervisor::{CollectorSupervisor, ready};
 use crate::text_options::TextOptions;
 use crate::trusted::random_name;
 use crate::unpack::{Embedded, unpack};
-use crate::unseen::{Outer, has_calls, unseen};
 use crate::window::{Schedule, Window};
 use crate::{driver, ended_folders, folder, launch, program, signals, simulated};
 use cutap_report::KernelStyle;
@@ -83,7 +83,7 @@ pub struct TraceOptions {
 /// Runs the program to its end and says how it ended: as the program did; but if that was in order and
 /// the trace could not be written, as a failure of ours.
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
-    let given = Inherited::now();
+    let startup = StartupState::now();
     let filter = filter(options.filter.as_deref())?;
     let search = program::search_path();
     let program = program::find(&options.program, &options.args, &search)?;
@@ -102,7 +102,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
             filter.text()
         )));
     }
-    let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::kept)?;
+    let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::capture)?;
     let started = std::iter::once(&program.path).chain(&program.interpreters).chain(&hooks.0);
     let mut used: Vec<&OsStr> = started.map(|path| path.as_os_str()).collect();
     used.extend(options.args.iter().map(|a| a.as_os_str()));
@@ -113,17 +113,17 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let new = named.filter(|path| !path.exists());
     let open = |path| output_file::open(path, options.record, options.force, &used);
     // What was there is emptied by the collector, when all stands that is needed.
-    let (mut output, mut made) = (named.map(open).transpose()?, output_file::NewOutput(new));
+    let (mut output, mut new_file) = (named.map(open).transpose()?, output_file::NewOutput(new));
     // A link keeps its place: what it leads to is written over.
-    let keeps = named.filter(|path| is_default && !path.is_symlink());
+    let replaceable = named.filter(|path| is_default && !path.is_symlink());
     let mut previous = None;
-    if let Some((path, there)) = keeps.zip(output.take_if(|there| keeps.is_some() && !is_empty(there))) {
-        let (kept, new) = Previous::beside(path, there, options.force)?;
-        (previous, output) = (Some(kept), Some(new));
+    if let Some((path, there)) = replaceable.zip(output.take_if(|there| replaceable.is_some() && !is_empty(there))) {
+        let (older, new) = Previous::beside(path, there, options.force)?;
+        (previous, output) = (Some(older), Some(new));
     }
     let run = Run::new(options, &filter, &stacks, &hooks)?;
     if let Some(recording) = named.filter(|_| options.record) {
-        control::write_recording(&run.held, recording)?;
+        control::write_recording(&run.dir, recording)?;
     }
     // It makes itself ready while the libraries are looked at.
     let mut supervisor = supervisor(options, &run, named.zip(output), driver)?;
@@ -133,89 +133,90 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
     let mut collector = ready(collector)?;
-    let note = |line: &str| {
+    let notice = |line: &str| {
         if !options.silent {
-            say(line)
+            print_notice(line)
         }
     };
     if !options.silent {
         say_at_start(options, &program, driver);
     }
-    let outer = Outer::here();
+    let outer = OuterRun::here();
     let name = program.path.file_name().unwrap_or(program.path.as_os_str()).to_string_lossy();
-    outer.iter().for_each(|outer| outer.say(&name, !options.form.quiet && !options.silent));
-    hooks::around(&hooks).iter().for_each(|line| note(line));
+    outer.iter().for_each(|outer| outer.announce(&name, !options.form.only_hooks && !options.silent));
+    hooks::outer_hooks_notice(&hooks).iter().for_each(|line| notice(line));
     let mask = signals::block();
-    let child = launch::launch(&program, variables.whole(&options.environment), &given, mask)
+    let child = launch::launch(&program, variables.whole(&options.environment), &startup, mask)
         .inspect_err(|_| collector.discard())?;
     let mut schedule = Schedule::new(&run.path, options.window);
-    given.release();
-    outer.iter().for_each(Outer::note);
-    made.0 = None;
+    startup.release();
+    outer.iter().for_each(OuterRun::count_inner_run);
+    new_file.0 = None;
     previous.into_iter().for_each(Previous::put_aside);
 
     // As soon as it is known: a program may run for days with a hook that nothing calls.
-    let mut vain = Vec::new();
-    let mut say_vain = |found: Vec<String>| {
-        let new: Vec<String> = found.into_iter().filter(|line| !vain.contains(line)).collect();
-        new.iter().for_each(|line| say(line));
-        vain.extend(new);
+    let mut printed_lines = Vec::new();
+    let mut print_unmatched = |lines: Vec<String>| {
+        let new: Vec<String> = lines.into_iter().filter(|line| !printed_lines.contains(line)).collect();
+        new.iter().for_each(|line| print_notice(line));
+        printed_lines.extend(new);
     };
-    let glance = || say_vain(hooks::unmatched_hooks(&run.path));
-    let (ended, stays) = foreground::wait(child, collector, |status| supervisor.ended(status), glance, &mut schedule);
+    let glance = || print_unmatched(hooks::unmatched_hooks(&run.path));
+    let (exit_kind, is_detached) =
+        foreground::wait(child, collector, |status| supervisor.replace_ended(status), glance, &mut schedule);
     // cutap ctl may have switched it on before.
-    if let Some(delay) = schedule.never_on().filter(|_| !stays && !has_calls(&run.path)) {
-        note(&format!("nothing was recorded: the program ended before the {} s of --delay", delay.as_secs_f64()));
+    if let Some(delay) = schedule.never_on().filter(|_| !is_detached && !has_calls(&run.path)) {
+        notice(&format!("nothing was recorded: the program ended before the {} s of --delay", delay.as_secs_f64()));
     }
     // A collector that stays removes the run directory itself.
-    if supervisor.keep || stays {
+    if supervisor.keep || is_detached {
         run.keep();
     }
-    let missing = hooks::not_started(&run.path, &hooks, &program.path, ended);
-    missing.iter().for_each(|line| say(line));
-    let unmatched_hooks = stays || hooks::ended_at_start(&run.path, child);
-    say_vain(if unmatched_hooks { hooks::unmatched_hooks(&run.path) } else { hooks::not_called(&run.path) });
+    let missing = hooks::not_started(&run.path, &hooks, &program.path, exit_kind);
+    missing.iter().for_each(|line| print_notice(line));
+    let unmatched_hooks = is_detached || hooks::ended_at_start(&run.path, child);
+    print_unmatched(if unmatched_hooks { hooks::unmatched_hooks(&run.path) } else { hooks::not_called(&run.path) });
     // Of one that could not be written somebody has said so: what was not recorded is counted until it is recovered.
     if options.record && !supervisor.unwritten {
-        let gone = named.filter(|_| !stays && !run.held.join(cutap_wire::control::FILE).is_file());
-        if let Some(file) = gone {
+        let removed_run_file = named.filter(|_| !is_detached && !run.dir.join(cutap_wire::control::FILE).is_file());
+        if let Some(file) = removed_run_file {
             let (run, file) = (run.path.display(), file.display());
-            say(&format!(
+            print_notice(&format!(
                 "the run directory {run} was removed while the program ran: what began after that, threads and processes, is not in {file}; calls of others that could not be recorded are counted there"
             ));
         }
-        let is_over = !stays && missing.is_none() && gone.is_none();
+        let is_over = !is_detached && missing.is_none() && removed_run_file.is_none();
         // Of processes that ended long ago the run directory has no names any more.
-        let whole = gone.or(named.filter(|_| !stays && ended_folders::some_are_replaced(&run.held)));
-        not_recorded(whole.unwrap_or(&run.path), is_over && driver).iter().for_each(|line| note(line));
+        let whole = removed_run_file.or(named.filter(|_| !is_detached && ended_folders::some_are_replaced(&run.dir)));
+        omission_notes(whole.unwrap_or(&run.path), is_over && driver).iter().for_each(|line| notice(line));
     }
     // The lines of a trace are elsewhere, or for a program to read, or its collector left this to whoever knows how the
     // program ended.
-    let elsewhere = named.is_some() || options.form.json || !hooks::began(&run.path);
-    if elsewhere && driver && !options.record && !options.form.quiet && !stays && missing.is_none() {
-        unseen(&run.path).iter().for_each(|line| note(line));
+    let elsewhere = named.is_some() || options.form.json || !hooks::has_started(&run.path);
+    if elsewhere && driver && !options.record && !options.form.only_hooks && !is_detached && missing.is_none() {
+        no_call_notes(&run.path).iter().for_each(|line| notice(line));
     }
-    hooks::crash_notes(&run.path, Some((child, ended))).iter().for_each(|line| say(line));
+    hooks::crash_notes(&run.path, Some((child, exit_kind))).iter().for_each(|line| print_notice(line));
     let mut unwritten = supervisor.unwritten;
     if let Some(why) = supervisor.tampered().filter(|_| !unwritten) {
-        say(&why);
+        print_notice(&why);
         unwritten = true;
     }
-    let over = options.record && !unwritten && !supervisor.keep && !stays;
-    if let Some(file) = named.filter(|_| over) {
+    let is_finished = options.record && !unwritten && !supervisor.keep && !is_detached;
+    if let Some(file) = named.filter(|_| is_finished) {
         // Packing puts another file in its place.
         let is_there = file.is_file() && is_the_same(file, supervisor.output());
         unwritten = !pack_recorded(file, supervisor.output());
         if !unwritten && is_there {
             if Layer::of_name("syscall").is_some_and(|layer| filter.adds(layer)) {
-                note(
+                notice(
                     "the recording has raw bytes of requests to the kernel driver; they may contain the program's data",
                 );
             }
-            note(&recorded(file, true));
+            notice(&record_summary(file, true));
         }
     }
-    Ok(match ended {
+    Ok(match exit_kind {
         ExitKind::Code(0) if unwritten => ExitKind::Code(OWN_FAILURE.into()),
         _ if missing.is_some() => ExitKind::Code(OWN_FAILURE.into()),
         ended => ended,
@@ -225,7 +226,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
 /// The run directory of this trace; removed at the end unless a person named it, or it holds the rest.
 struct Run {
     path: PathBuf,
-    held: RunPath,
+    dir: RunPath,
     temporary: bool,
     keep: Cell<bool>,
 }
@@ -233,39 +234,39 @@ struct Run {
 impl Run {
     fn new(options: &TraceOptions, filter: &Filter, stacks: &StackCapture, hooks: &Hooks) -> Result<Run> {
         let modules = options.dump_modules.as_deref().map(module_folder).transpose()?;
-        let wanted = Wanted {
+        let settings = RunSettings {
             filter,
             no_follow: options.no_follow,
             dump_modules: modules.is_some(),
             full: options.full,
-            only_hooks: options.form.quiet,
+            only_hooks: options.form.only_hooks,
             range: options.range,
             count: options.form.counts,
             summary: options.form.summary,
             stacks,
             off: !options.window.delay.is_zero(),
         };
-        let page = control::page(wanted)?;
+        let page = control::page(settings)?;
         let run = match &options.run {
-            Some(path) => Run::held(folder::named(path, "--run-dir")?, false),
-            None => Run::held(folder::fresh()?, true),
+            Some(path) => Run::in_dir(folder::named(path, "--run-dir")?, false),
+            None => Run::in_dir(folder::fresh()?, true),
         };
-        control::write(&run.held, &page, filter)?;
+        control::write(&run.dir, &page, filter)?;
         if !hooks.0.is_empty() {
-            control::write_hooks(&run.held, &hooks::file(hooks))?;
+            control::write_hooks(&run.dir, &hooks::file(hooks))?;
         }
         if !options.kernel_answers.is_empty() {
-            control::write_kernel_answers(&run.held, &options.kernel_answers)?;
+            control::write_kernel_answers(&run.dir, &options.kernel_answers)?;
         }
         if let Some(target) = modules {
-            run.held.join("modules").make_link(&target).map_err(|e| {
+            run.dir.join("modules").make_link(&target).map_err(|e| {
                 cannot("link the modules into", &run.path, &e, "choose another folder with --run-dir DIR")
             })?;
         }
         Ok(run)
     }
-    fn held(held: RunPath, temporary: bool) -> Run {
-        Run { path: held.path(), held, temporary, keep: Cell::new(!temporary) }
+    fn in_dir(dir: RunPath, temporary: bool) -> Run {
+        Run { path: dir.path(), dir, temporary, keep: Cell::new(!temporary) }
     }
     fn keep(&self) {
         self.keep.set(true);
@@ -275,7 +276,7 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if !self.keep.get() {
-            self.held.let_go();
+            self.dir.let_go();
             // An empty one needs no descriptor.
             let _ = std::fs::remove_dir_all(&self.path).or_else(|_| std::fs::remove_dir(&self.path));
         }
@@ -287,24 +288,26 @@ fn say_at_start(options: &TraceOptions, program: &Program, driver: bool) {
     let short = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let name = short(&program.path);
     if options.sim {
-        let doing = match (options.record, options.form.quiet) {
+        let doing = match (options.record, options.form.only_hooks) {
             (true, _) => "recording",
             (_, true) => "running",
             _ => "tracing",
         };
-        say(&format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"));
+        print_notice(&format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"));
     } else if !driver {
         let advice = match options.kernel {
             Some(_) => driver::NEEDS_KERNEL_DRIVER.to_owned(),
             None if driver::has_misplaced_sim(program) => driver::MISPLACED_SIM.to_owned(),
             None => format!("--sim runs {name} on a simulated one"),
         };
-        say(&format!("no CUDA driver (libcuda.so.1) on this machine; {advice}"));
+        print_notice(&format!("no CUDA driver (libcuda.so.1) on this machine; {advice}"));
     }
     if program.musl {
-        let (image, others) = (short(&program.image), "; programs for glibc that it starts are traced");
-        let others = if options.no_follow { "" } else { others };
-        say(&format!("{image} is built for musl, and cutap traces programs for glibc alone: it runs untraced{others}"));
+        let (image, on_children) = (short(&program.image), "; programs for glibc that it starts are traced");
+        let on_children = if options.no_follow { "" } else { on_children };
+        print_notice(&format!(
+            "{image} is built for musl, and cutap traces programs for glibc alone: it runs untraced{on_children}"
+        ));
     }
 }
 
@@ -345,7 +348,7 @@ fn supervisor(
         driver,
         record: options.record,
         temporary: run.temporary,
-        again: false,
+        resumes: false,
         own_file: named.is_some(),
         spool: None,
         total: options.full.total().unwrap_or(0),

@@ -39,10 +39,10 @@ pub fn check(path: &Path, to: Use) -> Result<PathBuf, String> {
 
 /// What was looked at cannot be exchanged afterwards by others, so no part has to be held open.
 fn walk(path: &Path, to: Use, us: u32, is_unmapped: &dyn Fn(u32) -> bool) -> Result<PathBuf, String> {
-    let look = |at: &Path| symlink_metadata(at).map_err(|e| format!("{}: {}", at.display(), reason(&e)));
+    let metadata_of = |at: &Path| symlink_metadata(at).map_err(|e| format!("{}: {}", at.display(), reason(&e)));
     let (mut parts, mut at, mut links) = (parts(path), PathBuf::from("/"), 0);
     loop {
-        let here = look(&at)?;
+        let here = metadata_of(&at)?;
         let (is_shared, is_sticky) = (is_shared(&at, &here, us), here.mode() & STICKY != 0);
         if ![0, us].contains(&here.uid()) && !is_unmapped(here.uid()) {
             return Err(format!("{} belongs to user {}, who can exchange what is in it", at.display(), here.uid()));
@@ -57,7 +57,7 @@ fn walk(path: &Path, to: Use, us: u32, is_unmapped: &dyn Fn(u32) -> bool) -> Res
             continue;
         }
         let entry_path = at.join(part);
-        let entry = look(&entry_path)?;
+        let entry = metadata_of(&entry_path)?;
         // In a sticky folder only the owner of an entry can exchange it.
         if is_shared && ![0, us].contains(&entry.uid()) {
             return Err(format!("{} belongs to user {}", entry_path.display(), entry.uid()));

@@ -102,25 +102,25 @@ fn into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::res
     if !can_be_preloaded(&folder) {
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
     }
-    let others = open && own_uid() == 0;
+    let for_all_users = open && own_uid() == 0;
     let mut above = base.ancestors().skip(1);
     trusted::check(above.find(|f| f.is_dir()).unwrap_or(Path::new("/")), Use::Parent)?;
     // One level at most: a home that does not exist is nothing to be made by us.
     if let Some(above) = base.parent().filter(|p| !p.is_dir()) {
-        own_folder(above, others)?;
+        own_folder(above, for_all_users)?;
     }
     let sim = folder.join("sim");
-    for made in [base, &folder, &sim] {
-        own_folder(made, others)?;
+    for path in [base, &folder, &sim] {
+        own_folder(path, for_all_users)?;
     }
     if may_not_execute(&folder) {
         return Err("programs may not run there (noexec)".into());
     }
     let preload = folder.join(PRELOAD);
-    own_file(&preload, embedded.preload, others)?;
+    own_file(&preload, embedded.preload, for_all_users)?;
     if with_sim {
         for (name, content) in [("libcuda.so.1", embedded.sim), ("libnvidia-ml.so.1", embedded.nvml)] {
-            own_file(&sim.join(name), content, others)?;
+            own_file(&sim.join(name), content, for_all_users)?;
             own_link(&sim.join(name.trim_end_matches(".1")), Path::new(name))?;
         }
     }
@@ -128,7 +128,7 @@ fn into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::res
 }
 
 /// Makes a folder, or accepts one that is ours alone.
-fn own_folder(path: &Path, others: bool) -> std::result::Result<(), String> {
+fn own_folder(path: &Path, for_all_users: bool) -> std::result::Result<(), String> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists && !path.is_dir() => return Err(reason(&e)),
         _ => {}
@@ -139,7 +139,7 @@ fn own_folder(path: &Path, others: bool) -> std::result::Result<(), String> {
         () if !data.is_dir() => Err("something that is not a folder stands there".into()),
         () if data.uid() != own_uid() => Err("it belongs to another user".into()),
         () if !private(&data) => Err("others may write to it".into()),
-        () if others => {
+        () if for_all_users => {
             open_to_readers(path, &data, 0o755);
             Ok(())
         }
@@ -156,9 +156,9 @@ fn open_to_readers(path: &Path, data: &Metadata, mode: u32) {
 }
 
 /// Puts a file there, unless it is there already, byte by byte.
-fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<(), String> {
+fn own_file(path: &Path, content: &[u8], for_all_users: bool) -> std::result::Result<(), String> {
     if let Some(data) = there(path, content) {
-        if others {
+        if for_all_users {
             open_to_readers(path, &data, 0o644);
         }
         return Ok(());
@@ -172,7 +172,7 @@ fn own_file(path: &Path, content: &[u8], others: bool) -> std::result::Result<()
         .custom_flags(libc::O_NOFOLLOW)
         .open(&temporary)
         .and_then(|mut file| file.write_all(content).map(|()| file))
-        .and_then(|file| if others { file.set_permissions(Permissions::from_mode(0o644)) } else { Ok(()) })
+        .and_then(|file| if for_all_users { file.set_permissions(Permissions::from_mode(0o644)) } else { Ok(()) })
         .and_then(|()| std::fs::rename(&temporary, path));
     if let Err(e) = written {
         let _ = std::fs::remove_file(&temporary);
@@ -195,14 +195,14 @@ fn temporary(path: &Path) -> PathBuf {
 
 /// Puts a link to a file of the same folder there. Programs open the driver by its name without a version too.
 fn own_link(path: &Path, to: &Path) -> std::result::Result<(), String> {
-    let is_there = || std::fs::read_link(path).is_ok_and(|found| found == to);
+    let is_there = || std::fs::read_link(path).is_ok_and(|target| target == to);
     if is_there() {
         return Ok(());
     }
     let temporary = temporary(path);
     let _ = std::fs::remove_file(&temporary);
-    let made = std::os::unix::fs::symlink(to, &temporary).and_then(|()| std::fs::rename(&temporary, path));
-    if let Err(e) = made {
+    let linked = std::os::unix::fs::symlink(to, &temporary).and_then(|()| std::fs::rename(&temporary, path));
+    if let Err(e) = linked {
         let _ = std::fs::remove_file(&temporary);
         return Err(reason(&e));
     }

@@ -2,7 +2,7 @@
 //! over, and off again when the duration is. The program runs on.
 
 use crate::control::Page;
-use crate::error::say;
+use crate::error::print_notice;
 use crate::switching::{each_page, put_state};
 use cutap_wire::control::{COUNT, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ impl Schedule {
 
 /// Switches a whole run. Where that fails the trace has too much or too little, and a sentence says so.
 fn switch(run: &Path, on: bool) {
-    let done = Page::open(run).and_then(|page| {
+    let switched = Page::open(run).and_then(|page| {
         let state = match (on, page.flags() & COUNT) {
             (false, _) => RECORDING_OFF,
             (true, 0) => RECORDING_ON,
@@ -65,8 +65,8 @@ fn switch(run: &Path, on: bool) {
         let pages = std::iter::once(pages).chain(page.own_pages()).collect();
         put_state(each_page(pages, None, &page), state, &page, (0, 0))
     });
-    if let Err(e) = done {
-        say(&format!("recording could not be switched {}: {e}", if on { "on" } else { "off" }));
+    if let Err(e) = switched {
+        print_notice(&format!("recording could not be switched {}: {e}", if on { "on" } else { "off" }));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::demo_recording;
 use crate::embedded::LIBRARIES;
-use cutap_collect::{Error, OWN_FAILURE, Result, TextOptions, TraceOptions, cannot, say};
+use cutap_collect::{Error, OWN_FAILURE, Result, TextOptions, TraceOptions, cannot, print_notice};
 use std::ffi::{CString, c_int, c_void};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -24,13 +24,13 @@ impl Demo {
         if let Some(path) = self.recording {
             demo_recording::write(&path)?;
             let path = path.display();
-            say(&format!(
+            print_notice(&format!(
                 "six training steps of PyTorch on an H200 are in {path}; next: cutap report --slowest {path}"
             ));
             return Ok(());
         }
         let record = self.record.is_some();
-        say(match record {
+        print_notice(match record {
             true => "this is cutap record --sim -- PROG, with a small program that cutap brings along",
             false => "this is cutap trace --sim -- PROG, with a small program that cutap brings along",
         });
@@ -50,14 +50,16 @@ impl Demo {
         };
         let ended = cutap_collect::trace(LIBRARIES, &options)?;
         if !record {
-            say("now a recording of a real run: six training steps of PyTorch on an H200");
+            print_notice("now a recording of a real run: six training steps of PyTorch on an H200");
             let mut output =
                 output.map(File::from).map_err(|e| Error::own(format!("cannot write to standard output: {e}")))?;
             let path = demo_recording::leave()?;
             demo_recording::show(&path, form, &mut output)?;
             let path = path.display();
-            say(&format!("the recording is in {path}; next: cutap report --slowest {path}, or cutap show {path}"));
-            say("your program: cutap ./app; cutap help lists all commands");
+            print_notice(&format!(
+                "the recording is in {path}; next: cutap report --slowest {path}, or cutap show {path}"
+            ));
+            print_notice("your program: cutap ./app; cutap help lists all commands");
         }
         ended.exit_like()
     }

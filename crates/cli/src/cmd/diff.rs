@@ -6,7 +6,7 @@ use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_run;
 use crate::stdout::written;
-use cutap_collect::{Result, filter, say};
+use cutap_collect::{Result, filter, print_notice};
 use cutap_report::{Diff, Profile, important_notes};
 use cutap_trace::End;
 use std::io::{self, BufWriter, Write};
@@ -50,12 +50,14 @@ impl DiffArgs {
         written(done.and_then(|()| out.flush()))?;
         drop((out, pager));
         for (name, end) in names.iter().zip([&a_end, &b_end]) {
-            important_notes(end).0.iter().take(NOTES).for_each(|note| say(&format!("{name}: {note}")));
+            important_notes(end).0.iter().take(NOTES).for_each(|note| print_notice(&format!("{name}: {note}")));
         }
         let [a_filtered, b_filtered] = [&a_end, &b_end].map(|end| end.coverage.filter.is_some());
         if a_filtered != b_filtered && !diff.is_empty() {
             let name = &names[usize::from(b_filtered)];
-            say(&format!("only {name} was recorded with a filter (-e): calls that it left out are differences here"));
+            print_notice(&format!(
+                "only {name} was recorded with a filter (-e): calls that it left out are differences here"
+            ));
         }
         if diff.is_empty() { Ok(()) } else { std::process::exit(1) }
     }

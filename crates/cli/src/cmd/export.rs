@@ -5,8 +5,8 @@ use crate::args::{FilterArgs, InputArgs};
 use crate::inputs::{all_whole, say_counted, say_filter_of_run};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
-use cutap_collect::output_file::{self, ToOpen, holds_recording, same};
-use cutap_collect::{Error, Result, cannot, file_size, say, scan_executables};
+use cutap_collect::output_file::{self, OpenWording, holds_recording, same};
+use cutap_collect::{Error, Result, cannot, file_size, print_notice, scan_executables};
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes, notes_of_runs};
 use cutap_trace::{End, Event, ReaderOptions};
 use std::fs::{File, Metadata};
@@ -94,7 +94,7 @@ impl Export {
         say_filter_of_run(&run_ends);
         // JSON has it in its last line; the other formats have no place for what is missing.
         if !matches!(format, Format::Json) {
-            notes_of_runs(&all_ends.iter().collect::<Vec<_>>(), &end_notes).iter().for_each(|note| say(note));
+            notes_of_runs(&all_ends.iter().collect::<Vec<_>>(), &end_notes).iter().for_each(|note| print_notice(note));
             say_counted(&runs, &run_ends);
         }
         whole
@@ -107,7 +107,13 @@ fn open(path: &Path) -> Result<File> {
     let file = output_file::open_alone(
         path,
         false,
-        &ToOpen { what: WHAT, advice: ADVICE, other, locked: other, for_pipe: "it is written when somebody does" },
+        &OpenWording {
+            action: WHAT,
+            advice: ADVICE,
+            alternative: other,
+            locked: other,
+            for_pipe: "it is written when somebody does",
+        },
     )?;
     if holds_recording(path, &file) {
         let path = path.display();
@@ -133,7 +139,7 @@ fn say_written(format: Format, path: &Path, calls: u64) {
         Format::Chrome => "open it in chrome://tracing or at https://ui.perfetto.dev".to_owned(),
         Format::Json => format!("one JSON object a line: jq . {path}"),
     };
-    say(&format!("{calls} in {path} ({size}); {next}"));
+    print_notice(&format!("{calls} in {path} ({size}); {next}"));
 }
 
 /// Counts the calls on their way to an output.

@@ -2,7 +2,7 @@
 
 use crate::args::JsonArgs;
 use crate::stdout::print;
-use cutap_collect::{Error, Result, find_on_path, say};
+use cutap_collect::{Error, Result, find_on_path, print_notice};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ impl Inspect {
                 Ok(report) => print(&if self.json.json { report.json() + "\n" } else { report.to_string() })?,
                 Err(e) => {
                     if let Some(before) = unreadable.replace(Error::own(e.to_string())) {
-                        say(&before.to_string());
+                        print_notice(&before.to_string());
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use crate::command_line;
 use crate::examples::{self, exit_status};
 use crate::topics::topics;
-use cutap_collect::{Result, cannot, say};
+use cutap_collect::{Result, cannot, print_notice};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl Man {
         let mut command = command_line::command();
         command.build();
         let pages = page_and_below(&self.folder, &command, "cutap").map_err(fail)?;
-        say(&format!("{pages} man pages are in {}", self.folder.display()));
+        print_notice(&format!("{pages} man pages are in {}", self.folder.display()));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! `cutap pack`: packs a recording more tightly.
 
-use cutap_collect::{Result, file_size, say};
+use cutap_collect::{Result, file_size, print_notice};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ impl Pack {
         let (file, size) = (self.file.display(), || std::fs::metadata(&self.file).map_or(0, |data| data.len()));
         let before = size();
         cutap_collect::pack_file(&self.file)?;
-        say(&format!("{file} is packed: {} before, {} now", file_size(before), file_size(size())));
+        print_notice(&format!("{file} is packed: {} before, {} now", file_size(before), file_size(size())));
         Ok(())
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::input::readable;
 use crate::progress::Progress;
-use cutap_collect::record::{Look, Recorder, damaged_parts, read_by_another};
-use cutap_collect::{Error, Page, Result, cannot, output_file, say};
+use cutap_collect::record::{FolderScan, Recorder, damaged_parts, read_by_another};
+use cutap_collect::{Error, Page, Result, cannot, output_file, print_notice};
 use cutap_trace::{EventReader, ReaderOptions, short_of};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -95,7 +95,7 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
 
 /// Files of the folder that cannot be read. Where the look itself found no descriptors, it tells nothing of them.
 fn unread(run: &Path) -> Option<String> {
-    let unread = Look::at(run).unread();
+    let unread = FolderScan::at(run).unread();
     unread.filter(|_| short_of(run).is_none())
 }
 
@@ -106,17 +106,20 @@ fn told(run: &Path, path: &Path, recorder: &mut Recorder, flight: bool) -> Resul
     let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
     let size = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes >> 10) };
     let (processes, threads) = (many(read, "process", "processes"), many(rings, "thread", "threads"));
-    if bytes == 0 && !recorder.begun && recorder.cut_at.is_none() && short.is_none() {
-        say(&format!("nothing was missing in {shown}: it has all that {} holds", run.display()));
+    if bytes == 0 && !recorder.is_new_file && recorder.cut_at.is_none() && short.is_none() {
+        print_notice(&format!("nothing was missing in {shown}: it has all that {} holds", run.display()));
     } else {
-        say(&format!("{size} of calls of {processes} and {threads} were added to {shown}"));
+        print_notice(&format!("{size} of calls of {processes} and {threads} were added to {shown}"));
     }
     let mut lacks = Vec::new();
     if let Some(at) = recorder.cut_at {
         // Of a flight recorder any number of chunks was written over.
         match missing {
             _ if flight => lacks.push(format!("it was cut off at byte {at}, and what came behind may be missing")),
-            0 => say(&format!("{shown} was cut off at byte {at}; all that came behind was still in {}", run.display())),
+            0 => print_notice(&format!(
+                "{shown} was cut off at byte {at}; all that came behind was still in {}",
+                run.display()
+            )),
             _ => lacks.push(format!(
                 "it was cut off at byte {at}, and of what came behind {} not in the run directory any more",
                 many(missing as usize, "part is", "parts are")

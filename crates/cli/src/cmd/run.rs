@@ -13,7 +13,7 @@ pub struct Run {
 
 impl Run {
     pub fn run(self) -> Result<()> {
-        let form = OutputFormat { quiet: true, ..OutputFormat::default() };
+        let form = OutputFormat { only_hooks: true, ..OutputFormat::default() };
         let options = TraceOptions { form, ..self.program.options()? };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

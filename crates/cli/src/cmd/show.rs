@@ -7,7 +7,7 @@ use crate::pager::Pager;
 use crate::reader_thread::write_all;
 use crate::stdout::written;
 use cutap_collect::hooks::{crash_notes, not_called};
-use cutap_collect::{OutputFormat, Result, output, say, scan_executables, summary};
+use cutap_collect::{OutputFormat, Result, output, print_notice, scan_executables, summary};
 use cutap_report::{CallRows, Counts, Output, Summary, write_csv};
 use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs, monotonic};
 use std::io::{self, BufWriter, stdout};
@@ -59,7 +59,7 @@ impl Show {
             }
         }
         for run in runs.paths() {
-            not_called(run).into_iter().chain(crash_notes(run, None)).for_each(|line| say(&line));
+            not_called(run).into_iter().chain(crash_notes(run, None)).for_each(|line| print_notice(&line));
         }
         written(output_result)?;
         whole

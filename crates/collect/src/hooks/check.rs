@@ -18,11 +18,11 @@ pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
         return Err(Error::own(format!("{} hook libraries are too many ({LIBRARIES} fit); join some", paths.len())));
     }
     let mut hooks = Hooks::default();
-    for given in paths {
-        let shown = given.display();
-        let refuse = |why: String| Error::own(format!("cannot use the hook library {shown}: {why}"));
+    for given_path in paths {
+        let path_text = given_path.display();
+        let refuse = |why: String| Error::own(format!("cannot use the hook library {path_text}: {why}"));
         // Not a name that the loader would look for on its own path: what was looked at is what is loaded.
-        let path = std::path::absolute(given).unwrap_or_else(|_| given.clone());
+        let path = std::path::absolute(given_path).unwrap_or_else(|_| given_path.clone());
         if !can_be_preloaded(&path) {
             return Err(refuse(
                 "LD_PRELOAD cannot carry a path with a space, a colon or a $; copy it to a folder with a plain path"
@@ -32,8 +32,8 @@ pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
         one(&path).map_err(refuse)?;
         // One file by two names is one library to the loader, which loads it under the first alone.
         if let Some(before) = hooks.0.iter().find(|before| same(before, &path)) {
-            let other = if *before == path { String::new() } else { format!(" (also as {})", before.display()) };
-            return Err(refuse(format!("it is given twice{other}; leave one out")));
+            let other_name = if *before == path { String::new() } else { format!(" (also as {})", before.display()) };
+            return Err(refuse(format!("it is given twice{other_name}; leave one out")));
         }
         hooks.0.push(path);
     }

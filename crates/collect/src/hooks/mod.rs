@@ -1,17 +1,17 @@
 //! Hook libraries as the collector sees them. They are checked before the program starts, described to the run, and
 //! named at the end if the program died in one. No code of a hook runs here.
 
-mod began;
 mod check;
-mod known;
-mod last;
-mod wants;
+mod crash_notes;
+mod hooks_file;
+mod mismatches;
+mod startup;
 
-pub use began::{around, began, ended_at_start, not_started};
 pub use check::check;
-pub use known::file;
-pub use last::crash_notes;
-pub use wants::{not_called, unmatched_hooks};
+pub use crash_notes::crash_notes;
+pub use hooks_file::file;
+pub use mismatches::{not_called, unmatched_hooks};
+pub use startup::{ended_at_start, has_started, not_started, outer_hooks_notice};
 
 use cutap_trace::RunPath;
 use std::ffi::{OsStr, OsString};

@@ -15,12 +15,12 @@ const MOST: usize = 4;
 /// Chunks in the middle of it.
 #[derive(Debug)]
 pub struct Batch {
-    taken: Vec<Taken>,
+    slots: Vec<PackedChunk>,
 }
 
 /// A chunk, and its block as it will stand in the file.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct PackedChunk {
     /// As it was read.
     pub chunk: RawChunk,
     /// The block's bytes.
@@ -35,12 +35,12 @@ impl Batch {
     }
 
     fn of(width: usize) -> Batch {
-        Batch { taken: (0..width).map(|_| Taken::default()).collect() }
+        Batch { slots: (0..width).map(|_| PackedChunk::default()).collect() }
     }
 
     /// Memory for one chunk.
     pub fn single(&mut self) -> &mut RawChunk {
-        &mut self.taken[0].chunk
+        &mut self.slots[0].chunk
     }
 
     /// Reads the next chunks of a ring and packs them: those are handed back, in their order. `block` is the head of a
@@ -51,31 +51,31 @@ impl Batch {
         ready: &mut impl Iterator<Item = (u64, u32)>,
         last: bool,
         block: &(impl Fn(u64) -> Block + Sync),
-    ) -> io::Result<&[Taken]> {
+    ) -> io::Result<&[PackedChunk]> {
         let mut read = 0;
-        while let Some(taken) = self.taken.get_mut(read)
+        while let Some(slot) = self.slots.get_mut(read)
             && let Some(place) = ready.next()
         {
-            match ring.raw.read(place, last, &mut taken.chunk) {
+            match ring.raw.read(place, last, &mut slot.chunk) {
                 true => read += 1,
                 // Written over meanwhile; those behind it are newer.
                 false if last => {}
                 false => break,
             }
         }
-        let batch = self.taken.get_mut(..read).unwrap_or_default();
-        let pack = |taken: &mut Taken| {
-            let RawChunk { head, records, .. } = &taken.chunk;
-            pack(Packing::Lz4, block(taken.chunk.sequence()), head, records, &mut taken.packed)
+        let batch = self.slots.get_mut(..read).unwrap_or_default();
+        let pack = |slot: &mut PackedChunk| {
+            let RawChunk { head, records, .. } = &slot.chunk;
+            pack(Packing::Lz4, block(slot.chunk.sequence()), head, records, &mut slot.packed)
         };
         thread::scope(|scope| {
-            let Some((first, others)) = batch.split_first_mut() else { return Ok(()) };
-            let others: Vec<_> = others.iter_mut().map(|taken| scope.spawn(|| pack(taken))).collect();
-            let mut done = pack(first);
-            for other in others {
-                done = done.and(other.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())));
+            let Some((first, rest)) = batch.split_first_mut() else { return Ok(()) };
+            let threads: Vec<_> = rest.iter_mut().map(|slot| scope.spawn(|| pack(slot))).collect();
+            let mut result = pack(first);
+            for thread in threads {
+                result = result.and(thread.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())));
             }
-            done
+            result
         })?;
         Ok(batch)
     }

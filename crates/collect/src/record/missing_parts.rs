@@ -4,10 +4,10 @@ use std::path::Path;
 
 /// Of a recording that lacks its end and to which no process adds.
 pub fn without_end(path: &Path, at: u64) -> String {
-    let shown = path.display();
+    let path_text = path.display();
     format!(
-        "{shown} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; \
-         what is left in the run directory is added with cutap recover DIR -o {shown}"
+        "{path_text} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; \
+         what is left in the run directory is added with cutap recover DIR -o {path_text}"
     )
 }
 

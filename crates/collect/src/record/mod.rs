@@ -4,7 +4,7 @@
 mod batch;
 #[cfg(test)]
 mod damage;
-mod look;
+mod folder_scan;
 #[cfg(test)]
 mod many;
 mod missing_parts;
@@ -17,7 +17,7 @@ mod ring;
 #[cfg(test)]
 mod tests;
 
-pub use look::Look;
+pub use folder_scan::FolderScan;
 pub use missing_parts::{damaged_parts, read_by_another, without_end};
 pub(crate) use process::MOST_RINGS;
 pub use recorder::Recorder;

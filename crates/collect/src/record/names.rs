@@ -40,8 +40,8 @@ impl Names {
     /// Writes what is new. Unless `all`, only if there seems to be something.
     pub fn read(&mut self, all: bool, write: &mut Write<'_>) -> io::Result<()> {
         let (mut written, slots) = (Ok(()), &mut self.slots);
-        let _ = self.file.read_all(all, &mut |found| {
-            match found {
+        let _ = self.file.read_all(all, &mut |item| {
+            match item {
                 NamesFound::Name(name) if matches!(name.kind, kind::SLOT | kind::RUNTIME_SLOT) => named(slots, name.a),
                 NamesFound::Name(_) => {}
                 NamesFound::Bytes(at, bytes) => {
@@ -81,11 +81,11 @@ fn differences(
         let inside = from % PAGE;
         let end = (from - inside + PAGE).min(at + now.len());
         let piece = &now[from - at..end - at];
-        let held = written.get(&(from / PAGE)).map_or(&ZEROS, |page| page);
-        let held = &held[inside..inside + piece.len()];
+        let recorded_page = written.get(&(from / PAGE)).map_or(&ZEROS, |page| page);
+        let recorded = &recorded_page[inside..inside + piece.len()];
         // Nearly always nothing differs, and comparing slices is quick.
-        if held != piece {
-            let differs = |n: &usize| held[*n] != piece[*n];
+        if recorded != piece {
+            let differs = |n: &usize| recorded[*n] != piece[*n];
             let first = (0..piece.len()).find(differs).unwrap_or(0);
             let last = (0..piece.len()).rev().find(differs).unwrap_or(0);
             let range = (from + first) / CELL * CELL..(from + last + 1).next_multiple_of(CELL).min(end);

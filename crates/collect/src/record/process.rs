@@ -38,9 +38,9 @@ pub(super) struct Process {
     page_file: CachedFile,
     pub page: Vec<u8>,
     /// The file knows of it.
-    begun: bool,
+    is_in_file: bool,
     /// It has ended, and was read to its end: looked at again in the last round.
-    pub ended: bool,
+    pub has_ended: bool,
     /// When that was found, CLOCK_MONOTONIC.
     ended_ns: u64,
     names: Option<Names>,
@@ -63,8 +63,8 @@ impl Process {
             name: name.to_owned(),
             page_file,
             page,
-            begun: false,
-            ended: false,
+            is_in_file: false,
+            has_ended: false,
             ended_ns: 0,
             names,
             lacks_names: false,
@@ -86,14 +86,14 @@ impl Process {
         let number = self.number;
         let block = |kind, ring, at| Block::new(kind, number, ring, at);
         let page = read_page(&self.page_file).unwrap_or_else(|| self.page.clone());
-        let first = !std::mem::replace(&mut self.begun, true);
+        let first = !std::mem::replace(&mut self.is_in_file, true);
         if first {
             writer.write(block(kind::PROCESS, 0, 0), &[], self.name.as_bytes())?;
         }
         if first || last {
             let mut page = page.clone();
             if last && is_gone(pid(&page)) {
-                let ended_ns = if self.ended { self.ended_ns } else { monotonic() };
+                let ended_ns = if self.has_ended { self.ended_ns } else { monotonic() };
                 page[offset_of!(process::Process, ended)..][..8].copy_from_slice(&ended_ns.to_le_bytes());
             }
             // Who waits and has not ended continues: perhaps for us, while a flight recorder is copied.
@@ -107,7 +107,7 @@ impl Process {
             self.names = Names::open(&folder.join(names::FILE)).ok();
         }
         self.read_names(last, writer)?;
-        let mut found = false;
+        let mut has_new = false;
         // First all are opened: the folder may be removed later, and a thread that waits for room has its ring open.
         for k in 0..rings(&self.page).min(MOST_RINGS) {
             if let Entry::Vacant(place) = self.rings.entry(k) {
@@ -128,22 +128,22 @@ impl Process {
                 Ok(copied)
             });
             self.rings.insert(k, (ring, written));
-            found |= copied?;
+            has_new |= copied?;
         }
         if last {
             self.read_names(true, writer)?;
         }
-        self.ended = !found && !self.rings.is_empty() && self.rings.values().all(|ring| ring.0.raw.abandoned());
-        self.ended &= is_gone(pid(&self.page));
-        self.ended_ns = match (self.ended, self.ended_ns) {
+        self.has_ended = !has_new && !self.rings.is_empty() && self.rings.values().all(|ring| ring.0.raw.abandoned());
+        self.has_ended &= is_gone(pid(&self.page));
+        self.ended_ns = match (self.has_ended, self.ended_ns) {
             (true, 0) => monotonic(),
             (true, since) => since,
             (false, _) => 0,
         };
-        if self.ended {
+        if self.has_ended {
             self.let_go();
         }
-        Ok(found)
+        Ok(has_new)
     }
 
     /// Appends the new chunks of a ring. True when there were some.
@@ -166,14 +166,14 @@ impl Process {
             writer.write(block(kind::RING, 0), &[], trimmed(&page))?;
             *written = page;
         }
-        let (mut ready, mut found) = (ring.raw.ready(ring.sequence, last).into_iter(), false);
+        let (mut ready, mut has_new) = (ring.raw.ready(ring.sequence, last).into_iter(), false);
         loop {
             let read = batch.next(ring, &mut ready, last, &|sequence| block(kind::CHUNK, sequence))?;
             if read.is_empty() {
-                return Ok(found);
+                return Ok(has_new);
             }
             self.read_names(false, writer)?;
-            for taken in read {
+            for packed in read {
                 let mut names = Ok(());
                 let mut may_be_called = |slot| {
                     self.may_be_called(run, slot, writer).unwrap_or_else(|e| {
@@ -181,13 +181,13 @@ impl Process {
                         true
                     })
                 };
-                ring.count(&taken.chunk, &mut may_be_called);
+                ring.count(&packed.chunk, &mut may_be_called);
                 names?;
-                writer.append(&taken.packed)?;
-                ring.copied(&taken.chunk, consume);
+                writer.append(&packed.packed)?;
+                ring.copied(&packed.chunk, consume);
                 beat();
             }
-            found = true;
+            has_new = true;
         }
     }
 
@@ -233,7 +233,7 @@ impl Process {
 
     /// No thread has a ring of it, as far as was read.
     pub fn is_left(&self) -> bool {
-        self.begun && self.rings.values().all(|ring| ring.0.raw.abandoned())
+        self.is_in_file && self.rings.values().all(|ring| ring.0.raw.abandoned())
     }
 
     /// Nothing is expected of it: its files are closed until they are read again.

@@ -50,11 +50,11 @@ pub struct Recorder {
     pub(super) processes: Vec<Process>,
     /// What is kept of those that have ended.
     pub(super) retired: Retired,
-    seen: BTreeSet<String>,
+    visited: BTreeSet<String>,
     listing: Listing,
     /// The one of those that have ended that is looked at again.
-    again: usize,
-    known: BTreeMap<String, KnownProcess>,
+    recheck: usize,
+    prior: BTreeMap<String, PriorProcess>,
     /// The control page of a file that is added to.
     before: Vec<u8>,
     next: u32,
@@ -65,7 +65,7 @@ pub struct Recorder {
     /// The file that is added to was cut off at this byte.
     pub cut_at: Option<u64>,
     /// There was no file before.
-    pub begun: bool,
+    pub is_new_file: bool,
     /// Files of the folder that cannot be read, for a sentence.
     pub unread: Option<String>,
     /// What is damaged in the folder: found when all of it was read, else what was met on the way.
@@ -76,7 +76,7 @@ pub struct Recorder {
 
 /// What a file that is added to holds of a process already.
 #[derive(Debug, Default)]
-struct KnownProcess {
+struct PriorProcess {
     number: u32,
     page: Vec<u8>,
     /// Of each ring.
@@ -86,23 +86,23 @@ struct KnownProcess {
 /// Number of the last whole chunk of a ring; number of the one that was open then, and its bytes.
 pub(super) type Last = (u64, (u64, u64));
 
-/// Blocks of a process in such a file: its name, its page, and the rings as in [`KnownProcess`].
+/// Blocks of a process in such a file: its name, its page, and the rings as in [`PriorProcess`].
 type RecordedProcess = (Option<Block>, Option<Block>, BTreeMap<u32, Last>);
 
 impl Recorder {
     /// Begins a file. With `consume`, chunks are given back to their writers.
     pub fn begin(run: &Path, out: File, consume: bool) -> io::Result<Recorder> {
         let writer = Writer::begin(out, VERSION)?;
-        Ok(Recorder { begun: true, ..Recorder::new(RunPath::open(run)?, writer, consume) })
+        Ok(Recorder { is_new_file: true, ..Recorder::new(RunPath::open(run)?, writer, consume) })
     }
 
     /// Adds to a recording of the same run, behind its last whole block. `consume` as in `begin`.
     pub fn go_on(run: &Path, mut file: File, path: &Path, consume: bool) -> Result<Recorder> {
         let advice = "give another file with -o";
-        let held =
+        let run_dir =
             RunPath::open(run).map_err(|e| cannot("read the run directory", run, &e, "give the folder of a run"))?;
         let refuse = |why: &str| Error::own(format!("cannot add to {}: {why}; {advice}", path.display()));
-        let mut found: BTreeMap<u32, RecordedProcess> = BTreeMap::new();
+        let mut recorded: BTreeMap<u32, RecordedProcess> = BTreeMap::new();
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
         let mut has_texts = false;
@@ -117,7 +117,7 @@ impl Recorder {
                 return;
             }
             has_texts |= matches!(block.kind, kind::FILTER | kind::RANK);
-            let of = found.entry(block.process).or_default();
+            let of = recorded.entry(block.process).or_default();
             match block.kind {
                 kind::PROCESS => of.0 = Some(*block),
                 kind::PAGE => of.1 = Some(*block),
@@ -152,16 +152,16 @@ impl Recorder {
         if let Some(at) = damaged {
             return Err(refuse(&format!("the block at byte {at} is damaged, and what it held is not known")));
         }
-        let mut known = BTreeMap::new();
+        let mut prior = BTreeMap::new();
         let mut next = 0;
         let body = |block: Option<Block>| {
             let mut bytes = Vec::new();
             block.map(|b| cutap_file::body(&file, &b, &mut bytes));
             bytes
         };
-        for (number, (name, page, rings)) in found {
+        for (number, (name, page, rings)) in recorded {
             let name = String::from_utf8_lossy(&body(name)).into_owned();
-            known.insert(name, KnownProcess { number, page: body(page), rings });
+            prior.insert(name, PriorProcess { number, page: body(page), rings });
             next = next.max(number.saturating_add(1));
         }
         let before = body(control);
@@ -169,12 +169,12 @@ impl Recorder {
         moved.map_err(|e| cannot("add to", path, &e, advice))?;
         let cut_at = (cut.why == Why::CutOff).then_some(cut.at);
         Ok(Recorder {
-            known,
+            prior,
             before,
             next,
             cut_at,
             has_texts,
-            ..Recorder::new(held, Writer::go_on(file, cut.at), consume)
+            ..Recorder::new(run_dir, Writer::go_on(file, cut.at), consume)
         })
     }
 
@@ -186,17 +186,17 @@ impl Recorder {
             control: Vec::new(),
             processes: Vec::new(),
             retired: Retired::default(),
-            seen: BTreeSet::new(),
+            visited: BTreeSet::new(),
             listing: Listing::default(),
-            again: 0,
-            known: BTreeMap::new(),
+            recheck: 0,
+            prior: BTreeMap::new(),
             before: Vec::new(),
             next: 0,
             batch: Batch::new(),
             rate: Rate::begin(),
             parts_at_ns: monotonic(),
             cut_at: None,
-            begun: false,
+            is_new_file: false,
             unread: None,
             damage: None,
             has_texts: false,
@@ -225,18 +225,18 @@ impl Recorder {
             self.discover();
         }
         // The number of a process in another name space tells nothing of it: it may have begun again.
-        self.again = (self.again + 1) % self.processes.len().max(1);
+        self.recheck = (self.recheck + 1) % self.processes.len().max(1);
         if parts {
             self.parts_at_ns = monotonic();
         }
-        let (mut found, round) = (false, Round { last, consume: self.consume, parts });
+        let (mut has_new, round) = (false, Round { last, consume: self.consume, parts });
         for (n, process) in self.processes.iter_mut().enumerate() {
-            if process.ended && !last && n != self.again {
+            if process.has_ended && !last && n != self.recheck {
                 continue;
             }
-            found |= process.round(&self.run, &mut self.writer, round, &mut self.batch, beat)?;
+            has_new |= process.round(&self.run, &mut self.writer, round, &mut self.batch, beat)?;
         }
-        Ok(found)
+        Ok(has_new)
     }
 
     /// Notes once with which filter and as which rank the run was made: readers of the file show what was asked.
@@ -284,7 +284,7 @@ impl Recorder {
     pub fn read_before(&mut self) -> u64 {
         let collector =
             self.control.get(COLLECTOR).is_some_and(|state| state != control::COLLECTOR_NEVER.to_le_bytes());
-        if !self.begun || self.consume || !collector || self.is_flight_recorder() {
+        if !self.is_new_file || self.consume || !collector || self.is_flight_recorder() {
             return 0;
         }
         let before = self.retired.before;
@@ -361,27 +361,28 @@ impl Recorder {
         if there != 0 && here != 0 && there != here {
             return true;
         }
-        let mut both = self.processes.iter().filter_map(|p| Some((p, self.known.get(&p.name)?)));
-        both.any(|(p, known)| !known.page.is_empty() && padded(&known.page)[WHO] != padded(&p.page)[WHO])
+        let mut both = self.processes.iter().filter_map(|p| Some((p, self.prior.get(&p.name)?)));
+        both.any(|(p, prior)| !prior.page.is_empty() && padded(&prior.page)[WHO] != padded(&p.page)[WHO])
     }
 
     /// Finds processes that are new. A page that is not finished is looked at again the next time.
     pub fn discover(&mut self) {
         let names = self.listing.time(monotonic(), || self.run.list()).unwrap_or_default();
-        let mut new: Vec<String> = names.into_iter().filter(|n| n.starts_with('p') && !self.seen.contains(n)).collect();
+        let mut new: Vec<String> =
+            names.into_iter().filter(|n| n.starts_with('p') && !self.visited.contains(n)).collect();
         new.sort();
         for name in new {
-            let known = self.known.get(&name);
-            let (number, before) = known.map_or((self.next, BTreeMap::new()), |k| (k.number, k.rings.clone()));
+            let prior = self.prior.get(&name);
+            let (number, before) = prior.map_or((self.next, BTreeMap::new()), |k| (k.number, k.rings.clone()));
             let Some(process) = Process::open(&self.run, &name, number, before) else {
                 // Its page alone: a collector before this one has all of it.
                 if self.run.join(&name).is_file() {
-                    self.seen.insert(name);
+                    self.visited.insert(name);
                 }
                 continue;
             };
             self.next = self.next.max(number.saturating_add(1));
-            self.seen.insert(name);
+            self.visited.insert(name);
             self.processes.push(process);
         }
     }

@@ -11,7 +11,7 @@ pub struct Ring {
     /// The calls of those that were copied, and what of them is damaged.
     count: CallCount,
     /// One was copied since the recording was opened.
-    begun: bool,
+    has_copied: bool,
     /// Bytes that were copied and that the recording did not have before.
     pub added: u64,
     /// The chunk that was open when the recording that is added to was written, and its bytes there.
@@ -34,7 +34,7 @@ impl Ring {
             raw,
             sequence,
             count: CallCount::default(),
-            begun: false,
+            has_copied: false,
             added: 0,
             open,
             skipped: 0,
@@ -50,7 +50,7 @@ impl Ring {
         if !self.count.is_number_damaged(&page) {
             let between = page.sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
             self.skipped += between;
-            self.holes += if self.begun { between } else { 0 };
+            self.holes += if self.has_copied { between } else { 0 };
         }
         chunk.count(&mut self.count, may_be_called);
     }
@@ -60,7 +60,7 @@ impl Ring {
         let page = chunk.page();
         let there = if page.sequence == self.open.0 { self.open.1 } else { 0 };
         self.added += chunk.bytes().saturating_sub(there);
-        (self.sequence, self.begun) = (self.sequence.max(page.sequence), true);
+        (self.sequence, self.has_copied) = (self.sequence.max(page.sequence), true);
         if consume {
             self.raw.give_back(chunk.place);
         }

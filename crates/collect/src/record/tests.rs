@@ -2,7 +2,7 @@
 //! no other part away, and any bytes can be read.
 
 use super::Recorder;
-use crate::control::{self, Wanted};
+use crate::control::{self, RunSettings};
 use crate::overflow_policy::OverflowPolicy;
 use crate::stacks::StackCapture;
 use cutap_trace::made::{Process, Run};
@@ -189,7 +189,7 @@ fn another_run_with_other_processes_is_not_added() {
     let filter = crate::filter::filter(None).unwrap();
     for (path, pid) in [(&one, 100), (&two, 200)] {
         let run = Run::new(path);
-        let wanted = Wanted {
+        let wanted = RunSettings {
             filter: &filter,
             no_follow: false,
             dump_modules: false,

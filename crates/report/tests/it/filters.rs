@@ -229,7 +229,7 @@ fn kernel_parameters_in_reports() {
         c.process.runtime_slot(10, 2, 8, "cudaLaunchKernel");
         for n in [64u64, 4096] {
             c.thread.enter(10, &[0x40_0000, 16 | 1 << 32, 1 | 256 << 32, 1 | 1 << 32, 0x7ffd, 0, 0, 0]);
-            c.thread.note(note::KERNEL, 7);
+            c.thread.write_note(note::KERNEL, 7);
             let packed = &words(&[n])[..4];
             c.thread.call_with(0, &[0xf00, 16, 1, 1, 256, 1, 1, 0, 0, 0x7ffd, 0], &[(0x7ffd, packed)], 0, &[]);
             c.thread.exit(0);

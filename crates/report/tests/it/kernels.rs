@@ -41,7 +41,7 @@ fn rows(rows: &[(&str, [u64; 4])]) -> Vec<(String, [u64; 4])> {
 fn launch(run: &Run, thread: &mut Thread, named: bool, inside: impl FnOnce(&mut Thread), result: u64) {
     thread.enter(CUDA_LAUNCH_KERNEL, &[]);
     if named {
-        thread.note(note::KERNEL, 7);
+        thread.write_note(note::KERNEL, 7);
     }
     run.wait(30_000);
     inside(thread);
@@ -105,7 +105,7 @@ fn unfinished_launches() {
             thread.open.clear();
             thread.enter(CUDA_LAUNCH_KERNEL, &[]);
             if named {
-                thread.note(note::KERNEL, 7);
+                thread.write_note(note::KERNEL, 7);
             }
             thread.enter(CU_LAUNCH_KERNEL, &[handle]);
         }

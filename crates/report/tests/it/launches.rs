@@ -44,7 +44,7 @@ fn kernel_parameters_in_runtime_call() {
     thread.exit_with(0, &[(0x7ffc, &words(&[0x7f00_0000]))]);
     let grid = [0x40_0000, 16 | 1 << 32, 1 | 256 << 32, 1 | 1 << 32, 0x7ffd, 0, 0, 0];
     thread.enter(10, &grid);
-    thread.note(record::note::KERNEL, 7);
+    thread.write_note(record::note::KERNEL, 7);
     let mut packed = words(&[4096 | u64::from(2f32.to_bits()) << 32]);
     packed.extend(words(&[0x7f00_0000, 0x7f00_4000]));
     let launch = [0xf00, 16, 1, 1, 256, 1, 1, 0, 0, 0x7ffd, 0];

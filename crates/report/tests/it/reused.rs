@@ -199,24 +199,24 @@ fn changed_by_hook() {
     let mut two = Two::new();
     two.begin(0, "cudaMalloc", &[0x10, 4096]);
     two.begin(0, "cuMemAlloc_v2", &[0x10, 4096]);
-    two.threads[0].note(changes(1), 2048);
-    two.threads[0].note(changes(1), 1024);
+    two.threads[0].write_note(changes(1), 2048);
+    two.threads[0].write_note(changes(1), 1024);
     two.end(0, AT);
     two.end(0, AT);
     two.call(0, "cuMemsetD8_v2", &[AT, 0, 4096], 0);
     two.begin(0, "cuMemFree_v2", &[AT + 1]);
     two.call(0, "cuMemsetD8_v2", &[AT, 0, 1], 0);
-    two.threads[0].note(changes(0), AT);
+    two.threads[0].write_note(changes(0), AT);
     two.end(0, 0);
     two.call(0, "cuMemsetD8_v2", &[AT, 0, 1], 0);
     two.call(0, "cuStreamCreate", &[0x10, 0], 0x500010);
     two.begin(0, "cuStreamDestroy_v2", &[0x500020]);
-    two.threads[0].note(changes(0), 0x500010);
+    two.threads[0].write_note(changes(0), 0x500010);
     two.end(0, 0);
     // The pointer that the function wrote through is the hook's.
     two.begin(0, "cuMemAlloc_v2", &[0x30, 64]);
-    two.threads[0].note(changes(0), 0x10);
-    two.threads[0].note(changes(1), 128);
+    two.threads[0].write_note(changes(0), 0x10);
+    two.threads[0].write_note(changes(1), 128);
     two.end(0, AT + 4096);
     let (left, lines) = two.left_and_lines("cu");
     assert_eq!(left, r#"1 device memory 128 ["cuMemAlloc_v2"]"#);
@@ -237,7 +237,7 @@ fn unknown_note() {
     let mut two = Two::new();
     two.begin(0, "cuMemAlloc_v2", &[0x10, 64]);
     for what in [3, 20, 99, note::HOOK_OUTPUT, note::HOOK_OUTPUT, 0xff | 1 << 16] {
-        two.threads[0].note(what, 1);
+        two.threads[0].write_note(what, 1);
     }
     two.end(0, AT);
     let Two { folder, threads, process, .. } = two;

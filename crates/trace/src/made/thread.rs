@@ -114,7 +114,7 @@ impl Thread {
     }
 
     /// Something is learned about the innermost open call.
-    pub fn note(&mut self, code: u64, value: u64) {
+    pub fn write_note(&mut self, code: u64, value: u64) {
         let number = *self.open.last().expect("an open call");
         let back = self.calls().wrapping_sub(1).wrapping_sub(number);
         self.write(record::kind::NOTE, back, &[code, value]);

@@ -17,13 +17,13 @@ fn instances_kernels_and_the_handles_of_launches() {
     // Bound before its instance is known; the note tells.
     thread.enter(20, &[]);
     process.name(names::kind::INSTANCE, 9, 3, 13000, "", "");
-    thread.note(record::note::INSTANCE, 9);
+    thread.write_note(record::note::INSTANCE, 9);
     thread.exit(0);
     thread.enter(20, &[]);
     thread.exit(0);
     thread.enter(10, &[]);
     process.name(names::kind::KERNEL_NAME, 7, 0, 0, "_Z5saxpyifPKfPf", "");
-    thread.note(record::note::KERNEL, 7);
+    thread.write_note(record::note::KERNEL, 7);
     thread.call(0, &[0xaaa0], 5, 0);
     thread.exit(0);
     process.name(names::kind::KERNEL_HANDLE, 0xaaa0, 0, 0, "one", "");

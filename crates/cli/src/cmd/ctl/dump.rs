@@ -2,7 +2,7 @@
 
 use super::target::run_of;
 use cutap_collect::record::Recorder;
-use cutap_collect::{Error, Page, Result, cannot, output_file, recorded, say};
+use cutap_collect::{Error, Page, Result, cannot, output_file, print_notice, recorded};
 use cutap_trace::{EventReader, ReaderOptions};
 use std::fs::File;
 use std::io::Seek;
@@ -42,6 +42,6 @@ pub fn dump(who: &str, path: &Path) -> Result<()> {
         recorder.cut_back(&e);
         made(e)
     })?;
-    say(&recorded(path, false));
+    print_notice(&record_summary(path, false));
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use super::per_process_control;
 use super::target::Target;
-use cutap_collect::{Error, Outliving, Page, Result, ahead, each_page, filter, fits, put_state, switch_flags};
+use cutap_collect::{Error, LingeringProcesses, Page, Result, ahead, each_page, filter, fits, put_state, switch_flags};
 use cutap_trace::{Filter, Layer, RunPath};
 use cutap_wire::control::{
     ARMED, COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_BYTES,
@@ -39,7 +39,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
         Switch::On | Switch::Off => None,
     };
     // Of one that nobody drains, more programs may be started.
-    if pid.is_none() && page.collector_state() == COLLECTOR_GONE && Outliving::new(run).none() {
+    if pid.is_none() && page.collector_state() == COLLECTOR_GONE && LingeringProcesses::new(run).none() {
         let run = run.display();
         return Err(Error::own(format!(
             "nothing can be switched in {run}: its program has ended; cutap show {run} prints what is there"
@@ -62,7 +62,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
                 one.put_rules(filter.rules());
                 switch_flags(&one, one.recording() != RECORDING_OFF, true)?;
             }
-            page.note(if filter.rules().is_empty() { RULES_ALL } else { RULES_CHANGED }, own);
+            page.record_switch(if filter.rules().is_empty() { RULES_ALL } else { RULES_CHANGED }, own);
             Ok(format!(
                 "the filter of {shown} is now {text:?}; functions that the filter at the start left out stay unseen\n"
             ))

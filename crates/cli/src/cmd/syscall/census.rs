@@ -5,7 +5,7 @@ use super::input::{self, Input};
 use super::own;
 use crate::args::FilterArgs;
 use crate::stdout::print;
-use cutap_collect::{Result, say};
+use cutap_collect::{Result, print_notice};
 use cutap_kernel::census::Census as Counts;
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::nvproxy::Nvproxy;
@@ -33,7 +33,7 @@ impl Census {
             let Input { run, whole } = input::read(path, self.filter.text().as_deref())?;
             all_whole = all_whole.and(whole);
             let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
-            say(&format!("{}: {}", path.display(), decoder.description()));
+            print_notice(&format!("{}: {}", path.display(), decoder.description()));
             counts.add(&run, &decoder);
             nvproxy.get_or_insert_with(|| Nvproxy::of(decoder.driver()));
         }

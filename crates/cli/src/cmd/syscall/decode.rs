@@ -5,7 +5,7 @@ use super::input::{self, Input};
 use super::own;
 use crate::args::JsonArgs;
 use crate::stdout::written;
-use cutap_collect::{Result, say};
+use cutap_collect::{Result, print_notice};
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::show;
 use cutap_kernel::show::text::{Style, Text};
@@ -32,7 +32,7 @@ impl Decode {
         let select = self.select.select()?;
         let Input { run, whole } = input::read(&self.file, None)?;
         let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
-        say(&decoder.description());
+        print_notice(&decoder.description());
         let threads = run.calls.iter().any(|call| (call.pid, call.tid) != (0, 0));
         let mut text = Text::new(&decoder, Style { threads, parents: true, ..self.style.style() });
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -52,7 +52,7 @@ impl Decode {
         };
         written(write())?;
         if shown == 0 {
-            say("no call matches --command, --class, --object and --status");
+            print_notice("no call matches --command, --class, --object and --status");
         }
         whole
     }

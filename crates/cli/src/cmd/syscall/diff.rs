@@ -5,7 +5,7 @@ use super::input::{self, Input};
 use super::own;
 use crate::args::JsonArgs;
 use crate::stdout::print;
-use cutap_collect::{Error, Result, say};
+use cutap_collect::{Error, Result, print_notice};
 use cutap_kernel::Run;
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::diff::{Used, is_version, release, runs, tables};
@@ -45,7 +45,7 @@ impl Diff {
                 let Input { run, whole } = input::read(path, None)?;
                 used_whole = whole;
                 let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
-                say(&format!("{}: {}", path.display(), decoder.description()));
+                print_notice(&format!("{}: {}", path.display(), decoder.description()));
                 Some(Used::of(&run, &decoder))
             }
             None => None,
@@ -62,7 +62,7 @@ impl Diff {
         let read = |path: &Path| -> Result<(Run, Decoder, Result<()>)> {
             let Input { run, whole } = input::read(path, None)?;
             let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
-            say(&format!("{}: {}", path.display(), decoder.description()));
+            print_notice(&format!("{}: {}", path.display(), decoder.description()));
             Ok((run, decoder, whole))
         };
         let (first, second) = (read(&self.first)?, read(&self.second)?);

@@ -3,7 +3,7 @@
 use super::own;
 use crate::input::whole;
 use crate::reading::read_run;
-use cutap_collect::{Result, filter, say};
+use cutap_collect::{Result, filter, print_notice};
 use cutap_kernel::show::text::footer;
 use cutap_kernel::{Action, Head, Run, formats};
 use cutap_report::{important_notes, kernel_call, submitted};
@@ -25,7 +25,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Input> {
         return read_recording(path, wanted);
     }
     let run = formats::read_file(path).map_err(own)?;
-    footer(&run).lines().for_each(say);
+    footer(&run).lines().for_each(print_notice);
     Ok(Input { run, whole: Ok(()) })
 }
 
@@ -41,7 +41,7 @@ fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
             run.submitted.extend(submitted(exit));
         }
     })?;
-    important_notes(&end).0.iter().for_each(|line| say(line));
+    important_notes(&end).0.iter().for_each(|line| print_notice(line));
     run.head = Head { driver, source: Some("preload".into()), ..Head::default() };
     run.calls.sort_by_key(|call| call.time_ns);
     if run.calls.is_empty() {

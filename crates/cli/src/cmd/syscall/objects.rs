@@ -5,7 +5,7 @@ use super::input::{self, Input};
 use super::own;
 use crate::args::FilterArgs;
 use crate::stdout::print;
-use cutap_collect::{Result, say};
+use cutap_collect::{Result, print_notice};
 use cutap_kernel::Action;
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::objects::Objects;
@@ -50,10 +50,12 @@ impl Maps {
             None => {
                 let Found { objects, has_mmap, whole } = objects(&self.run, &self.filter, &self.driver)?;
                 if !has_mmap {
-                    say("there is no mmap among the calls: cutap record -e syscall PROG keeps it");
+                    print_notice("there is no mmap among the calls: cutap record -e syscall PROG keeps it");
                 }
                 if objects.submitted.is_empty() {
-                    say("which memory has pushbuffers is not known: cutap record -e syscall,submit PROG keeps it");
+                    print_notice(
+                        "which memory has pushbuffers is not known: cutap record -e syscall,submit PROG keeps it",
+                    );
                 }
                 print(&maps::text(&objects))?;
                 whole
@@ -74,9 +76,11 @@ struct Found {
 fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Found> {
     let Input { run, whole } = input::read(path, filter.text().as_deref())?;
     let decoder = Decoder::new(driver.driver.as_deref(), &run).map_err(own)?;
-    say(&decoder.description());
+    print_notice(&decoder.description());
     if !input::has_ioctl(&run) {
-        say("there is no ioctl among the calls: cutap record -e syscall PROG keeps it, on a machine with a GPU");
+        print_notice(
+            "there is no ioctl among the calls: cutap record -e syscall PROG keeps it, on a machine with a GPU",
+        );
     }
     let has_mmap = run.calls.iter().any(|call| matches!(call.action, Action::Mmap { .. }));
     Ok(Found { objects: Objects::of(&run, &decoder), has_mmap, whole })

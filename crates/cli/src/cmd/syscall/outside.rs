@@ -2,7 +2,7 @@
 
 use super::args::DriverArgs;
 use super::own;
-use cutap_collect::{Error, Result, cannot, forward_signals, output_file, say, start_outside};
+use cutap_collect::{Error, Result, cannot, forward_signals, output_file, print_notice, start_outside};
 use cutap_kernel::decode::{Decoder, running_driver};
 use cutap_kernel::formats::is_of_driver;
 use cutap_kernel::ptrace::{Gate, Missed, TraceeEnd, Tracer};
@@ -49,7 +49,9 @@ impl Outside {
         let gate = Gate::new().map_err(own)?;
         let pid = start_outside(&self.program, &|| gate.child(), &|pid| gate.parent(pid).map_err(|e| e.0))?;
         forward_signals(pid);
-        say("traced by ptrace with a seccomp filter; no_new_privs is set, so set-user-ID programs get no privileges");
+        print_notice(
+            "traced by ptrace with a seccomp filter; no_new_privs is set, so set-user-ID programs get no privileges",
+        );
         let mut sink = |call: KernelCall| output.call(&call);
         let mut tracer = Tracer::of_child(pid, &gate, decoder.tables, &mut sink);
         let ended = tracer.run(&LEAVE);
@@ -58,7 +60,7 @@ impl Outside {
         match ended {
             TraceeEnd::Code(0) => written,
             ended => {
-                written.unwrap_or_else(|e| say(&e.to_string()));
+                written.unwrap_or_else(|e| print_notice(&e.to_string()));
                 exit_like(ended)
             }
         }
@@ -76,13 +78,13 @@ impl Outside {
             // SAFETY: the handler stores to one atomic variable.
             unsafe { libc::signal(signal, leave as extern "C" fn(libc::c_int) as libc::sighandler_t) };
         }
-        say(&format!(
+        print_notice(&format!(
             "process {pid} is traced by ptrace, which stops it at every system call: it is slow meanwhile; Ctrl-C \
              leaves it running"
         ));
         let ended = tracer.run(&LEAVE);
         let missed = tracer.missed();
-        say(&match ended {
+        print_notice(&match ended {
             TraceeEnd::Code(code) => format!("process {pid} exited with {code}"),
             TraceeEnd::Signal(signal) => format!("process {pid} was ended by signal {signal}"),
             TraceeEnd::Detached => format!("process {pid} is left running"),
@@ -95,9 +97,9 @@ impl Outside {
     fn decoder(&self) -> Result<Decoder> {
         let decoder = Decoder::new(self.driver.driver.as_deref(), &Run::default()).map_err(own)?;
         if running_driver().is_none() {
-            say("no NVIDIA driver runs on this machine (there is no /sys/module/nvidia/version)");
+            print_notice("no NVIDIA driver runs on this machine (there is no /sys/module/nvidia/version)");
         }
-        say(&decoder.description());
+        print_notice(&decoder.description());
         Ok(decoder)
     }
 
@@ -168,7 +170,7 @@ impl Output<'_> {
 
     fn end(mut self, missed: Missed) -> Result<()> {
         let failed = self.failed.take().or(self.out.flush().err());
-        notes(missed, self.calls).iter().for_each(|note| say(note));
+        notes(missed, self.calls).iter().for_each(|note| print_notice(note));
         match failed {
             Some(e) if e.kind() != io::ErrorKind::BrokenPipe => {
                 let why = cutap_collect::reason(&e);

@@ -50,7 +50,7 @@ pub fn simple(folder: &Path) {
     run.wait(2_800);
     thread.exit(2);
     thread.enter(CUDA_LAUNCH_KERNEL, &[]);
-    thread.note(record::note::KERNEL, 7);
+    thread.write_note(record::note::KERNEL, 7);
     thread.call(CU_LAUNCH_KERNEL, &[0x5555_5550, 1], 5_000, 0);
     thread.exit(0);
     thread.call(CU_MEM_ALLOC, &[1], 51 * MS, 0);

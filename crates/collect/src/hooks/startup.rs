@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// False if no process of a run with hooks got so far that its libraries were asked what they want.
-pub fn began(run: &Path) -> bool {
+pub fn has_started(run: &Path) -> bool {
     let Some(file) = file_of(run) else { return true };
     file.get(BEGUN..).and_then(<[u8]>::first_chunk).is_none_or(|word| u32::from_le_bytes(*word) != 0)
 }
@@ -22,9 +22,9 @@ pub fn ended_at_start(run: &Path, main: i32) -> bool {
 }
 
 /// A sentence if the loader gave up before anything of ours ran: it has said why, and not whose fault it is.
-pub fn not_started(run: &Path, hooks: &Hooks, program: &Path, ended: ExitKind) -> Option<String> {
+pub fn not_started(run: &Path, hooks: &Hooks, program: &Path, exit_kind: ExitKind) -> Option<String> {
     const LOADER: i32 = 127;
-    if hooks.0.is_empty() || ended != ExitKind::Code(LOADER) || began(run) {
+    if hooks.0.is_empty() || exit_kind != ExitKind::Code(LOADER) || has_started(run) {
         return None;
     }
     let program = program.file_name().unwrap_or(program.as_os_str()).display();
@@ -40,23 +40,23 @@ pub fn not_started(run: &Path, hooks: &Hooks, program: &Path, ended: ExitKind) -
 }
 
 /// A sentence if a run around this one has hooks, which the program will not have: it is of one run only.
-pub fn around(hooks: &Hooks) -> Option<String> {
+pub fn outer_hooks_notice(hooks: &Hooks) -> Option<String> {
     let file = file_in(&crate::folder::outer()?)?;
     let head = Head::read(&file)?;
-    let (mut at, mut left) = (head.paths as usize, Vec::new());
+    let (mut at, mut uncalled) = (head.paths as usize, Vec::new());
     for _ in 0..head.libraries.min(hooks::LIBRARIES as u32) {
         let path = text(&file, at)?;
         at += path.len() + 1;
         let path = Path::new(OsStr::from_bytes(path));
         if !hooks.0.iter().any(|ours| ours == path) {
-            left.push(Hooks::name(path));
+            uncalled.push(Hooks::name(path));
         }
     }
-    let these = if left.len() == 1 { "the hook library" } else { "the hook libraries" };
-    (!left.is_empty()).then(|| {
+    let these = if uncalled.len() == 1 { "the hook library" } else { "the hook libraries" };
+    (!uncalled.is_empty()).then(|| {
         format!(
             "{these} {} of the cutap around this one will not be called in this program; give --hook here too",
-            left.join(", ")
+            uncalled.join(", ")
         )
     })
 }

@@ -23,49 +23,49 @@ const SHORTLY: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(50);
 /// More looks before the run is said to have no process left. One look at all processes may miss a child that appears
 /// during it, if the parent ends during it too. If no process was made meanwhile, one look is enough.
-const AGAIN: u32 = 2;
+const MORE_SCANS: u32 = 2;
 /// So many looks at most are taken because of processes that cannot be told.
-const LOOKS: u32 = 6;
+const MOST_UNCLEAR_SCANS: u32 = 6;
 
 /// Looks for them.
 #[derive(Debug)]
-pub struct Outliving {
+pub struct LingeringProcesses {
     run: PathBuf,
     since: Option<Instant>,
-    looked: Option<Instant>,
+    last_scan: Option<Instant>,
     unclear: u32,
     /// Somebody has been told.
-    pub told: bool,
+    pub is_reported: bool,
 }
 
-impl Outliving {
-    pub fn new(run: &Path) -> Outliving {
-        Outliving { run: run.to_owned(), since: None, looked: None, unclear: 0, told: false }
+impl LingeringProcesses {
+    pub fn new(run: &Path) -> LingeringProcesses {
+        LingeringProcesses { run: run.to_owned(), since: None, last_scan: None, unclear: 0, is_reported: false }
     }
 
-    /// True while there are some, to be called when the program has ended; `tell` is called once with their
+    /// True while there are some, to be called when the program has ended; `report` is called once with their
     /// names, if they do not end shortly.
-    pub fn any(&mut self, tell: impl FnOnce(&[String])) -> bool {
+    pub fn any(&mut self, report: impl FnOnce(&[String])) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
-        if self.looked.is_some_and(|at| at.elapsed() < PAUSE) {
+        if self.last_scan.is_some_and(|at| at.elapsed() < PAUSE) {
             return true;
         }
         let mut strangers = HashSet::new();
         let mut newest = newest();
-        let (mut found, mut unclear) = self.find(&mut strangers);
-        for _ in 0..AGAIN {
+        let (mut processes, mut unclear) = self.find(&mut strangers);
+        for _ in 0..MORE_SCANS {
             let before = std::mem::replace(&mut newest, self::newest());
-            if found.is_empty() && !unclear && (before.is_none() || before != newest) {
-                (found, unclear) = self.find(&mut strangers);
+            if processes.is_empty() && !unclear && (before.is_none() || before != newest) {
+                (processes, unclear) = self.find(&mut strangers);
             }
         }
-        self.looked = Some(Instant::now());
-        if !found.is_empty() && !self.told && since.elapsed() > SHORTLY {
-            self.told = true;
-            tell(&found);
+        self.last_scan = Some(Instant::now());
+        if !processes.is_empty() && !self.is_reported && since.elapsed() > SHORTLY {
+            self.is_reported = true;
+            report(&processes);
         }
-        self.unclear = if unclear && found.is_empty() { self.unclear + 1 } else { 0 };
-        !found.is_empty() || (1..LOOKS).contains(&self.unclear)
+        self.unclear = if unclear && processes.is_empty() { self.unclear + 1 } else { 0 };
+        !processes.is_empty() || (1..MOST_UNCLEAR_SCANS).contains(&self.unclear)
     }
 
     /// Whether none of the run's processes lives.
@@ -80,9 +80,9 @@ impl Outliving {
     /// the run's: threads of the kernel, and processes that started before us with another environment.
     fn find(&self, strangers: &mut HashSet<u32>) -> (Vec<String>, bool) {
         let line = [ENV_RUN.as_bytes(), b"=", self.run.as_os_str().as_bytes()].concat();
-        let Ok(held) = RunPath::open(&self.run) else { return (Vec::new(), false) };
-        let members = Members::of(&held);
-        let recorded: Vec<u32> = held
+        let Ok(run_dir) = RunPath::open(&self.run) else { return (Vec::new(), false) };
+        let members = Members::of(&run_dir);
+        let recorded: Vec<u32> = run_dir
             .list()
             .unwrap_or_default()
             .iter()
@@ -129,14 +129,14 @@ impl Outliving {
             let name = text_of_proc(format!("/proc/{pid}/comm")).unwrap_or_default();
             format!("{pid} ({})", name.trim_end())
         };
-        let others: Vec<u32> = all.filter(|pid| *pid != std::process::id() && !strangers.contains(pid)).collect();
+        let candidates: Vec<u32> = all.filter(|pid| *pid != std::process::id() && !strangers.contains(pid)).collect();
         let mut of_run = |pid: u32| of_run(pid, strangers);
-        let mut found: Vec<String> =
-            others.into_iter().filter(|pid| of_run(*pid) && living(*pid).is_some()).map(named).collect();
-        if found.is_empty() && lease::is_mapped(&held) {
-            found.push("a process that may not be looked into".to_owned());
+        let mut processes: Vec<String> =
+            candidates.into_iter().filter(|pid| of_run(*pid) && living(*pid).is_some()).map(named).collect();
+        if processes.is_empty() && lease::is_mapped(&run_dir) {
+            processes.push("a process that may not be looked into".to_owned());
         }
-        (found, unclear)
+        (processes, unclear)
     }
 }
 

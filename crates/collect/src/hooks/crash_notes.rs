@@ -11,16 +11,16 @@ use std::path::Path;
 /// and how it ended, where that is known.
 pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> {
     let mut all = Vec::new();
-    let Ok(held) = RunPath::open(run) else { return all };
-    for name in held.list().unwrap_or_default() {
-        let folder = held.join(&name);
+    let Ok(run_dir) = RunPath::open(run) else { return all };
+    for name in run_dir.list().unwrap_or_default() {
+        let folder = run_dir.join(&name);
         let Ok(words) = folder.join(HOOK_ACTIVE_FILE).read(hooks::INSIDE_BYTES) else { continue };
         let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
         // A program that ends well while a thread is in a hook is none that died in it.
         if matches!(program, Some((main, ExitKind::Code(0))) if main == pid) {
             continue;
         }
-        let Some(how) = how(pid, program) else { continue };
+        let Some(exit_text) = exit_text(pid, program) else { continue };
         let names = CachedFile::open(&folder.join(names::FILE), false).ok();
         let mut here = Vec::new();
         for word in words.chunks_exact(16).filter_map(|e| e.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w)) {
@@ -33,7 +33,7 @@ pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> 
             };
             here.push(format!("{} was in {place}", library(names.as_ref(), hook)));
         }
-        all.extend(each_once(here).map(|place| format!("{place} when {how}")));
+        all.extend(each_once(here).map(|place| format!("{place} when {exit_text}")));
     }
     all.extend(asking(run, program));
     all.sort();
@@ -41,7 +41,7 @@ pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> 
 }
 
 /// How a process ended; none where it lives.
-fn how(pid: i32, program: Option<(i32, ExitKind)>) -> Option<String> {
+fn exit_text(pid: i32, program: Option<(i32, ExitKind)>) -> Option<String> {
     match program {
         Some((main, ExitKind::Signal(signal))) if pid == main => {
             Some(format!("the program died of {}", signal_name(signal)))
@@ -67,14 +67,14 @@ fn asking(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
     let file = super::file_of(run)?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
     let (pid, n, place) = hooks::asked(word).map(|(pid, n, place)| (pid as i32, n, place))?;
-    let how = how(pid, program)?;
-    let library = super::wants::library(&file, &Head::read(&file)?, n);
+    let exit_text = exit_text(pid, program)?;
+    let library = super::mismatches::library(&file, &Head::read(&file)?, n);
     let place = match place {
         HookPlace::Init => "cutap_hook_init",
         HookPlace::Constructor => "a constructor of its own",
         HookPlace::Destructor => "a destructor of its own",
     };
-    Some(format!("{library} was in {place} when {how}"))
+    Some(format!("{library} was in {place} when {exit_text}"))
 }
 
 fn library(names: Option<&CachedFile>, hook: u8) -> String {
@@ -86,19 +86,19 @@ fn function(names: Option<&CachedFile>, slot: u32) -> String {
     find(names, |n| named(n.kind) && n.a == u64::from(slot)).unwrap_or_else(|| "a function without a name".into())
 }
 
-fn find(file: Option<&CachedFile>, wanted: impl Fn(&names::Name<'_>) -> bool) -> Option<String> {
-    let (file, mut found) = (file?, None);
+fn find(file: Option<&CachedFile>, matches: impl Fn(&names::Name<'_>) -> bool) -> Option<String> {
+    let (file, mut text) = (file?, None);
     let length = file.length().ok()?.min(names::MAX_BYTES as u64);
     let _ = walk_cells(file, length, &mut |cell, _| match cell {
-        Cell::Name(name, _) if wanted(&name) => {
-            found = Some(String::from_utf8_lossy(name.s).into_owned());
+        Cell::Name(name, _) if matches(&name) => {
+            text = Some(String::from_utf8_lossy(name.s).into_owned());
             None
         }
         Cell::Name(_, bytes) => Some(bytes),
         Cell::Pending(_) | Cell::Empty => Some(names::CELL),
         Cell::End => None,
     });
-    found
+    text
 }
 
 fn signal_name(signal: i32) -> String {

@@ -17,7 +17,7 @@ pub fn file(hooks: &Hooks) -> Vec<u8> {
     functions.sort_by_cached_key(|f| (hash(f.name.as_bytes()), f.since));
     let count: usize = functions.iter().map(|f| f.params.len()).sum();
     let parameters_at = HEAD + functions.len() * ROW;
-    let mut strings = Strings { base: parameters_at + count * PARAMETER, bytes: Vec::new(), known: HashMap::new() };
+    let mut strings = Strings { base: parameters_at + count * PARAMETER, bytes: Vec::new(), offsets: HashMap::new() };
     let (mut rows, mut parameters) = (Vec::new(), Vec::new());
     for f in &functions {
         let first = (parameters.len() / PARAMETER) as u32;
@@ -56,13 +56,13 @@ pub fn file(hooks: &Hooks) -> Vec<u8> {
 struct Strings {
     base: usize,
     bytes: Vec<u8>,
-    known: HashMap<&'static str, u32>,
+    offsets: HashMap<&'static str, u32>,
 }
 
 impl Strings {
     fn place(&mut self, text: &'static str) -> u32 {
         let next = (self.base + self.bytes.len()) as u32;
-        *self.known.entry(text).or_insert_with(|| {
+        *self.offsets.entry(text).or_insert_with(|| {
             self.bytes.extend(text.as_bytes());
             self.bytes.push(0);
             next
@@ -71,7 +71,7 @@ impl Strings {
 }
 
 fn parameter(p: &Param, name: u32) -> Parameter {
-    let (kind, bytes) = what(TABLES.types.get(usize::from(p.ty)));
+    let (kind, bytes) = kind_and_size(TABLES.types.get(usize::from(p.ty)));
     Parameter { name, bytes, offset: p.offset, word: p.word, second: p.second, kind, input: 0 }
 }
 
@@ -79,11 +79,11 @@ fn parameter(p: &Param, name: u32) -> Parameter {
 /// a device. Where nobody has said it a pointer to what is not constant may be one, whatever its direction is guessed
 /// to be.
 fn is_input(f: &Function, n: usize, p: &Param) -> bool {
-    let ends = |e: &Effect| matches!(*e, Effect::Frees(of) | Effect::Destroys(of) if usize::from(of) == n);
+    let ends_lifetime = |e: &Effect| matches!(*e, Effect::Frees(of) | Effect::Destroys(of) if usize::from(of) == n);
     match TABLES.types.get(usize::from(p.ty)) {
         Some(Type::Pointer(_, constant)) => {
-            let kept = matches!(p.rule, Rule::Opaque | Rule::KernelParams(..) | Rule::Extra);
-            p.dir == Dir::In && (*constant || kept || f.effects.iter().any(ends))
+            let is_retained = matches!(p.rule, Rule::Opaque | Rule::KernelParams(..) | Rule::Extra);
+            p.dir == Dir::In && (*constant || is_retained || f.effects.iter().any(ends_lifetime))
         }
         // Of a copy between any two sides it may be the host's: the driver calls a device's own `dstDevice`.
         Some(Type::DevicePointer) => p.name != "dst",
@@ -104,7 +104,7 @@ fn returned(ty: Option<&Type>) -> u8 {
 }
 
 /// Kind and bytes of a type.
-fn what(ty: Option<&Type>) -> (u8, u16) {
+fn kind_and_size(ty: Option<&Type>) -> (u8, u16) {
     match ty.copied() {
         Some(Type::Int { bytes, signed }) => (if signed { kind::SIGNED } else { kind::UNSIGNED }, bytes.into()),
         Some(Type::Char) => (kind::SIGNED, 1),

@@ -18,7 +18,7 @@ const OF_SHOWING: [usize; 6] = [
 
 /// What was missed or not recorded, a line each, by a run directory; where that is gone, by its recording. That nothing
 /// was seen at all is said of a run that `is_over`.
-pub fn not_recorded(run: &Path, is_over: bool) -> Vec<String> {
+pub fn omission_notes(run: &Path, is_over: bool) -> Vec<String> {
     let mut end = noticed(run).unwrap_or_default();
     end.coverage.entered = end.coverage.entered.filter(|_| is_over);
     end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));

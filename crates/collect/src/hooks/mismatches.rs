@@ -11,41 +11,41 @@ use std::path::{Path, PathBuf};
 
 /// A sentence for each want of a function that cannot be.
 pub fn unmatched_hooks(run: &Path) -> Vec<String> {
-    super::file_of(run).and_then(|file| all(&file)).unwrap_or_default()
+    super::file_of(run).and_then(|file| mismatches(&file)).unwrap_or_default()
 }
 
 /// The same, and one for each library of whose wants, which can be, none was called.
 pub fn not_called(run: &Path) -> Vec<String> {
     let Some(file) = super::file_of(run) else { return Vec::new() };
-    let mut said = all(&file).unwrap_or_default();
-    let Some(head) = Head::read(&file) else { return said };
+    let mut sentences = mismatches(&file).unwrap_or_default();
+    let Some(head) = Head::read(&file) else { return sentences };
     for n in 0..head.libraries {
         let of: Vec<Want> = wants(&file, &head).filter(|w| w.library == n).collect();
-        let names: Vec<_> = of.iter().filter(|w| vain(w).is_none()).map(|w| shown(w.name)).collect();
+        let names: Vec<_> = of.iter().filter(|w| mismatch(w).is_none()).map(|w| lossy_text(w.name)).collect();
         if !names.is_empty() && of.iter().all(|w| !w.met) {
             let names = names.join(", ");
-            said.push(format!(
+            sentences.push(format!(
                 "{} was not called: nothing that it wants was called ({names})",
                 library(&file, &head, n)
             ));
         }
     }
-    said
+    sentences
 }
 
-fn all(file: &[u8]) -> Option<Vec<String>> {
+fn mismatches(file: &[u8]) -> Option<Vec<String>> {
     let head = Head::read(file)?;
-    let mut said: Vec<String> = Vec::new();
+    let mut sentences: Vec<String> = Vec::new();
     for want in wants(file, &head) {
-        let sentence = vain(&want).map(|why| format!("{} wants {why}", library(file, &head, want.library)));
-        said.extend(sentence.filter(|s| !said.contains(s)));
+        let sentence = mismatch(&want).map(|why| format!("{} wants {why}", library(file, &head, want.library)));
+        sentences.extend(sentence.filter(|s| !sentences.contains(s)));
     }
-    Some(said)
+    Some(sentences)
 }
 
 /// What is wrong with a want that no call has reached.
-fn vain(want: &Want<'_>) -> Option<String> {
-    let name = shown(want.name);
+fn mismatch(want: &Want<'_>) -> Option<String> {
+    let name = lossy_text(want.name);
     if want.met {
         return None;
     }
@@ -53,25 +53,25 @@ fn vain(want: &Want<'_>) -> Option<String> {
         FunctionMatch::Perhaps => return None,
         FunctionMatch::Known(layers) => layers,
         FunctionMatch::Unknown(near) => {
-            let meant = match near.is_empty() {
+            let suggestion = match near.is_empty() {
                 true => "cutap api lists those that are".to_owned(),
                 false => format!("did you mean {}?", near.join(", ")),
             };
-            return Some(format!("{name}, and no function of this name is known or was called; {meant}"));
+            return Some(format!("{name}, and no function of this name is known or was called; {suggestion}"));
         }
     };
     let bits = there.iter().fold(0, |bits, layer| bits | bit(*layer));
     if bits & want.layers != 0 {
         let nowhere = !may_be_of(want.of, bits & want.layers);
-        let of = shown(want.of);
+        let of = lossy_text(want.of);
         return nowhere.then(|| format!("{name} of {of}, and no library of this name is known; look at its SONAME"));
     }
     let words = |bits: u32| {
         let of = Layer::all().filter(|layer| bits & layer.bit() != 0);
         of.map(|layer| format!("CUTAP_{}", layer.name().to_uppercase())).collect::<Vec<_>>().join(" | ")
     };
-    let (asked, right) = (words(want.layers & ALL), words(bits));
-    Some(format!("{name} of {asked}, where there is no such function; it is one of {right}"))
+    let (requested, right) = (words(want.layers & ALL), words(bits));
+    Some(format!("{name} of {requested}, where there is no such function; it is one of {right}"))
 }
 
 /// Whether a watched library of these layers may have a name that this pattern matches. A runtime may be linked into
@@ -112,7 +112,7 @@ fn bit(of: u8) -> u32 {
     Layer::of_number(of).unwrap_or(Layer::LIBRARY).bit()
 }
 
-fn shown(text: &[u8]) -> String {
+fn lossy_text(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
@@ -122,7 +122,7 @@ pub(super) fn library(file: &[u8], head: &Head, n: u32) -> String {
     for _ in 0..n.min(hooks::LIBRARIES as u32) {
         at += text(file, at).map_or(0, |t| t.len() + 1);
     }
-    text(file, at).map_or_else(|| format!("hook {n}"), |path| Hooks::name(&PathBuf::from(shown(path))))
+    text(file, at).map_or_else(|| format!("hook {n}"), |path| Hooks::name(&PathBuf::from(lossy_text(path))))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct FolderScan {
     pub processes: usize,
     /// Rings: as many as threads that called at the same time.
     pub rings: usize,
@@ -22,20 +22,20 @@ pub struct Look {
     parents: BTreeMap<String, String>,
 }
 
-impl Look {
+impl FolderScan {
     /// Looks at all of it.
-    pub fn at(run: &Path) -> Look {
-        let mut look = Look::default();
-        let Ok(run) = RunPath::open(run) else { return look };
+    pub fn at(run: &Path) -> FolderScan {
+        let mut scan = FolderScan::default();
+        let Ok(run) = RunPath::open(run) else { return scan };
         let mut names = run.list().unwrap_or_default();
         names.sort();
         for name in names.iter().filter(|n| n.starts_with('p')) {
-            look.process(&run, name);
+            scan.process(&run, name);
         }
         if !trims(&run) {
-            look.parents(&names);
+            scan.parents(&names);
         }
-        look
+        scan
     }
 
     /// Folders that are gone as wholes: a forked child names its parent's, which was there when it began.
@@ -148,10 +148,10 @@ fn names_state(path: &RunPath, forked: bool) -> Option<&'static str> {
     if length > names::MAX_BYTES as u64 {
         return Some("it is longer than cutap makes it");
     }
-    let (mut found, mut strange) = (false, false);
+    let (mut has_names, mut strange) = (false, false);
     let walked = walk_cells(&file, length, &mut |cell, rest| match cell {
         Cell::Name(name, bytes) => {
-            found = true;
+            has_names = true;
             strange |= !is_whole(rest, &name, bytes);
             Some(bytes)
         }
@@ -165,7 +165,7 @@ fn names_state(path: &RunPath, forked: bool) -> Option<&'static str> {
         return unreadable;
     }
     // A child may have copied a name of its parent that was half written.
-    if !found || strange && !forked {
+    if !has_names || strange && !forked {
         return Some("it is damaged, so functions may have no names");
     }
     (!length.is_multiple_of(GROW as u64)).then_some("it is cut off, so functions may have no names")

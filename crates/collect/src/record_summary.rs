@@ -10,27 +10,29 @@ const COUNTED_BYTES: u64 = 64 << 20;
 
 /// `12 calls are in run.cutap (56 KiB), 1 failed; next: cutap report --errors`: as many as that report has.
 /// Of a program that runs on, open calls are not counted: they may return.
-pub fn recorded(file: &Path, is_over: bool) -> String {
+pub fn record_summary(file: &Path, is_over: bool) -> String {
     let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
     let mut tree = CallTree::default();
     let counted = bytes <= COUNTED_BYTES
         && Aggregator::open(file, &Filter::default()).map(|mut calls| calls.run(&mut tree)).is_ok();
     let name = file.display().to_string();
-    let shown = if name == DEFAULT { String::new() } else { format!(" {name}") };
+    let file_argument = if name == DEFAULT { String::new() } else { format!(" {name}") };
     let size = file_size(bytes);
     let (calls, failures) = tree.totals();
     let open_calls = if is_over { tree.open_calls() } else { 0 };
     let failed = if failures == 0 { "none failed".to_owned() } else { format!("{failures} failed") };
     match (counted, calls, failures) {
-        (false, ..) => format!("the calls are in {name} ({size}); next: cutap report{shown}"),
+        (false, ..) => format!("the calls are in {name} ({size}); next: cutap report{file_argument}"),
         (_, 0, _) => format!("no call was recorded in {name} ({size})"),
         _ if open_calls > 0 => {
             let calls_are = if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") };
-            format!("{calls_are} in {name} ({size}), {failed}, {open_calls} did not return; next: cutap explain{shown}")
+            format!(
+                "{calls_are} in {name} ({size}), {failed}, {open_calls} did not return; next: cutap explain{file_argument}"
+            )
         }
-        (_, 1, 0) => format!("1 call is in {name} ({size}); next: cutap report{shown}"),
-        (_, n, 0) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report{shown}"),
-        (_, n, _) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report --errors{shown}"),
+        (_, 1, 0) => format!("1 call is in {name} ({size}); next: cutap report{file_argument}"),
+        (_, n, 0) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report{file_argument}"),
+        (_, n, _) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report --errors{file_argument}"),
     }
 }
 

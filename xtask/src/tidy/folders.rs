@@ -27,6 +27,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("trace", "decode", &["state", "values", "effects"]),
+    ("collect", "", &["base", "options", "run_dir", "output", "record", "start", "hooks", "collector", "front"]),
     ("sim/cuda", "", &["abi", "export", "counts", "host", "image", "state", "driver", "tables", "api"]),
 ];
 

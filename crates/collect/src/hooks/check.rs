@@ -2,9 +2,9 @@
 //! version of the contract.
 
 use super::Hooks;
-use crate::environment::can_be_preloaded;
-use crate::error::{Error, Result, reason};
-use crate::output_file::same;
+use crate::base::error::{Error, Result, reason};
+use crate::output::output_file::same;
+use crate::start::environment::can_be_preloaded;
 use cutap_hook::contract::{INIT_SYMBOL, VERSION, VERSION_SYMBOL};
 use cutap_wire::hooks::LIBRARIES;
 use object::elf::{DF_1_PIE, DT_FLAGS_1, EM_AARCH64, EM_X86_64, ET_DYN, PT_LOAD};

@@ -1,7 +1,7 @@
 //! The hook that a program died in, read from words that its threads left in the process folder. Another thread may
 //! have ended the program, so every thread that was in a hook is listed.
 
-use crate::foreground::ExitKind;
+use crate::start::exit_kind::ExitKind;
 use cutap_trace::{Bytes, CachedFile, RunPath, walk_cells};
 use cutap_wire::hooks::{self, ASKING, HOOK_ACTIVE_FILE, Head, HookPlace, Phase, outside};
 use cutap_wire::names::{self, Cell, kind};

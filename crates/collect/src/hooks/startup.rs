@@ -2,7 +2,7 @@
 //! hook library may end the program before its first call.
 
 use super::{Hooks, file_in, file_of};
-use crate::foreground::ExitKind;
+use crate::start::exit_kind::ExitKind;
 use cutap_wire::hooks::{self, ASKING, BEGUN, Head, HookPlace, text};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -41,7 +41,7 @@ pub fn not_started(run: &Path, hooks: &Hooks, program: &Path, exit_kind: ExitKin
 
 /// A sentence if a run around this one has hooks, which the program will not have: it is of one run only.
 pub fn outer_hooks_notice(hooks: &Hooks) -> Option<String> {
-    let file = file_in(&crate::folder::outer()?)?;
+    let file = file_in(&crate::run_dir::folder::outer()?)?;
     let head = Head::read(&file)?;
     let (mut at, mut uncalled) = (head.paths as usize, Vec::new());
     for _ in 0..head.libraries.min(hooks::LIBRARIES as u32) {

@@ -6,8 +6,8 @@ use std::path::Path;
 pub fn without_end(path: &Path, at: u64) -> String {
     let path_text = path.display();
     format!(
-        "{path_text} does not end in order: its collector was killed or could not write on, or it was cut off, at byte {at}; \
-         what is left in the run directory is added with cutap recover DIR -o {path_text}"
+        "{path_text} does not end in order: its collector was killed or could not write on, or it was cut off, at \
+        byte {at}; what is left in the run directory is added with cutap recover DIR -o {path_text}"
     )
 }
 

@@ -9,6 +9,8 @@ mod folder_scan;
 mod many;
 mod missing_parts;
 mod names;
+pub mod pack;
+mod pack_progress;
 mod process;
 mod recorder;
 mod retire;

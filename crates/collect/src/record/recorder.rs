@@ -5,7 +5,7 @@ use super::batch::Batch;
 use super::process::{Process, Round, trimmed};
 use super::retired::Retired;
 use super::ring::Ring;
-use crate::error::{Error, Result, cannot};
+use crate::base::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
 use cutap_trace::{ChunkPage, Damage, Listing, Rate, RunPath, damaged, forget_short, monotonic, short_of};
 use cutap_wire::ring::OPEN;

@@ -37,7 +37,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ended_folders::EndedFolders;
+    use crate::collector::ended_folders::EndedFolders;
     use cutap_trace::made::Run;
     use cutap_trace::{Event, EventReader, ReaderOptions, RunPath};
     use std::fs::File;

@@ -2,9 +2,9 @@
 //! no other part away, and any bytes can be read.
 
 use super::Recorder;
-use crate::control::{self, RunSettings};
-use crate::overflow_policy::OverflowPolicy;
-use crate::stacks::StackCapture;
+use crate::options::overflow_policy::OverflowPolicy;
+use crate::options::stacks::StackCapture;
+use crate::run_dir::control::{self, RunSettings};
 use cutap_trace::made::{Process, Run};
 use cutap_trace::{Event, EventReader, ReaderOptions, Why};
 use cutap_wire::control::Control;
@@ -186,7 +186,7 @@ fn another_run_is_not_added() {
 fn another_run_with_other_processes_is_not_added() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two, file) = (folder.path().join("one"), folder.path().join("two"), folder.path().join("run.cutap"));
-    let filter = crate::filter::filter(None).unwrap();
+    let filter = crate::options::filter::filter(None).unwrap();
     for (path, pid) in [(&one, 100), (&two, 200)] {
         let run = Run::new(path);
         let wanted = RunSettings {

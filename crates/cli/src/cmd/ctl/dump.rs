@@ -2,7 +2,7 @@
 
 use super::target::run_of;
 use cutap_collect::record::Recorder;
-use cutap_collect::{Error, Page, Result, cannot, output_file, print_notice, recorded};
+use cutap_collect::{Error, Page, Result, cannot, output_file, print_notice, record_summary};
 use cutap_trace::{EventReader, ReaderOptions};
 use std::fs::File;
 use std::io::Seek;

@@ -1,0 +1,7 @@
+//! What all other folders use: errors and their sentences, the user, and whether a path can be trusted.
+
+pub mod default_name;
+pub mod error;
+pub mod nearest;
+pub mod trusted;
+pub mod user;

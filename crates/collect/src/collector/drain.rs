@@ -1,0 +1,33 @@
+//! What a collector does with what the rings hold: prints it, or puts it into a recording.
+
+use crate::base::error::Result;
+use crate::collector::ended_folders::EndedFolders;
+use crate::run_dir::control::Page;
+use cutap_trace::Damage;
+use std::io;
+
+/// What is done with what the rings hold.
+pub trait Drain {
+    /// Does it with what is there; with `last`, with all of it.
+    fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
+    /// Forgets processes that have ended, and lets their folders go.
+    fn retire(&mut self, folders: &mut EndedFolders, page: &Page) -> io::Result<()>;
+    /// What comes at the end.
+    fn end(&mut self, page: &Page) -> io::Result<()>;
+    /// What is damaged in the rings; known at the end.
+    fn damage(&mut self) -> Damage {
+        Damage::default()
+    }
+    /// Tidies up behind an output that broke.
+    fn clean_up(&mut self, _broken: Option<&io::Error>) {}
+}
+
+/// What a round brought.
+#[derive(Debug, Default)]
+pub struct Round {
+    /// Another round at once would find more.
+    pub more: bool,
+    pub has_new: bool,
+    /// Why the output cannot be written any more.
+    pub broken: Option<io::Error>,
+}

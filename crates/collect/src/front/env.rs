@@ -1,0 +1,71 @@
+//! `cutap env`: a run directory and variables for a program that is started without cutap. The output goes through a
+//! shell's `eval`, so it holds assignments only.
+
+use crate::base::error::Result;
+use crate::hooks;
+use crate::options::filter::filter;
+use crate::options::overflow_policy::OverflowPolicy;
+use crate::options::stacks::{StackCapture, Stacks};
+use crate::run_dir::control::{self, RunSettings};
+use crate::run_dir::folder;
+use crate::run_dir::outer_run::OuterRun;
+use crate::start::environment::Variables;
+use crate::start::unpack::{Embedded, unpack};
+use std::path::PathBuf;
+
+/// What `cutap env` was asked.
+#[derive(Debug)]
+pub struct EnvOptions {
+    /// The run directory to make.
+    pub run: PathBuf,
+    /// The filter's text; none wants all.
+    pub filter: Option<String>,
+    /// Use the simulated driver.
+    pub sim: bool,
+    /// What a thread does whose ring is full.
+    pub full: OverflowPolicy,
+    /// Keep stacks of these.
+    pub stacks: Option<Stacks>,
+    /// Hook libraries, in their order.
+    pub hooks: Vec<PathBuf>,
+    /// Record nothing: only hooks work.
+    pub only_hooks: bool,
+}
+
+/// Makes the run directory; the lines for `eval`.
+pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
+    let filter = filter(options.filter.as_deref())?;
+    let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::capture)?;
+    if options.sim {
+        crate::options::simulated::check()?;
+    }
+    let hooks = hooks::check(&options.hooks)?;
+    let unpacked = unpack(embedded, options.sim)?;
+    let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
+    let sim = options.sim.then_some(unpacked.sim.as_path());
+    // First: it may refuse the path, and then no folder is left behind.
+    let exports = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None).exports()?;
+    let settings = RunSettings {
+        filter: &filter,
+        no_follow: false,
+        dump_modules: false,
+        full: options.full,
+        only_hooks: options.only_hooks,
+        range: false,
+        count: false,
+        summary: false,
+        stacks: &stacks,
+        off: false,
+    };
+    let page = control::page(settings)?;
+    let run_dir = folder::named(&run, "-o")?;
+    control::write(&run_dir, &page, &filter)?;
+    if !hooks.0.is_empty() {
+        control::write_hooks(&run_dir, &hooks::file(&hooks))?;
+    }
+    if let Some(outer) = OuterRun::here().filter(OuterRun::is_followed) {
+        outer.announce("what is started with these variables", !options.only_hooks);
+        outer.count_inner_run();
+    }
+    Ok(exports)
+}

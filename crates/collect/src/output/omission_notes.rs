@@ -1,0 +1,28 @@
+//! The last lines of `record`: what its file lacks, in the words of a trace. It reads no call.
+
+use crate::output::output_format::scan_executables;
+use cutap_report::end_notes;
+use cutap_trace::noticed;
+use cutap_wire::diagnostic;
+use std::path::Path;
+
+/// Reasons that are about how calls are shown, which is said where they are.
+const OF_SHOWING: [usize; 6] = [
+    diagnostic::FOOTPRINT,
+    diagnostic::STACK_SHORT,
+    diagnostic::TOO_DEEP,
+    diagnostic::PARAMETERS_ASKED,
+    diagnostic::PARAMETERS_UNKNOWN,
+    diagnostic::PTX_LEFT_OUT,
+];
+
+/// What was missed or not recorded, a line each, by a run directory; where that is gone, by its recording. That nothing
+/// was seen at all is said of a run that `is_over`.
+pub fn omission_notes(run: &Path, is_over: bool) -> Vec<String> {
+    let mut end = noticed(run).unwrap_or_default();
+    end.coverage.entered = end.coverage.entered.filter(|_| is_over);
+    end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));
+    end.gaps.retain(|gap| !OF_SHOWING.contains(&gap.reason));
+    scan_executables(&mut end);
+    end_notes(&end)
+}

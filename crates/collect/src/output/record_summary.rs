@@ -1,0 +1,47 @@
+//! The last line of `cutap record`: how much was recorded, and the command that reads it.
+
+use crate::base::default_name::DEFAULT;
+use cutap_report::CallTree;
+use cutap_trace::{Aggregator, Filter};
+use std::path::Path;
+
+/// Calls of larger files are not counted: that would take seconds.
+const COUNTED_BYTES: u64 = 64 << 20;
+
+/// `12 calls are in run.cutap (56 KiB), 1 failed; next: cutap report --errors`: as many as that report has.
+/// Of a program that runs on, open calls are not counted: they may return.
+pub fn record_summary(file: &Path, is_over: bool) -> String {
+    let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
+    let mut tree = CallTree::default();
+    let counted = bytes <= COUNTED_BYTES
+        && Aggregator::open(file, &Filter::default()).map(|mut calls| calls.run(&mut tree)).is_ok();
+    let name = file.display().to_string();
+    let file_argument = if name == DEFAULT { String::new() } else { format!(" {name}") };
+    let size = file_size(bytes);
+    let (calls, failures) = tree.totals();
+    let open_calls = if is_over { tree.open_calls() } else { 0 };
+    let failed = if failures == 0 { "none failed".to_owned() } else { format!("{failures} failed") };
+    match (counted, calls, failures) {
+        (false, ..) => format!("the calls are in {name} ({size}); next: cutap report{file_argument}"),
+        (_, 0, _) => format!("no call was recorded in {name} ({size})"),
+        _ if open_calls > 0 => {
+            let calls_are = if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") };
+            format!(
+                "{calls_are} in {name} ({size}), {failed}, {open_calls} did not return; next: cutap \
+                explain{file_argument}"
+            )
+        }
+        (_, 1, 0) => format!("1 call is in {name} ({size}); next: cutap report{file_argument}"),
+        (_, n, 0) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report{file_argument}"),
+        (_, n, _) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report --errors{file_argument}"),
+    }
+}
+
+/// The size of a file for people.
+pub fn file_size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{} KiB", bytes >> 10),
+        _ => format!("{} MiB", bytes >> 20),
+    }
+}

@@ -9,7 +9,7 @@ use cutap_collect::{
     reader_filter,
 };
 use cutap_report::{may_lack_frees, missing_calls};
-use cutap_trace::{End, Filter, FinishedRun};
+use cutap_trace::{End, Filter, FinishedRun, TimeWindow};
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -82,6 +82,30 @@ pub struct InputArgs {
     /// Recordings, run directories or PIDs; several are the ranks of one job
     #[arg(value_name = "RUN", default_value = "run.cutap")]
     pub runs: Vec<PathBuf>,
+    /// Only calls that overlap the time from TIME on, since the start of the run: 2, 500ms
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = heading::WINDOW)]
+    from: Option<Duration>,
+    /// Only calls that begin before TIME, since the start of the run
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = heading::WINDOW)]
+    to: Option<Duration>,
+}
+
+impl InputArgs {
+    /// The part of the run that is read; none for all of it.
+    pub fn window(&self) -> Result<Option<TimeWindow>> {
+        if self.from.is_none() && self.to.is_none() {
+            return Ok(None);
+        }
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let from_ns = self.from.map_or(0, nanoseconds);
+        let to_ns = self.to.map_or(u64::MAX, nanoseconds);
+        if from_ns >= to_ns {
+            return Err(Error::own(
+                "--from is not before --to, so there is no time between them; give an earlier --from",
+            ));
+        }
+        Ok(Some(TimeWindow { from_ns, to_ns, origin_ns: 0 }))
+    }
 }
 
 /// Whether the exit code says that problems were found.

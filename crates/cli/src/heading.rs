@@ -2,4 +2,5 @@
 
 pub const LINES: &str = "Form of lines";
 pub const RECORDED: &str = "When and what to record";
+pub const WINDOW: &str = "Part of the run";
 pub const PROGRAM: &str = "The program";

@@ -3,6 +3,8 @@
 
 mod support;
 
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use support::programs::problems;
 use support::terminal::Terminal;
@@ -29,6 +31,43 @@ fn diff_of_equal_and_of_different_runs() {
     refused(&diff(&a, &folder.join("nothing.cutap")), 125, &["nothing.cutap"]);
 }
 
+/// The calls of a part of a run are those that overlap it, whatever reads them.
+#[test]
+fn a_part_of_the_run() {
+    let folder = Folder::new("window");
+    let Some(program) = problems(&folder) else { return };
+    let file = record(&folder, &program, "small_copies");
+    let lines = |args: &[&str]| -> Vec<Value> {
+        text(args, &file).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let number = |line: &Value, key: &str| line[key].as_u64().unwrap();
+    let all = lines(&["show", "--json", "-a"]);
+    let calls: Vec<&Value> = all.iter().filter(|line| line["type"] == "call").collect();
+    let first = all.iter().find(|line| line["type"] == "process").map(|line| number(line, "start_ns")).unwrap();
+    // From inside a call to the beginning of another.
+    let from = number(calls[calls.len() / 4], "start_ns") + 1 - first;
+    let to = number(calls[calls.len() / 2], "start_ns") - first;
+    let overlaps = |call: &&&Value| {
+        let start = number(call, "start_ns") - first;
+        start < to && start + call["duration_ns"].as_u64().unwrap_or(u64::MAX / 2) >= from
+    };
+    let ids = |calls: &[&Value]| calls.iter().map(|call| number(call, "id")).collect::<BTreeSet<_>>();
+    let expected: Vec<&Value> = calls.iter().filter(overlaps).copied().collect();
+    let (from, to) = (format!("{from}ns"), format!("{to}ns"));
+    let window = ["--from", &from, "--to", &to];
+    let shown = lines(&[&["show", "--json", "-a"][..], &window].concat());
+    let shown: Vec<&Value> = shown.iter().filter(|line| line["type"] == "call").collect();
+    assert_eq!(ids(&shown), ids(&expected));
+    assert!(shown.len() > 3 && shown.len() < calls.len(), "{} of {}", shown.len(), calls.len());
+    let sums = lines(&[&["report", "--json", "--by", "process"][..], &window].concat());
+    let summed: u64 = sums.iter().filter(|line| line["by"] == "process").map(|line| number(line, "calls")).sum();
+    assert_eq!(summed, expected.len() as u64, "{sums:?}");
+    let empty = cutap(&["show", "--from", "2", "--to", "1"]).arg(&file).output().unwrap();
+    refused(&empty, 125, &["--from is not before --to"]);
+    let leaks = cutap(&["report", "--leaks", "--from", "1"]).arg(&file).output().unwrap();
+    refused(&leaks, 125, &["--leaks follows memory from the start of the run"]);
+}
+
 #[test]
 fn rows_of_a_report() {
     let folder = Folder::new("rows");
@@ -37,7 +76,7 @@ fn rows_of_a_report() {
     let first = text(&["report", "--sort", "calls", "--top", "1"], &file);
     assert!(first.lines().nth(1).unwrap().starts_with("cuMemcpyHtoD_v2 ") && first.lines().count() == 3, "{first}");
     assert!(first.ends_with("times are host times: a launch returns before its kernel has run\n"), "{first}");
-    let under = text(&["report", "--tree", "--under", "cuMemAlloc"], &file);
+    let under = text(&["report", "--tree", "-e", "under:cuMemAlloc"], &file);
     assert!(under.contains("cuMemAlloc_v2") && !under.contains("cuMemcpyHtoD"), "{under}");
     let csv = text(&["report", "--csv", "--by", "process"], &file);
     assert!(csv.starts_with("by,name,calls,") && csv.contains("(problems)") && csv.lines().count() == 2, "{csv}");

@@ -58,11 +58,13 @@ pub fn bytes(text: &str) -> Option<u64> {
     times(digits, if unit.is_empty() { 1 } else { byte_unit(unit)? })
 }
 
-/// Nanoseconds of a time: `2`, `0.5` (seconds), `500ms`, `10us`, `5m`, `1h`. `None` if it is none.
+/// Nanoseconds of a time: `2`, `0.5` (seconds), `500ms`, `10us`, `5m`, `1h`. `None` if it is none. A time that is too
+/// long for 64 bits is the longest.
 pub fn nanoseconds(text: &str) -> Option<u64> {
     let (digits, unit) = split(text);
     let unit = if unit.is_empty() { "s" } else { unit };
-    times(digits, TIME_UNITS.iter().find(|(name, _)| *name == unit)?.1)
+    let unit = TIME_UNITS.iter().find(|(name, _)| *name == unit)?.1;
+    times(digits, unit).or_else(|| plain(digits).filter(|n| *n > 0.0).map(|_| u64::MAX))
 }
 
 /// A number, and the letters behind it.
@@ -155,6 +157,7 @@ mod tests {
             ("1e3", Some(1_000_000_000_000)),
             ("", None),
             ("ms", None),
+            ("99999999999999999999s", Some(u64::MAX)),
             ("1day", None),
             ("-1", None),
             ("NaN", None),

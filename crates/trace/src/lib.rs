@@ -31,7 +31,7 @@ pub use event::{
 };
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
-pub use filter::{Filter, FilterError};
+pub use filter::{Filter, FilterError, TimeWindow};
 pub use io::clock::{Rate, monotonic};
 pub use io::exhausted::{forget_short, is_short, short_of};
 pub use io::file::{Bytes, open_file};

@@ -29,7 +29,7 @@ pub struct ExplainArgs {
 impl ExplainArgs {
     pub fn run(self) -> Result<()> {
         let json = self.json.json;
-        let filter = filter(self.filter.text().as_deref())?;
+        let filter = filter(self.filter.text().as_deref())?.during(self.input.window()?);
         let runs = self.input.open()?;
         let progress = Progress::reading(&runs);
         let mut explain = Explain::default();

@@ -63,7 +63,7 @@ impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
         let (format, path) = self.target.choice();
-        let filter = self.filter.of_reader(self.all)?;
+        let filter = self.filter.of_reader(self.all)?.during(self.input.window()?);
         let runs = self.input.open()?;
         let shown = path.display();
         if runs.paths().iter().any(|run| same(run, &path)) {

@@ -12,8 +12,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, scan_executables};
 use cutap_report::{
-    EventSink, Input, Kind, REPORTS, Rows, Takes, UnderCalls, UnderEvents, all_sort_columns, end_line, end_lines,
-    missing_calls, notes_of_runs, write_csv,
+    Input, Kind, REPORTS, Rows, Takes, all_sort_columns, end_line, end_lines, missing_calls, notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
@@ -26,9 +25,6 @@ pub struct Report {
     question: Question,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Only calls of FUNCTION (* allowed) and those made inside it
-    #[arg(long, value_name = "FUNCTION", value_parser = NonEmptyStringValueParser::new())]
-    under: Option<String>,
     /// Sort rows by this column, the largest first
     #[arg(long, value_name = "COLUMN", value_parser = PossibleValuesParser::new(all_sort_columns()))]
     sort: Option<String>,
@@ -112,11 +108,16 @@ impl FromArgMatches for Question {
 impl Report {
     /// Answers on standard output.
     pub fn run(self) -> Result<()> {
-        let Report { question, filter: wanted, under, sort, top, depth, all, csv, notes, exit_code, json, input } =
-            self;
+        let Report { question, filter: wanted, sort, top, depth, all, csv, notes, exit_code, json, input } = self;
         let (json, flag) = (json.json, question.report.flag);
         let mut report = (question.report.new)(&question.value);
-        let filter = wanted.of_reader(all || report.reads_all())?;
+        let window = input.window()?;
+        if window.is_some() && report.reads_all() {
+            return Err(Error::own(format!(
+                "--{flag} follows memory from the start of the run; leave --from and --to out"
+            )));
+        }
+        let filter = wanted.of_reader(all || report.reads_all())?.during(window);
         let columns = report.sort_columns();
         let column = |word: String| columns.iter().copied().find(|column| *column == word).ok_or(word);
         let sort = sort.map(column).transpose().map_err(|word| no_column(flag, &word, &columns))?;
@@ -137,7 +138,7 @@ impl Report {
         }
         refuse_slips(&input.runs, question.report, &mut *report)?;
         let runs = input.open()?;
-        let mut run_ends = read(&mut *report, &runs, filter, under.as_deref())?;
+        let mut run_ends = read(&mut *report, &runs, filter)?;
         // A pager takes the terminal's place on standard output.
         report.lines(TextOptions::default().format());
         let pager = (!json && !csv).then(Pager::start);
@@ -158,7 +159,7 @@ impl Report {
         } else if json {
             written(write_json(&*report, &run_ends, &mut out).and_then(|()| out.flush()))?;
         } else {
-            written(write(&*report, &runs, &run_ends, under.as_deref(), &mut out).and_then(|()| out.flush()))?;
+            written(write(&*report, &runs, &run_ends, &mut out).and_then(|()| out.flush()))?;
         }
         drop((out, pager));
         // What lists problems has a line for each, and no line on the run.
@@ -205,12 +206,7 @@ fn refuse_slips(runs: &[PathBuf], kind: &Kind, report: &mut dyn cutap_report::Re
 }
 
 /// Reads the runs for a report that has an answer.
-fn read(
-    report: &mut dyn cutap_report::Report,
-    runs: &Runs,
-    filter: Filter,
-    under: Option<&str>,
-) -> Result<Vec<FinishedRun>> {
+fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> Result<Vec<FinishedRun>> {
     let refused =
         |report: &dyn cutap_report::Report| report.refusal(&named(runs)).map_or(Ok(()), |why| Err(Error::own(why)));
     // Reading a long run only to refuse it takes a while.
@@ -220,11 +216,8 @@ fn read(
     let progress = Progress::reading(runs);
     let options = ReaderOptions { filter, ..ReaderOptions::default() };
     let run_ends = match report.input() {
-        Input::Calls(sink) => match under {
-            Some(function) => runs.calls(&options.filter, &mut UnderCalls { sink, function })?,
-            None => runs.calls(&options.filter, sink)?,
-        },
-        Input::Events(sink) => read_under(runs, &options, sink, under)?,
+        Input::Calls(sink) => runs.calls(&options.filter, sink)?,
+        Input::Events(sink) => read_events(runs, &options, &mut |event| sink.event(event))?,
     };
     drop(progress);
     if let Some((only, sink)) = report.selected() {
@@ -236,36 +229,15 @@ fn read(
         && !runs.keep_no_stacks()?
     {
         let _progress = Progress::of("reading the stacks of", runs);
-        read_under(runs, &options, sink, under)?;
+        read_events(runs, &options, &mut |event| sink.event(event))?;
     }
     run_ends.iter().flat_map(|of| &of.end.counted).for_each(|counted| report.counted(counted));
     refused(report)?;
     Ok(run_ends)
 }
 
-/// Hands events to the report, those inside a function if one was given.
-fn read_under(
-    runs: &Runs,
-    options: &ReaderOptions,
-    sink: &mut dyn EventSink,
-    under: Option<&str>,
-) -> Result<Vec<FinishedRun>> {
-    let mut inside;
-    let sink: &mut dyn EventSink = match under {
-        Some(function) => {
-            inside = UnderEvents::new(sink, function);
-            &mut inside
-        }
-        None => sink,
-    };
-    read_events(runs, options, &mut |event| sink.event(event))
-}
-
 /// What may be the reason for an empty answer; a filter without a match has a note.
-fn why_nothing(end: &End, under: Option<&str>, names_filter: bool) -> String {
-    if let Some(function) = under {
-        return format!("; only calls of {function} and those inside it were read");
-    }
+fn why_nothing(end: &End, names_filter: bool) -> String {
     match &end.filtered {
         Some(filtered) if !filtered.is_kept && filtered.shown_calls > 0 => {
             format!("; only calls of the filter {} were read", filtered.text)
@@ -296,7 +268,6 @@ fn write(
     report: &dyn cutap_report::Report,
     runs: &Runs,
     run_ends: &[FinishedRun],
-    under: Option<&str>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
@@ -306,7 +277,7 @@ fn write(
     let missing = missing_calls(&end_refs)
         .filter(|_| report.problems() == Some(0))
         .map(|missing| format!("the recording lacks calls ({missing}), so whether there is a problem cannot be known"));
-    let why = why_nothing(&end, under, missing.is_none());
+    let why = why_nothing(&end, missing.is_none());
     match &nothing {
         Some(sentence) => match &missing {
             Some(missing) => writeln!(out, "{sentence} in what was recorded{}; {missing}", why)?,

@@ -7,7 +7,7 @@ use crate::called_paths::CalledPaths;
 use crate::label::Label;
 use crate::path_tree::PathTree;
 use crate::rows::{Rows, call_stats_headings};
-use crate::under::is_meant;
+use crate::function_pattern::is_meant;
 use cutap_calls::{is_part, is_profiler, layer_of, plain};
 use cutap_trace::{End, did_you_mean};
 use std::cmp::Reverse;

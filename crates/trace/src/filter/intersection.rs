@@ -19,6 +19,7 @@ impl Filter {
         for mut part in all {
             filter.conditions.append(&mut part.conditions);
             filter.unknown.append(&mut part.unknown);
+            filter.ancestors.append(&mut part.ancestors);
             filter.lookups |= part.lookups;
             filter.cxx |= part.cxx;
             if !part.owners.is_everybody() {
@@ -31,6 +32,7 @@ impl Filter {
                 filter.plain.push_str(&part.plain);
             }
         }
+        filter.check_ancestors()?;
         Ok(filter)
     }
 }

@@ -1,5 +1,6 @@
 //! The filter language of `-e`. It selects functions and calls, by functions and values alone.
 
+pub mod ancestors;
 pub mod arguments;
 pub mod check;
 pub mod comparison;
@@ -17,7 +18,9 @@ pub mod parse;
 pub mod parts;
 pub mod refusal;
 pub mod term;
+pub mod time_window;
 
 pub(crate) use compiled::{ArgumentValue, CallUnderTest, Tests};
 pub use parse::Filter;
 pub use refusal::FilterError;
+pub use time_window::TimeWindow;

@@ -7,6 +7,7 @@
 //! the control page, so that the target records nothing else. `error` and durations are known only when a call ends:
 //! each such call is shown alone, at its end.
 
+use super::ancestors::{self, Ancestors, UNDER};
 use super::comparison::Term;
 use super::condition::Condition;
 use super::owners::Owners;
@@ -14,6 +15,7 @@ use super::parts::parts;
 use super::refusal;
 use super::refusal::FilterError;
 use super::term::{hidden_name, hidden_of_library};
+use super::time_window::TimeWindow;
 use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
 use cutap_calls::{Role, patterns_of};
@@ -37,8 +39,12 @@ pub struct Filter {
     pub(super) unknown: Vec<String>,
     /// Whose calls are wanted.
     pub(super) owners: Owners,
-    /// The same of the other parts of `A & B`.
+    /// Whose calls the other parts of `A & B` want.
     pub(super) owners_of_parts: Vec<Owners>,
+    /// Inside which calls a call must be; one for each part of `A & B` that asks.
+    pub(super) ancestors: Vec<Ancestors>,
+    /// When calls are wanted; always without one.
+    pub(crate) window: Option<TimeWindow>,
     /// Other parts of `A & B` that pick functions.
     pub(super) other_parts: Vec<Filter>,
     /// A reader who asked for no calls gets those that the run was asked for.
@@ -68,7 +74,7 @@ impl Filter {
     /// Parses a text without `&`.
     pub(super) fn parse_one(text: &str, exported: &[&str]) -> Result<Filter, FilterError> {
         let mut filter = Filter { text: text.trim().to_owned(), ..Filter::default() };
-        let mut only_lookups = true;
+        let (mut only_lookups, mut ancestors) = (true, Ancestors::default());
         for term in split(text) {
             // As in strace, where it is the usual kind of expression.
             let term = term.trim().trim_start_matches("trace=");
@@ -76,6 +82,11 @@ impl Filter {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
+            if let Some(outer) = word.strip_prefix(UNDER) {
+                ancestors.add(is_wanted, Filter::functions_of(outer.trim(), exported)?);
+                only_lookups = false;
+                continue;
+            }
             if let Some((library, name)) = hidden_of_library(word)? {
                 filter.with_callers(is_wanted, library, &name)?;
                 only_lookups = false;
@@ -94,7 +105,32 @@ impl Filter {
         if filter.lookups && only_lookups {
             filter.rules.push_str("-* * *\n");
         }
+        if !ancestors.is_empty() {
+            filter.ancestors.push(ancestors);
+        }
         Ok(filter)
+    }
+
+    /// The rules of a term `under:`.
+    fn functions_of(term: &str, exported: &[&str]) -> Result<String, FilterError> {
+        let functions = Filter::parse_one(term, exported)?;
+        let picks = functions.rules.contains('+') && !functions.asks_calls() && split(term).count() == 1;
+        if !picks || functions.lookups || functions.cxx {
+            return Err(FilterError(format!(
+                "{UNDER}{term} in the filter names no function; write it as {UNDER}cublasSgemm_v2, {UNDER}cuMem* or \
+                 {UNDER}cublas, and conditions as other terms"
+            )));
+        }
+        Ok(functions.rules)
+    }
+
+    /// Refuses more terms `under:` than there are bits.
+    pub(super) fn check_ancestors(&self) -> Result<(), FilterError> {
+        let terms = self.ancestors.iter().flat_map(Ancestors::terms).count();
+        if terms > ancestors::MOST {
+            return Err(FilterError(format!("the filter has {terms} terms {UNDER}; {} are possible", ancestors::MOST)));
+        }
+        Ok(())
     }
 
     /// One of the rules of a control page.
@@ -129,7 +165,8 @@ impl Filter {
         let has_launches = self.launches && self.rules.contains('+');
         let launches: String = patterns_of(Role::LaunchOfDriver).filter(|_| has_launches).map(rule).collect();
         let tracked = if tracked && self.allocates { TRACKED } else { "" };
-        format!("{}{launches}{tracked}", self.rules)
+        let ancestors = ancestors::recorded_rules(&self.ancestors, &self.rules);
+        format!("{}{launches}{ancestors}{tracked}", self.rules)
     }
     /// Whether a rule adds calls of this layer by its letter. An asked layer is recorded only then.
     pub fn adds(&self, layer: Layer) -> bool {
@@ -157,6 +194,20 @@ impl Filter {
         };
         adds_function(self) && self.other_parts.iter().all(adds_function)
     }
+    /// The terms `under:` that a function fulfils for its calls and those inside: a bit for each.
+    pub(crate) fn ancestor_bits(&self, layer: Layer, library: &str, name: &str) -> u64 {
+        ancestors::bits_of_all(&self.ancestors, layer, library, name)
+    }
+    /// Whether a call is wanted, by the bits of its function and of those around it.
+    #[inline(always)]
+    pub(crate) fn accepts_ancestors(&self, bits: u64) -> bool {
+        self.ancestors.is_empty() || ancestors::all_accept(&self.ancestors, bits)
+    }
+    /// The same calls, as far as they overlap a part of the run.
+    pub fn during(self, window: Option<TimeWindow>) -> Filter {
+        Filter { window, ..self }
+    }
+
     /// Of the rules of a control page: whether calls of this function are recorded.
     pub(crate) fn records(&self, of: Layer, library: &str, name: &str) -> bool {
         let of = of.number();
@@ -164,7 +215,7 @@ impl Filter {
     }
     /// Whether something else than a function's name and library decides.
     pub fn asks_calls(&self) -> bool {
-        self.asks_arguments() || self.needs_end()
+        self.asks_arguments() || self.needs_end() || !self.ancestors.is_empty()
     }
     /// Whether it has conditions on arguments.
     pub(crate) fn asks_arguments(&self) -> bool {
@@ -428,7 +479,7 @@ mod tests {
         assert!(refused("trace=all").contains("leave -e out"), "{}", refused("trace=all"));
         assert!(refused("status=failed").contains("write error, or -Z"), "{}", refused("status=failed"));
         assert!(refused("driver,,runtime").contains("empty"));
-        assert!(refused(">5parsecs").contains("ns, us, ms or s"));
+        assert!(refused(">5parsecs").contains("ns, us, ms, s, m or h"));
         assert!(refused("cu Mem").contains("cu Mem"));
         assert_eq!(rules("syscall,syscall:*getenv,!ioctl"), "+k * *\n+k * *getenv\n-k * ioctl\n");
         assert!(refused("syscall:ioctk").contains("has no function ioctk"));

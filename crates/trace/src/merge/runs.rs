@@ -7,7 +7,7 @@ use super::reader_options::ReaderOptions;
 use crate::aggregate::aggregator::Aggregator;
 use crate::aggregate::sink::CallSink;
 use crate::event::{Event, RunName, RunPlace};
-use crate::filter::Filter;
+use crate::filter::{Filter, TimeWindow};
 use crate::io::clock::Clock;
 use crate::io::read_so_far;
 use crate::run::error::Error;
@@ -84,6 +84,7 @@ impl Runs {
         options: &ReaderOptions,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Vec<FinishedRun>, Error> {
+        let options = &ReaderOptions { filter: self.since_start(&options.filter)?, ..options.clone() };
         read_so_far::read_together(self.paths.len() > 1);
         let readers = self.paths.iter().zip(&self.places).map(|(path, place)| {
             let options = ReaderOptions { place: place.clone(), ..options.clone() };
@@ -101,11 +102,26 @@ impl Runs {
 
     /// Hands out all calls, run after run.
     pub fn calls(&self, filter: &Filter, calls: &mut dyn CallSink) -> Result<Vec<FinishedRun>, Error> {
-        let mut run_ends = Vec::new();
+        let (mut run_ends, filter) = (Vec::new(), &self.since_start(filter)?);
         for (path, place) in self.paths.iter().zip(&self.places) {
             run_ends.push(Aggregator::open_at(path, filter, place.clone())?.run(calls));
         }
         Ok(self.with_ends(run_ends.into_iter()))
+    }
+
+    /// The filter, whose window begins with the first process of all runs.
+    fn since_start(&self, filter: &Filter) -> Result<Filter, Error> {
+        let Some(window) = filter.window else { return Ok(filter.clone()) };
+        let mut first = None;
+        for (path, place) in self.paths.iter().zip(&self.places) {
+            let opened = RunReader::new(path)?;
+            let mut clock = Clock::measured(opened.ticks_per_second()).shifted(place.shift_ns);
+            for name in opened.store.processes().unwrap_or_default() {
+                let start = ProcessDir::open(&opened.store, &name, &mut clock).map(|dir| dir.process.start_ns);
+                first = first.into_iter().chain(start).min();
+            }
+        }
+        Ok(filter.clone().during(Some(TimeWindow { origin_ns: first.unwrap_or(0), ..window })))
     }
 
     /// None of them keeps stacks.

@@ -153,6 +153,7 @@ mod tests {
                 slot: 0,
                 ticks: 0,
                 visibility: Visibility::Hidden,
+                ancestor_bits: 0,
                 kernel: None,
                 call: None,
                 argument_check: None,

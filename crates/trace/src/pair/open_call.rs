@@ -16,6 +16,8 @@ pub struct OpenCall<D> {
     /// When it began.
     pub ticks: u64,
     pub visibility: Visibility,
+    /// The terms `under:` of the filter that it and calls inside it fulfil.
+    pub ancestor_bits: u64,
     /// The kernel that it launches, as its handle, a note or a call around it names it.
     pub kernel: Option<Arc<str>>,
     /// With its arguments; none when neither the sink nor the filter needs them.

@@ -19,6 +19,7 @@ use super::open_call::{ArgumentCheck, OpenCall, Visibility};
 use super::shared::Shared;
 use super::sink::{CallEnd, CallOutcome, Context, NewCall, RingState, Sink};
 use crate::event::{Call, Exit, Function, Layer, State, Thread};
+use crate::filter::time_window::Moment;
 use crate::io::clock::Pair;
 use crate::io::pages::ChunkPage;
 use crate::ring::reader::Item;
@@ -167,7 +168,8 @@ impl<S: Sink> Pairer<S> {
         let Some(resolved) = context.resolve(slot) else { return false };
         let needed = self.sink.needs_arguments(resolved, number, &self.stack)
             || checks_arguments && (resolved.tests.is_some() || resolved.parent);
-        let (launch, (words, memory)) = (resolved.launch, words.split(resolved.words));
+        let (launch, own_bits, (words, memory)) =
+            (resolved.launch, resolved.ancestor_bits, words.split(resolved.words));
         let ns = self.sink.enter_time(&self.stack, ticks, context);
         let staying = self.stack.staying(number, parent);
         if staying < self.stack.len() {
@@ -193,11 +195,17 @@ impl<S: Sink> Pairer<S> {
                 .flatten();
             call = Some(built);
         }
-        let needs_end = context.shared.resolver.filter.needs_end();
+        let (filter, moment) = (&context.shared.resolver.filter, context.moment(ticks));
+        let at_end = filter.needs_end() || moment == Moment::Before;
+        let ancestor_bits = own_bits | self.stack.last().map_or(0, |open| open.ancestor_bits);
+        let is_in_scope = moment != Moment::After && filter.accepts_ancestors(ancestor_bits);
         let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
         let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
         let Some(resolved) = context.resolve(slot) else { return true };
-        let visibility = initial_visibility(resolved, call.as_ref(), argument_check.as_deref(), needs_end);
+        let visibility = match is_in_scope {
+            true => initial_visibility(resolved, call.as_ref(), argument_check.as_deref(), at_end),
+            false => Visibility::Hidden,
+        };
         self.shown_calls += u64::from(visibility == Visibility::Shown);
         self.filtered_out += u64::from(visibility == Visibility::Hidden && !resolved.hidden);
         let new = NewCall { number, resolved, thread, call: call.as_ref(), visibility, from };
@@ -205,7 +213,17 @@ impl<S: Sink> Pairer<S> {
         if resolved.function.entry_only {
             self.sink.entry_only(&new, data);
         } else {
-            self.stack.enter(OpenCall { number, slot, ticks, visibility, kernel, call, argument_check, data });
+            self.stack.enter(OpenCall {
+                number,
+                slot,
+                ticks,
+                visibility,
+                ancestor_bits,
+                kernel,
+                call,
+                argument_check,
+                data,
+            });
         }
         true
     }
@@ -323,6 +341,15 @@ fn is_wanted<D>(
             |function: &Function| function.status(end.result).is_some_and(|status| function.is_failure(status));
         end.state == State::Returned && resolved.is_some_and(|resolved| failed(&resolved.function))
     };
+    let ends_before = || match end {
+        Some((CallEnd { ticks: Some(ticks), .. }, _)) => context.moment(*ticks) == Moment::Before,
+        // An unfinished call lasts until the end of the run.
+        Some((end, _)) => end.state == State::Unwound,
+        None => true,
+    };
+    if context.moment(open.ticks) == Moment::Before && ends_before() {
+        return false;
+    }
     if filter.needs_end() && !filter.shows_end(end.is_some_and(|(end, _)| failed(end)), took_ns) {
         return false;
     }

@@ -4,6 +4,7 @@ use super::call_stack::CallStack;
 use super::open_call::{OpenCall, Visibility};
 use super::shared::Shared;
 use crate::event::{Call, Exit, State, Thread};
+use crate::filter::time_window::Moment;
 use crate::symbols::functions::ResolvedFunction;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::{self, Fragments, Output};
@@ -19,6 +20,13 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Where a moment of a ring is in the window of the filter.
+    #[inline(always)]
+    pub fn moment(&self, ticks: u64) -> Moment {
+        let window = self.shared.resolver.filter.window.as_ref();
+        window.map_or(Moment::Inside, |window| window.place(self.process.dir.ns(&self.shared.clock, ticks)))
+    }
+
     /// The function of a slot. `None`: there is none, and the record that names it makes no sense.
     #[inline(always)]
     pub fn resolve(&mut self, slot: u32) -> Option<&ResolvedFunction> {

@@ -55,6 +55,8 @@ pub struct ResolvedFunction {
     pub parent: bool,
     /// Its calls make or end what arguments of other calls lead to.
     pub changes_state: bool,
+    /// The terms `under:` of the filter that its calls and those inside fulfil.
+    pub ancestor_bits: u64,
     /// What the filter asks of its arguments.
     pub tests: Option<Arc<Tests>>,
 }

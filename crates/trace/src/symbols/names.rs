@@ -195,6 +195,7 @@ impl Names {
             words: words_of(UNKNOWN),
             parent: false,
             changes_state: false,
+            ancestor_bits: 0,
             tests: None,
         };
         self.resolved.set(slot, Some(resolved));
@@ -223,8 +224,20 @@ impl Names {
         let launch = launch_of(&function);
         let parent = function.described.is_some_and(|d| d.resolves_caller_args());
         let tests = resolver.filter.tests(function.layer, &function.library, &function.name);
+        let ancestor_bits = resolver.filter.ancestor_bits(function.layer, &function.library, function.display_name());
         let (changes_state, tests) = (changes_state(&function), tests.map(Arc::new));
-        Some(ResolvedFunction { function, is_shown, hidden, launch, object, words, parent, changes_state, tests })
+        Some(ResolvedFunction {
+            function,
+            is_shown,
+            hidden,
+            launch,
+            object,
+            words,
+            parent,
+            changes_state,
+            ancestor_bits,
+            tests,
+        })
     }
 
     /// What a thread is called, if its name has been read.

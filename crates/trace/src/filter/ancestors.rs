@@ -1,0 +1,143 @@
+//! `under:TERM`: calls of the functions that TERM picks, and all calls inside them. They are known when a call begins,
+//! so that the tree below it stays whole. Each term has a bit: a call has the bits that it and the calls around it
+//! fulfil.
+
+use crate::event::Layer;
+use cutap_calls::filter::wanted;
+
+/// The prefix of the term.
+pub(super) const UNDER: &str = "under:";
+
+/// Terms in one filter at most: a bit of a word each.
+pub(super) const MOST: usize = 64;
+
+/// Of which functions a call must be, or be inside, and of which not. A term is its rules of the control page.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Ancestors {
+    /// At least one of these.
+    required: Vec<String>,
+    /// None of these.
+    excluded: Vec<String>,
+}
+
+impl Ancestors {
+    /// Adds a term.
+    pub fn add(&mut self, is_wanted: bool, rules: String) {
+        if is_wanted { self.required.push(rules) } else { self.excluded.push(rules) }
+    }
+
+    /// It asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.terms().next().is_none()
+    }
+
+    /// The rules of all terms.
+    pub fn terms(&self) -> impl Iterator<Item = &String> {
+        self.required.iter().chain(&self.excluded)
+    }
+
+    /// The bits of its terms that a function fulfils. A function of a hidden table has two names, its slot and what it
+    /// is known as: `c693336e[2]:storage_get`.
+    pub fn bits(&self, layer: Layer, library: &str, name: &str) -> u64 {
+        let names = name.split_once(':').filter(|_| layer == Layer::HIDDEN).map_or([name, name], |(a, b)| [a, b]);
+        let of = layer.number();
+        let picks = |rules: &str, name: &str| wanted(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
+        let fulfilled = self.terms().enumerate().filter(|(_, rules)| names.iter().any(|name| picks(rules, name)));
+        fulfilled.fold(0, |bits, (n, _)| bits | 1 << n)
+    }
+
+    /// Whether a call is wanted that has these bits of its terms.
+    pub fn accepts(&self, bits: u64) -> bool {
+        let required = 1u64.unbounded_shl(self.required.len() as u32).wrapping_sub(1);
+        (self.required.is_empty() || bits & required != 0) && bits & !required == 0
+    }
+}
+
+/// The bits of several, those of the first one lowest.
+pub(super) fn bits_of_all(all: &[Ancestors], layer: Layer, library: &str, name: &str) -> u64 {
+    let add = |(bits, from): (u64, u32), of: &Ancestors| {
+        let own = of.bits(layer, library, name).unbounded_shl(from);
+        (bits | own, from + of.terms().count() as u32)
+    };
+    all.iter().fold((0, 0), add).0
+}
+
+/// Whether all of them accept a call.
+pub(super) fn all_accept(all: &[Ancestors], bits: u64) -> bool {
+    let mut from = 0;
+    all.iter().all(|of| {
+        let count = of.terms().count() as u32;
+        let own = bits.unbounded_shr(from) & 1u64.unbounded_shl(count).wrapping_sub(1);
+        from += count;
+        of.accepts(own)
+    })
+}
+
+/// The rules that record the calls around, where rules restrict what is recorded.
+pub(super) fn recorded_rules(all: &[Ancestors], rules: &str) -> String {
+    let is_restricted = rules.lines().any(restricts);
+    let terms = all.iter().flat_map(Ancestors::terms).flat_map(|rules| rules.lines());
+    terms.filter(|rule| is_restricted || !restricts(rule)).map(|rule| format!("{rule}\n")).collect()
+}
+
+/// Whether a rule of the control page adds functions, so that others are left out. A rule for a whole layer that is off
+/// by default adds it to the others.
+fn restricts(rule: &str) -> bool {
+    let is_asked = |letter: &u8| cutap_calls::Layer::of_letter(*letter).is_some_and(cutap_calls::Layer::is_asked);
+    let adds_layer = rule.ends_with(" * *") && rule.as_bytes().get(1).is_some_and(is_asked);
+    rule.starts_with('+') && !adds_layer
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::event::Layer;
+    use crate::filter::Filter;
+
+    fn accepts(text: &str, around: &[&str]) -> bool {
+        let filter = Filter::parse(text).unwrap();
+        let bits = |name: &&str| {
+            let library = name.starts_with("cublas");
+            let layer = if library { Layer::LIBRARY } else { Layer::RUNTIME };
+            filter.ancestor_bits(layer, if library { "libcublas.so.12" } else { "app" }, name)
+        };
+        filter.accepts_ancestors(around.iter().map(bits).fold(0, |all, of| all | of))
+    }
+
+    #[test]
+    fn at_least_one_of_the_terms() {
+        assert!(accepts("under:cudaMalloc", &["cudaMalloc"]) && !accepts("under:cudaMalloc", &["cudaFree"]));
+        assert!(accepts("under:cuda*", &["cudaFree"]) && !accepts("under:cuda*", &[]));
+        assert!(accepts("under:cublas,under:cudaFree", &["cublasSgemm_v2", "cudaMalloc"]));
+        assert!(accepts("under:cudaFree,under:cublas", &["cublasSgemm_v2"]));
+    }
+
+    #[test]
+    fn none_of_the_terms_with_not() {
+        assert!(!accepts("!under:cublas", &["cublasSgemm_v2", "cudaMalloc"]) && accepts("!under:cublas", &[]));
+        assert!(!accepts("under:cudaMalloc,!under:cublas", &["cublasSgemm_v2", "cudaMalloc"]));
+    }
+
+    #[test]
+    fn all_of_the_parts() {
+        assert!(accepts("under:cublas & under:cudaMalloc", &["cublasSgemm_v2", "cudaMalloc"]));
+        assert!(!accepts("under:cublas & under:cudaMalloc", &["cublasSgemm_v2"]));
+    }
+
+    #[test]
+    fn what_is_around_is_recorded() {
+        let recorded = |text: &str| Filter::parse(text).unwrap().recorded(false);
+        assert_eq!(recorded("under:cudaFree"), "");
+        assert_eq!(recorded("cudaEventQuery,under:cudaFree"), {
+            "+* * cudaEventQuery\n+* * cudaEventQuery_*\n+* * cudaFree\n+* * cudaFree_*\n"
+        });
+        assert_eq!(recorded("under:hidden"), "+h * *\n");
+    }
+
+    #[test]
+    fn refusals() {
+        for text in ["under:", "under:error", "under:cuMemAlloc[bytesize>1]", "under:pid:7", "under:lookup"] {
+            let sentence = Filter::parse(text).unwrap_err().to_string();
+            assert!(sentence.contains("under:") || sentence.contains("empty"), "{text}: {sentence}");
+        }
+    }
+}

@@ -32,7 +32,7 @@ pub(crate) fn overhead(root: &Path, words: &[&str]) -> Result<()> {
 /// `recording` is a short one, that is made longer; `words` go to `reading.py`.
 pub(crate) fn reading(root: &Path, recording: &str, words: &[&str]) -> Result<()> {
     run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"]))?;
-    let stretch = ["--package", "cutap-trace", "--features", "made", "--example", "stretch"];
+    let stretch = ["--package", "cutap-trace", "--features", "synthetic", "--example", "stretch"];
     run(cargo(root).args(["build", "--quiet", "--release"]).args(stretch))?;
     let host = output(Command::new("uname").arg("-n"))?;
     let day = output(Command::new("date").arg("+%F"))?;

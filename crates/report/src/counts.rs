@@ -8,7 +8,7 @@ use crate::label::short_tag;
 use crate::notes::notes;
 use crate::style::Styles;
 use crate::table::{Cell, Heading, Table};
-use cutap_trace::{Call, Counted, End, Event, Exit};
+use cutap_trace::{Call, CountedFunction, End, Event, Exit};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +22,7 @@ pub struct Counts<W> {
     /// Notes at the end; none: all.
     notes: Option<usize>,
     /// Calls that were recorded, by the function's key.
-    recorded: Vec<Option<Counted>>,
+    recorded: Vec<Option<CountedFunction>>,
 }
 
 impl<W: io::Write> Counts<W> {
@@ -41,7 +41,7 @@ impl<W: io::Write> Counts<W> {
         if key >= self.recorded.len() {
             self.recorded.resize_with(key + 1, || None);
         }
-        let function = || Counted { function: call.function.clone(), instance: None, runtime: None, calls: 0 };
+        let function = || CountedFunction { function: call.function.clone(), instance: None, runtime: None, calls: 0 };
         let counted = self.recorded[key].get_or_insert_with(function);
         counted.calls += 1;
         if counted.runtime.is_none() {
@@ -57,19 +57,19 @@ impl<W: io::Write> Counts<W> {
     }
 
     /// Recorded calls, the most frequent first. A function of several processes has one entry.
-    fn recorded(&mut self) -> Vec<Counted> {
+    fn recorded(&mut self) -> Vec<CountedFunction> {
         let mut all = BTreeMap::new();
         for one in std::mem::take(&mut self.recorded).into_iter().flatten() {
             let f = &one.function;
             let key = (f.layer, f.library.clone(), one.runtime.clone(), f.display_name().to_owned());
-            all.entry(key).and_modify(|sum: &mut Counted| sum.calls += one.calls).or_insert(one);
+            all.entry(key).and_modify(|sum: &mut CountedFunction| sum.calls += one.calls).or_insert(one);
         }
-        let mut all: Vec<Counted> = all.into_values().collect();
+        let mut all: Vec<CountedFunction> = all.into_values().collect();
         all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.function.name.cmp(&b.function.name)));
         all
     }
 
-    fn json(&mut self, counted: &[Counted]) -> io::Result<()> {
+    fn json(&mut self, counted: &[CountedFunction]) -> io::Result<()> {
         for c in counted {
             let f = &c.function;
             let line = json!({
@@ -82,8 +82,8 @@ impl<W: io::Write> Counts<W> {
         Ok(())
     }
 
-    fn text(&mut self, counted: &[Counted]) -> io::Result<()> {
-        let tag_of = |c: &Counted| {
+    fn text(&mut self, counted: &[CountedFunction]) -> io::Result<()> {
+        let tag_of = |c: &CountedFunction| {
             short_tag(c.function.layer, &c.function.library, c.runtime.as_deref(), c.function.display_name())
         };
         let longest =

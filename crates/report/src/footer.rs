@@ -5,7 +5,7 @@ use crate::messages::{counted, filled};
 use crate::switched::switched_lines;
 use crate::undecoded::raw_lines;
 use crate::unseen::{cleaned_line, unseen_lines};
-use cutap_trace::{Absent, End, Filtered, Lacking, Why, printable};
+use cutap_trace::{Absent, End, FilterOutcome, MissingParameter, Why, printable};
 use cutap_wire::diagnostic;
 use std::collections::BTreeMap;
 
@@ -214,9 +214,9 @@ fn filter_lines(end: &End, lines: &mut Vec<String>) {
 }
 
 /// Functions that were called and that have no parameter of a condition's name, with those that they have.
-fn lacking(functions: &[Lacking]) -> impl Iterator<Item = String> {
+fn lacking(functions: &[MissingParameter]) -> impl Iterator<Item = String> {
     functions.chunk_by(|a, b| a.parameter == b.parameter).map(|same| {
-        let of = |f: &Lacking| format!("{} ({})", f.function, f.params.join(", "));
+        let of = |f: &MissingParameter| format!("{} ({})", f.function, f.params.join(", "));
         let more = match same.len().saturating_sub(FEW) {
             0 => String::new(),
             n => format!(" and {n} more"),
@@ -228,7 +228,7 @@ fn lacking(functions: &[Lacking]) -> impl Iterator<Item = String> {
 }
 
 /// A filter without a match is most likely a mistake.
-fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
+fn nothing_matched(filtered: &FilterOutcome, end: &End) -> Option<String> {
     if filtered.shown_calls > 0 {
         return None;
     }
@@ -236,7 +236,7 @@ fn nothing_matched(filtered: &Filtered, end: &End) -> Option<String> {
     let linked = end.instances.iter().find(|of| !of.shared && text.contains("libcudart"));
     let linked = linked.map(|of| format!("; the runtime is linked into {0}: write cudart, or {0}:*", of.library));
     let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
-    let mut near: String = near.chain(linked).chain(lacking(&filtered.lacking)).collect();
+    let mut near: String = near.chain(linked).chain(lacking(&filtered.missing_parameters)).collect();
     if filtered.is_intersection {
         near += "; all of -e A -e B must hold, as of A & B: a comma means or, as in -e A,B";
     }

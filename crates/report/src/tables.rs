@@ -5,7 +5,7 @@ use crate::call_stats::{CallEnd, CallStats};
 use crate::label::Label;
 use crate::rows::Rows;
 use cutap_trace::{
-    CallSink, Counted, FinishedCall, Function, Instance, KernelLaunch, Layer, RunName, Thread, printable,
+    CallSink, CountedFunction, FinishedCall, Function, Instance, KernelLaunch, Layer, RunName, Thread, printable,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -170,7 +170,7 @@ impl Tables {
     }
 
     /// Adds calls that were only counted, to the tables that need no thread, kernel or stream.
-    pub fn counted(&mut self, counted: &Counted) {
+    pub fn counted(&mut self, counted: &CountedFunction) {
         match self.by {
             By::Function | By::Layer | By::Library => {
                 let key = self.functions.len();

@@ -1,7 +1,7 @@
 //! How many calls a second of processor time are read, and how many with their arguments understood:
 //! `cargo run --release -p cutap-trace --features made --example decode`.
 
-use cutap_trace::made::{Run, tables::TABLES};
+use cutap_trace::synthetic::{Run, tables::TABLES};
 use cutap_trace::{EventReader, ReaderOptions};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! `stretch FROM TO CALLS`: makes a recording of at least so many calls out of a short one.
 
-use cutap_trace::made::stretch;
+use cutap_trace::synthetic::stretch;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {

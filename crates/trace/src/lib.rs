@@ -10,14 +10,14 @@ mod event;
 mod filter;
 mod io;
 mod kernels;
-#[cfg(feature = "made")]
-pub mod made;
 mod merge;
 mod pair;
 mod ring;
 mod run;
 mod summary;
 mod symbols;
+#[cfg(feature = "synthetic")]
+pub mod synthetic;
 
 pub use aggregate::aggregator::Aggregator;
 pub use aggregate::sink::{CallSink, FinishedCall, KernelLaunch};
@@ -56,9 +56,9 @@ pub use run::liveness::{is_gone, living, text_of_proc};
 pub use run::names_complete::{has_all_names, is_whole};
 pub use run::names_file::{NamesFile, NamesItem as NamesFound};
 pub use run::run_reader::RunReader;
-pub use summary::counted::Counted;
+pub use summary::counted::CountedFunction;
 pub use summary::damage::damaged;
 pub use summary::end::{Count, Damage, End};
-pub use summary::filtered::{Filtered, Lacking};
+pub use summary::filter_outcome::{FilterOutcome, MissingParameter};
 pub use summary::noticed::{noticed, overview};
 pub use summary::run_coverage::RunCoverage;

@@ -23,7 +23,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "summary",
             "aggregate",
             "merge",
-            "made",
+            "synthetic",
         ],
     ),
     ("trace", "decode", &["state", "values", "effects"]),

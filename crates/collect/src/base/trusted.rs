@@ -25,7 +25,7 @@ const GROUP_WRITE: u32 = 0o020;
 
 /// What a folder is to be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum FolderUse {
     /// Files are made in it, and no other user may add or remove one.
     Own,
     /// A private folder is made in it.
@@ -33,12 +33,12 @@ pub enum Use {
 }
 
 /// The folder that an absolute path leads to, without links; or why it cannot be used.
-pub fn check(path: &Path, to: Use) -> Result<PathBuf, String> {
+pub fn check(path: &Path, to: FolderUse) -> Result<PathBuf, String> {
     walk(path, to, own_uid(), &is_unmapped)
 }
 
 /// What was looked at cannot be exchanged afterwards by others, so no part has to be held open.
-fn walk(path: &Path, to: Use, us: u32, is_unmapped: &dyn Fn(u32) -> bool) -> Result<PathBuf, String> {
+fn walk(path: &Path, to: FolderUse, us: u32, is_unmapped: &dyn Fn(u32) -> bool) -> Result<PathBuf, String> {
     let metadata_of = |at: &Path| symlink_metadata(at).map_err(|e| format!("{}: {}", at.display(), reason(&e)));
     let (mut parts, mut at, mut links) = (parts(path), PathBuf::from("/"), 0);
     loop {
@@ -47,7 +47,7 @@ fn walk(path: &Path, to: Use, us: u32, is_unmapped: &dyn Fn(u32) -> bool) -> Res
         if ![0, us].contains(&here.uid()) && !is_unmapped(here.uid()) {
             return Err(format!("{} belongs to user {}, who can exchange what is in it", at.display(), here.uid()));
         }
-        let may_be_shared = is_sticky && (to == Use::Parent || !parts.is_empty());
+        let may_be_shared = is_sticky && (to == FolderUse::Parent || !parts.is_empty());
         if is_shared && !may_be_shared {
             return Err(format!("others may write to {}", at.display()));
         }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     /// Why the folder of a user cannot be used; none if it can.
-    fn why(path: &Path, to: Use) -> Option<String> {
+    fn why(path: &Path, to: FolderUse) -> Option<String> {
         check(path, to).err()
     }
 
@@ -153,31 +153,31 @@ mod tests {
         let base = std::fs::canonicalize(folder.path()).unwrap();
         let (open, inner) = (base.join("open"), base.join("open/inner"));
         create_dir_all(&inner).unwrap();
-        assert_eq!([why(&inner, Use::Own), why(&inner, Use::Parent)], [None, None]);
+        assert_eq!([why(&inner, FolderUse::Own), why(&inner, FolderUse::Parent)], [None, None]);
         mode(&open, 0o777);
-        assert_eq!(why(&inner, Use::Own), Some(format!("others may write to {}", open.display())));
+        assert_eq!(why(&inner, FolderUse::Own), Some(format!("others may write to {}", open.display())));
         mode(&open, 0o1777);
-        assert_eq!([why(&inner, Use::Own), why(&open, Use::Parent)], [None, None], "as in /tmp");
-        assert!(why(&open, Use::Own).is_some(), "others may add files there");
+        assert_eq!([why(&inner, FolderUse::Own), why(&open, FolderUse::Parent)], [None, None], "as in /tmp");
+        assert!(why(&open, FolderUse::Own).is_some(), "others may add files there");
         mode(&open, 0o755);
         mode(&inner, 0o777);
-        assert!(why(&inner, Use::Own).is_some() && why(&inner, Use::Parent).is_some());
+        assert!(why(&inner, FolderUse::Own).is_some() && why(&inner, FolderUse::Parent).is_some());
         mode(&inner, 0o755);
         // Links: by way of a folder that others may write to, and in a sticky one.
         symlink(&inner, base.join("link")).unwrap();
-        assert_eq!(why(&base.join("link/../inner"), Use::Own), None);
+        assert_eq!(why(&base.join("link/../inner"), FolderUse::Own), None);
         create_dir_all(base.join("shared")).unwrap();
         symlink("../open/inner", base.join("shared/link")).unwrap();
-        assert_eq!(why(&base.join("shared/link"), Use::Own), None);
+        assert_eq!(why(&base.join("shared/link"), FolderUse::Own), None);
         mode(&base.join("shared"), 0o777);
-        assert!(why(&base.join("shared/link"), Use::Own).is_some());
+        assert!(why(&base.join("shared/link"), FolderUse::Own).is_some());
         symlink("shared/link", base.join("chain")).unwrap();
-        assert!(why(&base.join("chain"), Use::Own).is_some(), "the way of a link counts");
+        assert!(why(&base.join("chain"), FolderUse::Own).is_some(), "the way of a link counts");
         symlink("loop", base.join("loop")).unwrap();
-        assert!(why(&base.join("loop"), Use::Own).unwrap().contains("too many links"));
-        assert!(why(&base.join("none/run"), Use::Own).unwrap().contains("no such file"));
+        assert!(why(&base.join("loop"), FolderUse::Own).unwrap().contains("too many links"));
+        assert!(why(&base.join("none/run"), FolderUse::Own).unwrap().contains("no such file"));
         std::fs::write(base.join("file"), "").unwrap();
-        assert!(why(&base.join("file"), Use::Own).unwrap().contains("is no folder"));
+        assert!(why(&base.join("file"), FolderUse::Own).unwrap().contains("is no folder"));
     }
 
     #[test]
@@ -189,20 +189,20 @@ mod tests {
         if let Err(e) = chown(&theirs, Some(65_533), None) {
             return eprintln!("skipped: no folder can be given to another user ({e})");
         }
-        let said = why(&inner, Use::Own).unwrap();
+        let said = why(&inner, FolderUse::Own).unwrap();
         assert_eq!(said, format!("{} belongs to user 65533, who can exchange what is in it", theirs.display()));
         // For that user it is the own folder, and root's are good for all.
-        assert!(walk(&theirs, Use::Own, 65_533, &|_| false).is_ok());
+        assert!(walk(&theirs, FolderUse::Own, 65_533, &|_| false).is_ok());
         // In a sticky folder an entry of another user may be anything.
         mode(&base, 0o1777);
-        assert!(why(&theirs, Use::Own).is_some());
+        assert!(why(&theirs, FolderUse::Own).is_some());
         symlink(&inner, base.join("link")).unwrap();
         std::os::unix::fs::lchown(base.join("link"), Some(65_533), None).unwrap();
-        assert!(why(&base.join("link"), Use::Own).unwrap().contains("belongs to user 65533"));
+        assert!(why(&base.join("link"), FolderUse::Own).unwrap().contains("belongs to user 65533"));
         // Where a namespace knows few users, the owner of / may have no number.
-        assert!(walk(&inner, Use::Own, own_uid(), &|uid| uid == 65_533).is_err(), "an entry in a sticky folder");
+        assert!(walk(&inner, FolderUse::Own, own_uid(), &|uid| uid == 65_533).is_err(), "an entry in a sticky folder");
         mode(&base, 0o755);
-        assert!(walk(&inner, Use::Own, own_uid(), &|uid| uid == 65_533).is_ok());
+        assert!(walk(&inner, FolderUse::Own, own_uid(), &|uid| uid == 65_533).is_ok());
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(folder.path()).unwrap();
         mode(&base, 0o775);
-        assert_eq!(why(&base, Use::Own), None);
+        assert_eq!(why(&base, FolderUse::Own), None);
         let entry = |tag: u16, rights: u16, id: u32| {
             [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
         };
@@ -230,11 +230,11 @@ mod tests {
         if let Err(e) = rustix::fs::setxattr(&base, c"system.posix_acl_access", &list, none) {
             return eprintln!("skipped: no access control list can be set ({e})");
         }
-        assert_eq!(why(&base, Use::Own), Some(format!("others may write to {}", base.display())));
-        assert!(why(&base, Use::Parent).is_some());
+        assert_eq!(why(&base, FolderUse::Own), Some(format!("others may write to {}", base.display())));
+        assert!(why(&base, FolderUse::Parent).is_some());
         // The mask takes the right away.
         mode(&base, 0o755);
-        assert_eq!(why(&base, Use::Own), None);
+        assert_eq!(why(&base, FolderUse::Own), None);
     }
 
     #[test]

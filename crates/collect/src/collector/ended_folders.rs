@@ -5,7 +5,7 @@
 //! A folder goes only when no process uses it. The kernel knows that by a lease of the page (`lease`), on file systems
 //! that have leases; elsewhere what all processes have mapped is looked at.
 
-use crate::collector::retention::{Living, maps};
+use crate::collector::retention::{MappedProcess, maps};
 use crate::run_dir::lease::is_held;
 use cutap_trace::{RingFile, RunPath};
 use cutap_wire::{PAGE, names, process};
@@ -26,7 +26,7 @@ pub struct EndedFolders {
     has_leases: bool,
     last_scan: Option<Instant>,
     /// What processes have mapped, in this look.
-    living: Option<Vec<Living>>,
+    living: Option<Vec<MappedProcess>>,
 }
 
 impl EndedFolders {
@@ -147,8 +147,8 @@ fn has_leases(run: &RunPath) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cutap_trace::made::Run;
     use cutap_trace::overview;
+    use cutap_trace::synthetic::Run;
 
     #[test]
     fn the_page_of_a_process_stays_in_place_of_its_folder() {

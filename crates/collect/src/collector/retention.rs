@@ -164,23 +164,23 @@ fn ring(file: &RingFile) -> Option<(u64, u64)> {
 
 /// A process of this machine, and what it has mapped, if we may know.
 #[derive(Debug)]
-pub(crate) struct Living {
+pub(crate) struct MappedProcess {
     pid: String,
     maps: Option<Vec<u8>>,
 }
 
 /// All of them.
-pub(crate) fn maps() -> Vec<Living> {
+pub(crate) fn maps() -> Vec<MappedProcess> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.parse::<u32>().is_ok());
     let maps = |pid: &str| match living(pid.parse().unwrap_or(0)) {
         Some(folder) => fs::read(folder.join("maps")).ok(),
         None => Some(Vec::new()),
     };
-    pids.map(|pid| Living { maps: maps(&pid), pid }).collect()
+    pids.map(|pid| MappedProcess { maps: maps(&pid), pid }).collect()
 }
 
-impl Living {
+impl MappedProcess {
     /// It is not the process of this folder, between two threads that call.
     pub(crate) fn is_done_with(&self, name: &str) -> bool {
         let name = name.as_bytes();

@@ -6,7 +6,7 @@
 use crate::front::supervisor::Collector;
 use crate::run_dir::window::Schedule;
 use crate::start::exit_kind::ExitKind;
-use crate::start::signals::{self, Change, ReceivedSignal};
+use crate::start::signals::{self, ChildChange, ReceivedSignal};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -39,9 +39,9 @@ pub fn wait(
         }
         match received {
             Some(ReceivedSignal { signal: libc::SIGCHLD, .. }) => match signals::change(child) {
-                Some(Change::Exited(code)) => break ExitKind::Code(code),
-                Some(Change::Killed(signal)) => break ExitKind::Signal(signal),
-                Some(Change::Stopped(signal)) => stopped(child, signal),
+                Some(ChildChange::Exited(code)) => break ExitKind::Code(code),
+                Some(ChildChange::Killed(signal)) => break ExitKind::Signal(signal),
+                Some(ChildChange::Stopped(signal)) => stopped(child, signal),
                 None => {}
             },
             // The terminal tells its whole group, so the program has heard it too; and what the

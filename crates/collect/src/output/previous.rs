@@ -79,7 +79,7 @@ fn has_no_call(path: &Path) -> bool {
         recording.cut.why == Why::Ended && recording.damaged == 0 && !recording.is_incomplete()
     };
     let opened = || Aggregator::open(path, &Filter::default()).ok();
-    is_small && !has_calls(path) && opened().and_then(|calls| calls.opened().recording()).is_some_and(is_complete)
+    is_small && !has_calls(path) && opened().and_then(|calls| calls.run_reader().recording()).is_some_and(is_complete)
 }
 
 impl Drop for Previous {

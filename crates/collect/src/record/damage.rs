@@ -2,7 +2,7 @@
 //! recover, a collector that records, and show of the recording.
 
 use super::Recorder;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{Aggregator, CallSink, Damage, Event, EventReader, Filter, FinishedCall, Function, Instance};
 use cutap_trace::{LostCalls, ReaderOptions, damaged};
 use cutap_wire::control::Control;

@@ -2,7 +2,7 @@
 
 use super::Recorder;
 use cutap_report::{By, Output, Summary, Tables};
-use cutap_trace::made::{Run, stretch};
+use cutap_trace::synthetic::{Run, stretch};
 use cutap_trace::{Aggregator, EventReader, Filter, ReaderOptions};
 use std::fs::File;
 use std::path::Path;

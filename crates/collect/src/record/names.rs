@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// Writes bytes of names at an offset into the recording.
-pub type Write<'a> = dyn FnMut(u64, &[u8]) -> io::Result<()> + 'a;
+pub type WriteAt<'a> = dyn FnMut(u64, &[u8]) -> io::Result<()> + 'a;
 
 /// The names of one process.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Names {
     }
 
     /// Writes what is new. Unless `all`, only if there seems to be something.
-    pub fn read(&mut self, all: bool, write: &mut Write<'_>) -> io::Result<()> {
+    pub fn read(&mut self, all: bool, write: &mut WriteAt<'_>) -> io::Result<()> {
         let (mut written, slots) = (Ok(()), &mut self.slots);
         let _ = self.file.read_all(all, &mut |item| {
             match item {
@@ -73,7 +73,7 @@ fn differences(
     written: &mut BTreeMap<usize, Box<Bytes>>,
     at: usize,
     now: &[u8],
-    write: &mut Write<'_>,
+    write: &mut WriteAt<'_>,
 ) -> io::Result<()> {
     let mut changed: Option<std::ops::Range<usize>> = None;
     let mut from = at;
@@ -109,7 +109,7 @@ fn keep(
     at: usize,
     now: &[u8],
     part: std::ops::Range<usize>,
-    write: &mut Write<'_>,
+    write: &mut WriteAt<'_>,
 ) -> io::Result<()> {
     write(part.start as u64, &now[part.start - at..part.end - at])?;
     let mut from = part.start;

@@ -27,11 +27,11 @@ const WORTH_THREADS: u64 = 8 << 20;
 pub fn pack_file(path: &Path) -> Result<()> {
     match pack_at_rest(path, false) {
         Ok(()) => Ok(()),
-        Err(Refused::Sentence(sentence) | Refused::Damaged(sentence)) => Err(Error::own(sentence)),
-        Err(Refused::Io(e)) if e.kind() == io::ErrorKind::NotFound => {
+        Err(PackError::Sentence(sentence) | PackError::Damaged(sentence)) => Err(Error::own(sentence)),
+        Err(PackError::Io(e)) if e.kind() == io::ErrorKind::NotFound => {
             Err(Error::own(format!("cannot pack {}: {}", path.display(), reason(&e))))
         }
-        Err(Refused::Io(e)) => Err(cannot("pack", path, &e, "it is as it was")),
+        Err(PackError::Io(e)) => Err(cannot("pack", path, &e, "it is as it was")),
     }
 }
 
@@ -46,11 +46,11 @@ pub(crate) fn pack_recorded(path: &Path, output: &OwnedFd) -> bool {
         return true;
     }
     match pack_at_rest(path, true) {
-        Ok(()) | Err(Refused::Sentence(_)) => {}
-        Err(Refused::Io(e)) => {
+        Ok(()) | Err(PackError::Sentence(_)) => {}
+        Err(PackError::Io(e)) => {
             print_notice(&format!("{path_text} could not be packed more tightly: {}; it is whole", reason(&e)))
         }
-        Err(Refused::Damaged(_)) => {
+        Err(PackError::Damaged(_)) => {
             print_notice(&format!(
                 "{path_text} was changed by somebody else while it was written, and is damaged; cutap show \
                 {path_text} gives what can be read"
@@ -69,23 +69,23 @@ pub(crate) fn is_the_same(path: &Path, output: &OwnedFd) -> bool {
 }
 
 /// Why a file stays unchanged.
-enum Refused {
+enum PackError {
     Sentence(String),
     /// The same, of one that cannot be read whole.
     Damaged(String),
     Io(io::Error),
 }
 
-impl From<io::Error> for Refused {
-    fn from(error: io::Error) -> Refused {
-        Refused::Io(error)
+impl From<io::Error> for PackError {
+    fn from(error: io::Error) -> PackError {
+        PackError::Io(error)
     }
 }
 
 /// `ours`: this process has locked it already.
-fn pack_at_rest(path: &Path, ours: bool) -> std::result::Result<(), Refused> {
-    let no = |why: &str| Err(Refused::Sentence(format!("cannot pack {}: {why}", path.display())));
-    let bad = |why: &str| Err(Refused::Damaged(format!("cannot pack {}: {why}", path.display())));
+fn pack_at_rest(path: &Path, ours: bool) -> std::result::Result<(), PackError> {
+    let no = |why: &str| Err(PackError::Sentence(format!("cannot pack {}: {why}", path.display())));
+    let bad = |why: &str| Err(PackError::Damaged(format!("cannot pack {}: {why}", path.display())));
     let path = fs::canonicalize(path)?;
     // Before it is opened, for a pipe waits for somebody who writes.
     if !fs::metadata(&path)?.is_file() {

@@ -3,7 +3,7 @@
 
 use super::batch::Batch;
 use super::names::Names;
-use super::recorder::Last;
+use super::recorder::RingPosition;
 use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
 use cutap_trace::{CachedFile, RawChunk, RawRing, RunPath, has_all_names, is_gone, living, monotonic};
@@ -48,12 +48,12 @@ pub(super) struct Process {
     lacks_names: bool,
     /// Each ring, and its page as the file has it.
     pub rings: BTreeMap<u32, (Ring, Vec<u8>)>,
-    before: BTreeMap<u32, Last>,
+    before: BTreeMap<u32, RingPosition>,
 }
 
 impl Process {
     /// Opens one, of which the file has so much of its rings; none while its page is not finished.
-    pub fn open(run: &RunPath, name: &str, number: u32, before: BTreeMap<u32, Last>) -> Option<Process> {
+    pub fn open(run: &RunPath, name: &str, number: u32, before: BTreeMap<u32, RingPosition>) -> Option<Process> {
         let page_file = CachedFile::open(&run.join(name).join(process::FILE), false).ok()?;
         // Finished is what a read before this one says.
         let page = read_page(&page_file).and_then(|_| read_page(&page_file))?;

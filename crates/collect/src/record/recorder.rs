@@ -80,14 +80,14 @@ struct PriorProcess {
     number: u32,
     page: Vec<u8>,
     /// Of each ring.
-    rings: BTreeMap<u32, Last>,
+    rings: BTreeMap<u32, RingPosition>,
 }
 
 /// Number of the last whole chunk of a ring; number of the one that was open then, and its bytes.
-pub(super) type Last = (u64, (u64, u64));
+pub(super) type RingPosition = (u64, (u64, u64));
 
 /// Blocks of a process in such a file: its name, its page, and the rings as in [`PriorProcess`].
-type RecordedProcess = (Option<Block>, Option<Block>, BTreeMap<u32, Last>);
+type RecordedProcess = (Option<Block>, Option<Block>, BTreeMap<u32, RingPosition>);
 
 impl Recorder {
     /// Begins a file. With `consume`, chunks are given back to their writers.

@@ -38,7 +38,7 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::collector::ended_folders::EndedFolders;
-    use cutap_trace::made::Run;
+    use cutap_trace::synthetic::Run;
     use cutap_trace::{Event, EventReader, ReaderOptions, RunPath};
     use std::fs::File;
     use std::path::Path;

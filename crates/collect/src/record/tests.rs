@@ -5,7 +5,7 @@ use super::Recorder;
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::StackCapture;
 use crate::run_dir::control::{self, RunSettings};
-use cutap_trace::made::{Process, Run};
+use cutap_trace::synthetic::{Process, Run};
 use cutap_trace::{Event, EventReader, ReaderOptions, Why};
 use cutap_wire::control::Control;
 use std::fs::{self, File, OpenOptions};
@@ -113,7 +113,7 @@ fn says_what_the_folder_says_cut_off_anywhere() {
     for len in (24..whole.len()).step_by(7) {
         fs::write(&file, &whole[..len]).unwrap();
         let follow = EventReader::open(&file, ReaderOptions::default()).unwrap();
-        assert_ne!(follow.opened().recording().unwrap().cut.why, Why::Ended);
+        assert_ne!(follow.run_reader().recording().unwrap().cut.why, Why::Ended);
         let (lines, _) = read(&file);
         assert!(lines.len() >= most && lines.iter().all(|l| all.0.contains(l)), "{len}");
         most = lines.len();
@@ -127,8 +127,8 @@ fn says_what_the_folder_says_cut_off_anywhere() {
         let (lines, end) = read(&file);
         assert!(lines.len() <= all.0.len(), "{byte}");
         let follow = EventReader::open(&file, ReaderOptions::default()).unwrap();
-        let said = follow.opened().recording().unwrap().cut.why != Why::Ended
-            || follow.opened().recording().unwrap().damaged > 0;
+        let said = follow.run_reader().recording().unwrap().cut.why != Why::Ended
+            || follow.run_reader().recording().unwrap().damaged > 0;
         assert!(said || (lines, end) != all || whole[byte..byte + 1] == [0], "{byte}");
     }
 }

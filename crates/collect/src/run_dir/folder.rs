@@ -2,7 +2,7 @@
 //! user owns, may write to or can exchange (`trusted`), and disks without room for the beginning of a trace.
 
 use crate::base::error::{Error, Result, cannot};
-use crate::base::trusted::{self, Use};
+use crate::base::trusted::{self, FolderUse};
 use crate::base::user::own_uid;
 use crate::run_dir::quota;
 use cutap_trace::RunPath;
@@ -39,7 +39,7 @@ pub fn fresh() -> Result<RunPath> {
         if path.as_os_str().len() > LONGEST {
             continue;
         }
-        if let Err(why) = trusted::check(&parent, Use::Parent) {
+        if let Err(why) = trusted::check(&parent, FolderUse::Parent) {
             let text = format!("cannot make the run directory in {}: {why}; name another place", parent.display());
             last = Some(Error::own(text + " with --run-dir DIR"));
             continue;
@@ -74,7 +74,7 @@ pub fn named(path: &Path, flag: &str) -> Result<RunPath> {
             }
             let missing = |e| cannot("make the run directory", &path, &e, &advice);
             std::fs::metadata(parent).map_err(missing)?;
-            if let Err(why) = trusted::check(parent, Use::Parent) {
+            if let Err(why) = trusted::check(parent, FolderUse::Parent) {
                 return refuse(&why);
             }
             let created = create_private(&path);
@@ -90,7 +90,7 @@ pub fn named(path: &Path, flag: &str) -> Result<RunPath> {
             }
         }
     }
-    if let Err(why) = trusted::check(&path, Use::Own) {
+    if let Err(why) = trusted::check(&path, FolderUse::Own) {
         return refuse(&why);
     }
     let unusable = |e| cannot("use the run directory", &path, &e, &advice);
@@ -112,7 +112,7 @@ fn create_private(path: &Path) -> std::io::Result<RunPath> {
 /// The run directory that another process of cutap has made for this one. It is refused if others can exchange it.
 pub fn ours(path: &Path) -> Result<RunPath> {
     let refuse = |why| Error::own(format!("cannot use the run directory: {why}; start the program again"));
-    trusted::check(path, Use::Own).map_err(refuse)?;
+    trusted::check(path, FolderUse::Own).map_err(refuse)?;
     RunPath::open(path).map_err(|e| cannot("open the run directory", path, &e, "start the program again"))
 }
 

@@ -80,7 +80,7 @@ pub fn send(pid: i32, signal: i32) {
 
 /// What became of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum ChildChange {
     /// It returned or called exit.
     Exited(i32),
     /// A signal ended it.
@@ -90,16 +90,16 @@ pub enum Change {
 }
 
 /// Asks what became of a child, without waiting.
-pub fn change(pid: i32) -> Option<Change> {
+pub fn change(pid: i32) -> Option<ChildChange> {
     let mut status = 0;
     // SAFETY: a word of cutap.
     if unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG | libc::WUNTRACED) } != pid {
         return None;
     }
     match status {
-        s if libc::WIFEXITED(s) => Some(Change::Exited(libc::WEXITSTATUS(s))),
-        s if libc::WIFSIGNALED(s) => Some(Change::Killed(libc::WTERMSIG(s))),
-        s if libc::WIFSTOPPED(s) => Some(Change::Stopped(libc::WSTOPSIG(s))),
+        s if libc::WIFEXITED(s) => Some(ChildChange::Exited(libc::WEXITSTATUS(s))),
+        s if libc::WIFSIGNALED(s) => Some(ChildChange::Killed(libc::WTERMSIG(s))),
+        s if libc::WIFSTOPPED(s) => Some(ChildChange::Stopped(libc::WSTOPSIG(s))),
         _ => None,
     }
 }

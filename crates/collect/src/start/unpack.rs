@@ -6,7 +6,7 @@
 //! rename, so starts may overlap.
 
 use crate::base::error::{Error, Result, reason};
-use crate::base::trusted::{self, Use};
+use crate::base::trusted::{self, FolderUse};
 use crate::base::user::own_uid;
 use crate::run_dir::folder::private;
 use crate::start::environment::{PRELOAD, can_be_preloaded};
@@ -104,7 +104,7 @@ fn into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::res
     }
     let for_all_users = open && own_uid() == 0;
     let mut above = base.ancestors().skip(1);
-    trusted::check(above.find(|f| f.is_dir()).unwrap_or(Path::new("/")), Use::Parent)?;
+    trusted::check(above.find(|f| f.is_dir()).unwrap_or(Path::new("/")), FolderUse::Parent)?;
     // One level at most: a home that does not exist is nothing to be made by us.
     if let Some(above) = base.parent().filter(|p| !p.is_dir()) {
         own_folder(above, for_all_users)?;

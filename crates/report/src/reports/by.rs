@@ -5,7 +5,7 @@ use crate::by_table::{write_json, write_text};
 use crate::rows::{Rows, call_stats_headings};
 use crate::streams::Streams;
 use crate::tables::{By, Tables, WORDS};
-use cutap_trace::{Counted, End, Event};
+use cutap_trace::{CountedFunction, End, Event};
 use std::borrow::Cow;
 use std::io;
 
@@ -39,7 +39,7 @@ impl Report for Tables {
     fn has_times(&self) -> bool {
         true
     }
-    fn counted(&mut self, counted: &Counted) {
+    fn counted(&mut self, counted: &CountedFunction) {
         Tables::counted(self, counted);
     }
     fn has_counted(&self) -> bool {

@@ -3,7 +3,7 @@
 
 use crate::rows::Rows;
 use crate::text_format::TextFormat;
-use cutap_trace::{CallSink, Counted, End, Event, SelectedCalls};
+use cutap_trace::{CallSink, CountedFunction, End, Event, SelectedCalls};
 use std::borrow::Cow;
 use std::io;
 
@@ -98,7 +98,7 @@ pub trait Report {
         false
     }
     /// Takes a function whose calls were only counted.
-    fn counted(&mut self, _: &Counted) {}
+    fn counted(&mut self, _: &CountedFunction) {}
     /// Whether the answer includes calls that were only counted. If not, the command prints their number.
     fn has_counted(&self) -> bool {
         false

@@ -377,7 +377,7 @@ fn text(exit: &Exit, styles: &Styles, format: &TextFormat) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cutap_trace::made::{Run, tables};
+    use cutap_trace::synthetic::{Run, tables};
     use cutap_trace::{Aggregator, EventReader, Filter, ReaderOptions};
 
     /// Calls of a ring that are listed, although no other one is decoded between them.

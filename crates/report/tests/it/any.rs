@@ -2,7 +2,7 @@
 //! target and a test call it.
 
 use cutap_report::{Chrome, Json, KernelLines, KernelStyle, Output, Perfetto, Text};
-use cutap_trace::made::any::follow;
+use cutap_trace::synthetic::any::follow;
 
 /// No output may fail, and lines are lines.
 pub(crate) fn recording(bytes: &[u8]) {

@@ -2,7 +2,7 @@
 
 use crate::support::program::{CU_MEM_ALLOC, MS, decode, decoded_json, program, write};
 use cutap_report::Chrome;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use serde_json::Value;
 
 /// In its own PID namespace each process is process 1, with thread 1.

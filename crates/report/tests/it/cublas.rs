@@ -3,7 +3,7 @@
 use crate::support::library::{bytes, lines};
 use crate::support::program::decoded;
 use cutap_calls::Layer;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 
 #[test]
 fn cublas() {

@@ -2,7 +2,7 @@
 
 use crate::support::program::MS;
 use cutap_report::Explain;
-use cutap_trace::made::{Run, Thread};
+use cutap_trace::synthetic::{Run, Thread};
 use cutap_trace::{Event, EventReader, ReaderOptions};
 use serde_json::Value;
 

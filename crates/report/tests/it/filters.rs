@@ -4,7 +4,7 @@ use crate::support::calls::{Calls, word};
 use crate::support::fixture::words;
 use crate::support::program::decoded;
 use cutap_report::{By, Tables};
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{Aggregator, Event, EventReader, Filter, ReaderOptions};
 use cutap_wire::names;
 use cutap_wire::record::note;

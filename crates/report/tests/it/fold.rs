@@ -2,7 +2,7 @@
 
 use crate::support::program::MS;
 use cutap_report::{Fold, Output, Text, TextFormat};
-use cutap_trace::made::{Run, Thread};
+use cutap_trace::synthetic::{Run, Thread};
 use cutap_trace::{End, Event, EventReader, Filter, ReaderOptions};
 use std::path::Path;
 

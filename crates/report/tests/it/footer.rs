@@ -2,7 +2,7 @@
 
 use crate::support::program::{events, json, program, simple};
 use cutap_report::end_lines;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{Cut, End, RecordingCoverage, Why};
 use cutap_wire::{diagnostic, names};
 

@@ -3,7 +3,7 @@
 use crate::support::calls::{of, params, word};
 use crate::support::fixture::words;
 use crate::support::program::{decoded, decoded_json};
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_wire::names;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use crate::support::calls::{Calls, of, word};
 use crate::support::library::filtered;
 use crate::support::library::{bytes, lines};
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 
 /// Some handles are structs in the memory of the program.
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::program::{CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUDA_LAUNCH_KERNEL, CUDA_MALLOC, program};
 use cutap_report::{By, Tables, write_table_json};
-use cutap_trace::made::{Run, Thread};
+use cutap_trace::synthetic::{Run, Thread};
 use cutap_trace::{Aggregator, Filter};
 use cutap_wire::names;
 use cutap_wire::process::Process;

@@ -3,7 +3,7 @@
 use crate::support::calls::{of, word};
 use crate::support::fixture::{line, words};
 use crate::support::program::{decoded, decoded_later};
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_wire::{names, record};
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::calls::{Calls, run, word};
 use crate::support::library::bytes;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{EventReader, ReaderOptions};
 
 /// The resources that end with a context, and those that do not.

@@ -4,7 +4,7 @@ use crate::support::program::{
     CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUBLAS_CREATE, CUDA_MALLOC, MS, events, follow, program, simple, text,
 };
 use cutap_report::{Json, Output, Summary, Text};
-use cutap_trace::made::{Process, Run, Thread};
+use cutap_trace::synthetic::{Process, Run, Thread};
 use std::io;
 
 /// Two processes whose calls overlap; `step` is called whenever something has happened.

@@ -6,13 +6,13 @@ use crate::support::library::filtered;
 use crate::support::library::{bytes, shown};
 use crate::support::program::decoded;
 use cutap_calls::Layer;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 
 /// The address of an allocation may be the first field of what the call writes.
 #[test]
 fn allocation_in_struct() {
     let folder = tempfile::tempdir().unwrap();
-    let run = cutap_trace::made::Run::new(folder.path());
+    let run = cutap_trace::synthetic::Run::new(folder.path());
     let mut process = run.process(100, "/bin/prog");
     process.library(3, Layer::RUNTIME.number(), "libcudart.so.13", 20, &[]);
     process.slot(20, 3, (1, 0, 3), "cudaMalloc3D");

@@ -4,7 +4,7 @@ use crate::support::program::{
     CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUBLAS_CXX, CUDA_MALLOC, MS, compact, counts, json, program, simple, summary, text,
     write,
 };
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_wire::record;
 use expect_test::expect_file;
 use serde_json::Value;

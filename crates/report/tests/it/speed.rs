@@ -2,7 +2,7 @@
 
 use crate::support::program::{CU_MEM_ALLOC, CUDA_MALLOC, follow};
 use cutap_report::{Json, Output, Summary, Text};
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use std::io;
 use std::time::Instant;
 

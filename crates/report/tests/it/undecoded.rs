@@ -2,7 +2,7 @@
 
 use crate::support::fixture::words;
 use crate::support::program::{decoded, decoded_json};
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{EventReader, ReaderOptions};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn listed() {
         thread.enter(0, &[1, 1, 9, 7, 0x100, 0x200]);
         thread.end();
     }
-    let options = ReaderOptions { tables: &cutap_trace::made::tables::TABLES, ..ReaderOptions::default() };
+    let options = ReaderOptions { tables: &cutap_trace::synthetic::tables::TABLES, ..ReaderOptions::default() };
     let mut follow = EventReader::open(folder.path(), options).unwrap();
     follow.poll(true, &mut |_| ()).unwrap();
     let report = "\
@@ -71,7 +71,7 @@ fn missing_parts() {
     let options = |consume| ReaderOptions {
         consume,
         hold_back_ns: 0,
-        tables: &cutap_trace::made::tables::TABLES,
+        tables: &cutap_trace::synthetic::tables::TABLES,
         ..ReaderOptions::default()
     };
     let mut collector = EventReader::open(folder.path(), options(true)).unwrap();

@@ -3,7 +3,7 @@
 use crate::support::program::{CU_LAUNCH_KERNEL, CU_MEM_ALLOC, CUDA_MALLOC, MS, events, program};
 use cutap_report::{By, Output};
 use cutap_report::{CallTree, Summary, Tables};
-use cutap_trace::made::{Run, START_NS};
+use cutap_trace::synthetic::{Run, START_NS};
 use cutap_trace::{Aggregator, Event, Filter};
 use cutap_wire::{MAGIC, PAGE, VERSION, control};
 use std::mem::offset_of;

@@ -1,11 +1,11 @@
-//! Arguments by name and value, with the small tables of `cutap_trace::made`.
+//! Arguments by name and value, with the small tables of `cutap_trace::synthetic`.
 
 use crate::support::calls::{of_version, word};
 use crate::support::fixture::{line, words};
 use crate::support::library::bytes;
 use crate::support::program::{compact, decoded, decoded_json};
 use cutap_calls::Layer;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use expect_test::expect_file;
 
 #[test]

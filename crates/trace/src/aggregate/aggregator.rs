@@ -1,8 +1,8 @@
 //! Adds up the calls of a run, thread after thread. Calls are not merged by time, arguments are not decoded, and a call
 //! is forgotten when it ends. So it is much faster than [`crate::EventReader`], and needs no memory for each call.
 
+use super::call_sums::CallSums;
 use super::sink::CallSink;
-use super::sums::CallSums;
 use crate::event::{Layer, RunPlace};
 use crate::filter::Filter;
 use crate::io::clock::{Clock, monotonic};
@@ -14,7 +14,7 @@ use crate::run::error::Error;
 use crate::run::run_reader::RunReader;
 use crate::summary::counted::CountSums;
 use crate::summary::end::{End, run_end};
-use crate::summary::filtered::{Filtered, MetFunctions};
+use crate::summary::filter_outcome::{FilterOutcome, RunFunctions};
 use crate::symbols::functions::Resolver;
 use crate::symbols::process::ProcessSymbols;
 use std::path::Path;
@@ -22,7 +22,7 @@ use std::path::Path;
 /// A run whose calls are to be added up.
 #[derive(Debug)]
 pub struct Aggregator {
-    opened: RunReader,
+    run_reader: RunReader,
     shared: Shared,
     shown_calls: u64,
     filtered_out: u64,
@@ -36,30 +36,30 @@ impl Aggregator {
 
     /// Opens one that is read together with other runs.
     pub fn open_at(run: &Path, filter: &Filter, place: RunPlace) -> Result<Aggregator, Error> {
-        let opened = RunReader::new(run)?;
+        let run_reader = RunReader::new(run)?;
         let tables = &cutap_calls::generated::known::TABLES;
         let shared = Shared {
-            clock: Clock::measured(opened.ticks_per_second()).shifted(place.shift_ns),
-            resolver: Resolver::new(tables, filter.clone().of_run(opened.filter()), place.clone()),
+            clock: Clock::measured(run_reader.ticks_per_second()).shifted(place.shift_ns),
+            resolver: Resolver::new(tables, filter.clone().of_run(run_reader.filter()), place.clone()),
             threads: 0,
             place,
             decode: false,
             live: false,
             files: Default::default(),
         };
-        Ok(Aggregator { opened, shared, shown_calls: 0, filtered_out: 0 })
+        Ok(Aggregator { run_reader, shared, shown_calls: 0, filtered_out: 0 })
     }
 
     /// What was opened.
-    pub fn opened(&self) -> &RunReader {
-        &self.opened
+    pub fn run_reader(&self) -> &RunReader {
+        &self.run_reader
     }
 
     /// Hands out all calls that the filter lets through, and says what is known at the end.
     pub fn run(&mut self, calls: &mut dyn CallSink) -> End {
-        let (mut end, mut open, shared) = (End::of(&self.opened), 0, &mut self.shared);
-        let names = self.opened.store.processes().unwrap_or_default();
-        let folders = names.iter().filter_map(|n| ProcessSymbols::open(&self.opened.store, n, &mut shared.clock));
+        let (mut end, mut open, shared) = (End::of(&self.run_reader), 0, &mut self.shared);
+        let names = self.run_reader.store.processes().unwrap_or_default();
+        let folders = names.iter().filter_map(|n| ProcessSymbols::open(&self.run_reader.store, n, &mut shared.clock));
         let mut folders: Vec<ProcessSymbols> = folders.collect();
         folders.sort_by_key(|folder| folder.dir.process.start_ns);
         let mut rings: Vec<(usize, Ring)> = Vec::new();
@@ -83,10 +83,10 @@ impl Aggregator {
             self.filtered_out += pairer.filtered_out;
             unfinished_calls.extend(pairer.into_unfinished().map(|unfinished| (*n, last, unfinished)));
             calls.ring_ends();
-            end.ring(ring, &folder.dir.process, &self.opened);
+            end.ring(ring, &folder.dir.process, &self.run_reader);
         }
         // How long they were open is known when the last record of the run is.
-        let run_end = || shared.clock.moment(run_end(&self.opened, &folders));
+        let run_end = || shared.clock.moment(run_end(&self.run_reader, &folders));
         let run_ns = last_ns.max(if unfinished_calls.is_empty() { 0 } else { run_end() });
         for (n, last, open_calls) in unfinished_calls {
             let mut pairer = Pairer::new(CallSums::new(calls));
@@ -107,17 +107,21 @@ impl Aggregator {
             }
             end.folder(folder);
         }
-        end.recorded(&self.opened);
-        end.settle(&self.opened);
+        end.recorded(&self.run_reader);
+        end.settle(&self.run_reader);
         end.open = open;
-        let (mut counted, mut met) = (CountSums::default(), MetFunctions::default());
+        let (mut counted, mut run_functions) = (CountSums::default(), RunFunctions::default());
         for folder in &mut folders {
             counted.add(folder, &mut shared.resolver);
-            met.add(folder, &shared.resolver.filter);
+            run_functions.add(folder, &shared.resolver.filter);
         }
         end.counted = counted.sorted();
-        end.filtered =
-            Filtered::new(&shared.resolver.filter, (self.shown_calls, self.filtered_out), &met, &self.opened);
+        end.filtered = FilterOutcome::new(
+            &shared.resolver.filter,
+            (self.shown_calls, self.filtered_out),
+            &run_functions,
+            &self.run_reader,
+        );
         if let Some(filtered) = &mut end.filtered {
             filtered.shown_calls += end.counted.iter().map(|c| c.calls).sum::<u64>();
         }

@@ -14,7 +14,7 @@ const FEW_NAMES: usize = 8;
 const DEEPEST: u32 = 16;
 
 /// What stands at the end of a path.
-enum End {
+enum PathEnd {
     /// Whatever the call says.
     Any,
     Number,
@@ -26,7 +26,7 @@ enum End {
 }
 
 /// A step of a path that leads nowhere, and those that would have led on.
-struct Missing {
+struct MissingStep {
     step: String,
     near: Vec<&'static str>,
 }
@@ -125,7 +125,7 @@ fn check(
     // One function that could do it is enough.
     for param in params {
         match lead(tables, param.ty, param.rule, fields, DEEPEST) {
-            Err(Missing { step, near }) => {
+            Err(MissingStep { step, near }) => {
                 let of = comparison.path.join(".");
                 let of = of.split(&format!(".{step}")).next().unwrap_or(name).to_owned();
                 refused = Some(format!("{of} in {term} has no field {step}{}", suggestion_or_fields(&step, &near)));
@@ -181,47 +181,47 @@ fn path_to(tables: &'static Tables, ty: TypeId, name: &str, levels: u32) -> Opti
 }
 
 /// Why nothing of this kind can fulfil the comparison.
-fn unlike(end: &End, comparison: &Comparison) -> Option<String> {
+fn unlike(end: &PathEnd, comparison: &Comparison) -> Option<String> {
     let (number, word) = comparison.operand();
-    if number && word.starts_with('-') && matches!(end, End::Unsigned) {
+    if number && word.starts_with('-') && matches!(end, PathEnd::Unsigned) {
         return Some(format!("is never below 0, so {word} compares with nothing; all bits set are {:#x}", u64::MAX));
     }
     if number || matches!(word, "NULL" | "true" | "false") {
         return None;
     }
     match end {
-        End::Any | End::Text => None,
-        End::Number | End::Unsigned => {
+        PathEnd::Any | PathEnd::Text => None,
+        PathEnd::Number | PathEnd::Unsigned => {
             Some(format!("is a number, and {word} is none; write it as 4096, 0x1000 or 1GiB"))
         }
-        End::Names(..) if word == "*" => None,
-        End::Names(of, names) if !names.iter().any(|n| glob(word.as_bytes(), n.as_bytes())) => {
+        PathEnd::Names(..) if word == "*" => None,
+        PathEnd::Names(of, names) if !names.iter().any(|n| glob(word.as_bytes(), n.as_bytes())) => {
             Some(format!("is a {of}, and {word} is none of its names{}", suggestion_or_fields(word, names)))
         }
-        End::Names(..) => None,
+        PathEnd::Names(..) => None,
     }
 }
 
 /// Where a path leads from a type.
-fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels: u32) -> Result<End, Missing> {
-    let missing = |near| Missing { step: path.first().cloned().unwrap_or_default(), near };
-    let none = |end: End| if path.is_empty() { Ok(end) } else { Err(missing(Vec::new())) };
-    let Some(levels) = levels.checked_sub(1) else { return Ok(End::Any) };
+fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels: u32) -> Result<PathEnd, MissingStep> {
+    let missing = |near| MissingStep { step: path.first().cloned().unwrap_or_default(), near };
+    let none = |end: PathEnd| if path.is_empty() { Ok(end) } else { Err(missing(Vec::new())) };
+    let Some(levels) = levels.checked_sub(1) else { return Ok(PathEnd::Any) };
     let named = |n: u16| tables.enums.get(usize::from(n));
     match tables.types.get(usize::from(ty)).copied().unwrap_or(Type::Void) {
         Type::Pointer(to, _) => match (rule, path.split_first()) {
-            (Rule::Text | Rule::TextOf(_), _) => none(End::Text),
+            (Rule::Text | Rule::TextOf(_), _) => none(PathEnd::Text),
             (Rule::Array(_) | Rule::Texts(_), Some((n, rest))) if n.parse::<usize>().is_ok() => match rule {
-                Rule::Texts(_) if rest.is_empty() => Ok(End::Text),
+                Rule::Texts(_) if rest.is_empty() => Ok(PathEnd::Text),
                 _ => lead(tables, to, Rule::One, rest, levels),
             },
             // The call says what is there.
             (Rule::Array(_), Some(_)) => Err(missing(Vec::new())),
-            (Rule::Memory(_) | Rule::Host(_) | Rule::Either(_), _) => none(End::Unsigned),
-            (Rule::From(..) | Rule::To(..) | Rule::Opaque, _) => none(End::Unsigned),
+            (Rule::Memory(_) | Rule::Host(_) | Rule::Either(_), _) => none(PathEnd::Unsigned),
+            (Rule::From(..) | Rule::To(..) | Rule::Opaque, _) => none(PathEnd::Unsigned),
             (Rule::One, _) => match tables.types.get(usize::from(to)) {
-                Some(Type::Char) => none(End::Text),
-                Some(Type::Void) => none(End::Unsigned),
+                Some(Type::Char) => none(PathEnd::Text),
+                Some(Type::Void) => none(PathEnd::Unsigned),
                 _ => lead(tables, to, Rule::One, path, levels),
             },
             (Rule::Tagged(tags, ..), Some((step, _))) if step.parse::<usize>().is_err() => {
@@ -229,35 +229,35 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels
                 let types = [to].into_iter().chain(rows.iter().map(|(_, ty)| *ty));
                 one_of(tables, types, step, path, levels)
             }
-            _ => Ok(End::Any),
+            _ => Ok(PathEnd::Any),
         },
         Type::Struct(row) | Type::Union(row) => match path.split_first() {
-            None => Ok(End::Any),
+            None => Ok(PathEnd::Any),
             Some((name, rest)) => {
                 let mut names = Vec::new();
-                let target = field(tables, row, name, &mut names, levels);
-                let (ty, rule) = target.ok_or_else(|| missing(names))?;
+                let field_type = field(tables, row, name, &mut names, levels);
+                let (ty, rule) = field_type.ok_or_else(|| missing(names))?;
                 lead(tables, ty, rule, rest, levels)
             }
         },
         Type::Array(of, _) => match (tables.types.get(usize::from(of)), path.split_first()) {
-            (Some(Type::Char), _) => none(End::Text),
-            (_, None) => Ok(End::Any),
+            (Some(Type::Char), _) => none(PathEnd::Text),
+            (_, None) => Ok(PathEnd::Any),
             (_, Some((n, rest))) if n.parse::<usize>().is_ok() => lead(tables, of, Rule::One, rest, levels),
             _ => Err(missing(Vec::new())),
         },
         Type::Enum(n) | Type::Flags(n, _) | Type::Status(n) => none(match named(n) {
-            Some(of) => End::Names(of.name, of.values.iter().map(|(_, name)| *name).collect()),
-            None => End::Number,
+            Some(of) => PathEnd::Names(of.name, of.values.iter().map(|(_, name)| *name).collect()),
+            None => PathEnd::Number,
         }),
         Type::Handle(n) => none(match tables.handles.get(usize::from(n)) {
-            Some(of) => End::Names(of.name, of.special.iter().map(|(_, name)| *name).collect()),
-            None => End::Number,
+            Some(of) => PathEnd::Names(of.name, of.special.iter().map(|(_, name)| *name).collect()),
+            None => PathEnd::Number,
         }),
-        Type::Int { signed: false, .. } | Type::Bool(_) | Type::DevicePointer | Type::Code => none(End::Unsigned),
-        Type::Int { .. } | Type::Float(_) | Type::BFloat16 => none(End::Number),
-        Type::Uuid | Type::Char => none(End::Any),
-        Type::Void => Ok(End::Any),
+        Type::Int { signed: false, .. } | Type::Bool(_) | Type::DevicePointer | Type::Code => none(PathEnd::Unsigned),
+        Type::Int { .. } | Type::Float(_) | Type::BFloat16 => none(PathEnd::Number),
+        Type::Uuid | Type::Char => none(PathEnd::Any),
+        Type::Void => Ok(PathEnd::Any),
     }
 }
 
@@ -268,12 +268,12 @@ fn one_of(
     step: &str,
     path: &[String],
     levels: u32,
-) -> Result<End, Missing> {
-    let mut missing = Missing { step: step.to_owned(), near: Vec::new() };
+) -> Result<PathEnd, MissingStep> {
+    let mut missing = MissingStep { step: step.to_owned(), near: Vec::new() };
     let mut inner = None;
     for ty in types.filter(|ty| !matches!(tables.types.get(usize::from(*ty)), None | Some(Type::Void))) {
         match lead(tables, ty, Rule::One, path, levels) {
-            Ok(_) => return Ok(End::Any),
+            Ok(_) => return Ok(PathEnd::Any),
             Err(wrong) if wrong.step == missing.step => missing.near.extend(wrong.near),
             // One has a field of this name, in which the next one is missing.
             Err(wrong) => inner = inner.or(Some(wrong)),
@@ -311,7 +311,7 @@ fn is_nameless(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::filter::Filter;
-    use crate::made::tables::TABLES;
+    use crate::synthetic::tables::TABLES;
 
     fn refused(text: &str) -> String {
         let filter = Filter::parse_with(text, &[]).unwrap();

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// The same moment on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pair {
+pub struct ClockPair {
     /// Time stamp counter.
     pub ticks: u64,
     /// CLOCK_MONOTONIC nanoseconds.
@@ -26,8 +26,8 @@ const POSSIBLE: std::ops::Range<f64> = 0.05..100.0;
 /// The time stamp counter of a run.
 #[derive(Debug, Default)]
 pub struct Clock {
-    first: Option<Pair>,
-    last: Option<Pair>,
+    first: Option<ClockPair>,
+    last: Option<ClockPair>,
     stated: u64,
     rate: f64,
     /// Added to each moment: another clock counts.
@@ -78,11 +78,11 @@ impl Clock {
     }
 
     /// Takes a pair into account.
-    pub fn pair(&mut self, pair: Pair) {
+    pub fn pair(&mut self, pair: ClockPair) {
         if pair.ticks == 0 || pair.monotonic == 0 {
             return;
         }
-        let pair = Pair { monotonic: self.moment(pair.monotonic), ..pair };
+        let pair = ClockPair { monotonic: self.moment(pair.monotonic), ..pair };
         let (Some(first), Some(last)) = (self.first, self.last) else {
             (self.first, self.last) = (Some(pair), Some(pair));
             return self.settle();
@@ -128,12 +128,12 @@ impl Clock {
 }
 
 /// Nanoseconds a tick; `None` when they are too near to tell, or when no counter runs like that.
-fn rate_between(a: Pair, b: Pair) -> Option<f64> {
+fn rate_between(a: ClockPair, b: ClockPair) -> Option<f64> {
     rate_over(FAR_ENOUGH_NS, a, b)
 }
 
 /// The same of pairs that are so far apart at least.
-fn rate_over(least: u64, a: Pair, b: Pair) -> Option<f64> {
+fn rate_over(least: u64, a: ClockPair, b: ClockPair) -> Option<f64> {
     let ns = b.monotonic.checked_sub(a.monotonic).filter(|ns| *ns >= least)?;
     let rate = ns as f64 / b.ticks.checked_sub(a.ticks)? as f64;
     POSSIBLE.contains(&rate).then_some(rate)
@@ -142,7 +142,7 @@ fn rate_over(least: u64, a: Pair, b: Pair) -> Option<f64> {
 /// Measures the rate of this machine's counter for as long as it is kept, so that it need not be measured by whoever
 /// reads later, perhaps on another machine.
 #[derive(Debug)]
-pub struct Rate(Pair);
+pub struct Rate(ClockPair);
 
 impl Rate {
     /// Begins to measure.
@@ -180,13 +180,13 @@ impl Rate {
 }
 
 /// Both clocks; of a few tries the one that was interrupted least.
-fn narrow() -> Pair {
+fn narrow() -> ClockPair {
     let tries = (0..8).map(|_| {
         let (before, monotonic) = now();
         let width = now().0.wrapping_sub(before);
-        (width, Pair { ticks: before, monotonic })
+        (width, ClockPair { ticks: before, monotonic })
     });
-    tries.min_by_key(|(width, _)| *width).map_or(Pair { ticks: 0, monotonic: 0 }, |(_, pair)| pair)
+    tries.min_by_key(|(width, _)| *width).map_or(ClockPair { ticks: 0, monotonic: 0 }, |(_, pair)| pair)
 }
 
 /// Measures the counter of this machine, once: the last resort, right when the run was made here.
@@ -222,8 +222,8 @@ pub fn monotonic() -> u64 {
 mod tests {
     use super::*;
 
-    fn pair(ticks: u64, monotonic: u64) -> Pair {
-        Pair { ticks, monotonic }
+    fn pair(ticks: u64, monotonic: u64) -> ClockPair {
+        ClockPair { ticks, monotonic }
     }
 
     #[test]

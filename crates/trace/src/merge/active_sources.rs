@@ -1,7 +1,7 @@
 //! The processes of a run that each round reads. A process that has ended and was read to its end is skipped until the
 //! last round. So many short processes cost no more than few.
 
-use crate::pair::event_queue::Waiting;
+use crate::pair::event_queue::QueuedEvent;
 use crate::pair::source::Source;
 use crate::run::listing::Listing;
 use crate::run::liveness::is_gone;
@@ -34,13 +34,13 @@ impl ActiveSources {
     }
 
     /// A round is over: leaves alone those of which nothing more is to come.
-    pub fn end(&mut self, folders: &[ProcessSymbols], sources: &[Source], notices: &[VecDeque<Waiting>]) {
+    pub fn end(&mut self, folders: &[ProcessSymbols], sources: &[Source], notices: &[VecDeque<QueuedEvent>]) {
         // A ring at least: before it has one it has only begun.
         let mut read_out: Vec<(bool, bool)> = vec![(false, true); folders.len()];
         for n in &self.sources {
             let source = &sources[*n];
-            let state = &mut read_out[source.process];
-            *state = (true, state.1 && source.is_done());
+            let progress = &mut read_out[source.process];
+            *progress = (true, progress.1 && source.is_done());
         }
         let is_done =
             |n: &usize| read_out[*n] == (true, true) && notices[*n].is_empty() && is_gone(folders[*n].dir.page.pid);

@@ -5,16 +5,16 @@ use super::retired::Retired;
 use crate::pair::sink::{Context, Sink};
 use crate::pair::source::Source;
 use crate::summary::end::{End, run_end};
-use crate::summary::filtered::{Filtered, MetFunctions};
+use crate::summary::filter_outcome::{FilterOutcome, RunFunctions};
 
 impl EventReader {
     /// What is known at the end. To be called after the last `poll`.
     pub fn end(&mut self) -> End {
-        let mut end = End::of(&self.opened);
+        let mut end = End::of(&self.run_reader);
         let retired = std::mem::take(&mut self.retired);
         end.add_retired(&retired.end);
         let last = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
-        let now = last.max(self.shared.clock.moment(run_end(&self.opened, &self.folders)));
+        let now = last.max(self.shared.clock.moment(run_end(&self.run_reader, &self.folders)));
         for folder in &mut self.folders {
             end.folder(folder);
         }
@@ -24,18 +24,18 @@ impl EventReader {
             let mut unfinished = source.end(end_ns.max(source.calls.sink.last_time()), &mut context);
             unfinished.iter_mut().for_each(|exit| self.interpreters[source.process].unfinished(exit));
             end.unfinished.extend(unfinished);
-            end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.opened);
+            end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.run_reader);
         }
         self.interpreters.iter().flat_map(|i| i.undecoded.all()).for_each(|raw| end.raw(raw));
         end.absent = self.shared.files.absent();
-        end.recorded(&self.opened);
-        end.settle(&self.opened);
-        let Retired { mut met, mut counted, shown_calls: shown_before, filtered_out, .. } = retired;
+        end.recorded(&self.run_reader);
+        end.settle(&self.run_reader);
+        let Retired { mut run_functions, mut counted, shown_calls: retired_calls, filtered_out, .. } = retired;
         for folder in &mut self.folders {
             counted.add(folder, &mut self.shared.resolver);
-            met.add(folder, &self.shared.resolver.filter);
+            run_functions.add(folder, &self.shared.resolver.filter);
         }
-        end.filtered = self.filtered(&met, (shown_before, filtered_out));
+        end.filtered = self.filtered(&run_functions, (retired_calls, filtered_out));
         end.launches_of_shown();
         end.counted = counted.sorted();
         if let Some(filtered) = &mut end.filtered {
@@ -45,11 +45,11 @@ impl EventReader {
     }
 
     /// `before` are the calls of processes that have ended: shown, and not.
-    fn filtered(&self, met: &MetFunctions, before: (u64, u64)) -> Option<Filtered> {
+    fn filtered(&self, run_functions: &RunFunctions, before: (u64, u64)) -> Option<FilterOutcome> {
         let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
         let (shown_calls, filtered_out) =
             (sum(|s| s.calls.shown_calls + s.calls.sink.lookups), sum(|s| s.calls.filtered_out));
         let all = (before.0 + shown_calls, before.1 + filtered_out);
-        Filtered::new(&self.shared.resolver.filter, all, met, &self.opened)
+        FilterOutcome::new(&self.shared.resolver.filter, all, run_functions, &self.run_reader)
     }
 }

@@ -12,7 +12,7 @@ use crate::filter::Filter;
 use crate::io::clock::{Clock, monotonic};
 use crate::io::exhausted::forget_short;
 use crate::kernels::ptx_files;
-use crate::pair::event_queue::Waiting;
+use crate::pair::event_queue::QueuedEvent;
 use crate::pair::shared::Shared;
 use crate::pair::sink::Context;
 use crate::pair::source::Source;
@@ -51,7 +51,7 @@ const MISSING: [usize; 7] = [
 /// A run that is being read.
 #[derive(Debug)]
 pub struct EventReader {
-    pub(super) opened: RunReader,
+    pub(super) run_reader: RunReader,
     options: ReaderOptions,
     pub(super) shared: Shared,
     known_folders: BTreeSet<String>,
@@ -62,7 +62,7 @@ pub struct EventReader {
     /// What the arguments of each process's calls mean.
     pub(super) interpreters: Vec<Interpreter>,
     /// Events of each process that come from its names.
-    pub(super) notices: Vec<VecDeque<Waiting>>,
+    pub(super) notices: Vec<VecDeque<QueuedEvent>>,
     horizon: u64,
     /// Ticks of the last event.
     handed_out: u64,
@@ -86,11 +86,11 @@ pub enum Delivery {
     Printed,
 }
 
-type Deliver<'a> = dyn FnMut(Event, Delivery) -> ControlFlow<()> + 'a;
+type EventSink<'a> = dyn FnMut(Event, Delivery) -> ControlFlow<()> + 'a;
 
 /// Whose events these are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Origin {
+enum QueueId {
     Names(usize),
     Ring(usize),
 }
@@ -98,17 +98,17 @@ enum Origin {
 impl EventReader {
     /// Opens a run directory, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: ReaderOptions) -> Result<EventReader, Error> {
-        let opened = RunReader::new(run)?;
-        let options = ReaderOptions { filter: options.filter.of_run(opened.filter()), ..options };
+        let run_reader = RunReader::new(run)?;
+        let options = ReaderOptions { filter: options.filter.of_run(run_reader.filter()), ..options };
         // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is
         // shown.
-        let recorded = recorded_calls(opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules));
+        let recorded = recorded_calls(run_reader.rules().map_or_else(|| options.filter.clone(), Filter::of_rules));
         Ok(EventReader {
             handle_coverage: Arc::new(HandleCoverage::new(options.tables, &recorded)),
             complete: options.decode && all_allocations(options.tables, &recorded),
             free_coverage: FreeCoverage::recorded(options.tables, &recorded),
             shared: Shared {
-                clock: Clock::of(opened.ticks_per_second(), options.consume).shifted(options.place.shift_ns),
+                clock: Clock::of(run_reader.ticks_per_second(), options.consume).shifted(options.place.shift_ns),
                 resolver: Resolver::new(options.tables, options.filter.clone(), options.place.clone()),
                 threads: 0,
                 place: options.place.clone(),
@@ -116,7 +116,7 @@ impl EventReader {
                 live: options.consume,
                 files: Default::default(),
             },
-            opened,
+            run_reader,
             known_folders: BTreeSet::new(),
             folders: Vec::new(),
             sources: Vec::new(),
@@ -164,7 +164,7 @@ impl EventReader {
         })
     }
 
-    fn round(&mut self, now: u64, last: bool, sink: &mut Deliver<'_>) -> Result<bool, Error> {
+    fn round(&mut self, now: u64, last: bool, sink: &mut EventSink<'_>) -> Result<bool, Error> {
         if last {
             forget_short();
         }
@@ -175,10 +175,10 @@ impl EventReader {
             self.folders[*n].dir.refresh();
             self.folders[*n].read_names(last);
         }
-        if self.options.decode && self.opened.is_partial() {
+        if self.options.decode && self.run_reader.is_partial() {
             self.interpreters.iter_mut().for_each(Interpreter::mark_incomplete);
         }
-        if self.options.decode && self.opened.filter_changed() {
+        if self.options.decode && self.run_reader.filter_changed() {
             self.interpreters.iter_mut().for_each(Interpreter::filter_changed);
         }
         self.open_rings(last);
@@ -219,8 +219,8 @@ impl EventReader {
     }
 
     /// What was opened.
-    pub fn opened(&self) -> &RunReader {
-        &self.opened
+    pub fn run_reader(&self) -> &RunReader {
+        &self.run_reader
     }
 
     /// Finds processes that are new; those found together count in the order of their start.
@@ -229,12 +229,12 @@ impl EventReader {
             return;
         }
         // A folder that was there and is gone is the end of the run, not an error of ours.
-        let names = self.active.listing.time(now, || self.opened.store.processes()).unwrap_or_default();
+        let names = self.active.listing.time(now, || self.run_reader.store.processes()).unwrap_or_default();
         let new = names.into_iter().filter(|n| !self.known_folders.contains(n));
-        let opened = new.filter_map(|n| ProcessSymbols::open(&self.opened.store, &n, &mut self.shared.clock));
-        let mut opened: Vec<_> = opened.collect();
-        opened.sort_by_key(|folder| folder.dir.process.start_ns);
-        for mut folder in opened {
+        let folders = new.filter_map(|n| ProcessSymbols::open(&self.run_reader.store, &n, &mut self.shared.clock));
+        let mut folders: Vec<_> = folders.collect();
+        folders.sort_by_key(|folder| folder.dir.process.start_ns);
+        for mut folder in folders {
             folder.dir.number(self.next_process, &self.options.place);
             self.next_process += 1;
             let (process, ticks) = (folder.dir.process.clone(), folder.dir.page.start_ticks);
@@ -287,7 +287,7 @@ impl EventReader {
     }
 
     /// Hands out events up to `limit`, the earliest first. When it stopped for their number, the time of the next one.
-    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut Deliver<'_>) -> Option<u64> {
+    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut EventSink<'_>) -> Option<u64> {
         let rings = self.active.sources.len().max(1).saturating_mul(self.options.place.of as usize);
         let each = (IN_MEMORY / rings).max(AT_A_TIME);
         for n in 0..self.active.sources.len() {
@@ -295,31 +295,31 @@ impl EventReader {
         }
         let mut heads = BinaryHeap::new();
         let (folders, sources) = (self.active.folders.iter(), self.active.sources.iter());
-        let all = folders.map(|n| Origin::Names(*n)).chain(sources.map(|n| Origin::Ring(*n)));
-        heads.extend(all.filter_map(|origin| Some(Reverse((self.head(origin)?, origin)))));
+        let all = folders.map(|n| QueueId::Names(*n)).chain(sources.map(|n| QueueId::Ring(*n)));
+        heads.extend(all.filter_map(|queue_id| Some(Reverse((self.head(queue_id)?, queue_id)))));
         let mut count = 0;
-        while let Some(Reverse((ns, origin))) = heads.pop() {
+        while let Some(Reverse((ns, queue_id))) = heads.pop() {
             if ns > limit {
                 break;
             }
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
-            while let Some((event, is_shown, updated, delivery)) = self.next(origin, next) {
+            while let Some((event, is_shown, updated, delivery)) = self.next(queue_id, next) {
                 let is_enough = updated.into_iter().any(|call| sink(Event::Updated(call), delivery).is_break());
                 if is_enough || is_shown && sink(event, delivery).is_break() {
                     return None;
                 }
                 count += 1;
             }
-            if let Origin::Ring(n) = origin
-                && self.queue(origin).is_empty()
+            if let QueueId::Ring(n) = queue_id
+                && self.queue(queue_id).is_empty()
             {
                 self.fill(n, now, AT_A_TIME);
-                let names = Origin::Names(self.sources[n].process);
+                let names = QueueId::Names(self.sources[n].process);
                 // Reading on may have brought names; a process's notices are in the heap at most twice.
                 heads.extend(self.head(names).map(|ns| Reverse((ns, names))));
             }
-            heads.extend(self.head(origin).map(|ns| Reverse((ns, origin))));
+            heads.extend(self.head(queue_id).map(|ns| Reverse((ns, queue_id))));
             if count >= most {
                 return heads.peek().map(|Reverse((ns, _))| (*ns).min(limit));
             }
@@ -363,14 +363,14 @@ impl EventReader {
     }
 
     /// The next event up to `limit`, with its arguments understood, and calls of which more is known by it.
-    fn next(&mut self, origin: Origin, limit: u64) -> Option<(Event, bool, Vec<Call>, Delivery)> {
-        let queue = self.queue(origin);
+    fn next(&mut self, queue_id: QueueId, limit: u64) -> Option<(Event, bool, Vec<Call>, Delivery)> {
+        let queue = self.queue(queue_id);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
         let (_, mut event, is_shown, ticks) = queue.pop_front()?;
         let delivery = if ticks > self.options.printed { Delivery::New } else { Delivery::Printed };
         self.handed_out = self.handed_out.max(ticks);
         let mut updated = Vec::new();
-        if let Origin::Ring(n) = origin
+        if let QueueId::Ring(n) = queue_id
             && self.options.decode
         {
             let folder = self.sources[n].process;
@@ -387,17 +387,17 @@ impl EventReader {
         Some((event, is_shown, updated, delivery))
     }
 
-    fn queue(&mut self, origin: Origin) -> &mut VecDeque<Waiting> {
-        match origin {
-            Origin::Names(n) => &mut self.notices[n],
-            Origin::Ring(n) => &mut self.sources[n].calls.sink.queue,
+    fn queue(&mut self, queue_id: QueueId) -> &mut VecDeque<QueuedEvent> {
+        match queue_id {
+            QueueId::Names(n) => &mut self.notices[n],
+            QueueId::Ring(n) => &mut self.sources[n].calls.sink.queue,
         }
     }
 
-    fn head(&self, origin: Origin) -> Option<u64> {
-        let queue = match origin {
-            Origin::Names(n) => &self.notices[n],
-            Origin::Ring(n) => &self.sources[n].calls.sink.queue,
+    fn head(&self, queue_id: QueueId) -> Option<u64> {
+        let queue = match queue_id {
+            QueueId::Names(n) => &self.notices[n],
+            QueueId::Ring(n) => &self.sources[n].calls.sink.queue,
         };
         queue.front().map(|(ns, ..)| *ns)
     }

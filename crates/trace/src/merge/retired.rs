@@ -6,7 +6,7 @@ use super::event_reader::EventReader;
 use crate::pair::sink::{Context, Sink};
 use crate::summary::counted::CountSums;
 use crate::summary::end::End;
-use crate::summary::filtered::MetFunctions;
+use crate::summary::filter_outcome::RunFunctions;
 use std::collections::{BTreeSet, VecDeque};
 
 /// So many are forgotten together: each time all others are moved.
@@ -18,7 +18,7 @@ pub struct Retired {
     /// Folders that were read to their end once, and are read again before they are forgotten.
     ending: BTreeSet<String>,
     pub end: End,
-    pub met: MetFunctions,
+    pub run_functions: RunFunctions,
     pub counted: CountSums,
     /// Calls that the filter let through, and others.
     pub shown_calls: u64,
@@ -73,13 +73,13 @@ impl EventReader {
             let mut context = Context { process: &mut self.folders[n], shared: &mut self.shared };
             let now = source.calls.sink.last_time();
             end.unfinished.extend(source.end(now, &mut context));
-            end.ring(&mut source.ring, &self.folders[n].dir.process, &self.opened);
+            end.ring(&mut source.ring, &self.folders[n].dir.process, &self.run_reader);
             self.retired.shown_calls += source.calls.shown_calls + source.calls.sink.lookups;
             self.retired.filtered_out += source.calls.filtered_out;
         }
         self.interpreters[n].undecoded.all().for_each(|raw| end.raw(raw));
         self.retired.counted.add(&mut self.folders[n], &mut self.shared.resolver);
-        self.retired.met.add(&self.folders[n], &self.shared.resolver.filter);
+        self.retired.run_functions.add(&self.folders[n], &self.shared.resolver.filter);
     }
 
     fn forget(&mut self, is_forgotten: &[bool]) {

@@ -152,18 +152,18 @@ fn merge(readers: &mut [EventReader], sink: &mut dyn FnMut(Event) -> ControlFlow
         for reader in readers {
             let (sender, events) = sync_channel(WAITING);
             threads.push(scope.spawn(move || read_one(reader, &sender)));
-            heads.push(Head { events, next: Vec::new().into_iter(), ns: 0 });
+            heads.push(RunQueue { events, next: Vec::new().into_iter(), ns: 0 });
         }
         let mut order = BinaryHeap::new();
         for (n, head) in heads.iter_mut().enumerate() {
-            order.extend(head.next().map(|event| Reverse(Waiting { ns: head.ns, n, event })));
+            order.extend(head.next().map(|event| Reverse(NextEvent { ns: head.ns, n, event })));
         }
-        while let Some(Reverse(Waiting { n, event, .. })) = order.pop() {
+        while let Some(Reverse(NextEvent { n, event, .. })) = order.pop() {
             if sink(event).is_break() {
                 break;
             }
             let head = &mut heads[n];
-            order.extend(head.next().map(|event| Reverse(Waiting { ns: head.ns, n, event })));
+            order.extend(head.next().map(|event| Reverse(NextEvent { ns: head.ns, n, event })));
         }
         // A thread that still reads ends: its receiver is gone.
         drop(heads);
@@ -186,14 +186,14 @@ fn read_one(reader: &mut EventReader, to: &SyncSender<Vec<Event>>) -> Result<(),
 }
 
 /// The next events of a run.
-struct Head {
+struct RunQueue {
     events: Receiver<Vec<Event>>,
     next: std::vec::IntoIter<Event>,
     /// Time of the last one, which is that of [`Event::Updated`] too.
     ns: u64,
 }
 
-impl Head {
+impl RunQueue {
     fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.next.next() {
@@ -206,28 +206,28 @@ impl Head {
 }
 
 /// The next event of run `n`; of equal times that of the first run comes first.
-struct Waiting {
+struct NextEvent {
     ns: u64,
     n: usize,
     event: Event,
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for NextEvent {
+    fn eq(&self, other: &NextEvent) -> bool {
         (self.ns, self.n) == (other.ns, other.n)
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for NextEvent {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+impl PartialOrd for NextEvent {
+    fn partial_cmp(&self, other: &NextEvent) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+impl Ord for NextEvent {
+    fn cmp(&self, other: &NextEvent) -> std::cmp::Ordering {
         (self.ns, self.n).cmp(&(other.ns, other.n))
     }
 }
@@ -246,9 +246,9 @@ fn moment(event: &Event) -> Option<u64> {
 }
 
 /// How far the wall clock of a run is ahead of its CLOCK_MONOTONIC; none without a process.
-fn wall_ahead(opened: &RunReader) -> Option<i64> {
-    let names = opened.store.processes().unwrap_or_default();
-    let first = names.iter().find_map(|name| ProcessDir::open(&opened.store, name, &mut Clock::default()));
+fn wall_ahead(run: &RunReader) -> Option<i64> {
+    let names = run.store.processes().unwrap_or_default();
+    let first = names.iter().find_map(|name| ProcessDir::open(&run.store, name, &mut Clock::default()));
     first.map(|dir| (dir.process.start_realtime_ns as i64).wrapping_sub(dir.process.start_ns as i64))
 }
 

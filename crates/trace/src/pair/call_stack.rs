@@ -24,11 +24,11 @@ impl<D> Default for CallStack<D> {
 
 /// What an exit record found.
 #[derive(Debug)]
-pub enum Closed<D> {
+pub enum ExitMatch<D> {
     /// The call was open.
-    Now(OpenCall<D>),
+    Open(OpenCall<D>),
     /// The call had been abandoned before. A fibre returns like this.
-    Late(OpenCall<D>),
+    Abandoned(OpenCall<D>),
     /// No such call was seen to begin.
     Unknown,
 }
@@ -97,14 +97,14 @@ impl<D: Clone> CallStack<D> {
     /// The call of this number ends: abandons what was inside it, and adds that to `abandoned` with the innermost
     /// first.
     #[cold]
-    pub fn exit(&mut self, number: u32, abandoned: &mut Vec<OpenCall<D>>) -> Closed<D> {
+    pub fn exit(&mut self, number: u32, abandoned: &mut Vec<OpenCall<D>>) -> ExitMatch<D> {
         if let Some(place) = self.open.iter().rposition(|open| open.number == number) {
             self.abandon_above(place + 1, abandoned);
-            return self.pop().map_or(Closed::Unknown, Closed::Now);
+            return self.pop().map_or(ExitMatch::Unknown, ExitMatch::Open);
         }
         match self.abandoned.iter().position(|open| open.number == number) {
-            Some(place) => self.abandoned.remove(place).map_or(Closed::Unknown, Closed::Late),
-            None => Closed::Unknown,
+            Some(place) => self.abandoned.remove(place).map_or(ExitMatch::Unknown, ExitMatch::Abandoned),
+            None => ExitMatch::Unknown,
         }
     }
 
@@ -199,11 +199,11 @@ mod tests {
     fn an_exit_below_the_top_and_a_late_one() {
         let mut s = stack(&[1, 2, 3]);
         let mut gone = Vec::new();
-        assert!(matches!(s.exit(1, &mut gone), Closed::Now(OpenCall { number: 1, .. })));
+        assert!(matches!(s.exit(1, &mut gone), ExitMatch::Open(OpenCall { number: 1, .. })));
         assert_eq!(numbers(&gone), [3, 2]);
-        assert!(matches!(s.exit(3, &mut gone), Closed::Late(OpenCall { number: 3, .. })));
-        assert!(matches!(s.exit(3, &mut gone), Closed::Unknown));
-        assert!(matches!(s.exit(7, &mut gone), Closed::Unknown));
+        assert!(matches!(s.exit(3, &mut gone), ExitMatch::Abandoned(OpenCall { number: 3, .. })));
+        assert!(matches!(s.exit(3, &mut gone), ExitMatch::Unknown));
+        assert!(matches!(s.exit(7, &mut gone), ExitMatch::Unknown));
         assert_eq!(gone.len(), 2);
     }
 

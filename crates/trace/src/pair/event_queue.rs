@@ -19,7 +19,7 @@ const CORES_DIFFER_NS: u64 = 1000;
 /// The events of a ring that wait.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    pub queue: VecDeque<Waiting>,
+    pub queue: VecDeque<QueuedEvent>,
     /// Calls that are shown and never ended.
     pub unfinished: Vec<Exit>,
     /// Look-ups that the filter let through.
@@ -38,7 +38,7 @@ pub struct EventQueue {
 
 /// An event that waits: when it is handed out, whether it is shown, and its time in ticks. One that is
 /// not shown tells the interpreter what there is.
-pub type Waiting = (u64, Event, bool, u64);
+pub type QueuedEvent = (u64, Event, bool, u64);
 
 impl EventQueue {
     pub fn new(decode: bool, only: Option<Arc<CallNumbers>>) -> EventQueue {

@@ -13,14 +13,14 @@
 //! A function that is jumped to has an enter record only. Such a call never gets on the stack.
 
 use super::call_builder::{self, EnterRecord};
-use super::call_stack::{CallStack, Closed};
+use super::call_stack::{CallStack, ExitMatch};
 use super::filter_eval::evaluate;
 use super::open_call::{ArgumentCheck, OpenCall, Visibility};
 use super::shared::Shared;
 use super::sink::{CallEnd, CallOutcome, Context, NewCall, RingState, Sink};
 use crate::event::{Call, Exit, Function, Layer, State, Thread};
 use crate::filter::time_window::Moment;
-use crate::io::clock::Pair;
+use crate::io::clock::ClockPair;
 use crate::io::pages::ChunkPage;
 use crate::ring::reader::Item;
 use crate::symbols::functions::{Launch, ResolvedFunction};
@@ -81,7 +81,7 @@ impl<S: Sink> Pairer<S> {
 
     fn chunk(&mut self, page: &ChunkPage, context: &mut Context<'_>) {
         if context.process.dir.page.tsc && context.shared.live {
-            context.shared.clock.pair(Pair { ticks: page.base_ticks, monotonic: page.base_monotonic });
+            context.shared.clock.pair(ClockPair { ticks: page.base_ticks, monotonic: page.base_monotonic });
         }
         if self.thread.as_ref().is_none_or(|thread| thread.tid != page.tid) {
             self.thread(page.tid, context);
@@ -236,12 +236,12 @@ impl<S: Sink> Pairer<S> {
         self.finish_all(abandoned, State::Unwound, self.sink.last_time(), context);
         let returned = end.state == State::Returned;
         let open = match closed {
-            Closed::Now(open) => open,
-            Closed::Late(open) if returned => {
+            ExitMatch::Open(open) => open,
+            ExitMatch::Abandoned(open) if returned => {
                 end.late = true;
                 open
             }
-            Closed::Late(_) | Closed::Unknown => return,
+            ExitMatch::Abandoned(_) | ExitMatch::Unknown => return,
         };
         self.finish_out_of_line(open, &mut [], &end, context);
     }

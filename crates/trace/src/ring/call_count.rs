@@ -43,12 +43,12 @@ struct Chunk {
     gap: Option<(u64, u32)>,
     /// Its head does not fit to the chunk before, or to the one behind.
     is_head_damaged: bool,
-    read: Read,
+    read: ReadState,
 }
 
 /// How far a chunk was read.
 #[derive(Debug, Clone, Copy)]
-enum Read {
+enum ReadState {
     /// More may come.
     On,
     /// To its end, with so many calls of the ring. The second number of them were never finished.
@@ -60,7 +60,7 @@ enum Read {
 }
 
 /// A chunk of which nothing more will be read.
-struct Settled {
+struct SettledChunk {
     losses: Losses,
     /// Calls of the ring up to its end.
     end: u32,
@@ -77,12 +77,13 @@ impl CallCount {
             is_start_certain: false,
             gap: None,
             is_head_damaged: self.is_number_damaged(head),
-            read: Read::On,
+            read: ReadState::On,
         };
         let missing = self.missing_before(head);
         if let Some(last) = &mut self.chunk {
             // A writer leaves a chunk before it opens the next one.
-            last.is_head_damaged |= last.head.state == OPEN && !matches!(last.read, Read::On | Read::Reclaimed(_));
+            last.is_head_damaged |=
+                last.head.state == OPEN && !matches!(last.read, ReadState::On | ReadState::Reclaimed(_));
             let settled = last.settle((missing == 0).then_some(head.first_call));
             self.before = self.before.plus(settled.losses);
             if missing > 0 {
@@ -101,7 +102,7 @@ impl CallCount {
     /// Whether the number of the chunk that comes next is damaged: chunks are missing before it, but no call.
     pub fn is_number_damaged(&self, head: &ChunkPage) -> bool {
         self.chunk.is_some_and(|last| {
-            let whole = matches!(last.read, Read::Whole(calls, _) if calls == head.first_call);
+            let whole = matches!(last.read, ReadState::Whole(calls, _) if calls == head.first_call);
             whole && is_without_calls(&last.head, head)
         })
     }
@@ -110,8 +111,8 @@ impl CallCount {
     pub fn whole(&mut self, head: &ChunkPage, calls: u32, cut: u32) {
         if let Some(chunk) = &mut self.chunk {
             chunk.head = *head;
-            if !matches!(chunk.read, Read::Damaged(_)) {
-                chunk.read = Read::Whole(calls, cut);
+            if !matches!(chunk.read, ReadState::Damaged(_)) {
+                chunk.read = ReadState::Whole(calls, cut);
             }
         }
     }
@@ -120,14 +121,14 @@ impl CallCount {
     pub fn damaged(&mut self, head: &ChunkPage, calls: u32) {
         if let Some(chunk) = &mut self.chunk {
             chunk.head = *head;
-            let before = if let Read::Damaged(lost) = chunk.read { lost } else { LostCalls::default() };
-            chunk.read = Read::Damaged(before.plus(LostCalls::between(calls, head.calls, 1, chunk.chunk_bytes)));
+            let before = if let ReadState::Damaged(lost) = chunk.read { lost } else { LostCalls::default() };
+            chunk.read = ReadState::Damaged(before.plus(LostCalls::between(calls, head.calls, 1, chunk.chunk_bytes)));
         }
     }
 
     /// The writer took the chunk again when so many calls of the ring had been read.
     pub fn reclaimed(&mut self, calls: u32) {
-        self.chunk.iter_mut().for_each(|chunk| chunk.read = Read::Reclaimed(calls));
+        self.chunk.iter_mut().for_each(|chunk| chunk.read = ReadState::Reclaimed(calls));
     }
 
     /// What is damaged and lost so far.
@@ -139,7 +140,7 @@ impl CallCount {
     fn missing_before(&self, head: &ChunkPage) -> u64 {
         let Some(last) = self.chunk.filter(|_| !self.is_number_damaged(head)) else { return 0 };
         let between = head.sequence.saturating_sub(last.head.sequence).saturating_sub(1);
-        if matches!(last.read, Read::Reclaimed(_)) { between.max(1) } else { between }
+        if matches!(last.read, ReadState::Reclaimed(_)) { between.max(1) } else { between }
     }
 }
 
@@ -150,21 +151,21 @@ pub fn is_without_calls(before: &ChunkPage, next: &ChunkPage) -> bool {
 
 impl Chunk {
     /// `next`: calls of the ring before the next chunk, as that one's head says.
-    fn settle(&self, next: Option<u32>) -> Settled {
+    fn settle(&self, next: Option<u32>) -> SettledChunk {
         let (head, none) = (self.head.calls, LostCalls::default());
         let (mut start, mut is_damaged) = (self.start, self.is_head_damaged);
         let uncounted = LostCalls::uncounted(1);
         let (end, is_certain, inside) = match self.read {
-            Read::On => (head, false, none),
-            Read::Reclaimed(calls) => (calls, false, none),
-            Read::Damaged(lost) => {
+            ReadState::On => (head, false, none),
+            ReadState::Reclaimed(calls) => (calls, false, none),
+            ReadState::Damaged(lost) => {
                 is_damaged = true;
                 match next {
                     Some(next) if next != head => (next, false, uncounted),
                     next => (head, next.is_some(), lost),
                 }
             }
-            Read::Whole(calls, cut) if calls == head => match next {
+            ReadState::Whole(calls, cut) if calls == head => match next {
                 // A recording may have it as it was when its writer had not left it.
                 Some(next) if self.head.state == OPEN && next != head => {
                     let rest = LostCalls::between(calls.wrapping_sub(cut), next, 1, self.chunk_bytes);
@@ -172,7 +173,7 @@ impl Chunk {
                 }
                 _ => (head, true, none),
             },
-            Read::Whole(calls, cut) => {
+            ReadState::Whole(calls, cut) => {
                 is_damaged = true;
                 // The last bytes of a chunk that its writer has left are records too.
                 let is_all = self.head.reserved == self.chunk_bytes;
@@ -193,7 +194,7 @@ impl Chunk {
         };
         let between = |(chunks, calls)| LostCalls::between(calls, start, chunks, self.chunk_bytes);
         let losses = Losses { damaged: is_damaged.into(), inside, between: self.gap.map_or(none, between) };
-        Settled { losses, end, is_certain }
+        SettledChunk { losses, end, is_certain }
     }
 }
 

@@ -28,7 +28,7 @@ pub struct ChunkFile {
 
 /// Records that were read twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settled {
+pub struct SettledRecords {
     /// Bytes of records whose lengths are known.
     pub end: usize,
     /// Each of them was committed.
@@ -132,16 +132,16 @@ impl ChunkFile {
 
     /// Reads the records from `at`, up to `len` bytes; the buffer then holds what is in the file. Only what was
     /// committed in an earlier read counts as committed.
-    pub fn records(&mut self, at: u64, len: usize, buffer: &mut Vec<u8>) -> Settled {
+    pub fn records(&mut self, at: u64, len: usize, buffer: &mut Vec<u8>) -> SettledRecords {
         // What cannot be read is not there: the reader meets a damaged record.
         if self.file.is_immutable() {
             let _ = read_at(&*self.file, at, len, buffer);
-            return Settled { end: buffer.len(), whole: true };
+            return SettledRecords { end: buffer.len(), whole: true };
         }
         let _ = read_at(&*self.file, at, len, &mut self.before);
         let _ = read_at(&*self.file, at, self.before.len(), buffer);
         let settled = settle(&self.before, buffer);
-        Settled { end: settled.end.min(buffer.len()), whole: settled.whole && buffer.len() == self.before.len() }
+        SettledRecords { end: settled.end.min(buffer.len()), whole: settled.whole && buffer.len() == self.before.len() }
     }
 }
 
@@ -212,7 +212,7 @@ fn by_number(heads: &mut Vec<(ChunkPage, u32)>, size: u32) {
 
 /// Takes back in `now` the first words of records that were not committed `before`, so that their other words are not
 /// trusted.
-fn settle(before: &[u8], now: &mut [u8]) -> Settled {
+fn settle(before: &[u8], now: &mut [u8]) -> SettledRecords {
     let (mut at, mut whole) = (0, true);
     while at + 8 <= before.len().min(now.len()) {
         let first = u64_at(before, at);
@@ -226,7 +226,7 @@ fn settle(before: &[u8], now: &mut [u8]) -> Settled {
             break;
         }
     }
-    Settled { end: at.min(before.len()), whole }
+    SettledRecords { end: at.min(before.len()), whole }
 }
 
 #[cfg(test)]
@@ -243,7 +243,7 @@ mod tests {
         // The second is finished only in the later read; of the third the length was not there.
         let before = bytes(&[done(a), one, b, 0, 0, 0]);
         let mut now = bytes(&[done(a), one, done(b), two, done(c), three]);
-        assert_eq!(settle(&before, &mut now), Settled { end: 40, whole: false });
+        assert_eq!(settle(&before, &mut now), SettledRecords { end: 40, whole: false });
         assert_eq!(now, bytes(&[done(a), one, b, two, 0, three]));
         // A read that came out shorter, and one that ends within a record.
         for len in [0, 4, 8, 12, 16, 40] {
@@ -253,7 +253,7 @@ mod tests {
         }
         let whole = bytes(&[done(a), one, done(b)]);
         let mut now = whole.clone();
-        assert_eq!(settle(&whole, &mut now), Settled { end: 24, whole: true });
+        assert_eq!(settle(&whole, &mut now), SettledRecords { end: 24, whole: true });
         assert_eq!(now, whole);
     }
 }

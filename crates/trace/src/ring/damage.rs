@@ -27,7 +27,7 @@ pub enum Reuse {
 
 /// What the heads tell.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Heads {
+pub struct DamagedHeads {
     /// Chunks that are damaged, or not there.
     pub damaged: u64,
     /// Numbers that are missing with them.
@@ -36,10 +36,10 @@ pub struct Heads {
 
 impl ChunkFile {
     /// Looks at all of them. Of a recording its blocks tell.
-    pub(crate) fn heads_damaged(&mut self, reuse: Reuse) -> Heads {
+    pub(crate) fn heads_damaged(&mut self, reuse: Reuse) -> DamagedHeads {
         // What cannot be read for want of a descriptor may well be whole.
         if self.file.is_immutable() || self.file.ready().is_err() {
-            return Heads::default();
+            return DamagedHeads::default();
         }
         let there = self.places();
         let absent = u64::from(self.page.map_or(0, |p| p.chunks).saturating_sub(there));
@@ -48,7 +48,7 @@ impl ChunkFile {
         let (heads, wrong) = self.numbered(true);
         let numbers = if reuse == Reuse::Any { 0 } else { self.missing(&heads, reuse) };
         let holes = numbers.min((there as usize).saturating_sub(heads.len()) as u64);
-        Heads { damaged: holes.max((bad + wrong) as u64) + absent, numbers }
+        DamagedHeads { damaged: holes.max((bad + wrong) as u64) + absent, numbers }
     }
 
     /// Numbers between the chunks that are held, and before the first where none is given back.

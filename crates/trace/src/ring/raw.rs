@@ -3,7 +3,7 @@
 
 use super::call_count::CallCount;
 use super::chunk_file::ChunkFile;
-use super::damage::{Heads, Reuse};
+use super::damage::{DamagedHeads, Reuse};
 use super::file::RingFile;
 use crate::io::bytes::read_at;
 use crate::io::pages::{ChunkPage, RingPage};
@@ -202,7 +202,7 @@ impl RawRing {
 
     /// What its heads tell of damage, where chunks are given back; with `overwrites`, by a writer that overwrites them
     /// whenever it likes.
-    pub fn damaged_heads(&mut self, overwrites: bool) -> Heads {
+    pub fn damaged_heads(&mut self, overwrites: bool) -> DamagedHeads {
         self.chunks.heads_damaged(if overwrites { Reuse::Any } else { Reuse::Read })
     }
 

@@ -9,7 +9,7 @@ const STEP: usize = 64;
 
 /// The chunks of one ring, by their numbers.
 #[derive(Debug, Default)]
-pub struct Index {
+pub struct ChunkIndex {
     runs: Vec<Run>,
     /// Runs are in order and do not overlap.
     settled: bool,
@@ -31,7 +31,7 @@ struct Run {
     steps: Vec<u8>,
 }
 
-impl Index {
+impl ChunkIndex {
     /// A chunk of this number stands at `place`, a multiple of eight.
     pub fn add(&mut self, number: u64, place: u64) {
         self.settled = false;
@@ -118,8 +118,8 @@ impl Run {
 mod tests {
     use super::*;
 
-    fn index(all: impl IntoIterator<Item = (u64, u64)>) -> Index {
-        let mut index = Index::default();
+    fn index(all: impl IntoIterator<Item = (u64, u64)>) -> ChunkIndex {
+        let mut index = ChunkIndex::default();
         all.into_iter().for_each(|(number, place)| index.add(number, place));
         index.settle();
         index

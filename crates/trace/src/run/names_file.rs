@@ -125,11 +125,11 @@ impl NamesFile {
             let whole = scratch.buffer.len() < want || want < PIECE;
             let mut offset = 0;
             while whole || scratch.buffer.len().saturating_sub(offset) > LONGEST {
-                let cell_now = match cell(&scratch.before, offset) {
+                let second_read = match cell(&scratch.before, offset) {
                     Cell::Name(..) => cell(&scratch.buffer, offset),
                     other => other,
                 };
-                let (step, empty) = match cell_now {
+                let (step, empty) = match second_read {
                     Cell::Name(name, bytes) => {
                         sink(NamesItem::Name(name))?;
                         (bytes, false)

@@ -1,6 +1,6 @@
 //! The chunk of a ring that was not full when its recording ended early, put together from its parts.
 
-use super::prefetch::{Damaged, mark_damaged};
+use super::prefetch::{DamagedBlocks, mark_damaged};
 use cutap_file::Block;
 use cutap_wire::ring::CHUNK_HEADER;
 use std::fs::File;
@@ -45,7 +45,7 @@ impl Parts {
     }
 
     /// The records, at most `most` bytes. They end where a part cannot be read.
-    pub fn records(&self, file: &Arc<File>, damaged: &Damaged, most: usize) -> Vec<u8> {
+    pub fn records(&self, file: &Arc<File>, damaged: &DamagedBlocks, most: usize) -> Vec<u8> {
         let (mut records, mut body) = (Vec::new(), Vec::new());
         for (from, block) in &self.parts {
             if cutap_file::body(&**file, block, &mut body).is_err() {
@@ -86,7 +86,7 @@ mod tests {
 
     fn records(written: &[(u64, u64, &[u8])], whole: Option<u64>) -> Vec<u8> {
         let (parts, file) = parts_of(written, whole);
-        parts.records(&file, &Damaged::default(), 12)
+        parts.records(&file, &DamagedBlocks::default(), 12)
     }
 
     #[test]

@@ -18,7 +18,7 @@ const MOST_AHEAD: usize = 64 << 20;
 const MOST_IN_USE: usize = 1 << 30;
 
 /// Where the blocks stand that cannot be read.
-pub type Damaged = Arc<Mutex<BTreeSet<u64>>>;
+pub type DamagedBlocks = Arc<Mutex<BTreeSet<u64>>>;
 
 /// What is to be unpacked, and who waits for it.
 struct Job {
@@ -57,7 +57,7 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    pub fn start(file: Arc<File>, damaged: Damaged) -> Unpacker {
+    pub fn start(file: Arc<File>, damaged: DamagedBlocks) -> Unpacker {
         let (jobs, waiting) = channel::<Job>();
         let thread = thread::spawn(move || {
             for Job { which, block, mut buffer, reply } in waiting {
@@ -75,7 +75,7 @@ impl Unpacker {
 }
 
 /// A block that cannot be read is counted once, however often it is tried.
-pub fn mark_damaged(damaged: &Damaged, block: &Block) {
+pub fn mark_damaged(damaged: &DamagedBlocks, block: &Block) {
     if let Ok(mut all) = damaged.lock() {
         all.insert(block.start());
     }
@@ -83,7 +83,7 @@ pub fn mark_damaged(damaged: &Damaged, block: &Block) {
 
 /// The chunks of one ring as they are read.
 #[derive(Debug)]
-pub struct Ahead {
+pub struct Prefetch {
     unpacker: Unpacker,
     reply: Sender<Reply>,
     replies: Receiver<Reply>,
@@ -92,10 +92,10 @@ pub struct Ahead {
     current: Option<(usize, Vec<u8>)>,
 }
 
-impl Ahead {
-    pub fn new(unpacker: Unpacker) -> Ahead {
+impl Prefetch {
+    pub fn new(unpacker: Unpacker) -> Prefetch {
         let (reply, replies) = channel();
-        Ahead { unpacker, reply, replies, requested: VecDeque::new(), current: None }
+        Prefetch { unpacker, reply, replies, requested: VecDeque::new(), current: None }
     }
 
     /// The records of chunk `which`; `block` tells where each chunk is.
@@ -157,7 +157,7 @@ impl Ahead {
     }
 }
 
-impl Drop for Ahead {
+impl Drop for Prefetch {
     fn drop(&mut self) {
         self.put_back();
         let requested_bytes = self.requested.iter().map(|(_, bytes)| bytes).sum();

@@ -6,7 +6,7 @@ use super::names_complete::all_named;
 use super::names_file::NamesFile;
 use crate::event::{Process, RunPlace};
 use crate::io::bytes::read_at;
-use crate::io::clock::{Clock, Pair};
+use crate::io::clock::{Clock, ClockPair};
 use crate::io::exhausted::may_be_there;
 use crate::io::file::Bytes;
 use crate::io::pages::ProcPage;
@@ -45,7 +45,7 @@ impl ProcessDir {
         let page = read_page(&*page_file)?;
         if page.tsc {
             clock.stated(page.ticks_per_second);
-            clock.pair(Pair { ticks: page.start_ticks, monotonic: page.start_monotonic });
+            clock.pair(ClockPair { ticks: page.start_ticks, monotonic: page.start_monotonic });
         }
         let process = Process {
             key: 0,
@@ -127,7 +127,9 @@ impl ProcessDir {
                     let mut ring = Ring::new(file, consume);
                     ring.is_writerless = !consume && !self.may_go_on();
                     if self.page.tsc && !consume {
-                        ring.heads(|head| clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic }));
+                        ring.heads(|head| {
+                            clock.pair(ClockPair { ticks: head.base_ticks, monotonic: head.base_monotonic })
+                        });
                     }
                     rings.push(ring);
                 }

@@ -1,8 +1,8 @@
 //! A ring of a recording as a ring file: its page, and its chunks in order. Chunks are unpacked when they are read.
 
-use super::chunk_index::Index;
+use super::chunk_index::ChunkIndex;
 use super::parts::Parts;
-use super::prefetch::{Ahead, Damaged, Unpacker};
+use super::prefetch::{DamagedBlocks, Prefetch, Unpacker};
 use crate::io::bytes::u32_at;
 use crate::io::file::Bytes;
 use crate::io::read_so_far;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 const MOST_CACHED: usize = 256 << 20;
 
 /// The recording, and the list of its damaged blocks.
-type Files = (Arc<File>, Damaged);
+type Files = (Arc<File>, DamagedBlocks);
 
 /// A chunk: its number in the ring, its head, and where its records are.
 type Chunk = (usize, [u8; CHUNK_HEADER], Block);
@@ -33,7 +33,7 @@ pub struct RecordedRing {
     page: Vec<u8>,
     chunk_bytes: u32,
     heads: Mutex<Heads>,
-    records: Mutex<Ahead>,
+    records: Mutex<Prefetch>,
     /// Behind the others.
     open: Option<Mutex<OpenChunk>>,
     files: Files,
@@ -44,13 +44,13 @@ impl RecordedRing {
     pub fn new(
         page: Vec<u8>,
         chunk_bytes: u32,
-        chunks: Arc<Index>,
+        chunks: Arc<ChunkIndex>,
         open: Option<OpenChunk>,
         unpacker: Unpacker,
         files: Files,
     ) -> RecordedRing {
         let heads = Heads { file: files.0.clone(), chunks, last: VecDeque::new(), next: 0 };
-        let records = Ahead::new(unpacker).into();
+        let records = Prefetch::new(unpacker).into();
         RecordedRing { page, chunk_bytes, heads: heads.into(), records, open: open.map(Mutex::new), files }
     }
 }
@@ -92,7 +92,7 @@ impl OpenChunk {
 #[derive(Debug)]
 struct Heads {
     file: Arc<File>,
-    chunks: Arc<Index>,
+    chunks: Arc<ChunkIndex>,
     /// Those that were asked for last.
     last: VecDeque<Chunk>,
     /// The first chunk whose records were not asked for yet.

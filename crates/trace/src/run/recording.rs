@@ -2,10 +2,10 @@
 //! unpacked when they are read. Only the place of each chunk is kept in memory, so a long recording needs no more than
 //! a short one.
 
-use super::chunk_index::Index;
+use super::chunk_index::ChunkIndex;
 use super::error::Error;
 use super::parts::Parts;
-use super::prefetch::{Damaged, Unpacker, mark_damaged};
+use super::prefetch::{DamagedBlocks, Unpacker, mark_damaged};
 use super::recorded_ring::{OpenChunk, RecordedRing, copy};
 use crate::io::bytes::u32_at;
 use crate::io::file::{Bytes, open_file};
@@ -51,7 +51,7 @@ pub struct Recording {
     /// Bytes of chunks that were put together from parts and are kept.
     in_open_chunks: Arc<AtomicUsize>,
     /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
-    pub damaged: Damaged,
+    pub damaged: DamagedBlocks,
 }
 
 /// What it holds of a process.
@@ -68,7 +68,7 @@ struct ProcessBlocks {
 struct RingBlocks {
     page: Option<Block>,
     /// Shared with whoever reads the ring.
-    chunks: Arc<Index>,
+    chunks: Arc<ChunkIndex>,
     /// Of the chunk behind them, which was not full.
     parts: Parts,
 }
@@ -80,7 +80,7 @@ impl Recording {
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
         let (mut unread, mut filter, mut rank) = (None, None, None);
         let mut processes = BTreeMap::<u32, ProcessBlocks>::new();
-        let (mut body, damaged) = (Vec::new(), Damaged::default());
+        let (mut body, damaged) = (Vec::new(), DamagedBlocks::default());
         // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
         let mut newer = |place: &mut Option<Block>, block: &Block| {
             if let Some(older) = place.replace(*block)
@@ -126,7 +126,7 @@ impl Recording {
             }
         });
         let rings = processes.values_mut().flat_map(|of| of.rings.values_mut());
-        rings.filter_map(|ring| Arc::get_mut(&mut ring.chunks)).for_each(Index::settle);
+        rings.filter_map(|ring| Arc::get_mut(&mut ring.chunks)).for_each(ChunkIndex::settle);
         let cut = walked.map_err(|error| match error {
             cutap_file::Error::NotOurs => Error::NotARecording { path: path.to_owned() },
             cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), version: found },

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::error::Error;
 use super::facts::{RecordingCoverage, Switched, SwitchedTo};
-use super::prefetch::Damaged;
+use super::prefetch::DamagedBlocks;
 use super::recording::Recording;
 use crate::io::bytes::{u32_at, u64_at};
 use crate::io::clock::monotonic;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct RunReader {
     pub(crate) store: Arc<dyn Store>,
-    recorded: Option<(RecordingCoverage, Damaged)>,
+    recorded: Option<(RecordingCoverage, DamagedBlocks)>,
     path: PathBuf,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A function, and how often it was called.
 #[derive(Debug, Clone)]
-pub struct Counted {
+pub struct CountedFunction {
     pub function: Arc<Function>,
     /// The runtime that it belongs to, of the process in which it was found first.
     pub instance: Option<Arc<Instance>>,
@@ -27,7 +27,7 @@ type FunctionOf = (Arc<Function>, Option<Arc<Instance>>);
 
 /// Sums over processes.
 #[derive(Debug, Default)]
-pub struct CountSums(BTreeMap<Label, Counted>);
+pub struct CountSums(BTreeMap<Label, CountedFunction>);
 
 impl CountSums {
     /// Adds what a process counted and the filter shows.
@@ -37,21 +37,21 @@ impl CountSums {
     }
 
     /// Adds what a process or a run counted.
-    pub fn add_one(&mut self, one: Counted) {
+    pub fn add_one(&mut self, one: CountedFunction) {
         let f = &one.function;
         let key = (f.layer, f.library.as_ref().into(), one.runtime.clone(), f.display_name().into());
         self.0.entry(key).and_modify(|sum| sum.calls += one.calls).or_insert(one);
     }
 
     /// All, the most often called first.
-    pub fn sorted(self) -> Vec<Counted> {
-        let mut all: Vec<Counted> = self.0.into_values().collect();
+    pub fn sorted(self) -> Vec<CountedFunction> {
+        let mut all: Vec<CountedFunction> = self.0.into_values().collect();
         all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.function.name.cmp(&b.function.name)));
         all
     }
 }
 
-fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<Counted> {
+fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<CountedFunction> {
     // A call of a shared runtime may be counted where its pointer was handed out, and where the runtime reports it.
     let mut calls_by_function: BTreeMap<(u64, Box<str>), [u64; 2]> = BTreeMap::new();
     let mut functions: BTreeMap<(u64, Box<str>), FunctionOf> = BTreeMap::new();
@@ -78,7 +78,7 @@ fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<Count
     let one = |(key, [by_slot, reported]): ((u64, Box<str>), [u64; 2])| {
         let (function, instance) = functions.get(&key)?.clone();
         let runtime = instance.as_ref().and_then(|i| i.version.clone());
-        Some(Counted { function, instance, runtime, calls: by_slot.max(reported) })
+        Some(CountedFunction { function, instance, runtime, calls: by_slot.max(reported) })
     };
     calls_by_function.into_iter().filter_map(one).collect()
 }

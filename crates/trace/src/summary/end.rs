@@ -1,7 +1,7 @@
 //! Facts that are known when reading ends: calls that never ended, calls that were not seen, and why.
 
-use super::counted::Counted;
-use super::filtered::Filtered;
+use super::counted::CountedFunction;
+use super::filter_outcome::FilterOutcome;
 use super::run_coverage::{NOT_RECORDED, RunCoverage};
 use crate::decode::undecoded::UndecodedFunction;
 use crate::event::{Exit, Instance, Process, RunName};
@@ -72,13 +72,13 @@ pub struct End {
     /// Processes that could not make their folder: nothing of them was recorded.
     pub failed: u32,
     /// The filter, if there was one.
-    pub filtered: Option<Filtered>,
+    pub filtered: Option<FilterOutcome>,
     /// Functions of which arguments were shown raw, or that have no description; one row for each slot.
     pub raw: Vec<UndecodedFunction>,
     /// Records that a killed or stopped thread never finished.
     pub records_cut: u64,
     /// What was only counted.
-    pub counted: Vec<Counted>,
+    pub counted: Vec<CountedFunction>,
     /// Files that stacks lead through and that cannot be read as they were.
     pub absent: Vec<Absent>,
     /// When the run was switched, and how often beyond the times that are known.
@@ -106,9 +106,9 @@ pub struct Damage {
 
 /// CLOCK_MONOTONIC until which calls of the run may be open: the collector's last sign of life, or now while a process
 /// of a run directory runs. The last record may be later.
-pub(crate) fn run_end(opened: &RunReader, folders: &[ProcessSymbols]) -> u64 {
-    let runs = || !opened.is_recording() && folders.iter().any(|folder| folder.dir.is_running());
-    opened.watched_until().max(if runs() { monotonic() } else { 0 })
+pub(crate) fn run_end(run: &RunReader, folders: &[ProcessSymbols]) -> u64 {
+    let runs = || !run.is_recording() && folders.iter().any(|folder| folder.dir.is_running());
+    run.watched_until().max(if runs() { monotonic() } else { 0 })
 }
 
 impl End {
@@ -118,20 +118,13 @@ impl End {
     }
 
     /// What is known of the run beside its processes.
-    pub(crate) fn of(opened: &RunReader) -> End {
-        let (lossy, range) = opened.is_lossy_or_range();
-        let mut unseen =
-            RunCoverage::of(&opened.store.control().unwrap_or_default(), opened.forgotten().unwrap_or(0) == 0);
-        unseen.filter = opened.made_with_filter().filter(|_| unseen.by_filter);
-        let mut end = End {
-            failed: opened.failed(),
-            switched: opened.switched(),
-            lossy,
-            range,
-            coverage: unseen,
-            ..End::default()
-        };
-        let (unfollowed, names) = opened.left_alone();
+    pub(crate) fn of(run: &RunReader) -> End {
+        let (lossy, range) = run.is_lossy_or_range();
+        let mut unseen = RunCoverage::of(&run.store.control().unwrap_or_default(), run.forgotten().unwrap_or(0) == 0);
+        unseen.filter = run.made_with_filter().filter(|_| unseen.by_filter);
+        let mut end =
+            End { failed: run.failed(), switched: run.switched(), lossy, range, coverage: unseen, ..End::default() };
+        let (unfollowed, names) = run.left_alone();
         if unfollowed > 0 {
             end.count(reason::OTHER_LIBC, unfollowed.into());
         }
@@ -255,10 +248,10 @@ impl End {
 
     /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were
     /// there and are not any more have been read by a collector, for only then does their writer take them again.
-    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, opened: &RunReader) {
-        let drained = !ring.consume && ring.missed > 0 && opened.is_drained();
+    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, run: &RunReader) {
+        let drained = !ring.consume && ring.missed > 0 && run.is_drained();
         // Nobody took those that are there without heads that make sense, nor what is missing between others.
-        let heads = ring.chunks.heads_damaged(opened.reuse());
+        let heads = ring.chunks.heads_damaged(run.reuse());
         let numbers = heads.numbers.max(heads.damaged);
         let reused = ring.missed.saturating_sub(numbers);
         let losses = ring.count.losses();
@@ -268,7 +261,7 @@ impl End {
         if ring.is_writerless {
             self.damaged += damaged;
             let outside = LostCalls::uncounted(heads.damaged.saturating_sub(heads.numbers));
-            let between = match opened.reuse() {
+            let between = match run.reuse() {
                 Reuse::Any => LostCalls::default(),
                 // Another reader may have taken some of them.
                 Reuse::Read if drained && reused > 0 => LostCalls::uncounted(numbers),
@@ -282,7 +275,7 @@ impl End {
         self.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
         *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += reused;
         // A collector that has read all of it leaves nothing but their numbers.
-        self.chunks_taken += if !ring.consume && opened.is_drained() { ring.given_back() } else { 0 };
+        self.chunks_taken += if !ring.consume && run.is_drained() { ring.given_back() } else { 0 };
         self.overwritten += ring.calls_taken;
         self.records_cut += ring.cut();
         match ring.footprint() {
@@ -296,10 +289,10 @@ impl End {
 
     /// Takes over how far a recording could be read. Who ran when it was made is not who runs now, and a thread whose
     /// end nobody noted (of a child by a bare clone, of a program that went on unrecorded) looks in it as if it lived.
-    pub(crate) fn recorded(&mut self, opened: &RunReader) {
-        self.recording = opened.recording();
-        let flight = opened.forgotten().is_some();
-        let untold = !opened.has_control();
+    pub(crate) fn recorded(&mut self, run: &RunReader) {
+        self.recording = run.recording();
+        let flight = run.forgotten().is_some();
+        let untold = !run.has_control();
         if let Some(recording) = &mut self.recording {
             self.running.clear();
             // Its own sentence says them all.
@@ -323,10 +316,10 @@ impl End {
     }
 
     /// What is missing at the beginning of rings was written over, or a collector has taken it.
-    pub(crate) fn settle(&mut self, opened: &RunReader) {
-        match opened.forgotten() {
+    pub(crate) fn settle(&mut self, run: &RunReader) {
+        match run.forgotten() {
             Some(calls) => (self.chunks_taken, self.overwritten) = (0, self.overwritten.saturating_add(calls)),
-            None if opened.has_control() => self.overwritten = 0,
+            None if run.has_control() => self.overwritten = 0,
             None => (self.chunks_unknown, self.chunks_taken, self.overwritten) = (self.chunks_taken, 0, 0),
         }
         self.merge_unknown_names();
@@ -363,12 +356,12 @@ mod tests {
     /// Launches whose parameters are not known: all were counted in the target, and none was shown.
     fn left(filtered_out: Option<u64>) -> usize {
         let count = |reason| Count { reason, count: 7 };
-        let filtered = |filtered_out| Filtered {
+        let filtered = |filtered_out| FilterOutcome {
             text: "error".into(),
             shown_calls: 1,
             filtered_out,
             near: Vec::new(),
-            lacking: Vec::new(),
+            missing_parameters: Vec::new(),
             unrecorded: Vec::new(),
             is_intersection: false,
             is_kept: false,

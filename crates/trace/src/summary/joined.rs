@@ -2,7 +2,7 @@
 
 use super::counted::CountSums;
 use super::end::End;
-use super::filtered::Filtered;
+use super::filter_outcome::FilterOutcome;
 
 impl End {
     /// Of these runs together. How each of them was recorded, and what each lacks, is only in its own.
@@ -30,12 +30,12 @@ impl End {
 }
 
 /// What the filter did in both. Names that it may have meant are of interest only if neither has a call.
-fn join(one: Option<Filtered>, two: Option<&Filtered>) -> Option<Filtered> {
+fn join(one: Option<FilterOutcome>, two: Option<&FilterOutcome>) -> Option<FilterOutcome> {
     let (Some(mut one), Some(two)) = (one.clone(), two) else { return one.or_else(|| two.cloned()) };
     one.shown_calls += two.shown_calls;
     one.filtered_out += two.filtered_out;
     one.near.retain(|_| two.shown_calls == 0);
-    one.lacking.retain(|_| two.shown_calls == 0);
+    one.missing_parameters.retain(|_| two.shown_calls == 0);
     one.unrecorded.retain(|layer| two.unrecorded.contains(layer));
     one.is_kept &= two.is_kept;
     Some(one)

@@ -3,7 +3,7 @@
 pub mod counted;
 pub mod damage;
 pub mod end;
-pub mod filtered;
+pub mod filter_outcome;
 mod joined;
 pub mod noticed;
 pub mod run_coverage;

@@ -2,7 +2,7 @@
 //! and what stands before the damage is read.
 
 use crate::common::*;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use proptest::prelude::*;
 use std::path::Path;
 

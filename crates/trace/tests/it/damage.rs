@@ -2,7 +2,7 @@
 //! killed thread left, and never made into calls.
 
 use crate::common::*;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{Aggregator, ChunkPage, Filter, damaged, in_order};
 use cutap_wire::names::GROW;
 use cutap_wire::ring::{CHUNK_HEADER, FREE};

@@ -1,7 +1,7 @@
 //! Files as living, dying and dead processes leave them.
 
 use crate::common::*;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{EventReader, Filter, ReaderOptions};
 use cutap_wire::ring::{FREE, FULL, OPEN};
 

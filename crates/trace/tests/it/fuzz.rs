@@ -1,7 +1,7 @@
 //! The corpus of the fuzz targets (`fuzz/`), as it is and changed at random for three seconds. CUTAP_FUZZ_SEED repeats
 //! a run.
 
-use cutap_trace::made::any;
+use cutap_trace::synthetic::any;
 use fastrand::Rng;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

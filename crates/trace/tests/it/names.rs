@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use cutap_trace::Event;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_wire::{diagnostic, names, record};
 
 #[test]

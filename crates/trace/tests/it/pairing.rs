@@ -1,7 +1,7 @@
 //! Enter and exit records become calls, in time order.
 
 use crate::common::*;
-use cutap_trace::made::Run;
+use cutap_trace::synthetic::Run;
 use cutap_trace::{Event, EventReader, ReaderOptions, State};
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ fn nested_calls_with_results_times_and_depth() {
         assert_eq!(read.lines, ["> cuInit", "  > cuMemAlloc_v2", "  < cuMemAlloc_v2 = 2 500ns", "< cuInit = 0 1500ns"]);
         let Event::Enter(call) = &read.events[1] else { panic!("{:?}", read.events[1]) };
         assert_eq!(call.args.words(), [1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(call.start_ns, cutap_trace::made::START_NS + 20_000_000);
+        assert_eq!(call.start_ns, cutap_trace::synthetic::START_NS + 20_000_000);
         assert_eq!((call.thread.tid, call.thread.process.pid), (101, 100));
         assert_eq!(read.end.running.len(), 1, "its mutex is held");
         thread.end();

@@ -1,7 +1,7 @@
 //! Calls of the driver and the runtime, read with the real tables.
 
 use crate::support::library::shown;
-use cutap_trace::made::{Process, Run, Thread};
+use cutap_trace::synthetic::{Process, Run, Thread};
 use tempfile::TempDir;
 
 /// Calls of the driver and of a runtime.

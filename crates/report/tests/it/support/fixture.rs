@@ -1,7 +1,7 @@
-//! Calls of the driver, read with the small tables of `cutap_trace::made`.
+//! Calls of the driver, read with the small tables of `cutap_trace::synthetic`.
 
 use crate::support::program::decoded;
-use cutap_trace::made::{Process, Run, Thread};
+use cutap_trace::synthetic::{Process, Run, Thread};
 
 /// A process with one driver function in slot 0.
 pub fn driver(run: &Run, name: &str, shape: (u8, u8, u8)) -> (Process, Thread) {

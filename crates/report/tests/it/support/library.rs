@@ -2,7 +2,7 @@
 
 use cutap_calls::Layer;
 use cutap_report::{Output, Text};
-use cutap_trace::made::{Process, Run, Thread};
+use cutap_trace::synthetic::{Process, Run, Thread};
 use cutap_trace::{EventReader, Filter, ReaderOptions};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use cutap_calls::Layer;
 use cutap_report::{Counts, Json, Output, Summary, Text};
-use cutap_trace::made::{Process, Run};
+use cutap_trace::synthetic::{Process, Run};
 use cutap_trace::{End, Event, EventReader, Filter, ReaderOptions};
 use cutap_wire::{diagnostic, names, record};
 use std::path::Path;
@@ -64,7 +64,7 @@ pub fn simple(folder: &Path) {
 pub fn follow(run: &Path, filter: &str) -> EventReader {
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(filter).unwrap() };
     // What is known of functions is not what these tests are about.
-    let tables = &cutap_trace::made::tables::NOTHING;
+    let tables = &cutap_trace::synthetic::tables::NOTHING;
     EventReader::open(run, ReaderOptions { filter, tables, ..ReaderOptions::default() }).unwrap()
 }
 
@@ -97,7 +97,7 @@ pub fn decoded(run: &Path, filter: &str) -> String {
 
 /// As text, where the first event is written after the last one was read.
 pub fn decoded_later(run: &Path) -> String {
-    let options = ReaderOptions { tables: &cutap_trace::made::tables::TABLES, ..ReaderOptions::default() };
+    let options = ReaderOptions { tables: &cutap_trace::synthetic::tables::TABLES, ..ReaderOptions::default() };
     let mut follow = EventReader::open(run, options).unwrap();
     let mut all = Vec::new();
     let mut keep = |handed| {
@@ -120,7 +120,7 @@ pub fn decoded_json(run: &Path, filter: &str) -> Vec<serde_json::Value> {
 
 pub fn decode(run: &Path, filter: &str, output: &mut dyn Output) {
     let filter = if filter.is_empty() { Filter::default() } else { Filter::parse_with(filter, &[]).unwrap() };
-    let options = ReaderOptions { filter, tables: &cutap_trace::made::tables::TABLES, ..ReaderOptions::default() };
+    let options = ReaderOptions { filter, tables: &cutap_trace::synthetic::tables::TABLES, ..ReaderOptions::default() };
     let mut follow = EventReader::open(run, options).unwrap();
     follow.poll(true, &mut |e| output.event(e).unwrap()).unwrap();
     output.end(&follow.end()).unwrap();

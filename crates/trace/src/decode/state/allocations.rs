@@ -215,7 +215,7 @@ impl Allocations {
 mod tests {
     use super::*;
     use crate::decode::state::recorded_calls::RecordedCalls;
-    use crate::made::tables::TABLES;
+    use crate::synthetic::tables::TABLES;
 
     /// A call that ends now, and began after all before it.
     fn told(now: u64) -> EffectOrigin<'static> {

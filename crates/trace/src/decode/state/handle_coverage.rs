@@ -128,8 +128,8 @@ fn handle(tables: &'static Tables, ty: TypeId) -> Option<&'static Handle> {
 mod tests {
     use super::*;
     use crate::filter::Filter;
-    use crate::made::tables::{NOTHING, TABLES};
     use crate::merge::reader_options::recorded_calls;
+    use crate::synthetic::tables::{NOTHING, TABLES};
 
     impl HandleCoverage {
         /// These kinds.

@@ -14,7 +14,7 @@ const OPERAND_POINTER: u64 = 1;
 
 /// A box within rows of a pitch, in bytes, rows and planes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Box3 {
+struct PitchedBox {
     pitch: u64,
     /// Rows from one plane to the next; 0: as many as are copied.
     rows: u64,
@@ -35,7 +35,7 @@ impl Walk<'_> {
         // With an array on one side widths are counted in its elements.
         let arrays = || ["srcArray", "dstArray"].iter().any(|name| at(&[name]).is_some_and(|array| array != 0));
         let whole = if let Some(width) = at(&["WidthInBytes"]) {
-            Box3 {
+            PitchedBox {
                 pitch: of("Pitch")?,
                 rows: of("Height").unwrap_or(0),
                 at: [of("XInBytes")?, of("Y")?, of("Z").unwrap_or(0)],
@@ -43,7 +43,7 @@ impl Walk<'_> {
             }
         } else if let Some(pitch) = at(&[side, "op", "ptr", "rowLength"]) {
             let pointers = ["src", "dst"].iter().all(|side| at(&[side, "type"]) == Some(OPERAND_POINTER));
-            Box3 {
+            PitchedBox {
                 pitch: Some(pitch).filter(|_| pointers)?,
                 rows: at(&[side, "op", "ptr", "layerHeight"])?,
                 at: [0; 3],
@@ -52,7 +52,7 @@ impl Walk<'_> {
         } else {
             let ptr = |name| at(&[&[side, "Ptr"].concat(), name]);
             let pos = |name| at(&[&[side, "Pos"].concat(), name]).unwrap_or(0);
-            Box3 {
+            PitchedBox {
                 pitch: ptr("pitch").filter(|_| !arrays())?,
                 rows: ptr("ysize")?,
                 at: [pos("x"), pos("y"), pos("z")],
@@ -78,7 +78,7 @@ impl Walk<'_> {
     }
 }
 
-impl Box3 {
+impl PitchedBox {
     fn bytes(self) -> Option<u64> {
         let ([x, y, z], [width, height, depth]) = (self.at, self.size);
         let last = |from: u64, count: u64| from.checked_add(count)?.checked_sub(1);
@@ -100,12 +100,12 @@ mod tests {
 
     #[test]
     fn boxes() {
-        let plane = Box3 { pitch: 256, rows: 0, at: [0; 3], size: [100, 4, 1] };
+        let plane = PitchedBox { pitch: 256, rows: 0, at: [0; 3], size: [100, 4, 1] };
         assert_eq!(plane.bytes(), Some(3 * 256 + 100));
-        assert_eq!(Box3 { at: [16, 2, 0], ..plane }.bytes(), Some(5 * 256 + 116));
-        assert_eq!(Box3 { rows: 8, size: [100, 4, 3], ..plane }.bytes(), Some((2 * 8 + 3) * 256 + 100));
-        assert_eq!(Box3 { pitch: 0, size: [100, 1, 1], ..plane }.bytes(), Some(100));
-        assert_eq!(Box3 { size: [100, 0, 1], ..plane }.bytes(), Some(0));
-        assert_eq!(Box3 { size: [u64::MAX, 2, 2], ..plane }.bytes(), None);
+        assert_eq!(PitchedBox { at: [16, 2, 0], ..plane }.bytes(), Some(5 * 256 + 116));
+        assert_eq!(PitchedBox { rows: 8, size: [100, 4, 3], ..plane }.bytes(), Some((2 * 8 + 3) * 256 + 100));
+        assert_eq!(PitchedBox { pitch: 0, size: [100, 1, 1], ..plane }.bytes(), Some(100));
+        assert_eq!(PitchedBox { size: [100, 0, 1], ..plane }.bytes(), Some(0));
+        assert_eq!(PitchedBox { size: [u64::MAX, 2, 2], ..plane }.bytes(), None);
     }
 }

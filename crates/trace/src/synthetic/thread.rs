@@ -1,6 +1,6 @@
 //! A thread that writes its ring: calls, notes, look-ups, and every point at which a thread can stop in between.
 
-use crate::made::monotonic;
+use crate::synthetic::monotonic;
 use cutap_wire::record::{self, FAR_PARENT, NO_PARENT, first_word};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, RingHeader, chunk_offset};
 use cutap_wire::{MAGIC, VERSION};

@@ -1,6 +1,6 @@
 //! Functions of the small tables; sorted by name in each family.
 
-use crate::made::tables::*;
+use crate::synthetic::tables::*;
 use cutap_calls::known::*;
 
 pub static DRIVER: &[Function] = &[

@@ -5,31 +5,9 @@ mod support;
 
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
 use support::programs::problems;
 use support::terminal::Terminal;
 use support::{CUTAP, Folder, cutap, err, out, record, refused, text, usage_error};
-
-#[test]
-fn diff_of_equal_and_of_different_runs() {
-    let folder = Folder::new("diff");
-    let Some(program) = problems(&folder) else { return };
-    let a = record(&folder, &program, "allocation_churn");
-    let again = folder.join("again.cutap");
-    std::fs::rename(&a, &again).unwrap();
-    let a = record(&folder, &program, "allocation_churn");
-    let b = record(&folder, &program, "ignored_error");
-    let diff = |a: &Path, b: &Path| cutap(&["diff"]).arg(a).arg(b).output().unwrap();
-    let same = diff(&a, &again);
-    assert_eq!(same.status.code(), Some(0), "{}", out(&same));
-    let other = diff(&a, &b);
-    let lines = out(&other);
-    assert_eq!(other.status.code(), Some(1), "{lines}");
-    assert!(lines.contains("~ cuMemAlloc_v2: calls 51 -> 2 (-49), errors 0 -> 1 (+1)"), "{lines}");
-    assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1 (-50)"), "{lines}");
-    assert!(lines.starts_with(&format!("A is {}: ", a.display())), "{lines}");
-    refused(&diff(&a, &folder.join("nothing.cutap")), 125, &["nothing.cutap"]);
-}
 
 /// The calls of a part of a run are those that overlap it, whatever reads them.
 #[test]

@@ -176,7 +176,68 @@ const END: &[FieldRow] = &[
     ("counted", "integer", "calls that were only counted"),
 ];
 
-const LINES: [Line; 8] = [
+const RUNS: &str = "if several runs are read: `run`, `rank` and the number of each that has it";
+const STACK: &str = "frames as text, the innermost first; needs `record --stack`";
+
+const ERROR: &[FieldRow] = &[
+    ("path", "array", "the calls around it, the outermost first, and the failed call"),
+    ("status", "string", "the status by name"),
+    ("calls", "integer", "calls that failed so"),
+    ("causes", "array", "failed calls inside these: `path`, `status`, `calls`"),
+    ("handled", "boolean", "true: no problem, since the call around it succeeded, or CUDA had ended"),
+    ("stack?", "array", STACK),
+    ("runs?", "array", RUNS),
+];
+
+const LEAK: &[FieldRow] = &[
+    ("kind", "string", "`device memory`, `stream`, `event`, `context`, ..."),
+    ("count", "integer", "how many"),
+    ("bytes", "integer", "of memory: their size; 0 if it is not known"),
+    ("path", "array", "the calls around it, the outermost first, and the call that made them"),
+    ("first", "array", "handles or addresses of the first four"),
+    ("stack?", "array", STACK),
+    ("runs?", "array", RUNS),
+];
+
+const FINDING: &[FieldRow] = &[
+    ("rule", "string", "name of the rule, as `--rule` takes it"),
+    ("title", "string", "what is wrong"),
+    ("cost_ns", "integer", "time that it costs; 0 if it costs none"),
+    ("evidence", "array", "sentences with numbers"),
+    ("path", "array", "the calls around it, the outermost first, and the call"),
+    ("stack", "array", "frames as text, the innermost first; empty without `record --stack`"),
+    ("advice", "string", "what to do"),
+    ("other_places", "integer", "other places whose findings read the same; `cost_ns` includes them"),
+    ("runs?", "array", RUNS),
+];
+
+const TIME: &[FieldRow] = &[
+    (
+        "activity",
+        "string",
+        "`waits`, `modules`, `start_up`, `copies`, `launches`, `allocation`, `other`, or `outside` of calls",
+    ),
+    ("ns", "integer", "nanoseconds of all threads"),
+    ("share", "number", "part of the time of all threads, from 0 to 1"),
+    ("function", "string|null", "the function with most of it"),
+];
+
+const DIFF: &[FieldRow] = &[
+    ("layer", "string", "layer"),
+    ("library", "string", "library of A, or of B if A has no call of it"),
+    ("name", "string", "function"),
+    (
+        "a",
+        "object|null",
+        "null: no call in A. Else `library`, `runtime`, `calls`, `errors`, `statuses` (an object: failed calls by \
+         status), `unfinished`, `total_ns`, `start_up_ns` (part of it: starting CUDA, loading modules), `bytes`, \
+         `only` (argument lists that A has more often: `arguments`, `calls`), `only_left_out` (calls beyond 4096 \
+         different lists)",
+    ),
+    ("b", "object|null", "the same of B"),
+];
+
+const LINES: [Line; 13] = [
     Line { name: "call", about: "A call.", fields: CALL },
     Line { name: "process", about: "A process.", fields: PROCESS },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: INSTANCE },
@@ -185,6 +246,11 @@ const LINES: [Line; 8] = [
     Line { name: "summary", about: "A row of `-c`.", fields: SUMMARY },
     Line { name: "count", about: "A row of `-C`.", fields: COUNT },
     Line { name: "end", about: "The last line.", fields: END },
+    Line { name: "error", about: "Failed calls (`report --errors`).", fields: ERROR },
+    Line { name: "leak", about: "What was left (`report --leaks`).", fields: LEAK },
+    Line { name: "finding", about: "A finding of `explain`.", fields: FINDING },
+    Line { name: "time", about: "What time was spent on (`explain`).", fields: TIME },
+    Line { name: "diff", about: "A function that differs (`diff`).", fields: DIFF },
 ];
 
 fn name_of(row: &FieldRow) -> &'static str {
@@ -195,7 +261,7 @@ fn is_required(row: &FieldRow) -> bool {
     !row.0.ends_with('?')
 }
 
-/// The schema of all lines of `trace --json` and `show --json`.
+/// The schema of all lines of `--json` that stand for calls, findings and differences.
 pub fn json_schema() -> String {
     let lines: Vec<Value> = LINES.iter().map(of_line).collect();
     let schema = json!({

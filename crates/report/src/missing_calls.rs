@@ -4,14 +4,24 @@ use cutap_trace::{End, Why};
 
 /// The calls that these runs lack, with commas between the reasons. None if none is known to be missing.
 pub fn missing_calls(ends: &[&End]) -> Option<String> {
+    let mut filters: Vec<&str> = ends.iter().filter_map(|end| end.coverage.filter.as_deref()).collect();
+    filters.sort_unstable();
+    filters.dedup();
+    missing(ends, &filters)
+}
+
+/// The calls that a run lacks and that another run may have. Two runs with one filter lack the same ones by it.
+pub fn missing_against(end: &End, other: &End) -> Option<String> {
+    let filter = end.coverage.filter.as_deref().filter(|filter| other.coverage.filter.as_deref() != Some(*filter));
+    missing(&[end], filter.as_slice())
+}
+
+fn missing(ends: &[&End], filters: &[&str]) -> Option<String> {
     let sum = |of: &dyn Fn(&End) -> u64| ends.iter().map(|end| of(end)).fold(0, u64::saturating_add);
     let any = |of: &dyn Fn(&End) -> bool| ends.iter().any(|end| of(end));
     let calls = |count: u64| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
     let overwritten = sum(&|end| end.overwritten);
     let lost = sum(&|end| end.counts.iter().filter(|count| count.is_loss()).map(|count| count.count).sum());
-    let mut filters: Vec<&str> = ends.iter().filter_map(|end| end.coverage.filter.as_deref()).collect();
-    filters.sort_unstable();
-    filters.dedup();
     let mut missing: Vec<String> = Vec::new();
     missing.extend((overwritten > 0).then(|| format!("{} overwritten by newer ones", calls(overwritten))));
     missing.extend(filters.iter().map(|text| format!("those that the filter {text} left out")));
@@ -36,7 +46,7 @@ pub fn may_lack_frees(ends: &[&End]) -> bool {
 
 /// Recording was off for a while, or other calls were recorded than the filter says.
 fn is_switched(end: &End) -> bool {
-    !end.switched.0.is_empty() || end.switched.1 > 0
+    !end.switched.0.is_empty() || end.switched.1 > 0 || end.coverage.is_off
 }
 
 /// The recording has no end in order: it is being written, or its writer was killed.
@@ -68,6 +78,8 @@ mod tests {
             missing_calls(&[&end, &end]).unwrap(),
             "14 calls overwritten by newer ones, those that the filter cuMemcpy* left out"
         );
+        assert_eq!(missing_against(&end, &end).unwrap(), "7 calls overwritten by newer ones");
+        assert!(missing_against(&end, &whole).unwrap().contains("the filter cuMemcpy* left out"));
         assert!(missing_calls(&[&End { damaged: 1, ..End::default() }]).unwrap().contains("cannot be read"));
     }
 }

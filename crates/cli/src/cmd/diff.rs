@@ -1,13 +1,15 @@
-//! `cutap diff`: compares the calls of two runs. Exit code 0: equal; 1: different; 125: cutap failed.
+//! `cutap diff`: compares the calls of two runs. Exit code 0: equal; 1: different; 125: cutap failed, or it is not
+//! known because a recording lacks calls.
 
-use crate::args::{FilterArgs, JsonArgs};
+use crate::args::{FilterArgs, JsonArgs, number};
 use crate::input::{NOTES, readable, whole};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_run;
 use crate::stdout::written;
-use cutap_collect::{Result, filter, print_notice};
-use cutap_report::{Diff, Profile, important_notes};
+use clap::builder::PossibleValuesParser;
+use cutap_collect::{Error, Result, filter, print_notice};
+use cutap_report::{Diff, DiffOptions, Profile, Rows, important_notes, missing_against};
 use cutap_trace::End;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,6 +19,18 @@ pub struct DiffArgs {
     /// Compare times too: differences above 20 % and 1 ms
     #[arg(long)]
     times: bool,
+    /// Only functions that fail with a status more often in B than in A
+    #[arg(long)]
+    new_errors: bool,
+    /// Handles of one kind are equal, as with threads whose order varies
+    #[arg(long)]
+    ignore_handles: bool,
+    /// Largest difference in COLUMN first, or by name
+    #[arg(long, value_name = "COLUMN", value_parser = PossibleValuesParser::new(Diff::sort_columns()))]
+    sort: Option<String>,
+    /// Only the first N functions
+    #[arg(long, value_name = "N", value_parser = number)]
+    top: Option<usize>,
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
@@ -31,34 +45,60 @@ pub struct DiffArgs {
 
 impl DiffArgs {
     pub fn run(self) -> Result<()> {
-        let DiffArgs { times, filter: wanted, json, a, b } = self;
-        let filter = filter(wanted.text().as_deref())?;
+        let filter_text = self.filter.text();
+        let filter = filter(filter_text.as_deref())?;
         let read = |run: &Path| -> Result<(Profile, End)> {
             readable(run)?;
             let _progress = Progress::new(format!("reading {}", run.display()));
-            let mut profile = Profile::default();
+            let mut profile = if self.ignore_handles { Profile::ignoring_handles() } else { Profile::default() };
             let end = read_run(run, filter.clone(), &mut |event| profile.event(event))?;
             whole(run, end.recording.clone(), end.damage()).map(|()| (profile, end))
         };
-        let names = [a.display().to_string(), b.display().to_string()];
-        let ((a, a_end), (b, b_end)) = (read(&a)?, read(&b)?);
-        let diff = Diff::new(&a, &b, times);
-        let pager = (!json.json).then(Pager::start);
+        let names = [self.a.display().to_string(), self.b.display().to_string()];
+        let ((a, a_end), (b, b_end)) = (read(&self.a)?, read(&self.b)?);
+        if a.is_empty() && b.is_empty() {
+            return Err(nothing_compared(filter_text.as_deref(), &names));
+        }
+        let sort = Diff::sort_columns().into_iter().find(|column| self.sort.as_deref() == Some(*column));
+        let rows = Rows { sort, top: self.top, depth: None };
+        let diff = Diff::new(&a, &b, DiffOptions { times: self.times, new_errors: self.new_errors, rows });
+        let json = self.json.json;
+        let pager = (!json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-        let done =
-            if json.json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
+        let done = if json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
         written(done.and_then(|()| out.flush()))?;
         drop((out, pager));
         for (name, end) in names.iter().zip([&a_end, &b_end]) {
             important_notes(end).0.iter().take(NOTES).for_each(|note| print_notice(&format!("{name}: {note}")));
         }
-        let [a_filtered, b_filtered] = [&a_end, &b_end].map(|end| end.coverage.filter.is_some());
-        if a_filtered != b_filtered && !diff.is_empty() {
-            let name = &names[usize::from(b_filtered)];
-            print_notice(&format!(
-                "only {name} was recorded with a filter (-e): calls that it left out are differences here"
-            ));
-        }
+        all_calls_compared(&names, [&a_end, &b_end])?;
         if diff.is_empty() { Ok(()) } else { std::process::exit(1) }
+    }
+}
+
+/// Two runs without a call are equal, which says nothing of the program.
+fn nothing_compared(filter: Option<&str>, [a, b]: &[String; 2]) -> Error {
+    Error::own(match filter {
+        Some(filter) => {
+            format!(
+                "nothing was compared: the filter {filter} selects no call of {a} and none of {b}; give another one"
+            )
+        }
+        None => {
+            format!("nothing was compared: neither {a} nor {b} has a call; cutap report --notes {a} says what it lacks")
+        }
+    })
+}
+
+/// Fails if a run lacks calls that the other may have: then differences, or their absence, prove nothing.
+fn all_calls_compared(names: &[String; 2], [a, b]: [&End; 2]) -> Result<()> {
+    let missing = [missing_against(a, b), missing_against(b, a)];
+    let lacking = names.iter().zip(missing).filter_map(|(name, missing)| Some(format!("{name} ({})", missing?)));
+    match lacking.collect::<Vec<_>>().join(" and ") {
+        none if none.is_empty() => Ok(()),
+        lacking => Err(Error::own(format!(
+            "whether the runs differ is not known, for these lack calls: {lacking}; record both whole, or both with \
+             one filter"
+        ))),
     }
 }

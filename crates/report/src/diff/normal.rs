@@ -8,20 +8,22 @@ use cutap_trace::Exit;
 use cutap_trace::decode::{MemoryPlace, Value};
 use std::fmt::Write;
 
-/// `a=1, p=ptr`: the arguments that the call was given, and the name of an error.
-pub fn arguments(exit: &Exit) -> String {
+/// `a=1, p=ptr`: the arguments that the call was given, and the name of an error. With `ignores_handles` a handle is
+/// its kind, without its number.
+pub fn arguments(exit: &Exit, ignores_handles: bool) -> String {
     let call = &exit.call;
-    let mut text = String::new();
+    let mut text = Normal { text: String::new(), ignores_handles };
     for (n, value) in call.effective_args().iter().enumerate() {
         if n > 0 {
-            text.push_str(", ");
+            text.text.push_str(", ");
         }
         if let Some(param) = call.function.params().get(n) {
-            text.push_str(param.name);
-            text.push('=');
+            text.text.push_str(param.name);
+            text.text.push('=');
         }
-        write_normal(value, &mut text);
+        text.value(value);
     }
+    let mut text = text.text;
     if let Some(kernel) = exit.kernel() {
         text.push_str("; kernel=");
         text.push_str(kernel);
@@ -33,79 +35,84 @@ pub fn arguments(exit: &Exit) -> String {
     text
 }
 
-fn write_normal(value: &Value, to: &mut String) {
-    // Writing to a string does not fail.
-    let _ = match value {
-        Value::Address(_, Some(place)) if place.memory != Memory::Unknown && place.size > 0 => {
-            write_place(place, to);
-            Ok(())
-        }
-        Value::Address(..) | Value::Wild(_) | Value::Opaque(_) | Value::Code(_) | Value::Id(_) => write!(to, "ptr"),
-        Value::Pointee(_, target) => {
-            to.push('&');
-            write_normal(target, to);
-            Ok(())
-        }
-        // A handle that no call of the run has made is an address.
-        Value::Handle { value, kind, number: 0, .. }
-            if *value > 0xffff && !kind.special.iter().any(|(v, _)| v == value) =>
-        {
-            write!(to, "{}", kind.short)
-        }
-        Value::Struct(fields) => {
-            to.push('{');
-            for (n, (name, value)) in fields.named().into_iter().enumerate() {
-                let _ = write!(to, "{}{name}=", if n > 0 { ", " } else { "" });
-                write_normal(value, to);
+/// Writes values to a text.
+struct Normal {
+    text: String,
+    ignores_handles: bool,
+}
+
+impl Normal {
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Address(_, Some(place)) if place.memory != Memory::Unknown && place.size > 0 => self.place(place),
+            Value::Address(..) | Value::Wild(_) | Value::Opaque(_) | Value::Code(_) | Value::Id(_) => {
+                self.text.push_str("ptr");
             }
-            to.push('}');
-            Ok(())
+            Value::Pointee(_, target) => {
+                self.text.push('&');
+                self.value(target);
+            }
+            Value::Handle { value, kind, number, .. }
+                if self.is_by_kind(*value, *number) && !kind.special.iter().any(|(v, _)| v == value) =>
+            {
+                self.text.push_str(kind.short);
+            }
+            Value::Struct(fields) => {
+                self.text.push('{');
+                for (n, (name, value)) in fields.named().into_iter().enumerate() {
+                    let _ = write!(self.text, "{}{name}=", if n > 0 { ", " } else { "" });
+                    self.value(value);
+                }
+                self.text.push('}');
+            }
+            Value::Array(items) => self.list(items.values.iter(), items.total),
+            Value::List(list) => self.list(list.values.iter(), list.total),
+            // Words without a description may be addresses.
+            Value::Hex(n) if *n > u64::from(u32::MAX) => self.text.push_str("ptr"),
+            Value::Bytes(bytes) => {
+                let _ = write!(self.text, "{} bytes", bytes.len());
+            }
+            other => write_value(other, &mut self.text),
         }
-        Value::Array(items) => {
-            write_list(items.values.iter(), items.total, to);
-            Ok(())
-        }
-        Value::List(list) => {
-            write_list(list.values.iter(), list.total, to);
-            Ok(())
-        }
-        // Words without a description may be addresses.
-        Value::Hex(n) if *n > u64::from(u32::MAX) => write!(to, "ptr"),
-        Value::Bytes(bytes) => write!(to, "{} bytes", bytes.len()),
-        other => {
-            write_value(other, to);
-            Ok(())
-        }
-    };
-}
+    }
 
-/// `device memory of 4096+16`: the size of the allocation, and the place in it.
-fn write_place(place: &MemoryPlace, to: &mut String) {
-    let _ = write!(to, "{}", word(place.memory));
-    if let Some(device) = place.device {
-        let _ = write!(to, " {device}");
-    }
-    let _ = write!(to, " of {}", place.size);
-    if place.offset > 0 {
-        let _ = write!(to, "+{}", place.offset);
-    }
-    if let Some(bytes) = place.bytes {
-        let _ = write!(to, ", {bytes} bytes");
-    }
-}
-
-fn write_list<'a>(values: impl Iterator<Item = &'a Value>, total: u64, to: &mut String) {
-    to.push('[');
-    let mut shown = 0;
-    for value in values {
-        if shown > 0 {
-            to.push_str(", ");
+    /// A handle is written as its kind. One that no call of the run has made is an address.
+    fn is_by_kind(&self, value: u64, number: u32) -> bool {
+        match number {
+            0 => value > 0xffff,
+            _ => self.ignores_handles,
         }
-        write_normal(value, to);
-        shown += 1;
     }
-    if total > shown {
-        let _ = write!(to, ", {} more", total - shown);
+
+    /// `device memory of 4096+16`: the size of the allocation, and the place in it.
+    fn place(&mut self, place: &MemoryPlace) {
+        let to = &mut self.text;
+        let _ = write!(to, "{}", word(place.memory));
+        if let Some(device) = place.device {
+            let _ = write!(to, " {device}");
+        }
+        let _ = write!(to, " of {}", place.size);
+        if place.offset > 0 {
+            let _ = write!(to, "+{}", place.offset);
+        }
+        if let Some(bytes) = place.bytes {
+            let _ = write!(to, ", {bytes} bytes");
+        }
     }
-    to.push(']');
+
+    fn list<'a>(&mut self, values: impl Iterator<Item = &'a Value>, total: u64) {
+        self.text.push('[');
+        let mut shown = 0;
+        for value in values {
+            if shown > 0 {
+                self.text.push_str(", ");
+            }
+            self.value(value);
+            shown += 1;
+        }
+        if total > shown {
+            let _ = write!(self.text, ", {} more", total - shown);
+        }
+        self.text.push(']');
+    }
 }

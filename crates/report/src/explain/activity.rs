@@ -64,6 +64,11 @@ const MODULES: [Role; 6] =
     [Role::LoadsImage, Role::LoadsFile, Role::LinksImage, Role::KernelHandle, Role::LibraryKernel, Role::EndsModules];
 const LAUNCHES: [Role; 2] = [Role::Launch, Role::HostFunction];
 
+/// The function starts CUDA, ends it, or looks other functions up.
+pub fn is_start_up(name: &str) -> bool {
+    START_UP.iter().any(|role| has_role(name.as_bytes(), *role)) || resets(name)
+}
+
 /// It waits for the device, and does nothing else.
 pub fn waits(function: &Function) -> bool {
     blocks(&function.name) == Some("waits for the device")
@@ -77,7 +82,7 @@ fn activity(function: &Function) -> Option<Activity> {
     let is_memory = |effect: &Effect| matches!(effect, Effect::Allocates { .. } | Effect::Frees(_));
     let all = [
         (waits(function), Activity::Waits),
-        (has(&START_UP) || resets(name), Activity::StartUp),
+        (is_start_up(name), Activity::StartUp),
         (has(&MODULES), Activity::Modules),
         (has(&COPY_ROLES), Activity::Copies),
         (has(&LAUNCHES), Activity::Launches),

@@ -7,12 +7,13 @@ mod durations;
 mod seen;
 mod site;
 
+pub(crate) use activity::{TimeSpent, is_start_up};
+
 use crate::failures::{Failures, outcome};
 use crate::leaks::Leaks;
 use crate::open_calls::OpenCalls;
 use crate::runs::RunCounts;
 use crate::units::{bytes, time};
-use activity::TimeSpent;
 use cutap_trace::{Event, Exit, Returned};
 use seen::Seen;
 use serde_json::json;

@@ -4,3 +4,4 @@ pub mod calls;
 pub mod fixture;
 pub mod library;
 pub mod program;
+pub mod schema;

@@ -1,0 +1,59 @@
+//! `cutap diff` on recordings of programs on the simulated driver, with its exit codes.
+
+mod support;
+
+use std::path::Path;
+use support::programs::problems;
+use support::{Folder, cutap, err, out, record, refused};
+
+#[test]
+fn diff_of_equal_and_of_different_runs() {
+    let folder = Folder::new("diff");
+    let Some(program) = problems(&folder) else { return };
+    let a = record(&folder, &program, "allocation_churn");
+    let again = folder.join("again.cutap");
+    std::fs::rename(&a, &again).unwrap();
+    let a = record(&folder, &program, "allocation_churn");
+    let b = record(&folder, &program, "ignored_error");
+    let diff = |a: &Path, b: &Path| cutap(&["diff"]).arg(a).arg(b).output().unwrap();
+    let same = diff(&a, &again);
+    assert_eq!(same.status.code(), Some(0), "{}", out(&same));
+    let other = diff(&a, &b);
+    let lines = out(&other);
+    assert_eq!(other.status.code(), Some(1), "{lines}");
+    assert!(
+        lines.contains("~ cuMemAlloc_v2: calls 51 -> 2 (-49), errors 0 -> 1 (+1 CUDA_ERROR_OUT_OF_MEMORY)"),
+        "{lines}"
+    );
+    assert!(lines.contains("~ cuMemFree_v2: calls 51 -> 1 (-50)"), "{lines}");
+    assert!(lines.starts_with(&format!("A is {}: ", a.display())), "{lines}");
+    refused(&diff(&a, &folder.join("nothing.cutap")), 125, &["nothing.cutap"]);
+    let new = cutap(&["diff", "--new-errors"]).arg(&b).arg(&a).output().unwrap();
+    assert_eq!(new.status.code(), Some(0), "{}", out(&new));
+    let none = cutap(&["diff", "-e", "cudaMalloc"]).arg(&a).arg(&b).output().unwrap();
+    refused(&none, 125, &["nothing was compared: the filter cudaMalloc selects no call"]);
+}
+
+/// A difference between runs of which one lacks calls proves nothing, and neither do two runs without a call.
+#[test]
+fn diff_of_runs_that_lack_calls() {
+    let folder = Folder::new("diff-lacks");
+    let Some(program) = problems(&folder) else { return };
+    let whole = record(&folder, &program, "queries");
+    let made = |name: &str, flags: &[&str]| {
+        let file = folder.join(name);
+        let done = cutap(&["record", "--sim", "-q", "-o"]).arg(&file).args(flags).arg(&program).arg("queries").output();
+        assert!(done.unwrap().status.success());
+        file
+    };
+    let diff = |a: &Path, b: &Path| cutap(&["diff"]).arg(a).arg(b).output().unwrap();
+    let few = made("few.cutap", &["-e", "cuInit"]);
+    let lacking = diff(&whole, &few);
+    assert!(lacking.status.code() == Some(125) && out(&lacking).contains("only in A"), "{lacking:?}");
+    assert!(err(&lacking).contains("few.cutap (those that the filter cuInit left out); record both"), "{lacking:?}");
+    assert_eq!(diff(&few, &made("again.cutap", &["-e", "cuInit"])).status.code(), Some(0));
+    let late = made("late.cutap", &["--delay", "100"]);
+    let half = diff(&whole, &late);
+    assert!(half.status.code() == Some(125) && err(&half).contains("while recording was off"), "{half:?}");
+    refused(&diff(&late, &late), 125, &["nothing was compared: neither "]);
+}

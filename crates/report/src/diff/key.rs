@@ -1,0 +1,96 @@
+//! Which functions of two runs are compared with each other: those of one name in the same library. The version of a
+//! library is no part of its name. A runtime belongs to the program, or to the library that it is linked into.
+
+use crate::label::short_library;
+use cutap_trace::{Call, Instance, Layer};
+use std::sync::Arc;
+
+/// A function of both runs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionKey {
+    pub layer: Layer,
+    /// The library without `lib` and its version; empty for the runtime of the program.
+    pub library: Arc<str>,
+    pub name: Arc<str>,
+}
+
+impl FunctionKey {
+    /// The function of a call.
+    pub fn of(call: &Call) -> FunctionKey {
+        let function = &call.function;
+        FunctionKey {
+            layer: function.layer,
+            library: stem(function.layer, &function.library).into(),
+            name: function.demangled.as_ref().unwrap_or(&function.name).clone(),
+        }
+    }
+
+    /// The name, and the library in brackets if the name does not show it.
+    pub fn text(&self) -> String {
+        let starts =
+            || self.name.get(..self.library.len()).is_some_and(|start| start.eq_ignore_ascii_case(&self.library));
+        match self.layer {
+            Layer::DRIVER => self.name.to_string(),
+            _ if self.library.is_empty() || self.layer == Layer::LIBRARY && starts() => self.name.to_string(),
+            _ => format!("{} [{}]", self.name, self.library),
+        }
+    }
+}
+
+/// The name of a library that two versions of it share. A runtime in an executable or in libcudart is the program's.
+fn stem(layer: Layer, library: &str) -> &str {
+    let stem = short_library(library);
+    match layer {
+        Layer::RUNTIME if !library.contains(".so") || stem == "cudart" || stem.starts_with("cudart-") => "",
+        _ => stem,
+    }
+}
+
+/// The version of the library that a call went to, in words. Runtimes have a number, libraries have it in their names.
+pub fn version(call: &Call, instance: Option<&Instance>) -> String {
+    match instance {
+        Some(runtime) => {
+            format!("{} ({})", runtime.version.as_deref().unwrap_or("of an unknown version"), runtime.linkage())
+        }
+        None => call.function.library.to_string(),
+    }
+}
+
+/// What [`version`] is the version of: words before it.
+pub fn versioned(layer: Layer, library: &str) -> String {
+    match (layer, library) {
+        (Layer::RUNTIME, "") => "runtime ".to_owned(),
+        (Layer::RUNTIME, library) => format!("runtime in {library} "),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_without_versions() {
+        for (layer, library, expected) in [
+            (Layer::RUNTIME, "app1", ""),
+            (Layer::RUNTIME, "libcudart.so.13", ""),
+            (Layer::RUNTIME, "libcudart-d0da41ae.so.11.0", ""),
+            (Layer::RUNTIME, "libcublas.so.12", "cublas"),
+            (Layer::LIBRARY, "libcublas.so.12", "cublas"),
+            (Layer::LIBRARY, "libcublas.so.13", "cublas"),
+            (Layer::LIBRARY, "libcublasLt.so.13", "cublasLt"),
+        ] {
+            assert_eq!(stem(layer, library), expected, "{library}");
+        }
+    }
+
+    #[test]
+    fn text_names_the_library_where_the_name_does_not() {
+        let text =
+            |layer, library: &str, name: &str| FunctionKey { layer, library: library.into(), name: name.into() }.text();
+        assert_eq!(text(Layer::RUNTIME, "", "cudaMalloc"), "cudaMalloc");
+        assert_eq!(text(Layer::RUNTIME, "cublas", "cudaMalloc"), "cudaMalloc [cublas]");
+        assert_eq!(text(Layer::LIBRARY, "cublas", "cublasCreate_v2"), "cublasCreate_v2");
+        assert_eq!(text(Layer::DRIVER, "cuda", "cuInit"), "cuInit");
+    }
+}

@@ -1,8 +1,9 @@
 //! Progress of what takes longer than a second, on standard error if that is a terminal.
 
-use cutap_trace::{Runs, read_so_far};
+use cutap_trace::{ReadProgress, Runs};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
@@ -24,14 +25,19 @@ impl Progress {
 
     /// While this is done with runs.
     pub fn of(doing: &str, runs: &Runs) -> Progress {
-        Progress::new(match runs.paths() {
+        let name = match runs.paths() {
             [run] => format!("{doing} {}", run.display()),
             several => format!("{doing} {} runs", several.len()),
-        })
+        };
+        Progress::start(name, runs.progress().clone())
     }
 
-    /// While something with this name is done.
+    /// While something with this name is done whose size is not known.
     pub fn new(doing: String) -> Progress {
+        Progress::start(doing, Arc::default())
+    }
+
+    fn start(doing: String, read: Arc<ReadProgress>) -> Progress {
         if !stderr().is_terminal() {
             return Progress(None);
         }
@@ -45,7 +51,7 @@ impl Progress {
                 bar.set_style(style);
             }
             while stopped.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
-                bar.set_message(read_so_far().map_or_else(|| doing.clone(), |part| format!("{doing} {part} %")));
+                bar.set_message(read.percent().map_or_else(|| doing.clone(), |part| format!("{doing} {part} %")));
                 bar.tick();
             }
             bar.finish_and_clear();

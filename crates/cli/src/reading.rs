@@ -1,5 +1,6 @@
 //! Reads whole runs, event by event, for commands that add up.
 
+use crate::progress::Progress;
 use cutap_collect::Result;
 use cutap_trace::{End, Event, Filter, FinishedRun, ReaderOptions, Runs};
 use std::ops::ControlFlow;
@@ -19,6 +20,7 @@ pub fn read_events(runs: &Runs, options: &ReaderOptions, sink: &mut dyn FnMut(&E
 /// Hands all events of one run to `sink`.
 pub fn read_run(run: &Path, filter: Filter, sink: &mut dyn FnMut(&Event)) -> Result<End> {
     let runs = Runs::open(&[run.to_owned()])?;
+    let _progress = Progress::reading(&runs);
     let mut run_ends = read_events(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, sink)?;
     Ok(run_ends.pop().map(|of| of.end).unwrap_or_default())
 }

@@ -37,7 +37,7 @@ pub use io::exhausted::{forget_short, is_short, short_of};
 pub use io::file::{Bytes, open_file};
 pub use io::file_cache::CachedFile;
 pub use io::pages::{ChunkPage, RingPage};
-pub use io::read_so_far::read_so_far;
+pub use io::read_progress::ReadProgress;
 pub use io::run_path::RunPath;
 pub use merge::event_reader::{Delivery, EventReader};
 pub use merge::reader_options::ReaderOptions;

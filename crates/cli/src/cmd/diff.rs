@@ -4,7 +4,6 @@
 use crate::args::{FilterArgs, JsonArgs, number};
 use crate::input::{NOTES, readable, whole};
 use crate::pager::Pager;
-use crate::progress::Progress;
 use crate::reading::read_run;
 use crate::stdout::written;
 use clap::builder::PossibleValuesParser;
@@ -49,7 +48,6 @@ impl DiffArgs {
         let filter = filter(filter_text.as_deref())?;
         let read = |run: &Path| -> Result<(Profile, End)> {
             readable(run)?;
-            let _progress = Progress::new(format!("reading {}", run.display()));
             let mut profile = if self.ignore_handles { Profile::ignoring_handles() } else { Profile::default() };
             let end = read_run(run, filter.clone(), &mut |event| profile.event(event))?;
             whole(run, end.recording.clone(), end.damage()).map(|()| (profile, end))

@@ -6,6 +6,7 @@ use super::sink::CallSink;
 use crate::event::{Layer, RunPlace};
 use crate::filter::Filter;
 use crate::io::clock::{Clock, monotonic};
+use crate::io::read_progress::ReadProgress;
 use crate::pair::pairer::Pairer;
 use crate::pair::shared::Shared;
 use crate::pair::sink::Context;
@@ -18,6 +19,7 @@ use crate::summary::filter_outcome::{FilterOutcome, RunFunctions};
 use crate::symbols::functions::Resolver;
 use crate::symbols::process::ProcessSymbols;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A run whose calls are to be added up.
 #[derive(Debug)]
@@ -31,12 +33,17 @@ pub struct Aggregator {
 impl Aggregator {
     /// Opens a run directory, or a recording.
     pub fn open(run: &Path, filter: &Filter) -> Result<Aggregator, Error> {
-        Aggregator::open_at(run, filter, RunPlace::default())
+        Aggregator::open_at(run, filter, RunPlace::default(), &Arc::default())
     }
 
     /// Opens one that is read together with other runs.
-    pub fn open_at(run: &Path, filter: &Filter, place: RunPlace) -> Result<Aggregator, Error> {
-        let run_reader = RunReader::new(run)?;
+    pub fn open_at(
+        run: &Path,
+        filter: &Filter,
+        place: RunPlace,
+        progress: &Arc<ReadProgress>,
+    ) -> Result<Aggregator, Error> {
+        let run_reader = RunReader::with_progress(run, progress)?;
         let tables = &cutap_calls::generated::known::TABLES;
         let shared = Shared {
             clock: Clock::measured(run_reader.ticks_per_second()).shifted(place.shift_ns),

@@ -6,7 +6,7 @@ pub mod exhausted;
 pub mod file;
 pub mod file_cache;
 pub mod pages;
-pub mod read_so_far;
+pub mod read_progress;
 pub mod run_path;
 pub mod run_root;
 pub mod shared_descriptor;

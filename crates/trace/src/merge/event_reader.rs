@@ -98,7 +98,7 @@ enum QueueId {
 impl EventReader {
     /// Opens a run directory, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: ReaderOptions) -> Result<EventReader, Error> {
-        let run_reader = RunReader::new(run)?;
+        let run_reader = RunReader::with_progress(run, &options.progress)?;
         let options = ReaderOptions { filter: options.filter.of_run(run_reader.filter()), ..options };
         // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is
         // shown.

@@ -3,8 +3,10 @@
 use crate::decode::state::recorded_calls::RecordedCalls;
 use crate::event::RunPlace;
 use crate::filter::Filter;
+use crate::io::read_progress::ReadProgress;
 use crate::pair::selected_calls::SelectedCalls;
 use cutap_calls::known::Tables;
+use std::sync::Arc;
 
 /// How a run is to be followed.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub struct ReaderOptions {
     pub only: Option<SelectedCalls>,
     /// Its place among runs that are read together.
     pub place: RunPlace,
+    /// Where chunks that are read are counted.
+    pub progress: Arc<ReadProgress>,
     /// What is known of functions.
     pub tables: &'static Tables,
 }
@@ -37,6 +41,7 @@ impl Default for ReaderOptions {
             decode: true,
             only: None,
             place: RunPlace::default(),
+            progress: Arc::default(),
             tables: &cutap_calls::generated::known::TABLES,
         }
     }

@@ -9,7 +9,7 @@ use crate::aggregate::sink::CallSink;
 use crate::event::{Event, RunName, RunPlace};
 use crate::filter::{Filter, TimeWindow};
 use crate::io::clock::Clock;
-use crate::io::read_so_far;
+use crate::io::read_progress::ReadProgress;
 use crate::run::error::Error;
 use crate::run::process_dir::ProcessDir;
 use crate::run::run_reader::RunReader;
@@ -34,6 +34,7 @@ const ONE_CLOCK_NS: u64 = 100_000_000;
 pub struct Runs {
     paths: Vec<PathBuf>,
     places: Vec<RunPlace>,
+    progress: Arc<ReadProgress>,
 }
 
 /// A run that was read to its end.
@@ -48,7 +49,8 @@ pub struct FinishedRun {
 impl Runs {
     /// Looks at the clocks of these runs.
     pub fn open(paths: &[PathBuf]) -> Result<Runs, Error> {
-        let mut runs = Runs { paths: paths.to_vec(), places: vec![RunPlace::default(); paths.len()] };
+        let mut runs =
+            Runs { paths: paths.to_vec(), places: vec![RunPlace::default(); paths.len()], progress: Arc::default() };
         if paths.len() < 2 {
             return Ok(runs);
         }
@@ -64,6 +66,11 @@ impl Runs {
             *place = RunPlace { name: Some(name), of: paths.len() as u32, shift_ns };
         }
         Ok(runs)
+    }
+
+    /// How much of them was read.
+    pub fn progress(&self) -> &Arc<ReadProgress> {
+        &self.progress
     }
 
     /// Their files and folders.
@@ -85,9 +92,10 @@ impl Runs {
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Vec<FinishedRun>, Error> {
         let options = &ReaderOptions { filter: self.since_start(&options.filter)?, ..options.clone() };
-        read_so_far::read_together(self.paths.len() > 1);
+        self.progress.restart();
         let readers = self.paths.iter().zip(&self.places).map(|(path, place)| {
-            let options = ReaderOptions { place: place.clone(), ..options.clone() };
+            let progress = self.progress.clone();
+            let options = ReaderOptions { place: place.clone(), progress, ..options.clone() };
             EventReader::open(path, options)
         });
         let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
@@ -96,7 +104,6 @@ impl Runs {
         } else {
             merge(&mut readers, sink)?;
         }
-        read_so_far::read_together(false);
         Ok(self.with_ends(readers.iter_mut().map(EventReader::end)))
     }
 
@@ -104,7 +111,8 @@ impl Runs {
     pub fn calls(&self, filter: &Filter, calls: &mut dyn CallSink) -> Result<Vec<FinishedRun>, Error> {
         let (mut run_ends, filter) = (Vec::new(), &self.since_start(filter)?);
         for (path, place) in self.paths.iter().zip(&self.places) {
-            run_ends.push(Aggregator::open_at(path, filter, place.clone())?.run(calls));
+            self.progress.restart();
+            run_ends.push(Aggregator::open_at(path, filter, place.clone(), &self.progress)?.run(calls));
         }
         Ok(self.with_ends(run_ends.into_iter()))
     }

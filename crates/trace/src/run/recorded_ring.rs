@@ -5,7 +5,7 @@ use super::parts::Parts;
 use super::prefetch::{DamagedBlocks, Prefetch, Unpacker};
 use crate::io::bytes::u32_at;
 use crate::io::file::Bytes;
-use crate::io::read_so_far;
+use crate::io::read_progress::ReadProgress;
 use cutap_file::Block;
 use cutap_wire::PAGE;
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OPEN, chunk_offset};
@@ -44,12 +44,11 @@ impl RecordedRing {
     pub fn new(
         page: Vec<u8>,
         chunk_bytes: u32,
-        chunks: Arc<ChunkIndex>,
+        heads: Heads,
         open: Option<OpenChunk>,
         unpacker: Unpacker,
         files: Files,
     ) -> RecordedRing {
-        let heads = Heads { file: files.0.clone(), chunks, last: VecDeque::new(), next: 0 };
         let records = Prefetch::new(unpacker).into();
         RecordedRing { page, chunk_bytes, heads: heads.into(), records, open: open.map(Mutex::new), files }
     }
@@ -90,16 +89,21 @@ impl OpenChunk {
 
 /// Heads of chunks, read on demand.
 #[derive(Debug)]
-struct Heads {
+pub struct Heads {
     file: Arc<File>,
     chunks: Arc<ChunkIndex>,
     /// Those that were asked for last.
     last: VecDeque<Chunk>,
     /// The first chunk whose records were not asked for yet.
     next: usize,
+    progress: Arc<ReadProgress>,
 }
 
 impl Heads {
+    pub fn new(file: Arc<File>, chunks: Arc<ChunkIndex>, progress: Arc<ReadProgress>) -> Heads {
+        Heads { file, chunks, last: VecDeque::new(), next: 0, progress }
+    }
+
     fn get(&mut self, n: usize) -> Option<&Chunk> {
         if let Some(at) = self.last.iter().position(|(of, ..)| *of == n) {
             return self.last.get(at);
@@ -134,7 +138,7 @@ impl Bytes for RecordedRing {
         let mut records = self.records.lock().map_err(|_| io::ErrorKind::Other)?;
         if n as usize == heads.next {
             heads.next += 1;
-            read_so_far::one_more();
+            heads.progress.chunk_read();
         }
         let place = |n: usize| heads.get(n).map(|(_, _, block)| *block);
         let copied = copy(records.records(n as usize, place)?, buffer, offset);

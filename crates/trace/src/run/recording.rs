@@ -6,10 +6,10 @@ use super::chunk_index::ChunkIndex;
 use super::error::Error;
 use super::parts::Parts;
 use super::prefetch::{DamagedBlocks, Unpacker, mark_damaged};
-use super::recorded_ring::{OpenChunk, RecordedRing, copy};
+use super::recorded_ring::{Heads, OpenChunk, RecordedRing, copy};
 use crate::io::bytes::u32_at;
 use crate::io::file::{Bytes, open_file};
-use crate::io::read_so_far;
+use crate::io::read_progress::ReadProgress;
 use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use cutap_file::{Block, Cut, Why, kind, walk};
@@ -52,6 +52,8 @@ pub struct Recording {
     in_open_chunks: Arc<AtomicUsize>,
     /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
     pub damaged: DamagedBlocks,
+    /// Where chunks that are read are counted.
+    progress: Arc<ReadProgress>,
 }
 
 /// What it holds of a process.
@@ -74,7 +76,7 @@ struct RingBlocks {
 }
 
 impl Recording {
-    pub fn open(path: &Path) -> Result<Recording, Error> {
+    pub fn open(path: &Path, progress: &Arc<ReadProgress>) -> Result<Recording, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = open_file(path, false).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
@@ -146,9 +148,10 @@ impl Recording {
             unread: None,
             in_open_chunks: Arc::default(),
             damaged,
+            progress: progress.clone(),
         };
         let rings = recorded.processes.values().flat_map(|of| of.rings.values());
-        read_so_far::opened(rings.map(|ring| ring.chunks.len() as u64).sum());
+        progress.add_recording(rings.map(|ring| ring.chunks.len() as u64).sum());
         recorded.unread = unread.and_then(|block| recorded.text(&block));
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
@@ -249,7 +252,8 @@ impl Store for Recording {
         let chunk_bytes = u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
         let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone(), self.damaged.clone())).clone();
         let files = (self.file.clone(), self.damaged.clone());
-        Ok(Box::new(RecordedRing::new(page, chunk_bytes, chunks, open, unpacker, files)))
+        let heads = Heads::new(self.file.clone(), chunks, self.progress.clone());
+        Ok(Box::new(RecordedRing::new(page, chunk_bytes, heads, open, unpacker, files)))
     }
 
     fn may_lack_names(&self) -> bool {

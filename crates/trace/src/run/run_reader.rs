@@ -8,6 +8,7 @@ use super::recording::Recording;
 use crate::io::bytes::{u32_at, u64_at};
 use crate::io::clock::monotonic;
 use crate::io::exhausted::is_short;
+use crate::io::read_progress::ReadProgress;
 use crate::io::run_path::RunPath;
 use crate::io::store::Store;
 use crate::ring::damage::Reuse;
@@ -31,7 +32,12 @@ pub struct RunReader {
 impl RunReader {
     /// Opens it. It may be empty of processes when it has a control page.
     pub(crate) fn new(run: &Path) -> Result<RunReader, Error> {
-        let recorded = if run.is_file() { Some(Recording::open(run)?) } else { None };
+        RunReader::with_progress(run, &Arc::default())
+    }
+
+    /// The same; chunks that are read of a recording are counted.
+    pub(crate) fn with_progress(run: &Path, progress: &Arc<ReadProgress>) -> Result<RunReader, Error> {
+        let recorded = if run.is_file() { Some(Recording::open(run, progress)?) } else { None };
         let read = recorded.as_ref().map(|r| {
             let (completed, holes, read_before) = (r.completed, r.lacks, r.read_before);
             let recording =

@@ -265,7 +265,7 @@ impl CallSink for CallTree {
         self.failures.ended(1, 0, Outcome::Unknown, false);
     }
 
-    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
+    fn function_instance(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
         if let Some(Some((_, of))) = self.functions.get_mut(function.key as usize) {
             *of = Some(instance.clone());
         }

@@ -58,7 +58,7 @@ impl CalledPaths {
 
     fn sums(&mut self, call: &Call) -> Option<&mut CallStats> {
         let calls: Vec<_> = self.open.around(call.thread.key).cloned().collect();
-        let path = calls.iter().filter(|around| !around.is(call)).chain([call]);
+        let path = calls.iter().filter(|around| !around.is_same_call(call)).chain([call]);
         let path = path.map(|call| Label::new(&call.function, call.instance().map(|i| &**i)));
         let path: Vec<u32> = path.map(|label| self.number(label)).collect();
         let stack = stack_of(&self.open, call);

@@ -162,7 +162,7 @@ impl<W: io::Write> Fold<W> {
         }
         self.print_open(key)?;
         self.print_run(key, None)?;
-        if let Some(at) = self.state_of(key).internal.iter().rposition(|call| call.is(&exit.call)) {
+        if let Some(at) = self.state_of(key).internal.iter().rposition(|call| call.is_same_call(&exit.call)) {
             self.state_of(key).internal.truncate(at);
             let unit = Unit::of_exit(exit);
             if exit.is_error() || exit.duration_ns.is_none() {
@@ -172,7 +172,7 @@ impl<W: io::Write> Fold<W> {
             return Ok(());
         }
         let open = &mut self.state_of(key).open;
-        if let Some(at) = open.iter().rposition(|call| call.is(&exit.call)) {
+        if let Some(at) = open.iter().rposition(|call| call.is_same_call(&exit.call)) {
             open.truncate(at);
         }
         self.text.handle(&Event::Exit(Box::new(exit.clone())))
@@ -245,7 +245,7 @@ impl<W: io::Write> Fold<W> {
     /// A held call is printed with what became known of it meanwhile.
     fn learned(&mut self, known: &Call) {
         let Some(held) = self.threads.get_mut(&known.thread.key) else { return };
-        held.open.iter_mut().filter(|call| call.is(known)).for_each(|call| call.clone_from(known));
+        held.open.iter_mut().filter(|call| call.is_same_call(known)).for_each(|call| call.clone_from(known));
         held.unit.iter_mut().for_each(|unit| unit.update_call(known));
     }
 

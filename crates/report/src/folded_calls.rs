@@ -41,7 +41,7 @@ impl FoldedCalls {
 
     /// A call is shown as `shown`, and those around and inside are not.
     pub fn add_inside(&mut self, unit: &Unit, main_exit: Option<&Exit>) {
-        let is_shown = |exit: &&Exit| main_exit.is_some_and(|main| main.call.is(&exit.call));
+        let is_shown = |exit: &&Exit| main_exit.is_some_and(|main| main.call.is_same_call(&exit.call));
         unit.exits().filter(|exit| !is_shown(exit)).for_each(|exit| self.count(exit));
     }
 

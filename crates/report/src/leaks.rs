@@ -248,7 +248,7 @@ impl Leaks {
             Value::Handle { value, kind, .. } if kind.short == "device" => u32::try_from(*value).ok(),
             _ => None,
         });
-        let primary = || devices.primary(device.or_else(|| devices.current(thread))?);
+        let primary = || devices.primary_context(device.or_else(|| devices.current(thread))?);
         let ends = context.or_else(primary);
         let all = context.is_none();
         let (changes, ended_with) = (&mut self.changes, &mut self.ended_with_context);

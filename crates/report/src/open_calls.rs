@@ -26,7 +26,7 @@ impl OpenCalls {
     /// Ends a call and the open calls inside it. Returns the nanoseconds of the calls inside it.
     pub fn exit(&mut self, exit: &Exit) -> u64 {
         let Some(open) = self.threads.get_mut(exit.call.thread.key as usize) else { return 0 };
-        let Some(place) = open.iter().rposition(|(call, _)| call.is(&exit.call)) else { return 0 };
+        let Some(place) = open.iter().rposition(|(call, _)| call.is_same_call(&exit.call)) else { return 0 };
         let inside = open[place].1;
         open.truncate(place);
         if let Some((_, around)) = open.last_mut() {

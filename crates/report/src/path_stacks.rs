@@ -71,7 +71,7 @@ pub(crate) fn write_frames(lines: &[String], indent: usize, out: &mut dyn io::Wr
 /// The names from the outermost open call to this one.
 pub(crate) fn path_of(open: &OpenCalls, call: &Call) -> Vec<String> {
     let label = |call: &Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
-    let around = open.around(call.thread.key).filter(|c| !c.is(call)).map(&label);
+    let around = open.around(call.thread.key).filter(|c| !c.is_same_call(call)).map(&label);
     around.chain([label(call)]).collect()
 }
 

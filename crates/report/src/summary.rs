@@ -207,7 +207,7 @@ impl<W: io::Write> CallSink for Summary<W> {
         }
     }
 
-    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
+    fn function_instance(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
         if let Some(Some(row)) = self.functions.get_mut(function.key as usize) {
             row.runtime = instance.version.as_deref().map(Into::into);
         }

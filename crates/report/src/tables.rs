@@ -349,7 +349,7 @@ impl CallSink for Tables {
         self.all_self_ns += end.self_ns();
     }
 
-    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
+    fn function_instance(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
         if let Some(Some(of)) = self.functions.get_mut(function.key as usize) {
             of.instance = Some(instance.clone());
         }

@@ -121,7 +121,7 @@ impl<W: io::Write> Text<W> {
 
     /// More is known of a call: its opening line says it, if it is not written yet.
     fn learned(&mut self, call: &Call) {
-        let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is(call));
+        let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is_same_call(call));
         open.into_iter().for_each(|open| open.call = call.clone());
     }
 
@@ -129,7 +129,7 @@ impl<W: io::Write> Text<W> {
         self.open_others(exit.end_ns, self.format.is_past.then_some(&exit.call))?;
         let call = &exit.call;
         let stack = self.stack(&call.thread);
-        let place = stack.iter().rposition(|o| o.call.is(call));
+        let place = stack.iter().rposition(|o| o.call.is_same_call(call));
         let (opened, told, stacked) = match place {
             Some(place) => {
                 let (opened, told, stacked) = (stack[place].opened, stack[place].told, stack[place].stacked);
@@ -263,7 +263,7 @@ impl<W: io::Write> Text<W> {
         }
         let due = |open: &Open| open.call.start_ns.saturating_add(PATIENCE_NS);
         let waiting = |stacks: &[Vec<Open>]| -> Vec<(u64, Arc<Thread>)> {
-            let is_wanted = |o: &&Open| !o.opened && !but.is_some_and(|but| but.is(&o.call));
+            let is_wanted = |o: &&Open| !o.opened && !but.is_some_and(|but| but.is_same_call(&o.call));
             let tops = stacks.iter().filter_map(|s| s.last()).filter(is_wanted);
             tops.map(|o| (due(o), o.call.thread.clone())).collect()
         };

@@ -62,7 +62,7 @@ impl Unit {
     pub fn update_call(&mut self, known: &Call) {
         let calls =
             self.events.iter_mut().filter_map(|event| if let Event::Enter(call) = event { Some(call) } else { None });
-        calls.filter(|call| call.is(known)).for_each(|call| call.clone_from(known));
+        calls.filter(|call| call.is_same_call(known)).for_each(|call| call.clone_from(known));
     }
 
     /// Events that are held.
@@ -96,13 +96,13 @@ impl Unit {
 
     /// Whether it is the call around all others.
     pub fn is_outermost(&self, call: &Call) -> bool {
-        self.outermost().is_some_and(|outermost| outermost.is(call))
+        self.outermost().is_some_and(|outermost| outermost.is_same_call(call))
     }
 
     /// Whether the call is one of it.
     pub fn has(&self, call: &Call) -> bool {
         // Most often the last one that began has ended.
-        self.events.iter().rev().any(|event| matches!(event, Event::Enter(of) if of.is(call)))
+        self.events.iter().rev().any(|event| matches!(event, Event::Enter(of) if of.is_same_call(call)))
     }
 
     /// Its events in their order.
@@ -120,7 +120,7 @@ impl Unit {
         let mut exits: Vec<&Exit> = self.exits().collect();
         let Some(outer) = exits.pop() else { return Inside::default() };
         let main_exit = stands_for(outer, &exits);
-        exits.retain(|exit| !exit.call.is(&main_exit.call));
+        exits.retain(|exit| !exit.call.is_same_call(&main_exit.call));
         let is_launch = Launch::of(&main_exit.call).is_some();
         let (mut errors, mut long) = (Vec::new(), Vec::new());
         let mut named: Vec<(&Exit, usize)> = Vec::new();

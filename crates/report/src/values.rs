@@ -142,7 +142,7 @@ fn write_place(place: &MemoryPlace, to: &mut String) {
     }
     if place.size > 0 {
         match place.bytes {
-            Some(meant) if meant != place.size || place.beyond() > 0 => {
+            Some(meant) if meant != place.size || place.bytes_beyond() > 0 => {
                 let _ = write!(to, ", {} of {}", exactly(meant), exactly(place.size));
             }
             _ => {
@@ -153,8 +153,8 @@ fn write_place(place: &MemoryPlace, to: &mut String) {
         if place.offset > 0 {
             let _ = write!(to, ", +{}", exactly(place.offset));
         }
-        if place.beyond() > 0 {
-            let _ = write!(to, ", {} beyond the end", exactly(place.beyond()));
+        if place.bytes_beyond() > 0 {
+            let _ = write!(to, ", {} beyond the end", exactly(place.bytes_beyond()));
         }
     }
     // Host memory that no traced call allocated.

@@ -214,8 +214,8 @@ fn entries<M: SerializeMap>(map: &mut M, place: &MemoryPlace) -> Result<(), M::E
         }
         map.serialize_entry("size", &place.size)?;
     }
-    if place.beyond() > 0 {
-        map.serialize_entry("bytes_past_end", &place.beyond())?;
+    if place.bytes_beyond() > 0 {
+        map.serialize_entry("bytes_past_end", &place.bytes_beyond())?;
     }
     if let Some(of) = place.of {
         map.serialize_entry("owner", &format!("{}#{}", of.short, of.number))?;

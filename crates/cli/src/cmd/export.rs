@@ -5,7 +5,7 @@ use crate::args::{FilterArgs, InputArgs};
 use crate::inputs::{all_whole, say_counted, say_filter_of_run};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
-use cutap_collect::output_file::{self, OpenWording, holds_recording, same};
+use cutap_collect::output_file::{self, OpenWording, holds_recording, is_same_file};
 use cutap_collect::{Error, Result, cannot, file_size, print_notice, scan_executables};
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes, notes_of_runs};
 use cutap_trace::{End, Event, ReaderOptions};
@@ -66,7 +66,7 @@ impl Export {
         let filter = self.filter.of_reader(self.all)?.during(self.input.window()?);
         let runs = self.input.open()?;
         let shown = path.display();
-        if runs.paths().iter().any(|run| same(run, &path)) {
+        if runs.paths().iter().any(|run| is_same_file(run, &path)) {
             return Err(Error::own(format!("{shown} is what is to be exported; give another name for the export")));
         }
         if let Some(run) = runs.paths().iter().find(|run| inside(run, &path)) {

@@ -32,7 +32,7 @@ const PAUSE_MS: (i32, i32) = (1, 20);
 pub fn collect(options: &CollectorOptions) -> Result<()> {
     become_independent(options.spool);
     let mut channel = ForegroundChannel::new();
-    let run_dir = folder::ours(&options.run)?;
+    let run_dir = folder::open_inherited(&options.run)?;
     let page = Page::of_run(&run_dir)
         .map_err(|e| cannot("open the control page of", &options.run, &e, "start the program again"))?;
     if !page.lock() {
@@ -50,7 +50,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
             Box::new(printing)
         }
     };
-    page.collector(COLLECTOR_ATTACHED);
+    page.put_collector_state(COLLECTOR_ATTACHED);
     channel.ready();
 
     let rate = Rate::begin();
@@ -63,7 +63,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         let last = channel.program_is_over()
             && !(options.record
                 && page.follows_children()
-                && lingering.any(|names| detach_notices::detach_for_calls(&mut channel, names)));
+                && lingering.are_running(|names| detach_notices::detach_for_calls(&mut channel, names)));
         // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all
         // of it.
         let whole = !options.resumes || page.rate() == 0;
@@ -102,7 +102,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     work.clean_up(broken.as_ref());
     match &broken {
         Some(_) => page.stop_recording(),
-        None => page.collector(COLLECTOR_GONE),
+        None => page.put_collector_state(COLLECTOR_GONE),
     }
     let damage = if broken.is_none() { work.damage() } else { Damage::default() };
     let short = short_of(&options.run).filter(|_| broken.is_none());
@@ -113,7 +113,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         if !options.form.only_hooks {
             page.stop_recording();
         }
-        while lingering.any(|names| detach_notices::detach_for_hooks(&mut channel, names)) {
+        while lingering.are_running(|names| detach_notices::detach_for_hooks(&mut channel, names)) {
             channel.wait(PAUSE_MS.1);
         }
     }

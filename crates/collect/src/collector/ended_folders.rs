@@ -121,7 +121,7 @@ fn has_leases(run: &RunPath) -> bool {
     let probe = || {
         file.set_len(PAGE as u64).ok()?;
         // SAFETY: a new mapping of that file, which is unmapped and never touched.
-        let is_mapped = unsafe {
+        let shows_mapping = unsafe {
             let at = rustix::mm::mmap(
                 std::ptr::null_mut(),
                 PAGE,
@@ -137,7 +137,7 @@ fn has_leases(run: &RunPath) -> bool {
             held_while_mapped
         };
         let free = place.open_file(false).ok().and_then(|file| is_held(&file));
-        Some(is_mapped == Some(true) && free == Some(false))
+        Some(shows_mapping == Some(true) && free == Some(false))
     };
     let works = probe() == Some(true);
     let _ = place.remove_file();

@@ -53,7 +53,7 @@ impl LiveTrace {
         let mut reader_options =
             ReaderOptions { consume: true, filter, decode: !options.form.summary, ..ReaderOptions::default() };
         let mut resumes = options.resumes && !options.form.summary;
-        let before = page.printed_before();
+        let before = page.progress_before();
         if resumes {
             reader_options.printed = before.ticks;
             // A part of a line, and lines that will come again; all there is, if none was whole. Where the program
@@ -107,7 +107,7 @@ impl LiveTrace {
     fn send(&self, page: &Page) -> io::Result<()> {
         let Some(spool) = &self.spool else { return Ok(()) };
         spool.send(&io::stdout())?;
-        spool.let_go(|| page.put_printed(self.progress(0)));
+        spool.let_go(|| page.put_progress(self.progress(0)));
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl Drain for LiveTrace {
         if round.broken.is_none() {
             let bytes = self.file.as_mut().and_then(|f| f.stream_position().ok()).unwrap_or(0);
             let bytes = self.spool.as_ref().map_or(bytes, |s| s.end() | if self.is_complete { COMPLETE } else { 0 });
-            page.put_printed(self.progress(bytes));
+            page.put_progress(self.progress(bytes));
             round.broken = self.send(page).err();
             self.checkpoint(false);
         }
@@ -193,7 +193,7 @@ impl Drain for LiveTrace {
         }
         self.output.end(&end)?;
         if let Some(spool) = &self.spool {
-            page.put_printed(self.progress(spool.end() | COMPLETE));
+            page.put_progress(self.progress(spool.end() | COMPLETE));
         }
         self.send(page)
     }

@@ -63,7 +63,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     if !hooks.0.is_empty() {
         control::write_hooks(&run_dir, &hooks::file(&hooks))?;
     }
-    if let Some(outer) = OuterRun::here().filter(OuterRun::is_followed) {
+    if let Some(outer) = OuterRun::from_environment().filter(OuterRun::is_followed) {
         outer.announce("what is started with these variables", !options.only_hooks);
         outer.count_inner_run();
     }

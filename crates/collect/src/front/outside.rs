@@ -19,7 +19,7 @@ pub fn start_outside(
     child: &dyn Fn() -> i32,
     parent: &dyn Fn(i32) -> std::result::Result<(), String>,
 ) -> Result<i32> {
-    let startup = StartupState::now();
+    let startup = StartupState::capture();
     let search = program::search_path();
     let (name, args) = words.split_first().ok_or_else(|| Error::not_found("no program was given; name one"))?;
     let program = program::locate(name, args, &search)?;

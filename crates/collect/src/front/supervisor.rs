@@ -150,7 +150,7 @@ impl CollectorSupervisor {
     /// A collector has ended: says why, and gives another if that can help.
     pub fn replace_ended(&mut self, status: ExitStatus) -> Option<Collector> {
         if let Ok(page) = Page::open(&self.options.run) {
-            page.collector(COLLECTOR_GONE);
+            page.put_collector_state(COLLECTOR_GONE);
         }
         if status.success() {
             return None;

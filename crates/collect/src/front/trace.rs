@@ -90,7 +90,7 @@ pub struct TraceOptions {
 /// Runs the program to its end and says how it ended: as the program did; but if that was in order and
 /// the trace could not be written, as a failure of ours.
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
-    let startup = StartupState::now();
+    let startup = StartupState::capture();
     let filter = filter(options.filter.as_deref())?;
     let search = program::search_path();
     let program = program::find(&options.program, &options.args, &search)?;
@@ -125,7 +125,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let replaceable = named.filter(|path| is_default && !path.is_symlink());
     let mut previous = None;
     if let Some((path, there)) = replaceable.zip(output.take_if(|there| replaceable.is_some() && !is_empty(there))) {
-        let (older, new) = Previous::beside(path, there, options.force)?;
+        let (older, new) = Previous::begin_beside(path, there, options.force)?;
         (previous, output) = (Some(older), Some(new));
     }
     let run = Run::new(options, &filter, &stacks, &hooks)?;
@@ -148,12 +148,12 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     if !options.silent {
         say_at_start(options, &program, driver);
     }
-    let outer = OuterRun::here();
+    let outer = OuterRun::from_environment();
     let name = program.path.file_name().unwrap_or(program.path.as_os_str()).to_string_lossy();
     outer.iter().for_each(|outer| outer.announce(&name, !options.form.only_hooks && !options.silent));
     hooks::outer_hooks_notice(&hooks).iter().for_each(|line| notice(line));
     let mask = signals::block();
-    let child = launch::launch(&program, variables.whole(&options.environment), &startup, mask)
+    let child = launch::launch(&program, variables.whole_environment(&options.environment), &startup, mask)
         .inspect_err(|_| collector.discard())?;
     let mut schedule = Schedule::new(&run.path, options.window);
     startup.release();

@@ -3,7 +3,7 @@
 
 use super::Hooks;
 use crate::base::error::{Error, Result, reason};
-use crate::output::output_file::same;
+use crate::output::output_file::is_same_file;
 use crate::start::environment::can_be_preloaded;
 use cutap_hook::contract::{INIT_SYMBOL, VERSION, VERSION_SYMBOL};
 use cutap_wire::hooks::LIBRARIES;
@@ -29,9 +29,9 @@ pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
                     .into(),
             ));
         }
-        one(&path).map_err(refuse)?;
+        check_library(&path).map_err(refuse)?;
         // One file by two names is one library to the loader, which loads it under the first alone.
-        if let Some(before) = hooks.0.iter().find(|before| same(before, &path)) {
+        if let Some(before) = hooks.0.iter().find(|before| is_same_file(before, &path)) {
             let other_name = if *before == path { String::new() } else { format!(" (also as {})", before.display()) };
             return Err(refuse(format!("it is given twice{other_name}; leave one out")));
         }
@@ -60,7 +60,7 @@ fn loads_as_library<'a>(
     }
 }
 
-fn one(path: &Path) -> std::result::Result<(), String> {
+fn check_library(path: &Path) -> std::result::Result<(), String> {
     let data = std::fs::metadata(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
         _ => format!("{}; check the path", reason(&e)),

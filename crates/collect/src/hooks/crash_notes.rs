@@ -35,7 +35,7 @@ pub fn crash_notes(run: &Path, program: Option<(i32, ExitKind)>) -> Vec<String> 
         }
         all.extend(each_once(here).map(|place| format!("{place} when {exit_text}")));
     }
-    all.extend(asking(run, program));
+    all.extend(init_crash_note(run, program));
     all.sort();
     all
 }
@@ -63,7 +63,7 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 /// The library in whose entry point, constructors or destructors the program died.
-fn asking(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
+fn init_crash_note(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
     let file = super::file_of(run)?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
     let (pid, n, place) = hooks::asked(word).map(|(pid, n, place)| (pid as i32, n, place))?;

@@ -16,7 +16,7 @@ pub fn check() -> Result<()> {
     for (name, least, most, what) in NUMBERS {
         if let Some(value) = std::env::var_os(name) {
             let value = value.to_string_lossy();
-            if let Some(why) = wrong(&value, least, most) {
+            if let Some(why) = refusal(&value, least, most) {
                 return Err(Error::own(format!("{name}={value} {why}; it is {what}, {least} to {most}")));
             }
         }
@@ -24,7 +24,7 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-fn wrong(value: &str, least: u64, most: u64) -> Option<&'static str> {
+fn refusal(value: &str, least: u64, most: u64) -> Option<&'static str> {
     match bytes(value.trim()) {
         Some(n) if (least..=most).contains(&n) => None,
         _ if number(value.trim()).is_some_and(|n| n >= 0.0) => Some("is out of range"),
@@ -48,7 +48,7 @@ mod tests {
             ("", Some("is no number")),
             ("-1", Some("is no number")),
         ] {
-            assert_eq!(wrong(value, 1, 8), why, "{value}");
+            assert_eq!(refusal(value, 1, 8), why, "{value}");
         }
     }
 }

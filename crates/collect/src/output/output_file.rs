@@ -187,7 +187,7 @@ pub fn lock(file: &File) -> bool {
 }
 
 /// Whether two paths lead to one file: a link of either kind, `a/../a`.
-pub fn same(one: &Path, other: &Path) -> bool {
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let file = |path: &Path| metadata(path).map(|data| (data.dev(), data.ino())).ok();
     one == other || file(one).is_some_and(|one| file(other) == Some(one))
 }

@@ -25,7 +25,7 @@ pub struct Previous {
 
 impl Previous {
     /// Begins a new file beside the one that is `there`.
-    pub fn beside(path: &Path, there: File, force: bool) -> Result<(Previous, File)> {
+    pub fn begin_beside(path: &Path, there: File, force: bool) -> Result<(Previous, File)> {
         let named = |more: &str| PathBuf::from(format!("{}{more}", path.display()));
         let (old, new) = (named(".old"), named(&format!(".new-{}", std::process::id())));
         let advice = "move one of them away, or give a file with -o FILE";

@@ -51,7 +51,7 @@ impl CallSink for Nothing {
         0
     }
     fn exit(&mut self, _: &FinishedCall<'_>) {}
-    fn belongs(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
+    fn function_instance(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
 }
 
 /// What show reports, and how many calls it shows. Of a recording the parts are those that are missing.

@@ -106,7 +106,7 @@ impl FolderScan {
         if finished == 0 || there < finished {
             absent.iter().for_each(|file| bad(file, "it is not there or cannot be opened"));
         }
-        if let Some(file) = (!lives).then(|| beyond(&folder, count)).flatten() {
+        if let Some(file) = (!lives).then(|| uncounted_ring(&folder, count)).flatten() {
             bad(
                 process::FILE,
                 &format!("it is damaged: it counts {count} rings, so that {file}, which has calls, is not read"),
@@ -118,7 +118,7 @@ impl FolderScan {
 }
 
 /// A ring with records that the page does not count. One without may have been made just before its thread was killed.
-fn beyond(folder: &RunPath, count: u32) -> Option<String> {
+fn uncounted_ring(folder: &RunPath, count: u32) -> Option<String> {
     let names = folder.list().unwrap_or_default();
     let mut rings: Vec<u32> = names.iter().filter_map(|name| RingFile::number(name)).filter(|n| *n >= count).collect();
     rings.sort_unstable();

@@ -154,7 +154,7 @@ fn pack_at_rest(path: &Path, ours: bool) -> std::result::Result<(), PackError> {
         if written != some.len() {
             return Err(io::Error::other("a thread that packs has ended").into());
         }
-        progress.more(some.iter().map(|(block, _)| u64::from(block.raw)).sum());
+        progress.advance(some.iter().map(|(block, _)| u64::from(block.raw)).sum());
     }
     drop(progress);
     writer.out().flush()?;

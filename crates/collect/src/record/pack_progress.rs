@@ -33,7 +33,7 @@ impl PackProgress {
     }
 
     /// So many more are packed.
-    pub fn more(&mut self, bytes: u64) {
+    pub fn advance(&mut self, bytes: u64) {
         self.packed_bytes += bytes;
         let now = Instant::now();
         if self.due.is_none_or(|due| now < due) {

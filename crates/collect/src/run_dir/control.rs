@@ -181,16 +181,16 @@ impl Page {
     /// Those of the run's processes that have one, as far as they are made and readable.
     pub fn own_pages(&self) -> Vec<Page> {
         let n = (self.word(offset_of!(Control, own_pages)) as u32).min(MOST_PAGES);
-        (0..n).filter_map(|n| Page::own(&self.1, n)).collect()
+        (0..n).filter_map(|n| Page::own_page(&self.1, n)).collect()
     }
     /// Page `n` of a process.
-    fn own(run: &RunPath, n: u32) -> Option<Page> {
+    fn own_page(run: &RunPath, n: u32) -> Option<Page> {
         let path = run.join(format!("{}{n}", cutap_wire::flags::FILE));
         Some(Page(path.open_file(true).ok()?, path)).filter(Page::is_a_run)
     }
     /// Makes one for a process that has none yet, and finds it when it wants one.
     pub fn own_for(&self, pid: u32, (namespace, began): (u32, u32)) -> Option<Page> {
-        let n = self.raised(offset_of!(Control, own_pages))?;
+        let n = self.fetch_add(offset_of!(Control, own_pages))?;
         let path = self.1.join(format!("{}{n}", cutap_wire::flags::FILE));
         let mut page = [0; cutap_wire::PAGE];
         self.0.read_exact_at(&mut page, 0).ok()?;
@@ -205,7 +205,7 @@ impl Page {
     }
     /// Says that some process is switched alone.
     pub fn some_alone(&self) {
-        let _ = self.raised(offset_of!(Control, alone));
+        let _ = self.fetch_add(offset_of!(Control, alone));
     }
     /// The process that a page of its own belongs to, as it sees itself.
     pub fn owner(&self) -> u32 {
@@ -219,7 +219,7 @@ impl Page {
         self.1.path()
     }
     /// Adds one to a word that processes of the run add to as well; what it was.
-    fn raised(&self, at: usize) -> Option<u32> {
+    fn fetch_add(&self, at: usize) -> Option<u32> {
         // SAFETY: a new mapping of the page, which is there whole (`is_a_run`), and is given back.
         unsafe {
             let rights = libc::PROT_READ | libc::PROT_WRITE;
@@ -244,12 +244,12 @@ impl Page {
         self.word(offset_of!(Control, heartbeat))
     }
     /// Notes what is printed, in one write: a collector that is killed leaves the old note or the new one.
-    pub fn put_printed(&self, progress: PrintProgress) {
+    pub fn put_progress(&self, progress: PrintProgress) {
         let words = [progress.ticks, progress.bytes, progress.horizon_ns].map(u64::to_le_bytes);
         self.put(offset_of!(Control, printed), words.as_flattened());
     }
     /// What the collector before this one noted there.
-    pub fn printed_before(&self) -> PrintProgress {
+    pub fn progress_before(&self) -> PrintProgress {
         let word = |n: usize| self.word(offset_of!(Control, printed) + 8 * n);
         PrintProgress { ticks: word(0), bytes: word(1), horizon_ns: word(2) }
     }
@@ -262,7 +262,7 @@ impl Page {
         self.put(offset_of!(Control, ticks_per_second), &ticks_per_second.to_le_bytes());
     }
     /// Says whether somebody drains.
-    pub fn collector(&self, state: u32) {
+    pub fn put_collector_state(&self, state: u32) {
         self.beat();
         self.put(offset_of!(Control, collector), &state.to_le_bytes());
     }
@@ -276,7 +276,7 @@ impl Page {
         self.own_pages().iter().for_each(|own| own.put_recording(control::RECORDING_BROKEN));
     }
     /// The rings of a flight recorder are being copied, or not any more.
-    pub fn copying(&self, copying: bool) {
+    pub fn put_copying(&self, copying: bool) {
         let now = if copying { monotonic_ns() } else { 0 };
         self.put(offset_of!(Control, copying), &now.to_le_bytes());
     }
@@ -318,7 +318,7 @@ impl Page {
     }
     /// Notes that another cutap was started by a program of this run.
     pub fn one_more_inside(&self) {
-        let _ = self.raised(offset_of!(Control, inner));
+        let _ = self.fetch_add(offset_of!(Control, inner));
     }
     /// True for the page of a run of this version.
     pub fn is_a_run(&self) -> bool {

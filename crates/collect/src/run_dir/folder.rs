@@ -110,7 +110,7 @@ fn create_private(path: &Path) -> std::io::Result<RunPath> {
 }
 
 /// The run directory that another process of cutap has made for this one. It is refused if others can exchange it.
-pub fn ours(path: &Path) -> Result<RunPath> {
+pub fn open_inherited(path: &Path) -> Result<RunPath> {
     let refuse = |why| Error::own(format!("cannot use the run directory: {why}; start the program again"));
     trusted::check(path, FolderUse::Own).map_err(refuse)?;
     RunPath::open(path).map_err(|e| cannot("open the run directory", path, &e, "start the program again"))
@@ -119,12 +119,12 @@ pub fn ours(path: &Path) -> Result<RunPath> {
 /// The run directory that the environment names: that of a cutap around this one. None if others can exchange it.
 pub fn outer() -> Option<RunPath> {
     let run = PathBuf::from(std::env::var_os(ENV_RUN)?);
-    run.is_absolute().then(|| ours(&run).ok()).flatten()
+    run.is_absolute().then(|| open_inherited(&run).ok()).flatten()
 }
 
 /// Why a trace cannot even begin there. A file system that does not know its size is taken as large.
 fn too_full(folder: &Path) -> Option<String> {
-    if let Some(why) = quota::limited(folder) {
+    if let Some(why) = quota::quota_limit(folder) {
         return Some(why.to_owned());
     }
     let path = CString::new(folder.as_os_str().as_bytes()).ok()?;

@@ -45,7 +45,7 @@ impl LingeringProcesses {
 
     /// True while there are some, to be called when the program has ended; `report` is called once with their
     /// names, if they do not end shortly.
-    pub fn any(&mut self, report: impl FnOnce(&[String])) -> bool {
+    pub fn are_running(&mut self, report: impl FnOnce(&[String])) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
         if self.last_scan.is_some_and(|at| at.elapsed() < PAUSE) {
             return true;
@@ -69,7 +69,7 @@ impl LingeringProcesses {
     }
 
     /// Whether none of the run's processes lives.
-    pub fn none(&self) -> bool {
+    pub fn are_gone(&self) -> bool {
         self.find(&mut HashSet::new()).0.is_empty()
     }
 

@@ -28,7 +28,7 @@ pub struct OuterRun {
 impl OuterRun {
     /// By the environment. None where no run is named, where it has ended, or where its folder cannot be read: in
     /// another mount namespace it has a path that leads nowhere.
-    pub fn here() -> Option<OuterRun> {
+    pub fn from_environment() -> Option<OuterRun> {
         let run_dir = crate::run_dir::folder::outer()?;
         let page = Page::of_run(&run_dir).ok().filter(Page::is_a_run)?;
         let goes_on = matches!(page.collector_state(), COLLECTOR_NEVER | COLLECTOR_ATTACHED);

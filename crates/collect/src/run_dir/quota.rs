@@ -27,7 +27,7 @@ fn is_btrfs(folder: &Path) -> bool {
 }
 
 /// Why a run directory must not be there: some quota of the file system has a limit. One that cannot be asked has none.
-pub fn limited(folder: &Path) -> Option<&'static str> {
+pub fn quota_limit(folder: &Path) -> Option<&'static str> {
     if !is_btrfs(folder) {
         return None;
     }

@@ -40,7 +40,7 @@ impl Variables {
 
     /// The whole environment for exec: ours in place of what had the same name, then the changes of `-E`; others
     /// untouched.
-    pub fn whole(&self, changes: &[(OsString, Option<OsString>)]) -> Vec<OsString> {
+    pub fn whole_environment(&self, changes: &[(OsString, Option<OsString>)]) -> Vec<OsString> {
         let mut remaining: Vec<_> = self.set.iter().collect();
         let mut all = Vec::new();
         let is_changed = |name: &OsStr| changes.iter().any(|(changed, _)| changed == name);

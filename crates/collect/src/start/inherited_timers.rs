@@ -27,7 +27,7 @@ pub struct InheritedTimers {
 impl InheritedTimers {
     /// At our start: the processor's time that we take is none of the program's. The clock on the wall goes on, and
     /// what it ends before there is a program is cutap.
-    pub fn now() -> InheritedTimers {
+    pub fn capture() -> InheritedTimers {
         let mut death = 0;
         // SAFETY: the kernel writes a word of cutap; getpid touches no memory.
         let parent = unsafe {

@@ -29,7 +29,7 @@ impl std::fmt::Debug for Mask {
 /// Signals that report a defect of cutap: never blocked.
 const OWN_FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
 
-fn all() -> libc::sigset_t {
+fn all_signals() -> libc::sigset_t {
     // SAFETY: fills a set of cutap.
     unsafe {
         let mut set = zeroed();
@@ -46,7 +46,7 @@ pub fn block() -> Mask {
     // SAFETY: sets of cutap; SIGCHLD's default action runs no code.
     unsafe {
         let mut before = zeroed();
-        libc::sigprocmask(libc::SIG_BLOCK, &all(), &mut before);
+        libc::sigprocmask(libc::SIG_BLOCK, &all_signals(), &mut before);
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         Mask(before)
     }
@@ -66,7 +66,7 @@ pub fn take(most: Duration) -> Option<ReceivedSignal> {
     // SAFETY: a zeroed structure of cutap; `si_pid` is valid for signals that a process sent.
     unsafe {
         let mut info: libc::siginfo_t = zeroed();
-        let signal = libc::sigtimedwait(&all(), &mut info, &most);
+        let signal = libc::sigtimedwait(&all_signals(), &mut info, &most);
         // SI_USER 0, SI_QUEUE -1, SI_TKILL -6: up to zero it was a process.
         (signal > 0).then(|| ReceivedSignal { signal, by_process: info.si_code <= 0, sender: info.si_pid() })
     }

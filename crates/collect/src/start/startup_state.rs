@@ -88,7 +88,7 @@ pub struct StartupState {
 
 impl StartupState {
     /// Takes stock; to be called before anything of ours is opened.
-    pub fn now() -> StartupState {
+    pub fn capture() -> StartupState {
         // SAFETY: asks for a disposition into a zeroed structure of cutap.
         let child_ignored = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -100,7 +100,7 @@ impl StartupState {
             child_ignored,
             closed: CLOSED.load(Ordering::Relaxed),
             descriptors: open_descriptors(),
-            timers: InheritedTimers::now(),
+            timers: InheritedTimers::capture(),
         }
     }
 

@@ -44,7 +44,7 @@ pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
     if let Some(named) = std::env::var_os(NAMED).filter(|path| !path.is_empty()) {
         let base = Path::new(&named);
         let why = match base.is_absolute() {
-            true => match into(base, is_open(base), embedded, sim) {
+            true => match unpack_into(base, is_open(base), embedded, sim) {
                 Ok(done) => return Ok(done),
                 Err(why) => why,
             },
@@ -58,7 +58,7 @@ pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
     }
     let mut refused = Vec::new();
     for base in bases() {
-        match into(&base, base.parent().is_some_and(is_open), embedded, sim) {
+        match unpack_into(&base, base.parent().is_some_and(is_open), embedded, sim) {
             Ok(done) => return Ok(done),
             Err(why) => refused.push(format!("{} ({why})", base.display())),
         }
@@ -97,7 +97,7 @@ fn is_open(folder: &Path) -> bool {
 }
 
 /// `open`: every user may go through the folders above it.
-fn into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::result::Result<Unpacked, String> {
+fn unpack_into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::result::Result<Unpacked, String> {
     let folder = base.join(embedded.name);
     if !can_be_preloaded(&folder) {
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
@@ -157,7 +157,7 @@ fn open_to_readers(path: &Path, data: &Metadata, mode: u32) {
 
 /// Puts a file there, unless it is there already, byte by byte.
 fn own_file(path: &Path, content: &[u8], for_all_users: bool) -> std::result::Result<(), String> {
-    if let Some(data) = there(path, content) {
+    if let Some(data) = existing_copy(path, content) {
         if for_all_users {
             open_to_readers(path, &data, 0o644);
         }
@@ -178,7 +178,7 @@ fn own_file(path: &Path, content: &[u8], for_all_users: bool) -> std::result::Re
         let _ = std::fs::remove_file(&temporary);
         return Err(reason(&e));
     }
-    match there(path, content) {
+    match existing_copy(path, content) {
         Some(_) => Ok(()),
         None => Err("what was written there reads back differently".into()),
     }
@@ -210,7 +210,7 @@ fn own_link(path: &Path, to: &Path) -> std::result::Result<(), String> {
 }
 
 /// The file, if it is ours alone and holds exactly this.
-fn there(path: &Path, content: &[u8]) -> Option<Metadata> {
+fn existing_copy(path: &Path, content: &[u8]) -> Option<Metadata> {
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
     let data = file.metadata().ok()?;
     let same = data.is_file()

@@ -76,7 +76,7 @@ impl Flows {
     /// Writes the flows that lead to the end of a call to its event, and hands them to the call around it. Returns the
     /// number of calls inside that did not end; `None` if the call is not open.
     pub fn ends(&mut self, call: &Call, event: &mut Message) -> Option<usize> {
-        let place = self.open.iter().rposition(|open| open.call.is(call))?;
+        let place = self.open.iter().rposition(|open| open.call.is_same_call(call))?;
         let ended = self.open.split_off(place);
         for flow in ended.iter().flat_map(|open| &open.inside).take(MOST) {
             event.fixed(FLOWS, *flow);
@@ -91,6 +91,6 @@ impl Flows {
 
     /// Whether the call is open.
     pub fn is_open(&self, call: &Call) -> bool {
-        self.open.iter().any(|open| open.call.is(call))
+        self.open.iter().any(|open| open.call.is_same_call(call))
     }
 }

@@ -207,7 +207,7 @@ impl CallSink for Selection {
         self.open.clear();
     }
 
-    fn belongs(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
+    fn function_instance(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
 }
 
 impl EventSink for Decoded {

@@ -110,7 +110,7 @@ impl Aggregator {
                 let of_runtime = resolved.function.layer == Layer::RUNTIME;
                 let of_object = || folder.names.instance_of(resolved.object).filter(|_| of_runtime);
                 let instance = own.or_else(of_object);
-                instance.inspect(|instance| calls.belongs(&resolved.function, instance));
+                instance.inspect(|instance| calls.function_instance(&resolved.function, instance));
             }
             end.folder(folder);
         }

@@ -26,7 +26,7 @@ pub trait CallSink {
     /// A launch of a kernel is over: told once of each, however many calls it is made of.
     fn launched(&mut self, _launch: &KernelLaunch) {}
     /// Calls of this function went to this instance. Said at the end, of each function that was called.
-    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>);
+    fn function_instance(&mut self, function: &Arc<Function>, instance: &Arc<Instance>);
 }
 
 /// A call that is over.

@@ -138,7 +138,7 @@ impl Call {
         (self.thread.key, self.number)
     }
     /// Whether both are values of one call.
-    pub fn is(&self, other: &Call) -> bool {
+    pub fn is_same_call(&self, other: &Call) -> bool {
         self.key() == other.key()
     }
     /// The arguments as they were before the call, one for each parameter; empty when nothing is known

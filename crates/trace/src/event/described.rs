@@ -37,11 +37,11 @@ impl Described {
     /// Whether its arguments may tell of those of the call around it: a kernel's parameters, memory of either side.
     pub(crate) fn resolves_caller_args(&self) -> bool {
         let params = self.function.params;
-        among(self.tables, params, 4) || params.iter().any(|p| matches!(p.rule, Rule::Either(_)))
+        has_kernel_params(self.tables, params, 4) || params.iter().any(|p| matches!(p.rule, Rule::Either(_)))
     }
 }
 
-fn among(tables: &'static Tables, params: &[Param], levels: u32) -> bool {
+fn has_kernel_params(tables: &'static Tables, params: &[Param], levels: u32) -> bool {
     let of = |ty: TypeId| tables.types.get(usize::from(ty)).copied();
     let inside = |p: &Param| match of(p.ty) {
         Some(Type::Pointer(to, _)) => of(to),
@@ -50,7 +50,7 @@ fn among(tables: &'static Tables, params: &[Param], levels: u32) -> bool {
     params.iter().any(|p| match (p.rule, inside(p)) {
         (Rule::KernelParams(..), _) => true,
         (_, Some(Type::Struct(n) | Type::Union(n))) if levels > 0 => {
-            tables.structs.get(usize::from(n)).is_some_and(|s| among(tables, s.fields, levels - 1))
+            tables.structs.get(usize::from(n)).is_some_and(|s| has_kernel_params(tables, s.fields, levels - 1))
         }
         _ => false,
     })

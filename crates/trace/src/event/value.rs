@@ -79,7 +79,7 @@ pub struct Text {
 
 impl MemoryPlace {
     /// Bytes that the call means behind the allocation's end.
-    pub fn beyond(&self) -> u64 {
+    pub fn bytes_beyond(&self) -> u64 {
         let end = self.bytes.map_or(0, |length| self.offset.saturating_add(length));
         if self.size == 0 { 0 } else { end.saturating_sub(self.size) }
     }

@@ -36,7 +36,8 @@ impl Filter {
     /// trace.
     pub(super) fn check_parameters(&self, tables: &'static Tables) -> Result<(), FilterError> {
         for term in &self.arguments {
-            let functions: Vec<&Function> = tables.families.iter().flat_map(|f| picked(f, &term.rules)).collect();
+            let functions: Vec<&Function> =
+                tables.families.iter().flat_map(|f| picked_functions(f, &term.rules)).collect();
             for comparison in &term.comparisons {
                 check(tables, &functions, comparison, &term.text)?;
             }
@@ -52,7 +53,7 @@ impl Filter {
         let runtime = || tables.families.iter().filter(|f| f.name == "runtime");
         self.arguments.iter().any(|term| {
             let has_field = |name: &str| term.comparisons.iter().any(|c| c.path.len() > 1 && c.path[0] == name);
-            let mut params = runtime().flat_map(|f| picked(f, &term.rules)).flat_map(|f| f.params);
+            let mut params = runtime().flat_map(|f| picked_functions(f, &term.rules)).flat_map(|f| f.params);
             params.any(|p| matches!(p.rule, Rule::KernelParams(..)) && has_field(p.name))
         })
     }
@@ -64,12 +65,12 @@ impl Filter {
         let allocates = |f: &'static Function| {
             f.effects.iter().any(|e| matches!(e, Effect::Allocates { .. } | Effect::AllocatesInside { .. }))
         };
-        !self.rules.is_empty() && tables.families.iter().flat_map(|f| picked(f, &self.rules)).any(allocates)
+        !self.rules.is_empty() && tables.families.iter().flat_map(|f| picked_functions(f, &self.rules)).any(allocates)
     }
 }
 
 /// Functions of a family that rules pick.
-fn picked(family: &'static Family, rules: &str) -> impl Iterator<Item = &'static Function> {
+fn picked_functions(family: &'static Family, rules: &str) -> impl Iterator<Item = &'static Function> {
     let layer = Layer::of_family(family.name);
     // Programs and other libraries have copies of the runtime; the names of the driver's functions are its own.
     let rules: String = match layer == Layer::LIBRARY {
@@ -110,7 +111,7 @@ fn check(
                 names.push(param.name);
             }
         }
-        if let Some(hint) = elsewhere(tables, functions, name) {
+        if let Some(hint) = suggest_path(tables, functions, name) {
             return Err(FilterError(format!("no function of {term} has a parameter {name}{hint}")));
         }
         let it = functions.iter().all(|f| functions.first().is_some_and(|first| plain(f.name) == plain(first.name)));
@@ -124,13 +125,13 @@ fn check(
     let mut refused = None;
     // One function that could do it is enough.
     for param in params {
-        match lead(tables, param.ty, param.rule, fields, DEEPEST) {
+        match resolve_path(tables, param.ty, param.rule, fields, DEEPEST) {
             Err(MissingStep { step, near }) => {
                 let of = comparison.path.join(".");
                 let of = of.split(&format!(".{step}")).next().unwrap_or(name).to_owned();
                 refused = Some(format!("{of} in {term} has no field {step}{}", suggestion_or_fields(&step, &near)));
             }
-            Ok(end) => match unlike(&end, comparison) {
+            Ok(end) => match mismatch(&end, comparison) {
                 Some(why) => refused = Some(format!("{} in {term} {why}", comparison.path.join("."))),
                 None => return Ok(()),
             },
@@ -140,7 +141,7 @@ fn check(
 }
 
 /// What may have been meant by a name that is no parameter's: a field inside of one, or a kernel's own parameter.
-fn elsewhere(tables: &'static Tables, functions: &[&'static Function], name: &str) -> Option<String> {
+fn suggest_path(tables: &'static Tables, functions: &[&'static Function], name: &str) -> Option<String> {
     let params = || functions.iter().flat_map(|f| f.params);
     let mut paths: Vec<String> = Vec::new();
     for path in params().filter_map(|p| Some(format!("{}.{}", p.name, path_to(tables, p.ty, name, INSIDE)?))) {
@@ -181,7 +182,7 @@ fn path_to(tables: &'static Tables, ty: TypeId, name: &str, levels: u32) -> Opti
 }
 
 /// Why nothing of this kind can fulfil the comparison.
-fn unlike(end: &PathEnd, comparison: &Comparison) -> Option<String> {
+fn mismatch(end: &PathEnd, comparison: &Comparison) -> Option<String> {
     let (number, word) = comparison.operand();
     if number && word.starts_with('-') && matches!(end, PathEnd::Unsigned) {
         return Some(format!("is never below 0, so {word} compares with nothing; all bits set are {:#x}", u64::MAX));
@@ -203,7 +204,13 @@ fn unlike(end: &PathEnd, comparison: &Comparison) -> Option<String> {
 }
 
 /// Where a path leads from a type.
-fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels: u32) -> Result<PathEnd, MissingStep> {
+fn resolve_path(
+    tables: &'static Tables,
+    ty: TypeId,
+    rule: Rule,
+    path: &[String],
+    levels: u32,
+) -> Result<PathEnd, MissingStep> {
     let missing = |near| MissingStep { step: path.first().cloned().unwrap_or_default(), near };
     let none = |end: PathEnd| if path.is_empty() { Ok(end) } else { Err(missing(Vec::new())) };
     let Some(levels) = levels.checked_sub(1) else { return Ok(PathEnd::Any) };
@@ -213,7 +220,7 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels
             (Rule::Text | Rule::TextOf(_), _) => none(PathEnd::Text),
             (Rule::Array(_) | Rule::Texts(_), Some((n, rest))) if n.parse::<usize>().is_ok() => match rule {
                 Rule::Texts(_) if rest.is_empty() => Ok(PathEnd::Text),
-                _ => lead(tables, to, Rule::One, rest, levels),
+                _ => resolve_path(tables, to, Rule::One, rest, levels),
             },
             // The call says what is there.
             (Rule::Array(_), Some(_)) => Err(missing(Vec::new())),
@@ -222,7 +229,7 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels
             (Rule::One, _) => match tables.types.get(usize::from(to)) {
                 Some(Type::Char) => none(PathEnd::Text),
                 Some(Type::Void) => none(PathEnd::Unsigned),
-                _ => lead(tables, to, Rule::One, path, levels),
+                _ => resolve_path(tables, to, Rule::One, path, levels),
             },
             (Rule::Tagged(tags, ..), Some((step, _))) if step.parse::<usize>().is_err() => {
                 let rows = tables.tags.get(usize::from(tags)).map_or(&[][..], |t| t.rows);
@@ -237,13 +244,13 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], levels
                 let mut names = Vec::new();
                 let field_type = field(tables, row, name, &mut names, levels);
                 let (ty, rule) = field_type.ok_or_else(|| missing(names))?;
-                lead(tables, ty, rule, rest, levels)
+                resolve_path(tables, ty, rule, rest, levels)
             }
         },
         Type::Array(of, _) => match (tables.types.get(usize::from(of)), path.split_first()) {
             (Some(Type::Char), _) => none(PathEnd::Text),
             (_, None) => Ok(PathEnd::Any),
-            (_, Some((n, rest))) if n.parse::<usize>().is_ok() => lead(tables, of, Rule::One, rest, levels),
+            (_, Some((n, rest))) if n.parse::<usize>().is_ok() => resolve_path(tables, of, Rule::One, rest, levels),
             _ => Err(missing(Vec::new())),
         },
         Type::Enum(n) | Type::Flags(n, _) | Type::Status(n) => none(match named(n) {
@@ -272,7 +279,7 @@ fn one_of(
     let mut missing = MissingStep { step: step.to_owned(), near: Vec::new() };
     let mut inner = None;
     for ty in types.filter(|ty| !matches!(tables.types.get(usize::from(*ty)), None | Some(Type::Void))) {
-        match lead(tables, ty, Rule::One, path, levels) {
+        match resolve_path(tables, ty, Rule::One, path, levels) {
             Ok(_) => return Ok(PathEnd::Any),
             Err(wrong) if wrong.step == missing.step => missing.near.extend(wrong.near),
             // One has a field of this name, in which the next one is missing.

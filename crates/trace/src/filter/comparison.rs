@@ -117,7 +117,7 @@ impl Comparison {
             // The pointer itself is meant, and not what it leads to.
             return is_null(value).map(|null| null == (self.relation == Relation::Equal));
         }
-        let value = alone(value.target()).map_or(value, |(_, value)| value).target();
+        let value = union_member(value.target()).map_or(value, |(_, value)| value).target();
         if matches!(value, Value::Missing) {
             return None;
         }
@@ -148,7 +148,7 @@ impl Comparison {
 /// Whether it is a null pointer, or a handle that is none; `None` when it was not recorded. Handles that are numbers
 /// begin with 0.
 fn is_null(value: &Value) -> Option<bool> {
-    match alone(value).map_or(value, |(_, value)| value) {
+    match union_member(value).map_or(value, |(_, value)| value) {
         Value::Missing => None,
         Value::Handle { value, kind, .. } => Some(*value == 0 && !kind.number),
         value => Some(matches!(value, Value::Null)),
@@ -161,7 +161,7 @@ fn inside<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
         Value::Struct(fields) => {
             let named = fields.named().into_iter().find(|(field, _)| *field == name).map(|(_, value)| value);
             // The name of a union's field may be left out.
-            named.or_else(|| inside(&alone(value.target())?.1, name))
+            named.or_else(|| inside(&union_member(value.target())?.1, name))
         }
         Value::Array(items) => items.values.get(name.parse::<usize>().ok()?),
         Value::List(list) => {
@@ -173,7 +173,7 @@ fn inside<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 /// What a union holds.
-fn alone(value: &Value) -> Option<&(u8, Value)> {
+fn union_member(value: &Value) -> Option<&(u8, Value)> {
     let Value::Struct(fields) = value else { return None };
     match fields.values.as_slice() {
         [held] if fields.of.fields.len() > 1 && fields.of.tag != 255 => Some(held),

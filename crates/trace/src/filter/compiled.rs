@@ -92,7 +92,8 @@ impl Tests {
     }
 
     fn evaluate_arguments(&self, evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
-        let mut any = |terms: &[Vec<Comparison>]| terms.iter().map(|t| all(t, evaluated)).fold(Some(false), or);
+        let mut any =
+            |terms: &[Vec<Comparison>]| terms.iter().map(|t| all_fulfilled(t, evaluated)).fold(Some(false), or);
         let unwanted = any(&self.unwanted_terms);
         let is_wanted = if self.plain { Some(true) } else { any(&self.wanted_terms) };
         match (is_wanted, unwanted) {
@@ -123,7 +124,7 @@ impl Tests {
 
 /// Whether all hold; `None` when that is not known yet. Of what a call does not have, or of which nothing will be known
 /// any more, nothing holds.
-fn all(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
+fn all_fulfilled(comparisons: &[Comparison], evaluated: &mut CallUnderTest<'_>) -> Option<bool> {
     let mut unknown = false;
     for comparison in comparisons {
         let name = comparison.path.first().map_or("", String::as_str);

@@ -114,7 +114,7 @@ pub(super) fn near_functions(family: &Family, word: &str) -> Vec<&'static str> {
 }
 
 /// Libraries that somebody may have meant.
-pub(super) fn near(word: &str) -> Vec<&'static str> {
+pub(super) fn similar_libraries(word: &str) -> Vec<&'static str> {
     // The caller suggests the names of layers.
     let libraries = TABLES.families.iter().filter(|f| Layer::of_family(f.name) == Layer::LIBRARY);
     let all: Vec<&'static str> = libraries.flat_map(|f| std::iter::once(f.name).chain(names(f))).collect();
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(rule("cudss"), "l libcudss.so* libcudss-*.so*");
         assert_eq!(rule("cudss0"), "l libcudss.so.0 libcudss-*.so.0");
         assert_eq!(rule("custatevec"), "l libcustatevec.so* libcustatevec-*.so*");
-        assert_eq!((rule("cubals"), near("cubals")), (String::new(), vec!["cublas"]));
+        assert_eq!((rule("cubals"), similar_libraries("cubals")), (String::new(), vec!["cublas"]));
         assert_eq!(files("libnvml"), ["libnvidia-ml.so*", "libnvidia-ml-*.so*"]);
         assert_eq!(files("libnvjitlink.so"), ["libnvJitLink.so*", "libnvJitLink-*.so*"]);
         assert_eq!(files("libmine"), ["libmine.so*", "libmine-*.so*"]);

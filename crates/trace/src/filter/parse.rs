@@ -143,7 +143,7 @@ impl Filter {
         &self.text
     }
     /// Plain names that were taken although nobody knows them (those of toolkit libraries), each with
-    /// those of `seen` and of CUDA's own functions that it may have meant.
+    /// those of `run_names` and of CUDA's own functions that it may have meant.
     pub(crate) fn near<'a>(&'a self, run_names: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
         let near = |word: &'a String| {
             let mut near = refusal::nearest(word, run_names);

@@ -203,7 +203,7 @@ fn check(word: &str, exported: &[&str]) -> Result<bool, FilterError> {
     // Functions have capitals or underscores behind their library's name.
     let library = !word.contains(|c: char| c.is_ascii_uppercase() || c == '_');
     if library {
-        near.extend(library::near(word));
+        near.extend(library::similar_libraries(word));
     } else if let Some(family) = library::listed(word) {
         near.extend(library::near_functions(family, word));
     } else if !slip && !is_of_cuda(word) && ours {
@@ -213,7 +213,11 @@ fn check(word: &str, exported: &[&str]) -> Result<bool, FilterError> {
     let mut distinct = BTreeSet::new();
     near.retain(|name| distinct.insert(*name));
     let suggestion = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-    let noun = if library && (ours || !library::near(word).is_empty()) { "function or library" } else { "function" };
+    let noun = if library && (ours || !library::similar_libraries(word).is_empty()) {
+        "function or library"
+    } else {
+        "function"
+    };
     let as_it_is = format!("{word}* takes it as it is");
     // A name without a similar one may be that of a kernel.
     let hint = match (near.is_empty(), is_of_cuda(word)) {

@@ -119,7 +119,7 @@ impl Clock {
             (Some(rate), _) => rate,
             (None, Some(begun)) => {
                 let ticks = begun.per_second();
-                self.remeasure_at = monotonic() + begun.long();
+                self.remeasure_at = monotonic() + begun.elapsed_ns();
                 if ticks == 0 { 1.0 } else { 1e9 / ticks as f64 }
             }
             (None, None) => measure(),
@@ -147,12 +147,12 @@ pub struct Rate(ClockPair);
 impl Rate {
     /// Begins to measure.
     pub fn begin() -> Rate {
-        Rate(narrow())
+        Rate(closest_pair())
     }
 
     /// Long enough has passed for a rate that holds for longer than that.
     pub fn is_measured(&self) -> bool {
-        self.long() >= FAR_ENOUGH_NS
+        self.elapsed_ns() >= FAR_ENOUGH_NS
     }
 
     /// Ticks a second over the time since it began, which is at least a millisecond: what is missing of that is waited
@@ -167,20 +167,20 @@ impl Rate {
     }
 
     fn per_second_over(&self, least: u64) -> u64 {
-        while self.long() < least {
+        while self.elapsed_ns() < least {
             std::thread::sleep(std::time::Duration::from_nanos(least / 4));
         }
-        rate_over(least, self.0, narrow()).map_or(0, |rate| (1e9 / rate).round() as u64)
+        rate_over(least, self.0, closest_pair()).map_or(0, |rate| (1e9 / rate).round() as u64)
     }
 
     /// Nanoseconds since it began.
-    fn long(&self) -> u64 {
+    fn elapsed_ns(&self) -> u64 {
         monotonic().saturating_sub(self.0.monotonic)
     }
 }
 
 /// Both clocks; of a few tries the one that was interrupted least.
-fn narrow() -> ClockPair {
+fn closest_pair() -> ClockPair {
     let tries = (0..8).map(|_| {
         let (before, monotonic) = now();
         let width = now().0.wrapping_sub(before);
@@ -268,12 +268,12 @@ mod tests {
         // A machine that is busy may stop us between the two readings of a pair.
         let off = (0..20).map(|_| {
             let mut clock = Clock::of(0, true);
-            let (begun, since) = (narrow(), monotonic());
+            let (begun, since) = (closest_pair(), monotonic());
             clock.pair(begun);
             assert!(monotonic() - since < 2_000_000 || clock.remeasure_at != 0, "measured at once");
             std::thread::sleep(std::time::Duration::from_millis(4));
             clock.refine();
-            let now = narrow();
+            let now = closest_pair();
             clock.ns(now.ticks).abs_diff(now.monotonic)
         });
         let least = off.min().unwrap_or(u64::MAX);

@@ -69,7 +69,7 @@ impl CachedFile {
         // Its descriptor is the one that this needs.
         *last = None;
         let file = self.path.open_file(self.write)?;
-        if HELD.fetch_add(1, Relaxed) < most() {
+        if HELD.fetch_add(1, Relaxed) < most_open() {
             return act(own.insert(file));
         }
         HELD.fetch_sub(1, Relaxed);
@@ -104,7 +104,7 @@ impl Drop for CachedFile {
     }
 }
 
-fn most() -> usize {
+fn most_open() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
     limit.saturating_sub(OTHERS) as usize
 }

@@ -103,8 +103,8 @@ impl RunPath {
             Err(io::Error::from(Errno::LOOP))
         });
         let file = match opened {
-            Err(e) if is(&e, Errno::NXIO) => return no_file("it is a socket"),
-            Err(e) if is(&e, Errno::LOOP) => return no_file("it is a link, and those are not followed"),
+            Err(e) if has_errno(&e, Errno::NXIO) => return no_file("it is a socket"),
+            Err(e) if has_errno(&e, Errno::LOOP) => return no_file("it is a link, and those are not followed"),
             opened => opened?,
         };
         let data = file.metadata()?;
@@ -194,7 +194,7 @@ impl RunPath {
         for name in self.list()? {
             let inner = self.join(name);
             match inner.remove_file() {
-                Err(e) if is(&e, Errno::ISDIR) && depth > 0 => inner.remove_to(depth - 1)?,
+                Err(e) if has_errno(&e, Errno::ISDIR) && depth > 0 => inner.remove_to(depth - 1)?,
                 removed => removed?,
             }
         }
@@ -231,7 +231,7 @@ impl RunPath {
     }
 }
 
-fn is(error: &io::Error, errno: Errno) -> bool {
+fn has_errno(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
 }
 

@@ -52,5 +52,5 @@ pub fn recorded_calls(filter: Filter) -> RecordedCalls {
     if filter.rules().is_empty() {
         return RecordedCalls::all();
     }
-    RecordedCalls::some(move |layer, library, name| filter.records(layer, library, name))
+    RecordedCalls::matching(move |layer, library, name| filter.records(layer, library, name))
 }

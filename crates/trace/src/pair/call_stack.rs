@@ -75,8 +75,8 @@ impl<D: Clone> CallStack<D> {
     pub fn staying(&self, number: u32, parent: Parent) -> usize {
         match parent {
             Parent::None => 0,
-            Parent::Call(parent) => self.below(|open| number.wrapping_sub(open) >= number.wrapping_sub(parent)),
-            Parent::Far => self.below(|open| number.wrapping_sub(open) >= u32::from(FAR_PARENT)),
+            Parent::Call(parent) => self.height_below(|open| number.wrapping_sub(open) >= number.wrapping_sub(parent)),
+            Parent::Far => self.height_below(|open| number.wrapping_sub(open) >= u32::from(FAR_PARENT)),
         }
     }
 
@@ -128,7 +128,7 @@ impl<D: Clone> CallStack<D> {
 
     /// Length of the stack up to the innermost call whose number is as old as asked.
     #[inline(always)]
-    fn below(&self, old_enough: impl Fn(u32) -> bool) -> usize {
+    fn height_below(&self, old_enough: impl Fn(u32) -> bool) -> usize {
         self.open.iter().rposition(|open| old_enough(open.number)).map_or(0, |place| place + 1)
     }
 

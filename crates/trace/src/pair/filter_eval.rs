@@ -72,8 +72,9 @@ pub fn share_parameters<D: Clone>(stack: &mut CallStack<D>, launch: &Call, kerne
         let Some(call) = &open.call else { continue };
         if let Some(check) = open.argument_check.as_mut().filter(|check| check.inputs.is_none()) {
             let mut inputs = plain_inputs(call, None);
-            let mut place =
-                |(at, parameters): &&(u64, &Value)| inputs.iter_mut().any(|value| put(value, *at, parameters));
+            let mut place = |(at, parameters): &&(u64, &Value)| {
+                inputs.iter_mut().any(|value| replace_address(value, *at, parameters))
+            };
             if parameters_by_address.iter().filter(|entry| place(entry)).count() > 0 {
                 check.inputs = Some(inputs);
             }
@@ -87,15 +88,15 @@ pub fn share_parameters<D: Clone>(stack: &mut CallStack<D>, launch: &Call, kerne
 }
 
 /// Puts the parameters where their address stands; whether it does.
-fn put(value: &mut Value, at: u64, parameters: &Value) -> bool {
+fn replace_address(value: &mut Value, at: u64, parameters: &Value) -> bool {
     match value {
         Value::Address(address, None) if *address == at => {
             *value = Value::Pointee(at, Box::new(parameters.clone()));
             true
         }
-        Value::Pointee(_, to) => put(to, at, parameters),
-        Value::Struct(fields) => fields.values.iter_mut().any(|(_, value)| put(value, at, parameters)),
-        Value::Array(items) => items.values.iter_mut().any(|value| put(value, at, parameters)),
+        Value::Pointee(_, to) => replace_address(to, at, parameters),
+        Value::Struct(fields) => fields.values.iter_mut().any(|(_, value)| replace_address(value, at, parameters)),
+        Value::Array(items) => items.values.iter_mut().any(|value| replace_address(value, at, parameters)),
         _ => false,
     }
 }

@@ -108,7 +108,7 @@ impl CallCount {
     }
 
     /// All of the chunk was read, up to `calls` calls of the ring, of which `cut` in it were never finished.
-    pub fn whole(&mut self, head: &ChunkPage, calls: u32, cut: u32) {
+    pub fn read_whole(&mut self, head: &ChunkPage, calls: u32, cut: u32) {
         if let Some(chunk) = &mut self.chunk {
             chunk.head = *head;
             if !matches!(chunk.read, ReadState::Damaged(_)) {
@@ -230,7 +230,7 @@ mod tests {
         let mut count = CallCount::default();
         for (head, calls, whole) in chunks {
             let calls = count.begin(head, 4096).wrapping_add(*calls);
-            if *whole { count.whole(head, calls, 0) } else { count.damaged(head, calls) }
+            if *whole { count.read_whole(head, calls, 0) } else { count.damaged(head, calls) }
         }
         let Losses { damaged, inside, between } = count.losses();
         (damaged, inside.counted, between.counted, inside.uncounted + between.uncounted)

@@ -37,7 +37,7 @@ impl RingFile {
         let path = folder.join(format!("t{ring}.ring"));
         let mut file = RingFile { path, write, own: OnceLock::new(), shared: None };
         // A ring that shares its head makes its own file after the head. A look at the head first could miss both.
-        let own = file.own().map(drop);
+        let own = file.own_file().map(drop);
         if let Some(head) = shared_head(ring) {
             file.shared = Shared::find(folder, head, write)?;
         }
@@ -66,7 +66,7 @@ impl RingFile {
         Ok(())
     }
 
-    fn own(&self) -> io::Result<&CachedFile> {
+    fn own_file(&self) -> io::Result<&CachedFile> {
         if let Some(own) = self.own.get() {
             return Ok(own);
         }
@@ -112,22 +112,22 @@ impl Bytes for RingFile {
                 let len = buffer.len().min(there as usize);
                 return shared.file.read_at(&mut buffer[..len], from);
             }
-            return match self.own() {
+            return match self.own_file() {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
                 own => own?.read_at(buffer, at),
             };
         }
-        self.own()?.read_at(buffer, at)
+        self.own_file()?.read_at(buffer, at)
     }
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         match self.shared.as_ref().and_then(|shared| Some((shared, shared.place(at)?))) {
             Some((shared, (from, _))) => shared.file.write_at(bytes, from),
-            None => self.own()?.write_at(bytes, at),
+            None => self.own_file()?.write_at(bytes, at),
         }
     }
     fn length(&self) -> io::Result<u64> {
-        let Some(shared) = &self.shared else { return self.own()?.length() };
-        match self.own() {
+        let Some(shared) = &self.shared else { return self.own_file()?.length() };
+        match self.own_file() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let chunk = shared.head.chunk(shared.chunk_bytes) as u64;
                 let there = shared.file.length()?.saturating_sub(chunk).min(shared.chunk_bytes.into());
@@ -142,7 +142,7 @@ impl Bytes for RingFile {
     fn ready(&self) -> io::Result<()> {
         match &self.shared {
             Some(shared) => shared.file.ready(),
-            None => self.own()?.ready(),
+            None => self.own_file()?.ready(),
         }
     }
     fn let_go(&self) {

@@ -78,7 +78,7 @@ impl RawChunk {
                 Step::Record(Record::Enter { slot, .. }) if !may_be_called(slot) => break true,
                 Step::Record(_) => {}
                 Step::Pending if CHUNK_HEADER + cursor.offset == page.reserved as usize => {
-                    return count.whole(&page, cursor.calls, cursor.cut);
+                    return count.read_whole(&page, cursor.calls, cursor.cut);
                 }
                 Step::Pending | Step::Damaged => break false,
             }

@@ -80,7 +80,7 @@ impl Ring {
     fn at_end(&mut self, page: &ChunkPage) -> bool {
         if self.reserved(page) == page.reserved as usize {
             let (calls, cut) = self.current.as_ref().map_or((page.calls, 0), |c| (c.cursor.calls, c.cursor.cut));
-            self.count.whole(page, calls, cut);
+            self.count.read_whole(page, calls, cut);
             if calls != page.calls {
                 self.cut_here = 0;
             }

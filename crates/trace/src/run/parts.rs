@@ -33,7 +33,7 @@ impl Parts {
     }
 
     /// The recording has this chunk whole: its parts, and those of earlier ones, do not count.
-    pub fn whole(&mut self, number: u64) {
+    pub fn supersede(&mut self, number: u64) {
         if number >= self.number {
             *self = Parts { number, ..Parts::default() };
         }
@@ -80,7 +80,7 @@ mod tests {
         file.seek(SeekFrom::Start(0)).unwrap();
         let mut parts = Parts::default();
         walk(&file, cutap_wire::VERSION, &mut |block, plain| parts.add(block, plain)).unwrap();
-        whole.into_iter().for_each(|number| parts.whole(number));
+        whole.into_iter().for_each(|number| parts.supersede(number));
         (parts, file.into())
     }
 

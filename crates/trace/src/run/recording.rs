@@ -122,7 +122,7 @@ impl Recording {
                     if plain.len() == CHUNK_HEADER {
                         let ring = of.rings.entry(block.ring).or_default();
                         Arc::get_mut(&mut ring.chunks).into_iter().for_each(|all| all.add(block.at, block.start()));
-                        ring.parts.whole(block.at);
+                        ring.parts.supersede(block.at);
                     }
                 }
             }

@@ -100,7 +100,7 @@ impl CallSink for Nothing {
         place.wrapping_add(1)
     }
     fn exit(&mut self, _: &FinishedCall<'_>) {}
-    fn belongs(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
+    fn function_instance(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
 }
 
 /// Writes the sums that the blocks of a file should have, so that what lies behind them is reached.

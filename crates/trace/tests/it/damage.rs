@@ -70,7 +70,12 @@ impl cutap_trace::CallSink for Nothing {
         0
     }
     fn exit(&mut self, _: &cutap_trace::FinishedCall<'_>) {}
-    fn belongs(&mut self, _: &std::sync::Arc<cutap_trace::Function>, _: &std::sync::Arc<cutap_trace::Instance>) {}
+    fn function_instance(
+        &mut self,
+        _: &std::sync::Arc<cutap_trace::Function>,
+        _: &std::sync::Arc<cutap_trace::Instance>,
+    ) {
+    }
 }
 
 #[test]

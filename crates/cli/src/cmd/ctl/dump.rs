@@ -27,17 +27,17 @@ pub fn dump(who: &str, path: &Path) -> Result<()> {
     let begin = || file.set_len(0).and_then(|()| (&file).rewind()).and_then(|()| file.try_clone());
     let mut recorder;
     // Who would write over a chunk waits a moment.
-    page.copying(true);
+    page.put_copying(true);
     let done = loop {
         let forgotten = page.forgotten();
         recorder = Recorder::begin(&run, begin().map_err(made)?, false).map_err(made)?;
-        let done = recorder.round(true, &mut || page.copying(true)).and_then(|_| recorder.end());
+        let done = recorder.round(true, &mut || page.put_copying(true)).and_then(|_| recorder.end());
         // What the collector was taking away just then is in part here; from now on it takes nothing.
         if done.is_err() || page.forgotten() == forgotten {
             break done;
         }
     };
-    page.copying(false);
+    page.put_copying(false);
     done.map_err(|e| {
         recorder.cut_back(&e);
         made(e)

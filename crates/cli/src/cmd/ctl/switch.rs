@@ -39,7 +39,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
         Switch::On | Switch::Off => None,
     };
     // Of one that nobody drains, more programs may be started.
-    if pid.is_none() && page.collector_state() == COLLECTOR_GONE && LingeringProcesses::new(run).none() {
+    if pid.is_none() && page.collector_state() == COLLECTOR_GONE && LingeringProcesses::new(run).are_gone() {
         let run = run.display();
         return Err(Error::own(format!(
             "nothing can be switched in {run}: its program has ended; cutap show {run} prints what is there"

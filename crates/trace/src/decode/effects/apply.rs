@@ -19,7 +19,7 @@ use cutap_calls::known::{self, Effect, Rule, Type};
 /// Applies what the description says.
 pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
     match call.function.by_name == ByName::default() {
-        true => ownership::belong(state, call, exit),
+        true => ownership::assign_owners(state, call, exit),
         false => apply_by_name(state, call, exit),
     }
     if described.function.effects.is_empty() {
@@ -55,7 +55,7 @@ pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call
             Effect::Belongs(at, to) => {
                 let address = address_at(&walk, row, at);
                 if let (Some(address), Some(owner)) = (address, kind_of(&walk, walk.memory, row, to)) {
-                    state.allocations.belongs(address, owner);
+                    state.allocations.set_owner(address, owner);
                 }
             }
             Effect::Unmaps { at, bytes } => {
@@ -79,7 +79,7 @@ pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call
             }
             Effect::Creates(n) => {
                 if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
-                    state.handles.counted(kind, value);
+                    state.handles.count_reference(kind, value);
                 }
             }
         }
@@ -93,19 +93,19 @@ pub fn begin(state: &mut ProcessState, row: &Row<'_>, described: Described, call
         let Effect::Destroys(n) = *effect else { continue };
         let walk = Walk::new(described.tables, described.version, Memory::new(&call.memory), Side::Before);
         if let Some((kind, value)) = kind_of(&walk, walk.memory, row, n) {
-            state.pending_ends.begins((kind.short, value), thread, start_ns);
+            state.pending_ends.begin((kind.short, value), thread, start_ns);
         }
     }
     if call.function.by_name.resets
         && let Some(context) = ownership::reset(state, call)
     {
-        state.pending_ends.begins((ownership::CONTEXT, context), thread, start_ns);
+        state.pending_ends.begin((ownership::CONTEXT, context), thread, start_ns);
     }
 }
 
 /// Facts about calls of this function that its description lacks: a context's device, memory of graphs.
 pub fn by_name(name: &str) -> ByName {
-    ByName { device: devices::step(name), graph: graphs::step(name), resets: cutap_calls::resets(name) }
+    ByName { device: devices::device_role(name), graph: graphs::graph_role(name), resets: cutap_calls::resets(name) }
 }
 
 /// Applies that.
@@ -118,7 +118,7 @@ fn apply_by_name(state: &mut ProcessState, call: &Call, exit: &Exit) {
     if let Some(step) = device {
         state.devices.follow(step, exit);
     }
-    ownership::belong(state, call, exit);
+    ownership::assign_owners(state, call, exit);
     if let Some(step) = memory {
         graph(state, step, call, exit);
     }
@@ -175,10 +175,10 @@ fn remember(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, of: u8, va
     if let Some((kind, handle)) = kind_of(walk, walk.memory, row, of) {
         match mode {
             true => state.handles.set_mode(kind, handle, number),
-            false => state.handles.carry(kind, handle, number),
+            false => state.handles.set_carried(kind, handle, number),
         }
         // An array of new ones: they are of a kind in this too.
-        further_handles(walk, row, of).for_each(|handle| state.handles.carry(kind, handle, number));
+        further_handles(walk, row, of).for_each(|handle| state.handles.set_carried(kind, handle, number));
     }
 }
 

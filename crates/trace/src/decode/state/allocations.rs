@@ -105,7 +105,7 @@ impl Allocations {
     }
 
     /// The memory at `address` belongs to a handle.
-    pub fn belongs(&mut self, address: u64, to: Owner) {
+    pub fn set_owner(&mut self, address: u64, to: Owner) {
         if let Some(allocation) = self.memory.get_mut(&address) {
             allocation.owner = Some(to);
         }

@@ -26,8 +26,8 @@ pub struct Devices {
 }
 
 /// The role of a function that changes which device a thread works with.
-pub fn step(function: &str) -> Option<Role> {
-    let step = |role| {
+pub fn device_role(function: &str) -> Option<Role> {
+    let changes_device = |role| {
         use Role::*;
         matches!(
             role,
@@ -42,17 +42,17 @@ pub fn step(function: &str) -> Option<Role> {
                 | SetsDevice
         )
     };
-    roles(function).map(|(role, _)| role).find(|role| step(*role))
+    roles(function).map(|(role, _)| role).find(|role| changes_device(*role))
 }
 
 impl Devices {
     /// Follows a call that has succeeded, of a function with this role.
-    pub fn follow(&mut self, step: Role, exit: &Exit) {
+    pub fn follow(&mut self, role: Role, exit: &Exit) {
         let call = &exit.call;
         let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
         let device = handle_in(call, "device").or_else(|| handle(exit, "device")).or_else(|| number_in(call, "device"));
         let device = device.and_then(|d| u32::try_from(d).ok());
-        self.called(step, call.thread.key, context, device);
+        self.called(role, call.thread.key, context, device);
     }
 
     /// The context that a thread works with, if a call has shown it.
@@ -69,28 +69,28 @@ impl Devices {
         let count = self.retained.get_mut(&device).filter(|count| **count > 0)?;
         *count -= 1;
         let last = *count == 0;
-        self.primary(device).filter(|_| last && !self.runtime)
+        self.primary_context(device).filter(|_| last && !self.runtime)
     }
 
     /// The primary context of a device.
-    pub fn primary(&self, device: u32) -> Option<u64> {
+    pub fn primary_context(&self, device: u32) -> Option<u64> {
         self.primary.get(&device).copied()
     }
 
     /// A call of a function with this role succeeded, with this context and this device, if it has them.
-    pub fn called(&mut self, step: Role, thread: u32, context: Option<u64>, device: Option<u32>) {
-        let context = match step {
+    pub fn called(&mut self, role: Role, thread: u32, context: Option<u64>, device: Option<u32>) {
+        let context = match role {
             // Without a context the current one is meant.
             Role::DeviceOfContext => context.filter(|c| *c != 0).or_else(|| self.current.get(&thread)?.last().copied()),
             _ => context,
         };
         if let (Some(context), Some(device)) = (context, device)
-            && matches!(step, Role::CreatesContext | Role::RetainsPrimaryContext | Role::DeviceOfContext)
+            && matches!(role, Role::CreatesContext | Role::RetainsPrimaryContext | Role::DeviceOfContext)
             && self.of_context.len() < MOST
         {
             self.of_context.insert(context, device);
         }
-        if let (Role::RetainsPrimaryContext, Some(context), Some(device)) = (step, context, device)
+        if let (Role::RetainsPrimaryContext, Some(context), Some(device)) = (role, context, device)
             && self.primary.len() < MOST
         {
             self.primary.insert(device, context);
@@ -100,7 +100,7 @@ impl Devices {
             return;
         }
         let stack = self.current.entry(thread).or_default();
-        match step {
+        match role {
             Role::SetsDevice => {
                 self.runtime_device.extend(device.map(|device| (thread, device)));
             }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn contexts_come_and_go() {
         let mut devices = Devices::default();
-        let of = |function| step(function).unwrap();
+        let of = |function| device_role(function).unwrap();
         let (thread, other) = (1, 2);
         devices.called(of("cuDevicePrimaryCtxRetain"), thread, Some(0xa), Some(0));
         assert_eq!(devices.current(thread), None, "it is not current yet");
@@ -150,11 +150,14 @@ mod tests {
         devices.called(of("cuCtxGetCurrent"), thread, Some(0xc), None);
         devices.called(of("cuCtxGetDevice"), thread, None, Some(2));
         assert_eq!(devices.current(thread), Some(2));
-        assert_eq!((devices.context(thread), devices.primary(0), devices.primary(1)), (Some(0xc), Some(0xa), None));
+        assert_eq!(
+            (devices.context(thread), devices.primary_context(0), devices.primary_context(1)),
+            (Some(0xc), Some(0xa), None)
+        );
         devices.called(of("cuCtxDestroy_v2"), thread, Some(0xb), None);
         assert_eq!(devices.context(thread), Some(0xc), "it was not the current one");
         devices.called(of("cuCtxDestroy_v2"), thread, Some(0xc), None);
         assert_eq!(devices.context(thread), None);
-        assert_eq!(step("cuMemAlloc_v2"), None);
+        assert_eq!(device_role("cuMemAlloc_v2"), None);
     }
 }

@@ -24,9 +24,9 @@ struct Nodes {
 }
 
 /// The role of a function that changes memory of graphs.
-pub fn step(function: &str) -> Option<Role> {
-    let step = |role| matches!(role, Role::AddsNode | Role::InstantiatesGraph | Role::LaunchesGraph);
-    roles(function).map(|(role, _)| role).find(|role| step(*role))
+pub fn graph_role(function: &str) -> Option<Role> {
+    let changes_memory = |role| matches!(role, Role::AddsNode | Role::InstantiatesGraph | Role::LaunchesGraph);
+    roles(function).map(|(role, _)| role).find(|role| changes_memory(*role))
 }
 
 impl Graphs {
@@ -112,7 +112,7 @@ mod tests {
             Some(Role::AddsNode),
             None,
         ];
-        assert_eq!(steps.map(step), all);
+        assert_eq!(steps.map(graph_role), all);
         let mut graphs = Graphs::default();
         graphs.added(1, Node::Allocates(0x100, 8));
         graphs.added(1, Node::Allocates(0x200, 8));

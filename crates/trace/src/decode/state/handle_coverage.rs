@@ -48,7 +48,7 @@ impl HandleCoverage {
             let library = family.sonames.first().map_or("", |s| s);
             for function in family.functions {
                 let is_recorded = || recorded.has(layer, library, function.name);
-                each(tables, function, &mut |handle, creates| {
+                for_each_kind(tables, function, &mut |handle, creates| {
                     let none = Kind {
                         is_created: false,
                         is_destroyed: false,
@@ -94,7 +94,7 @@ impl HandleCoverage {
 }
 
 /// The kinds of handles that a function makes (true) or ends.
-fn each(tables: &'static Tables, function: &Function, to: &mut dyn FnMut(&'static Handle, bool)) {
+fn for_each_kind(tables: &'static Tables, function: &Function, to: &mut dyn FnMut(&'static Handle, bool)) {
     let mut report = |ty: TypeId, creates: bool| {
         if let Some(handle) = handle(tables, ty) {
             to(handle, creates);

@@ -168,14 +168,14 @@ impl Handles {
     }
 
     /// A call has handed out the handle once more: it must be ended as often.
-    pub fn counted(&mut self, kind: &known::Handle, value: u64) {
+    pub fn count_reference(&mut self, kind: &known::Handle, value: u64) {
         if let Some(handle) = self.by_key.get_mut(&(kind.short, value)) {
             handle.references = handle.references.saturating_add(1);
         }
     }
 
     /// The handle carries a number from now on.
-    pub fn carry(&mut self, kind: &known::Handle, value: u64, number: i64) {
+    pub fn set_carried(&mut self, kind: &known::Handle, value: u64, number: i64) {
         if self.carried.len() < MOST {
             self.carried.insert((kind.short, value), number);
         }
@@ -202,7 +202,7 @@ impl Handles {
     }
 
     /// The handle ends with another one, unless it is known to end with something already.
-    pub fn belongs(&mut self, kind: &known::Handle, value: u64, owner: Key) {
+    pub fn set_owner(&mut self, kind: &known::Handle, value: u64, owner: Key) {
         let key = (kind.short, value);
         // A node reports the graph that it is in as well as the one in it.
         let is_inside_owner = self.by_key.get(&owner).is_some_and(|k| k.owner == Some(key));
@@ -344,7 +344,7 @@ mod tests {
         let mut handles = all();
         for n in 1..=2 {
             handles.written(&STREAM, 0x50000, n);
-            handles.counted(&STREAM, 0x50000);
+            handles.count_reference(&STREAM, 0x50000);
         }
         handles.destroy(&STREAM, 0x50000, 10, &mut Vec::new());
         assert_eq!(given(&mut handles, &STREAM, 0x50000, 11), ("stream", 1, Standing::Live));
@@ -359,12 +359,12 @@ mod tests {
         let module = ("module", 0x90000);
         let mut ended = Vec::new();
         handles.written(&STREAM, 0x50000, 10);
-        handles.belongs(&STREAM, 0x50000, module);
+        handles.set_owner(&STREAM, 0x50000, module);
         handles.written(&EVENT, 0x60000, 11);
-        handles.belongs(&EVENT, 0x60000, ("stream", 0x50000));
-        handles.belongs(&EVENT, 0x60000, ("context", 1));
+        handles.set_owner(&EVENT, 0x60000, ("stream", 0x50000));
+        handles.set_owner(&EVENT, 0x60000, ("context", 1));
         handles.written(&STREAM, 0x70000, 30);
-        handles.belongs(&STREAM, 0x70000, module);
+        handles.set_owner(&STREAM, 0x70000, module);
         handles.end_owned(("context", 1), 40, &mut ended);
         assert!(ended.is_empty(), "the first owner stays");
         handles.end_owned(module, 20, &mut ended);

@@ -16,12 +16,12 @@ const DEEP: usize = 8;
 pub const CONTEXT: &str = "context";
 
 /// Handles that a call has written belong to one that it was given, or to the thread's context.
-pub fn belong(state: &mut ProcessState, call: &Call, exit: &Exit) {
+pub fn assign_owners(state: &mut ProcessState, call: &Call, exit: &Exit) {
     for (_, value) in &exit.outputs {
-        each(value, &mut |kind, value| {
+        for_each_owned(value, &mut |kind, value| {
             let owner = kind.of.iter().find_map(|of| Some((*of, owner(state, of, call, exit)?)));
             if let Some(owner) = owner {
-                state.handles.belongs(kind, value, owner);
+                state.handles.set_owner(kind, value, owner);
             }
         });
     }
@@ -52,7 +52,7 @@ pub fn reset(state: &ProcessState, call: &Call) -> Option<u64> {
     let context_arg = handle_in(call, CONTEXT).filter(|value| *value != 0);
     let device = || {
         let device_arg = handle_in(call, "device").and_then(|device| u32::try_from(device).ok());
-        state.devices.primary(device_arg.or_else(|| state.devices.current(call.thread.key))?)
+        state.devices.primary_context(device_arg.or_else(|| state.devices.current(call.thread.key))?)
     };
     context_arg.or_else(device)
 }
@@ -73,11 +73,11 @@ pub fn end(state: &mut ProcessState, destroyed: &[Key], since: u64) {
 }
 
 /// The handles in a value that may end with something else.
-fn each(value: &Value, to: &mut dyn FnMut(&'static Handle, u64)) {
+fn for_each_owned(value: &Value, to: &mut dyn FnMut(&'static Handle, u64)) {
     match value {
         Value::Handle { value, kind, .. } if !kind.of.is_empty() && *value != 0 => to(kind, *value),
-        Value::Pointee(_, inner) => each(inner, to),
-        Value::Array(items) => items.values.iter().for_each(|value| each(value, to)),
+        Value::Pointee(_, inner) => for_each_owned(inner, to),
+        Value::Array(items) => items.values.iter().for_each(|value| for_each_owned(value, to)),
         _ => {}
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct StartedCall {
 
 impl PendingEnds {
     /// A call begins that is to end this handle.
-    pub fn begins(&mut self, key: Key, thread: u32, start_ns: u64) {
+    pub fn begin(&mut self, key: Key, thread: u32, start_ns: u64) {
         if self.0.len() < MOST {
             self.0.push(StartedCall { key, thread, start_ns });
         }

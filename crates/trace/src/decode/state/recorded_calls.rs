@@ -18,7 +18,7 @@ impl RecordedCalls {
     }
 
     /// Those of some functions.
-    pub fn some(has: impl Fn(Layer, &str, &str) -> bool + Send + Sync + 'static) -> RecordedCalls {
+    pub fn matching(has: impl Fn(Layer, &str, &str) -> bool + Send + Sync + 'static) -> RecordedCalls {
         RecordedCalls(Some(Arc::new(has)))
     }
 

@@ -71,7 +71,7 @@ impl Walk<'_> {
 
     /// Memory of the host that the call made, of a length that only the call tells.
     fn of_host(&self, address: u64, bytes: Option<u64>) -> Value {
-        match self.somewhere(address, bytes, Fallback::Host) {
+        match self.address_or(address, bytes, Fallback::Host) {
             Value::Address(at, Some(place)) if place.size == 0 => {
                 Value::Address(at, Some(Box::new(MemoryPlace { bytes, ..*place })))
             }
@@ -93,7 +93,7 @@ impl Walk<'_> {
                 break;
             }
             let pointee_bytes = lengths.get(n).map(|length| u64::from_le_bytes(*length));
-            values.push(self.somewhere(u64::from_le_bytes(*at), pointee_bytes, Fallback::ByRange));
+            values.push(self.address_or(u64::from_le_bytes(*at), pointee_bytes, Fallback::ByRange));
         }
         Some(Value::Pointee(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }

@@ -72,7 +72,7 @@ impl Walk<'_> {
             Type::Struct(first) | Type::Union(first) => {
                 self.named(&Row::fields(self.struct_of(first)?, cell.bytes()), inner)
             }
-            _ if inner.is_empty() => self.whole(ty, cell.bytes()),
+            _ if inner.is_empty() => self.whole_number(ty, cell.bytes()),
             _ => None,
         }
     }

@@ -60,7 +60,7 @@ impl Walk<'_> {
         let bytes = self.either(word(row.cell(n.into(), 8)?.bytes()))?.bytes;
         let field = self.struct_of(first)?.fields.get(usize::from(field))?;
         let at = usize::from(field.offset);
-        self.whole(field.ty, bytes.get(at..at.checked_add(self.size_of(field.ty))?)?)
+        self.whole_number(field.ty, bytes.get(at..at.checked_add(self.size_of(field.ty))?)?)
     }
 
     /// Bytes of planes of rows of a pitch.
@@ -80,7 +80,7 @@ impl Walk<'_> {
         let Type::Struct(first) = self.ty(ty) else { return None };
         let field = self.struct_of(first)?.fields.iter().find(|f| f.name == name)?;
         let at = usize::from(field.offset);
-        self.whole(field.ty, bytes.get(at..at.checked_add(self.size_of(field.ty))?)?)
+        self.whole_number(field.ty, bytes.get(at..at.checked_add(self.size_of(field.ty))?)?)
     }
 
     /// The number that a handle beside it carries.
@@ -99,7 +99,7 @@ impl Walk<'_> {
             return self.pointee_of(row, n);
         }
         let cell = row.cell(n.into(), self.size_of(param.ty))?;
-        self.whole(param.ty, cell.bytes())
+        self.whole_number(param.ty, cell.bytes())
     }
 
     /// What a sibling points to.
@@ -111,13 +111,13 @@ impl Walk<'_> {
         if let Type::Struct(first) = self.ty(to) {
             // Its first field: the address in a cudaPitchedPtr.
             let field = self.struct_of(first)?.fields.first().filter(|f| f.offset == 0)?;
-            return self.whole(field.ty, bytes.get(..self.size_of(field.ty))?);
+            return self.whole_number(field.ty, bytes.get(..self.size_of(field.ty))?);
         }
-        self.whole(to, bytes.get(..self.size_of(to))?)
+        self.whole_number(to, bytes.get(..self.size_of(to))?)
     }
 
     /// A number that is not negative.
-    pub fn whole(&self, ty: TypeId, bytes: &[u8]) -> Option<u64> {
+    pub fn whole_number(&self, ty: TypeId, bytes: &[u8]) -> Option<u64> {
         let all = word(bytes);
         match self.ty(ty) {
             Type::Int { bytes, signed: true } => u64::try_from(signed(all, bytes.into())).ok(),

@@ -147,7 +147,7 @@ impl Walk<'_> {
     fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
         let all = word(bytes);
         match (kind, bytes.len()) {
-            (Kind::Pointer, 8) => self.somewhere(all, None, Fallback::ByRange),
+            (Kind::Pointer, 8) => self.address_or(all, None, Fallback::ByRange),
             (Kind::Bool, 1) => Value::Bool(all != 0),
             (Kind::Float, 4) => Value::Single(f32::from_bits(all as u32)),
             (Kind::Float, 8) => Value::Double(f64::from_bits(all)),

@@ -55,7 +55,7 @@ impl Walk<'_> {
         }
         let size = self.size_of(to).max(1);
         let bytes = self.either(word(row.cell(n, 8)?.bytes()))?.bytes;
-        let all: Vec<u64> = bytes.chunks_exact(size).take(count).map_while(|b| self.whole(to, b)).collect();
+        let all: Vec<u64> = bytes.chunks_exact(size).take(count).map_while(|b| self.whole_number(to, b)).collect();
         (all.len() == count).then_some(all)
     }
 }

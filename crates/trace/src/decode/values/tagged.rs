@@ -34,7 +34,7 @@ impl Walk<'_> {
         let ty = announced(tags, self.tag_of(row, sibling)?)?;
         match (self.ty(ty), count) {
             (Type::Void, _) => None,
-            (_, Count::Fixed(1) | Count::Unknown) => self.exactly(ty, address),
+            (_, Count::Fixed(1) | Count::Unknown) => self.single_value(ty, address),
             (_, Count::Sized(..)) => {
                 let byte_count = self.count(row, count).unwrap_or(u64::MAX);
                 self.in_bytes(ty, address, byte_count)
@@ -97,7 +97,7 @@ impl Walk<'_> {
         let ty = announced(self.tables.tags.get(usize::from(tags))?, tag)?;
         match self.ty(ty) {
             _ if address == 0 && matches!(self.ty(ty), Type::Struct(_)) => Some(Value::Null),
-            Type::Struct(_) => self.exactly(ty, address),
+            Type::Struct(_) => self.single_value(ty, address),
             Type::Void => None,
             _ => {
                 let size = self.size_of(ty).min(8);
@@ -117,7 +117,7 @@ impl Walk<'_> {
             {
                 self.items(ty, value_bytes, byte_count / size as u64)
             }
-            _ if byte_count >= size as u64 => return self.exactly(ty, address),
+            _ if byte_count >= size as u64 => return self.single_value(ty, address),
             _ => {
                 let values = value_bytes.iter().map(|byte| Value::Uint((*byte).into())).collect();
                 Value::Array(Box::new(Items { values, total: byte_count }))
@@ -128,7 +128,7 @@ impl Walk<'_> {
 
     /// One value. As much was kept as the longest that the tags announce has: what lies behind a shorter one
     /// is not its own.
-    fn exactly(&mut self, ty: TypeId, address: u64) -> Option<Value> {
+    fn single_value(&mut self, ty: TypeId, address: u64) -> Option<Value> {
         let Type::Struct(first) = self.ty(ty) else { return self.target(ty, address, Unit::None) };
         let bytes = self.memory.at(address)?.bytes;
         let bytes = bytes.get(..self.size_of(ty)).unwrap_or(bytes);
@@ -151,7 +151,7 @@ impl Walk<'_> {
                 // What a compiler logs is behind the pointer only after the call.
                 Type::Pointer(to, _) => {
                     let target = w.deeper(|w| w.target(to, value, Unit::None)).flatten();
-                    target.unwrap_or_else(|| w.somewhere(value, None, Fallback::Host))
+                    target.unwrap_or_else(|| w.address_or(value, None, Fallback::Host))
                 }
                 _ => {
                     let size = w.size_of(ty).min(8);

@@ -124,12 +124,12 @@ impl<'a> Walk<'a> {
             }
             (Type::DevicePointer, Rule::Either(count)) => {
                 let length = self.count(row, count);
-                self.somewhere(word(bytes), length, self.fallback(row, param.rule, word(bytes)))
+                self.address_or(word(bytes), length, self.fallback(row, param.rule, word(bytes)))
             }
             // One that may be asked about, whatever it is.
             (Type::DevicePointer, Rule::Host(count)) => {
                 let length = self.count(row, count);
-                self.somewhere(word(bytes), length, Fallback::Host)
+                self.address_or(word(bytes), length, Fallback::Host)
             }
             (Type::Union(of), _) => self.union(of, Some(row), bytes),
             // What is said of a struct is said of the address in it.
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
         {
             // In other modes it is a vector, as long as the result has rows.
             let length = if mode == 1 { self.scalar_bytes(row, param.rule, to) } else { None };
-            return self.somewhere(address, length, Fallback::ByRange);
+            return self.address_or(address, length, Fallback::ByRange);
         }
         match param.rule {
             Rule::Opaque => return self.opaque(address),
@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
                     Some((struct_length, struct_fallback)) if length.is_none() => (struct_length, struct_fallback),
                     _ => (length, self.fallback(row, param.rule, address)),
                 };
-                return self.somewhere(address, length, fallback);
+                return self.address_or(address, length, fallback);
             }
             _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
             // A launch's parameters in a struct that the call also writes are kept on both sides.
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
             Rule::One | Rule::Array(_) | Rule::Addresses(..) | Rule::Tagged(..) => self.address(address, None),
             Rule::Word(..) => Value::Opaque(address),
             // In whichever memory the library was told, but always a number.
-            Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, Fallback::ByRange),
+            Rule::Scalar(..) | Rule::ScalarOr(..) => self.address_or(address, None, Fallback::ByRange),
             _ => Value::Address(address, None),
         }
     }
@@ -290,16 +290,16 @@ impl<'a> Walk<'a> {
 
     /// An address of memory, and where it leads to.
     pub fn address(&self, address: u64, length: Option<u64>) -> Value {
-        self.somewhere(address, length, Fallback::Nothing)
+        self.address_or(address, length, Fallback::Nothing)
     }
 
     /// The same, where an address is sure to be meant.
     pub fn on_device(&self, address: u64, length: Option<u64>) -> Value {
-        self.somewhere(address, length, Fallback::ByRange)
+        self.address_or(address, length, Fallback::ByRange)
     }
 
     /// The same, and what is said of an address that lies in no allocation.
-    pub fn somewhere(&self, address: u64, length: Option<u64>, fallback: Fallback) -> Value {
+    pub fn address_or(&self, address: u64, length: Option<u64>, fallback: Fallback) -> Value {
         if address == 0 {
             return Value::Null;
         }

@@ -123,10 +123,10 @@ impl ExitCodeArgs {
     }
 
     /// Fails if it is wanted and calls that free may be missing: then a list of what is left proves nothing.
-    pub fn end_of_leaks(&self, leaks: u64, run_ends: &[FinishedRun]) -> Result<()> {
+    pub fn end_of_leaks(&self, leaks: u64, has_calls: bool, run_ends: &[FinishedRun]) -> Result<()> {
         let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
         match missing_calls(&end_refs).filter(|_| self.exit_code && leaks > 0 && may_lack_frees(&end_refs)) {
-            None => self.end(leaks, run_ends),
+            None => self.end(leaks, has_calls, run_ends),
             Some(missing) => Err(Error::own(format!(
                 "what is left may have been freed: the recording lacks calls ({missing}); record all calls to know it"
             ))),
@@ -134,13 +134,18 @@ impl ExitCodeArgs {
     }
 
     /// Ends with code 1 if it is wanted and there are problems. Without a problem in runs that lack calls it fails:
-    /// whether there is one is not known. Whatever had to be written is.
-    pub fn end(&self, problems: u64, run_ends: &[FinishedRun]) -> Result<()> {
+    /// whether there is one is not known. Nor is it without a call, unless a filter left calls out. Whatever had to be
+    /// written is.
+    pub fn end(&self, problems: u64, has_calls: bool, run_ends: &[FinishedRun]) -> Result<()> {
         if self.exit_code && problems > 0 {
             std::process::exit(1);
         }
         let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
         match missing_calls(&end_refs).filter(|_| self.exit_code) {
+            None if self.exit_code && !has_calls && !left_out_calls(run_ends) => Err(Error::own(
+                "no call was recorded, so whether there is a problem is not known; cutap report --notes says what the \
+                 run lacks",
+            )),
             None => Ok(()),
             Some(missing) => Err(Error::own(format!(
                 "no problem was found, but the recording lacks calls ({missing}): record all calls to know whether \
@@ -148,6 +153,11 @@ impl ExitCodeArgs {
             ))),
         }
     }
+}
+
+/// Whether the filter of the reader left out calls.
+fn left_out_calls(run_ends: &[FinishedRun]) -> bool {
+    run_ends.iter().any(|of| of.end.filtered.as_ref().is_some_and(|filtered| filtered.filtered_out > 0))
 }
 
 /// The simulated driver.

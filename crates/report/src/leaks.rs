@@ -7,6 +7,7 @@ use crate::open_calls::OpenCalls;
 use crate::path_stacks::{path_of, stack_of};
 use crate::resource_names::{address, handles, word, written};
 use crate::runs::RunCounts;
+use crate::selected_functions::SelectedFunctions;
 use crate::stacks::Lines;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{begins_capture, ends_capture, hands_out};
@@ -350,11 +351,19 @@ impl Leaks {
 
     /// The live resources by path: by size, then by number.
     pub fn groups(&self) -> Vec<Group> {
+        self.groups_of(None)
+    }
+
+    /// The live resources that calls of these functions made, in that order.
+    pub fn groups_of(&self, selected: Option<&SelectedFunctions>) -> Vec<Group> {
         let mut groups: BTreeMap<(&str, u32), Group> = BTreeMap::new();
         let mut things: Vec<_> = self.alive.iter().collect();
         things.sort_by_key(|(thing, made)| (made.since, thing.2));
         for (thing, made) in things {
             let (way, stack) = self.ways.get(made.way as usize).cloned().unwrap_or_default();
+            if selected.is_some_and(|selected| !selected.has_any(thing.0, &way)) {
+                continue;
+            }
             let group = groups.entry((thing.1, made.way)).or_insert_with(|| Group {
                 kind: thing.1,
                 count: 0,

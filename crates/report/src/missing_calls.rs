@@ -31,6 +31,7 @@ fn missing(ends: &[&End], filters: &[&str]) -> Option<String> {
         (any(&|end| end.failed > 0), "those of processes that could not write"),
         (any(&is_switched), "those while recording was off or had another filter"),
         (any(&|end| end.range), "those outside the capture range"),
+        (any(&is_running), "those that it will still make, for it runs"),
         (any(&has_no_end), "those after its end, for it is being written or its writer was killed"),
     ] {
         missing.extend(is_so.then(|| text.to_owned()));
@@ -40,13 +41,20 @@ fn missing(ends: &[&End], filters: &[&str]) -> Option<String> {
 
 /// Whether calls that free may be among the missing ones. What a flight recorder wrote over is older than what it has.
 pub fn may_lack_frees(ends: &[&End]) -> bool {
-    let lacks = |end: &&&End| end.coverage.filter.is_some() || is_switched(end) || end.range || has_no_end(end);
+    let lacks = |end: &&&End| {
+        end.coverage.filter.is_some() || is_switched(end) || end.range || has_no_end(end) || is_running(end)
+    };
     ends.iter().any(|end| lacks(&end))
 }
 
 /// Recording was off for a while, or other calls were recorded than the filter says.
 fn is_switched(end: &End) -> bool {
     !end.switched.0.is_empty() || end.switched.1 > 0 || end.coverage.is_off
+}
+
+/// It is the run directory of a program that runs.
+fn is_running(end: &End) -> bool {
+    !end.running.is_empty()
 }
 
 /// The recording has no end in order: it is being written, or its writer was killed.

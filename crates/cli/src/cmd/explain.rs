@@ -6,8 +6,9 @@ use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_events;
 use crate::stdout::written;
+use clap::builder::PossibleValuesParser;
 use cutap_collect::{Result, filter};
-use cutap_report::Explain;
+use cutap_report::{Explain, SelectedFunctions};
 use cutap_trace::ReaderOptions;
 use std::io::{self, BufWriter, Write};
 
@@ -18,6 +19,9 @@ pub struct ExplainArgs {
     /// Also findings that take less than 1 % of the time, and more than ten
     #[arg(short, long)]
     all: bool,
+    /// Only findings of this rule; several rules are possible
+    #[arg(long = "rule", value_name = "NAME", value_parser = PossibleValuesParser::new(Explain::rule_names()))]
+    rules: Vec<String>,
     #[command(flatten)]
     exit_code: ExitCodeArgs,
     #[command(flatten)]
@@ -29,16 +33,26 @@ pub struct ExplainArgs {
 impl ExplainArgs {
     pub fn run(self) -> Result<()> {
         let json = self.json.json;
-        let filter = filter(self.filter.text().as_deref())?.during(self.input.window()?);
+        // The rules see all calls, and the filter chooses findings.
+        let listed = self.filter.text().map(|text| filter(Some(&text))).transpose()?;
+        let filter = filter(None)?.during(self.input.window()?);
         let runs = self.input.open()?;
         let progress = Progress::reading(&runs);
         let mut explain = Explain::default();
-        if self.input.names_process() {
-            explain.runs_on();
-        }
+        explain.only_rules(&self.rules);
         let options = ReaderOptions { filter, ..ReaderOptions::default() };
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
+        if self.input.names_process() || run_ends.iter().any(|of| !of.end.running.is_empty()) {
+            explain.runs_on();
+        }
         drop(progress);
+        if let Some(filter) = listed {
+            let _progress = Progress::of("reading again, for the calls of the filter,", &runs);
+            let mut selected = SelectedFunctions::default();
+            let options = ReaderOptions { filter, ..ReaderOptions::default() };
+            read_events(&runs, &options, &mut |event| selected.event(event))?;
+            explain.only_functions(selected);
+        }
         let pager = (!json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         let done = match json {
@@ -53,6 +67,6 @@ impl ExplainArgs {
         // What was not recorded cannot be explained.
         say_notes(&runs, &run_ends);
         all_whole(&run_ends)?;
-        self.exit_code.end(explain.problems(self.all) as u64, &run_ends)
+        self.exit_code.end(explain.problems(self.all) as u64, explain.has_calls(), &run_ends)
     }
 }

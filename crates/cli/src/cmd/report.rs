@@ -10,7 +10,7 @@ use crate::reading::read_events;
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
-use cutap_collect::{Error, Result, TextOptions, colour, scan_executables};
+use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, scan_executables};
 use cutap_report::{
     Input, Kind, REPORTS, Rows, Takes, all_sort_columns, end_line, end_lines, missing_calls, notes_of_runs, write_csv,
 };
@@ -117,7 +117,13 @@ impl Report {
                 "--{flag} follows memory from the start of the run; leave --from and --to out"
             )));
         }
-        let filter = wanted.of_reader(all || report.reads_all())?.during(window);
+        // A report that follows calls reads all of them, and lists by the filter.
+        let listed = wanted.text().filter(|_| report.filtered().is_some());
+        let listed = listed.map(|text| parse_filter(Some(&text))).transpose()?;
+        let filter = match &listed {
+            Some(_) => parse_filter(None)?,
+            None => wanted.of_reader(all || report.reads_all())?.during(window),
+        };
         let columns = report.sort_columns();
         let column = |word: String| columns.iter().copied().find(|column| *column == word).ok_or(word);
         let sort = sort.map(column).transpose().map_err(|word| no_column(flag, &word, &columns))?;
@@ -139,6 +145,13 @@ impl Report {
         refuse_slips(&input.runs, question.report, &mut *report)?;
         let runs = input.open()?;
         let mut run_ends = read(&mut *report, &runs, filter)?;
+        if let Some(filter) = listed
+            && let Some(sink) = report.filtered()
+        {
+            let _progress = Progress::of("reading again, for the calls of the filter,", &runs);
+            let options = ReaderOptions { filter, ..ReaderOptions::default() };
+            read_events(&runs, &options, &mut |event| sink.event(event))?;
+        }
         // A pager takes the terminal's place on standard output.
         report.lines(TextOptions::default().format());
         let pager = (!json && !csv).then(Pager::start);
@@ -172,8 +185,8 @@ impl Report {
         all_whole(&run_ends)?;
         let problems = report.problems().unwrap_or(0);
         match question.report.flag {
-            "leaks" => exit_code.end_of_leaks(problems, &run_ends),
-            _ => exit_code.end(problems, &run_ends),
+            "leaks" => exit_code.end_of_leaks(problems, report.has_calls(), &run_ends),
+            _ => exit_code.end(problems, report.has_calls(), &run_ends),
         }
     }
 }
@@ -278,7 +291,9 @@ fn write(
         .filter(|_| report.problems() == Some(0))
         .map(|missing| format!("the recording lacks calls ({missing}), so whether there is a problem cannot be known"));
     let why = why_nothing(&end, missing.is_none());
+    let has_none = !report.has_calls() && end.filtered.is_none();
     match &nothing {
+        Some(sentence) if has_none && missing.is_none() => writeln!(out, "{sentence}: no call was recorded")?,
         Some(sentence) => match &missing {
             Some(missing) => writeln!(out, "{sentence} in what was recorded{}; {missing}", why)?,
             None => writeln!(out, "{sentence}{}", why)?,

@@ -13,6 +13,7 @@ use crate::failures::{Failures, outcome};
 use crate::leaks::Leaks;
 use crate::open_calls::OpenCalls;
 use crate::runs::RunCounts;
+use crate::selected_functions::SelectedFunctions;
 use crate::units::{bytes, time};
 use cutap_trace::{Event, Exit, Returned};
 use seen::Seen;
@@ -151,6 +152,10 @@ pub struct Explain {
     calls: u64,
     spent: TimeSpent,
     has_stacks: bool,
+    /// The program runs on.
+    runs_on: bool,
+    /// The functions that a filter selects; none without a filter.
+    selected: Option<SelectedFunctions>,
 }
 
 impl Default for Explain {
@@ -165,6 +170,8 @@ impl Default for Explain {
             calls: 0,
             spent: TimeSpent::default(),
             has_stacks: false,
+            runs_on: false,
+            selected: None,
         }
     }
 }
@@ -172,7 +179,30 @@ impl Default for Explain {
 impl Explain {
     /// The program that made these calls runs on.
     pub fn runs_on(&mut self) {
+        self.runs_on = true;
         self.rules.iter_mut().for_each(|rule| rule.runs_on());
+    }
+
+    /// The names of all rules.
+    pub fn rule_names() -> Vec<&'static str> {
+        rules().iter().map(|rule| rule.name()).collect()
+    }
+
+    /// Only these rules are at work; all if there is no name.
+    pub fn only_rules(&mut self, names: &[String]) {
+        if !names.is_empty() {
+            self.rules.retain(|rule| names.iter().any(|name| name == rule.name()));
+        }
+    }
+
+    /// Only findings on these functions are listed. The rules see all calls.
+    pub fn only_functions(&mut self, selected: SelectedFunctions) {
+        self.selected = Some(selected);
+    }
+
+    /// Whether a call was read.
+    pub fn has_calls(&self) -> bool {
+        self.calls > 0
     }
 
     /// Takes one event.
@@ -220,6 +250,9 @@ impl Explain {
         let whole = self.spent.whole_ns();
         let of = |rule: &dyn Rule| rule.findings(whole).into_iter().map(|f| (rule.name(), f)).collect::<Vec<_>>();
         let mut found: Vec<_> = self.rules.iter().flat_map(|rule| of(&**rule)).collect();
+        if let Some(selected) = &self.selected {
+            found.retain(|(_, finding)| selected.has_any(finding.site.process(), finding.site.path()));
+        }
         let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns), finding.site.first_ns());
         found.sort_by_key(|(_, finding)| worst(finding));
         let mut found = merged(found);
@@ -234,9 +267,10 @@ impl Explain {
         (found, left)
     }
 
-    /// How many findings are listed.
+    /// How many findings are listed. While the program runs, a call that has not returned is none.
     pub fn problems(&self, all: bool) -> usize {
-        self.findings(all).0.len()
+        let (found, _) = self.findings(all);
+        found.iter().filter(|found| !(self.runs_on && found.finding.rank == Rank::NeverReturned)).count()
     }
 
     /// Writes the findings for people. `run` is the name of the run; a filter may have left out some of its calls.
@@ -301,8 +335,14 @@ impl Explain {
     /// What was looked at without a finding, and what to do next.
     fn write_nothing(&self, run: &str, filtered: bool, left: usize, out: &mut dyn io::Write) -> io::Result<()> {
         let calls = if self.calls == 1 { "1 call".to_owned() } else { format!("{} calls", self.calls) };
-        writeln!(out, "no problem found by {} rules in {calls}", self.rules.len())?;
-        LOOKED_FOR.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+        let on_these = if self.selected.is_some() { ", of the functions that the filter selects" } else { "" };
+        match &self.rules[..] {
+            [rule] => writeln!(out, "no problem found by the rule {} in {calls}{on_these}", rule.name())?,
+            rules => writeln!(out, "no problem found by {} rules in {calls}{on_these}", rules.len())?,
+        }
+        if self.rules.len() == rules().len() {
+            LOOKED_FOR.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+        }
         match left {
             0 => {}
             1 => writeln!(out, "  1 finding of less than 1 % of the time is left out: --all shows it")?,

@@ -17,6 +17,8 @@ pub struct Site {
     path: Vec<String>,
     /// Frames, the innermost first.
     stack: Vec<String>,
+    /// The key of its process.
+    process: u32,
     /// Its run, if several are read.
     run: Option<Arc<RunName>>,
     /// When its first call began.
@@ -48,12 +50,17 @@ impl Site {
             };
             stacks::shown_frames(&stack.frames).iter().take(FRAMES).map(frame).collect()
         });
-        let (run, first_ns) = (seen.call().thread.process.run.clone(), seen.call().start_ns);
-        Site { path, stack: stack.unwrap_or_default(), run, first_ns }
+        let process = &seen.call().thread.process;
+        let (run, first_ns) = (process.run.clone(), seen.call().start_ns);
+        Site { path, stack: stack.unwrap_or_default(), process: process.key, run, first_ns }
     }
 
     pub fn path(&self) -> &[String] {
         &self.path
+    }
+
+    pub fn process(&self) -> u32 {
+        self.process
     }
 
     pub fn stack(&self) -> &[String] {

@@ -63,6 +63,10 @@ impl Report for Errors {
         self.calls.failures().is_empty().then(|| "no call failed".into())
     }
 
+    fn has_calls(&self) -> bool {
+        self.calls.totals().0 > 0
+    }
+
     fn problems(&self) -> Option<u64> {
         Some(self.calls.totals().1)
     }

@@ -6,6 +6,7 @@ use crate::leaks::{Group, Leaks, MOST};
 use crate::path_stacks::write_frames;
 use crate::resource_names::plural;
 use crate::rows::{Rows, SortKey, headings};
+use crate::selected_functions::SelectedFunctions;
 use crate::units::bytes;
 use cutap_trace::{End, Event};
 use serde_json::{Value, json};
@@ -23,19 +24,33 @@ pub(super) const KIND: Kind = Kind {
 struct LeakList {
     left: Leaks,
     rows: Rows,
+    calls: u64,
+    /// The functions that the filter selects; none without a filter.
+    selected: Option<SelectedFunctions>,
 }
 
 const SORT_KEYS: &[SortKey<Group>] = &[("count", |group| group.count), ("bytes", |group| group.bytes)];
 
 impl EventSink for LeakList {
     fn event(&mut self, event: &Event) {
+        self.calls += u64::from(matches!(event, Event::Enter(_)));
         self.left.event(event);
     }
 }
 
+impl EventSink for SelectedFunctions {
+    fn event(&mut self, event: &Event) {
+        SelectedFunctions::event(self, event);
+    }
+}
+
 impl LeakList {
+    fn groups(&self) -> Vec<Group> {
+        self.left.groups_of(self.selected.as_ref())
+    }
+
     fn listed(&self) -> Vec<Group> {
-        let mut groups = self.left.groups();
+        let mut groups = self.groups();
         self.rows.apply(&mut groups, SORT_KEYS);
         groups
     }
@@ -58,13 +73,22 @@ impl Report for LeakList {
         true
     }
 
+    fn filtered(&mut self) -> Option<&mut dyn EventSink> {
+        Some(self.selected.insert(SelectedFunctions::default()))
+    }
+
+    fn has_calls(&self) -> bool {
+        self.calls > 0
+    }
+
     fn problems(&self) -> Option<u64> {
-        let count: u64 = self.left.groups().iter().map(|group| group.count).sum();
+        let count: u64 = self.groups().iter().map(|group| group.count).sum();
         Some(count + self.left.beyond())
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {
         let none = || match self.left.ended_with_context() {
+            _ if self.selected.is_some() => "nothing of what the filter selects was left".into(),
             _ if !self.left.has_made() => "nothing was left: no call made memory or a handle".into(),
             (0, _) => "nothing was left: all that was made was freed".into(),
             (count, size) => {
@@ -74,11 +98,11 @@ impl Report for LeakList {
                 format!("nothing was left: {ended}").into()
             }
         };
-        (self.left.groups().is_empty() && self.left.beyond() == 0).then(none)
+        (self.groups().is_empty() && self.left.beyond() == 0).then(none)
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let groups = self.left.groups();
+        let groups = self.groups();
         writeln!(out, "    count  what was left, the call that made it, and the calls around it")?;
         for group in self.listed() {
             let size = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };

@@ -107,6 +107,15 @@ pub trait Report {
     fn reads_all(&self) -> bool {
         false
     }
+    /// Reads the run a second time, for the calls that the filter selects: the first time it gets all calls, and it
+    /// lists what belongs to these. None: the filter is for the first time.
+    fn filtered(&mut self) -> Option<&mut dyn EventSink> {
+        None
+    }
+    /// Whether it got a call. Only those that list problems know.
+    fn has_calls(&self) -> bool {
+        true
+    }
     /// How many problems it found, for who only wants to know whether there is one. None: it lists no problems.
     fn problems(&self) -> Option<u64> {
         None

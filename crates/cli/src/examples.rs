@@ -105,7 +105,16 @@ pub fn exit_status(command: &str) -> &'static str {
              126  the program cannot be run\n\
              127  there is no such program"
         }
-        "diff" => "0    no difference\n1    differences\n125  cutap failed",
+        "diff" => {
+            "0    no difference; with --new-errors: no function fails more often in B\n\
+             1    differences\n\
+             125  cutap failed, nothing was compared, or a run lacks calls"
+        }
+        "report" | "explain" => {
+            "0    the answer was printed; with --exit-code: there is no problem\n\
+             1    with --exit-code: there is a problem\n\
+             125  cutap failed; with --exit-code also: calls are missing, and the answer is not known"
+        }
         _ => "0    the answer was printed\n125  cutap failed; one sentence on standard error says why",
     }
 }

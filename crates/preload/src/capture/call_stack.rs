@@ -2,14 +2,13 @@
 //! was asked and as they can be read. They go straight into the ring, in as many records as it takes: a thread's stack
 //! may be small, and this one stands on it. Nothing is unwound here.
 
-use crate::arch::call_stack_frame;
 use crate::loader::loaded;
 use crate::process::copy::Pages;
 use crate::process::{page, run};
 use crate::ring::record;
 use crate::ring::thread_state::ThreadState;
-use crate::runtime::forced::Registers;
 use crate::slots::frame::Frame;
+use crate::sys::arch::{Registers, saved_registers};
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{self, STACK_OUTERMOST};
 use cutap_wire::diagnostic;
@@ -33,7 +32,7 @@ pub fn before(frame: &mut Frame) -> bool {
         let at = frame.stack as usize;
         // SAFETY: the frame begins with the caller's rbp, two words below its stack arguments.
         let rbp = unsafe { frame.stack.sub(2).read() };
-        let [rbx, r12, r13, r14, r15] = call_stack_frame::saved_registers(at).unwrap_or_default();
+        let [rbx, r12, r13, r14, r15] = saved_registers(at).unwrap_or_default();
         keep(thread_state, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
     }
     true

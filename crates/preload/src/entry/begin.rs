@@ -1,11 +1,11 @@
 //! The start: at the constructor, or at the first look-up if that comes first. It prepares all parts before a call can
 //! be recorded, so none of them may import this file.
 
-use super::{forks, other_libc, sanitizer};
+use super::{forked, other_libc, sanitizer};
 use crate::capture::{answers, handles};
-use crate::loader::{map, real};
+use crate::loader::{forks, map, object_names, real};
 use crate::process::state::{self, NOT_YET, RUNNING, STARTING};
-use crate::process::{armed, environment, fork, own, run, switch};
+use crate::process::{armed, environment, folder, fork, own, run, switch};
 use crate::rewrite::{notice, stubs};
 use crate::ring::thread_states;
 use crate::runtime::instances;
@@ -22,6 +22,7 @@ pub fn begin(environment: *const *const u8) {
         return;
     }
     close_tables();
+    connect();
     if !map::is_glibcs() {
         other_libc::stand_aside();
         run::STATE.store(state::after_search(false), Release);
@@ -42,6 +43,13 @@ pub fn begin(environment: *const *const u8) {
         hook_libraries::library::load(&hook_libraries::host::HOST);
         notice::notice();
     }
+}
+
+/// What lower floors call of upper ones.
+fn connect() {
+    fork::FORGET_PARENT.set(forked::forget_parent);
+    own::CHILD_HAS_PAGE.set(instances::share_anew);
+    folder::FOLDER_MADE.set(object_names::write_all);
 }
 
 /// Nobody has written to them yet: whoever does, starts us first.

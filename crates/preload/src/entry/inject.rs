@@ -3,8 +3,9 @@
 //! No CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are unversioned,
 //! which satisfies references to every version of them.
 
-use super::{begin, forks, sandbox};
+use super::{begin, sandbox};
 use crate::arch::exec_entries;
+use crate::loader::forks;
 use crate::loader::real::{self, EXPORTED, PRCTL, REPLACED, SYSCALL, ask_once, next_dlsym, next_dlvsym, place_of_next};
 use crate::routes::dlsym::{describe, intercept};
 use crate::slots::extension;

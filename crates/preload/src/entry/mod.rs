@@ -2,7 +2,6 @@
 
 pub mod begin;
 pub mod forked;
-pub mod forks;
 #[cfg(feature = "inject")]
 mod inject;
 pub mod other_libc;

@@ -12,7 +12,6 @@
 //! installs is not, and neither is one that was there before the process began. A child that shares memory in another
 //! way than by vfork is not seen either.
 
-use super::forked;
 use crate::process::page::{self, count};
 use crate::process::{clock, copy, folder, fork, names, run, switch, vfork_word};
 use crate::ring::thread_states;
@@ -140,7 +139,7 @@ fn attempt(calls: Calls, counter: bool) -> Option<Attempt> {
     if !run::is_running() {
         return None;
     }
-    forked::check();
+    fork::check();
     if vfork_word::is_child() {
         return Some(of_child(calls, counter));
     }

@@ -6,15 +6,14 @@ use super::chain::{Chain, Doing, Home};
 use super::functions::{self, Found, Info};
 use super::open::is_twin;
 use super::open_call::OpenRuntime;
-use super::{errors, exported, thread};
-use crate::entry::forked;
-use crate::process::armed;
+use super::{errors, exported, forced, thread};
+use crate::process::{armed, fork};
 use crate::ring::record;
 use crate::runtime::callback_record::{self, CallbackRecord};
-use crate::runtime::forced::{self, Registers};
 use crate::runtime::instances::{ALL, Function, Instance, PROFILER};
 use crate::runtime::{callbacks, discover};
 use crate::slots::{table, unwound};
+use crate::sys::arch::Registers;
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -133,7 +132,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
         return;
     }
     r.phase = record.phase;
-    forked::check();
+    fork::check();
     if r.phase == 0 {
         callbacks::discover(i, r.n, record);
         callbacks::enter(i, r.n, r.id, record, Some(&r.registers));
@@ -269,7 +268,7 @@ unsafe extern "C" fn cutap_reported_personality(
         && let Some(at) = unsafe { unwound::frame_of(context) }
     {
         // A hook that is left may have forked.
-        forked::check();
+        fork::check();
         if let Some(thread) = thread::existing() {
             // SAFETY: the assembler's frame, whose hook was running.
             thread.frame_unwound(at, || unsafe { (*(at as *const Reported)).chain.interrupted });

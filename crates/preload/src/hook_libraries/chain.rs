@@ -5,7 +5,6 @@
 use super::functions::{HOOKS, Info, MET};
 use super::thread::{self, InterruptedHook, Thread};
 use super::{errors, library};
-use crate::entry::forked;
 use crate::process::{fork, switch};
 use crate::ring::{record, thread_state};
 use core::ffi::c_int;
@@ -139,7 +138,7 @@ impl Chain {
     /// Says something of this call to the trace, if it is recorded.
     pub fn write_note(&self, note_kind: u64, value: u64) {
         // The hook that says it may have forked: the ring at hand would be its parent's.
-        forked::check();
+        fork::check();
         // The call of that number is its parent's.
         if self.generation != fork::generation() {
             return;
@@ -169,7 +168,7 @@ impl Chain {
     fn step(&mut self) -> Next {
         let Some(info) = self.info.filter(|_| self.doing != Doing::Nothing) else { return NOTHING };
         // The hook that is back may have forked: its word is then no longer in its parent's file.
-        forked::check();
+        fork::check();
         self.returned();
         if self.doing == Doing::Meeting {
             if let Some(next) = self.meet(info) {

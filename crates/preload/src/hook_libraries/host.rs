@@ -6,9 +6,8 @@ use super::exported::find;
 use super::functions::INPUT;
 use super::parameters::{index, parameters, pieces, read, text};
 use super::{kernel, library, unknown};
-use crate::entry::forked;
 use crate::process::copy::program_words;
-use crate::process::environment;
+use crate::process::{environment, fork};
 use crate::runtime::instances;
 use crate::slots::frame::STACK_WORDS;
 use core::ffi::{c_char, c_int, c_void};
@@ -147,7 +146,7 @@ unsafe fn may_answer<'a>(call: *mut Call) -> Result<&'a mut Chain, c_int> {
     }
     let info = chain.info.ok_or(NOT_SUPPORTED)?;
     // The hook may have forked, and what is counted is of one process.
-    forked::check();
+    fork::check();
     if info.function.can & CAN_ANSWER == 0 {
         // What is counted are missing unwind tables, not what no table would help.
         if info.returns != returns::STRUCT {

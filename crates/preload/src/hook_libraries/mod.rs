@@ -22,6 +22,7 @@ pub mod chain;
 pub mod constructors;
 pub mod errors;
 pub mod exported;
+pub mod forced;
 pub mod functions;
 pub mod host;
 pub mod kernel;

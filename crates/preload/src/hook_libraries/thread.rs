@@ -12,8 +12,7 @@ use super::open_call::OpenRuntime;
 use crate::process::path::Path;
 use crate::process::{folder, page};
 use crate::sys::libc::errno_location;
-use crate::sys::{self, Opened, Table};
-use core::arch::{asm, global_asm};
+use crate::sys::{self, Opened, Table, arch};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
@@ -102,26 +101,10 @@ static MAKING: AtomicU32 = AtomicU32::new(0);
 /// It was tried, and is there or will not be.
 static MADE: AtomicBool = AtomicBool::new(false);
 
-global_asm!(
-    ".section .tbss.cutap_hook,\"awT\",@nobits",
-    ".balign 8",
-    ".hidden cutap_hook_tls",
-    ".globl cutap_hook_tls",
-    ".type cutap_hook_tls,@object",
-    ".size cutap_hook_tls, 8",
-    "cutap_hook_tls: .zero 8",
-    ".text",
-);
-
+/// This thread's word.
 #[inline(always)]
 fn word() -> *mut *mut Thread {
-    let p;
-    // SAFETY: computes an address in this thread's static TLS block.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + cutap_hook_tls@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
-             options(nostack, pure, readonly));
-    }
-    p
+    arch::hook_thread().cast()
 }
 
 /// This thread's entry, taken at its first use.

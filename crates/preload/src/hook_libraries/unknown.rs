@@ -6,9 +6,8 @@ use super::chain::Chain;
 use super::functions::Info;
 use super::library;
 use super::parameters::{parameters, text};
-use crate::entry::forked;
 use crate::process::path::Path;
-use crate::process::{names, page};
+use crate::process::{fork, names, page};
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_hook::contract::Call;
@@ -30,7 +29,7 @@ pub(super) unsafe extern "C" fn unknown(call: *const Call, name: *const c_char, 
     // SAFETY: so many bytes of the hook's.
     let name = unsafe { core::slice::from_raw_parts(name.cast::<u8>(), length.min(LONGEST)) };
     // The hook may have forked, and what is counted is of one process.
-    forked::check();
+    fork::check();
     let new = is_new(info, name);
     if new != Some(false) {
         page::count(diagnostic::HOOK_NO_PARAMETER, 1);

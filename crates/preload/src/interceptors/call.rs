@@ -3,7 +3,6 @@
 
 use super::recording;
 use crate::capture::{call_stack, handles, ioctl};
-use crate::entry::forked;
 use crate::process::{fork, switch};
 use crate::ring::{counts, thread_states};
 use crate::routes::{export_table, proc_address};
@@ -23,7 +22,7 @@ unsafe extern "C" fn cutap_before(frame: *mut Frame) -> u32 {
     let Some(slot) = table::slot(frame.slot) else { return 1 };
     frame.target = slot.real.load(Relaxed);
     frame.stack_words = stack_words(frame.stack as usize);
-    forked::check();
+    fork::check();
     let set = slot.interceptors();
     if set == interceptors::RECORD {
         // The commonest: no chain.
@@ -39,7 +38,7 @@ unsafe extern "C" fn cutap_before(frame: *mut Frame) -> u32 {
 unsafe extern "C" fn cutap_after(frame: *mut Frame) {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
-    forked::check();
+    fork::check();
     if frame.interceptors == interceptors::RECORD {
         return recording::after(frame);
     }
@@ -52,7 +51,7 @@ unsafe extern "C" fn cutap_after(frame: *mut Frame) {
 unsafe extern "C" fn cutap_noted(frame: *mut Frame) -> usize {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
-    forked::check();
+    fork::check();
     let Some(slot) = table::slot(frame.slot) else { return 0 };
     recording::record_enter_only(frame);
     slot.real.load(Relaxed)
@@ -63,7 +62,7 @@ unsafe extern "C" fn cutap_noted(frame: *mut Frame) -> usize {
 unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
-    forked::check();
+    fork::check();
     let Some(slot) = table::slot(frame.slot) else { return 0 };
     // A forked child that is not followed has just been noticed; or it has been switched meanwhile.
     if fork::is_away() || !switch::counting() {

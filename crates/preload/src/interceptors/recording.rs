@@ -1,7 +1,6 @@
 //! The recording interceptor: which calls through a frame are recorded, and what of them.
 
 use crate::capture::exit::{EndedCall, exit as call_exit};
-use crate::entry::forked;
 use crate::process::{fork, page, switch};
 use crate::ring::record::{enter, exit, ready};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
@@ -142,7 +141,7 @@ fn exit_by_steps(thread_state: &mut ThreadState, frame: &Frame, succeeded: bool)
 /// A call through the fast frame ends, and not in the usual way.
 #[cold]
 pub fn after_fast(frame: &FastFrame, origin: &ThreadState) {
-    forked::check();
+    fork::check();
     after(&mut frame.frame(origin));
 }
 

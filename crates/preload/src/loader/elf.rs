@@ -1,36 +1,5 @@
-//! ELF as it lies in memory: the five structures needed, and symbol look-up by the object's own hash
+//! ELF as it lies in memory: the structures needed, and symbol look-up by the object's own hash
 //! table (GNU or SysV). Reads only what the loader has mapped; bounds come from the object's segments.
-
-/// Program header.
-#[repr(C)]
-pub struct Phdr {
-    /// `PT_*`
-    pub kind: u32,
-    /// `PF_*`
-    pub flags: u32,
-    /// Offset in the file.
-    pub offset: u64,
-    /// Address before relocation.
-    pub vaddr: u64,
-    /// Unused.
-    pub paddr: u64,
-    /// Bytes in the file.
-    pub filesz: u64,
-    /// Bytes in memory.
-    pub memsz: u64,
-    /// Alignment.
-    pub align: u64,
-}
-/// Loaded segment.
-pub const PT_LOAD: u32 = 1;
-/// Dynamic section.
-pub const PT_DYNAMIC: u32 = 2;
-/// Read-only after relocation.
-pub const PT_GNU_RELRO: u32 = 0x6474_e552;
-/// Executable.
-pub const PF_X: u32 = 1;
-/// Writable.
-pub const PF_W: u32 = 2;
 
 /// Tags of the dynamic section that are read here.
 mod dt {

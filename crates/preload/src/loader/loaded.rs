@@ -5,10 +5,10 @@
 //! It must never ask inside the loader's own change of that list (a signal handler's call), and never at each call: a
 //! child that was forked meanwhile could never ask again.
 
-use super::elf::{PT_LOAD, Phdr};
 use super::{announce, live, lock};
 use crate::process::names;
 use crate::sys::libc::PhdrInfo;
+use crate::sys::program_headers::{PT_LOAD, Phdr};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::names::{Name, identity, kind};
 

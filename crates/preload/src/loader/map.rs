@@ -3,8 +3,8 @@
 //! look theirs up through our dlsym while they are not ready, so none of them may be called for it.
 
 use super::elf::{Dyn, Tables};
+use crate::sys::arch;
 use crate::sys::libc::{dl_debug_addr, r_debug};
-use core::arch::asm;
 use core::ffi::c_void;
 
 /// The head of the list, as debuggers find it.
@@ -140,8 +140,5 @@ fn walk(debug: *const c_void, mut f: impl FnMut(&Link) -> bool) {
 
 /// Our own dynamic section.
 fn own_dynamic() -> *const Dyn {
-    let ours: *const Dyn;
-    // SAFETY: computes an address.
-    unsafe { asm!(".hidden _DYNAMIC", "lea {}, [rip + _DYNAMIC]", out(reg) ours, options(nomem, nostack)) };
-    ours
+    arch::own_dynamic() as *const Dyn
 }

@@ -7,6 +7,7 @@
 pub mod announce;
 pub mod elf;
 pub mod find_lock;
+pub mod forks;
 pub mod list;
 pub mod live;
 pub mod loaded;

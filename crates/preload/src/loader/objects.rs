@@ -9,9 +9,10 @@
 //! - No word is diverted in an executable with a segment above all libraries.
 //! - A library that is opened, used and closed without a look-up in between is not listed.
 
-use super::elf::{Dyn, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr, Tables, is_function};
+use super::elf::{Dyn, Tables, is_function};
 use crate::sys;
 use crate::sys::libc::PhdrInfo;
+use crate::sys::program_headers::{PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use cutap_calls::Layer;
 

@@ -9,8 +9,8 @@ use super::page::{self, EARLY, FOLDER, Folder, HERE, STATE, count, is_made, page
 use super::path::Path;
 use super::state::{self, FAILED, MADE, NONE, Want};
 use super::{clock, fork, names_file, run, switch, vfork_word};
-use crate::loader::object_names;
 use crate::sys;
+use crate::sys::callback::Callback;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use cutap_wire::process::{FILE, Process};
@@ -18,6 +18,8 @@ use cutap_wire::{MAGIC, PAGE, VERSION, diagnostic};
 
 /// Page and names are in this process's memory: there is no folder, or not all of it.
 static WITHOUT: AtomicBool = AtomicBool::new(false);
+/// What follows once there is a folder, or memory in its place: names of what is loaded already.
+pub static FOLDER_MADE: Callback = Callback::new();
 /// The thread that tries again.
 static SETTLING: AtomicU32 = AtomicU32::new(0);
 /// This process is a forked child; its parent may have had nothing to say, and then has no folder.
@@ -61,7 +63,7 @@ pub fn ensure_folder() -> bool {
         STATE.store(if left_to_parent { NONE } else { state::after_creation(created) }, Release);
         sys::restore_signals(signals);
         if created {
-            object_names::write_all();
+            FOLDER_MADE.call();
         }
         return created;
     }

@@ -1,7 +1,9 @@
-//! What tells a forked child that it is a separate process; `entry::forked` makes it one. A word in a page that fork
+//! What tells a forked child that it is a separate process. What else a child must forget, the start has put into
+//! `FORGET_PARENT`. A word in a page that fork
 //! wipes reads 0 there, also after a raw clone. It keeps its value in a child that has its parent's memory: of vfork's
 //! see `vfork`; any other such child calls as its parent does, in its parent's ring.
 
+use crate::sys::callback::Callback;
 use crate::sys::{self, robust_list};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::control::{RECORDING_COUNT, RECORDING_ON};
@@ -140,14 +142,26 @@ pub fn generation() -> u32 {
     GENERATION.load(Relaxed)
 }
 
-/// True in a child of the process that started, until `forked` has run there. One load a call.
+/// True in a child of the process that started, until `check` has run there. One load a call.
 #[inline(always)]
 pub fn is_child() -> bool {
     CUTAP_FORK.here.load(Relaxed) != HERE
 }
 
-/// Separates the child from its parent, once. `others` does that for all other parts of the library.
-pub fn forked(others: impl FnOnce()) {
+/// Notices that this is a child of the process that started. One load a call.
+#[inline(always)]
+pub fn check() {
+    if is_child() {
+        separate();
+    }
+}
+
+/// What all other parts of the library do in a forked child, once.
+pub static FORGET_PARENT: Callback = Callback::new();
+
+/// Separates the child from its parent, once.
+#[cold]
+fn separate() {
     let word = &CUTAP_FORK.here;
     // A handler in the middle of it would wait for its own thread, and one that left by siglongjmp would leave it half
     // changed.
@@ -159,7 +173,7 @@ pub fn forked(others: impl FnOnce()) {
         PID.store(sys::getpid(), Relaxed);
         PPID.store(sys::getppid(), Relaxed);
         robust_list::forked();
-        others();
+        FORGET_PARENT.call();
         word.store(HERE, Release);
         agree();
     } else {

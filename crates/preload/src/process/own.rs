@@ -12,6 +12,7 @@ use super::path::Path;
 use super::run::{self, control};
 use super::switch;
 use crate::sys;
+use crate::sys::callback::Callback;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_wire::control::Control;
 use cutap_wire::flags::{FILE, FIRST, INSTANCE_BYTES};
@@ -19,6 +20,8 @@ use cutap_wire::{MAGIC, PAGE, VERSION};
 
 /// The process that has one, 0 none: a forked child finds its parent's number.
 static OWNER: AtomicU32 = AtomicU32::new(0);
+/// What a forked child does that has its own page now.
+pub static CHILD_HAS_PAGE: Callback = Callback::new();
 /// Number of the file.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 static MAKING: AtomicU32 = AtomicU32::new(0);
@@ -54,26 +57,26 @@ pub fn look_before_fork() {
 }
 
 /// In a forked child that libc reports. One that was made without libc takes its page at its first recorded call.
-/// True if it has one now.
-pub fn in_child() -> bool {
-    take(&[])
+pub fn in_child() {
+    take(&[]);
 }
 
-/// A forked child at its first call, if libc did not know of it: somebody may have switched it alone before. True if it
-/// has a page now.
-pub fn forked() -> bool {
-    take(&[sys::getpid()])
+/// A forked child at its first call, if libc did not know of it: somebody may have switched it alone before.
+pub fn forked() {
+    take(&[sys::getpid()]);
 }
 
 /// In a forked child: a page as its parent's is, if that has one, unless one of these processes was switched alone.
-fn take(alone: &[u32]) -> bool {
+fn take(alone: &[u32]) {
     let me = sys::getpid();
     let owner = OWNER.load(Acquire);
     if owner == 0 || owner == me {
-        return false;
+        return;
     }
     OWNER.store(me, Release);
-    create_page(alone).is_some()
+    if create_page(alone).is_some() {
+        CHILD_HAS_PAGE.call();
+    }
 }
 
 /// Room for the flags of runtime instance `n`, in this process's file.

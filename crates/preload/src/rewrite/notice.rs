@@ -8,10 +8,9 @@
 //! that is in progress. A raw `clone` or `_Fork()` gives no notice, so a child of it that opens libraries may hang.
 
 use super::words;
-use crate::entry::forked;
 use crate::loader::objects::{self, Snapshot};
 use crate::loader::{find_lock, list, map, real};
-use crate::process::{folder, names, page, run};
+use crate::process::{folder, fork, names, page, run};
 use crate::runtime::suppress;
 use crate::sys::libc::PhdrInfo;
 use core::ffi::{c_int, c_void};
@@ -33,7 +32,7 @@ pub fn notice() {
 }
 
 fn look_if_changed(late: usize) {
-    forked::check();
+    fork::check();
     if list::is_off() {
         return;
     }

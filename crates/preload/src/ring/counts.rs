@@ -5,8 +5,7 @@
 use super::count_files::{Counts, MAPPED};
 use super::thread_state::ThreadState;
 use crate::process::page;
-use crate::sys::{self, mappings};
-use core::arch::{asm, global_asm};
+use crate::sys::{self, arch, mappings};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::counts::{ENTRIES, FILES, HEAD, STEP};
@@ -22,26 +21,9 @@ pub const REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts,
 /// See `Counts`.
 pub const ROOM_FOR_REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, room_for_reported);
 
-global_asm!(
-    ".section .tbss.cutap,\"awT\",@nobits",
-    ".balign 8",
-    ".hidden cutap_counts",
-    ".globl cutap_counts",
-    ".type cutap_counts,@object",
-    ".size cutap_counts, 8",
-    "cutap_counts: .zero 8",
-    ".text",
-);
-
 /// This thread's word for the gate: its numbers of thunks.
 fn word() -> *mut *mut u8 {
-    let p;
-    // SAFETY: computes an address in this thread's static TLS block.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + cutap_counts@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
-             options(nostack, pure, readonly));
-    }
-    p
+    arch::counts().cast()
 }
 
 /// A forked child counts for itself.

@@ -187,13 +187,7 @@ pub fn give_up(thread_state: &mut ThreadState) {
 }
 
 /// Roughly where the stack is, for records that are about no call.
-#[inline(always)]
-pub fn here() -> usize {
-    let p: usize;
-    // SAFETY: reads a register.
-    unsafe { core::arch::asm!("mov {}, rsp", out(reg) p, options(nomem, nostack, preserves_flags)) };
-    p
-}
+pub use crate::sys::arch::stack_pointer as here;
 
 /// The ring has a new owner.
 pub fn owned(thread_state: &mut ThreadState, tid: u32) {

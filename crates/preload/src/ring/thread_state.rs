@@ -3,9 +3,8 @@
 
 use super::count_files::Counts;
 use crate::process::{fork, page, path};
-use crate::sys;
 use crate::sys::stack::Stack;
-use core::arch::{asm, global_asm};
+use crate::sys::{self, arch};
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_wire::diagnostic;
 use cutap_wire::process::Process;
@@ -78,27 +77,10 @@ pub struct ThreadState {
     pub mapped: [(u32, *mut u8); MAPPED],
 }
 
-global_asm!(
-    ".section .tbss.cutap,\"awT\",@nobits",
-    ".balign 8",
-    ".hidden cutap_tls",
-    ".globl cutap_tls",
-    ".type cutap_tls,@object",
-    ".size cutap_tls, 8",
-    "cutap_tls: .zero 8",
-    ".text",
-);
-
-/// This thread's word, by initial-exec: two instructions, no call.
+/// This thread's word.
 #[inline(always)]
 pub(super) fn word() -> *mut *mut ThreadState {
-    let p;
-    // SAFETY: computes an address in this thread's static TLS block.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + cutap_tls@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
-             options(nostack, pure, readonly));
-    }
-    p
+    arch::thread_state().cast()
 }
 
 /// This thread's state if it has one.

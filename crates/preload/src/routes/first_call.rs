@@ -9,9 +9,8 @@
 
 use super::dlsym;
 use crate::arch::thunks::call_through;
-use crate::entry::forked;
 use crate::loader::{live, lock, real};
-use crate::process::{page, vfork_word};
+use crate::process::{fork, page, vfork_word};
 use crate::rewrite::stubs::STUBS;
 use crate::rewrite::{libc, notice, words};
 use crate::runtime::suppress;
@@ -29,7 +28,7 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     let n = unsafe { (*frame).slot } as usize;
     let Some(s) = STUBS.get(n) else { return 0 };
     let first = s.first.load(Relaxed);
-    forked::check();
+    fork::check();
     if !lock::may_ask() {
         page::count(diagnostic::BOUND_BY_LOADER, 1);
         words::look_again();

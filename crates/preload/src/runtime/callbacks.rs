@@ -15,19 +15,18 @@
 
 use super::callback_record::{BLOCK_WORDS, CallbackRecord, block_words};
 use super::discover::{UNWANTED, introduce, name, name_of};
-use super::forced::Registers;
 use super::instances::{ALL, Function, ISSUE, Instance};
 use super::{function, own_calls, rules, suppress};
 use crate::capture::exit::{self, EndedCall};
 use crate::capture::{self, Call, call_stack};
-use crate::entry::forked;
-use crate::process::switch;
+use crate::process::{fork, switch};
 use crate::ring::counts::{self, THUNKS};
 use crate::ring::reserve::calls;
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
 use crate::ring::{record, thread_states};
 use crate::slots::rows::{self, row};
 use crate::slots::{plan, table};
+use crate::sys::arch::Registers;
 use crate::{hook_libraries, sys};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
@@ -39,7 +38,7 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     let (Some(i), false) = (ALL.get(n as usize), data.is_null()) else { return 0 };
     // SAFETY: the runtime's record, on its stack.
     let record = unsafe { &*data };
-    forked::check();
+    fork::check();
     match record.phase {
         0 if switch::counting() && counted(i, id, record) => {}
         0 => {

@@ -4,7 +4,6 @@
 pub mod callback_record;
 pub mod callbacks;
 pub mod discover;
-pub mod forced;
 pub mod function;
 pub mod instances;
 pub mod own_calls;

@@ -3,9 +3,9 @@
 //! has nothing to clean up. longjmp tells nobody; the next call of the thread shows it.
 
 use super::frame::{Frame, STACK_WORDS};
-use crate::entry::forked;
 use crate::loader::elf::is_function;
 use crate::loader::live;
+use crate::process::fork;
 use crate::ring::record;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -28,7 +28,7 @@ unsafe extern "C" fn cutap_personality(
         && let Some(stack_pointer) = stack_pointer()
     {
         // What throws may have forked.
-        forked::check();
+        fork::check();
         // SAFETY: the unwinder's own context; the frame's stack pointer during the call is where the
         // outgoing words begin, and the frame lies behind them.
         unsafe {

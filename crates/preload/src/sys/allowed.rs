@@ -2,7 +2,7 @@
 //! process for a call that it forbids. So such a call is never made: it fails here with ENOSYS, and its caller does
 //! what it does where a kernel lacks it. What cannot fail (an id, a clock) is answered by `kept`.
 
-use super::arch::forbidden_here::{WORDS, thread_words};
+use super::forbidden_here::{WORDS, thread_words};
 use super::used::nr;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 

@@ -2,7 +2,8 @@
 //! is an answer. None is called from a place where it could take a lock of the program's but
 //! `dl_iterate_phdr` and `dlsym`, whose callers keep the rules of `loader`.
 
-use core::arch::asm;
+use super::arch::weak_address;
+use super::program_headers::{PT_LOAD, Phdr};
 use core::ffi::{c_int, c_void};
 
 macro_rules! weak {
@@ -10,12 +11,7 @@ macro_rules! weak {
         $(#[$doc])*
         #[inline]
         pub fn $name() -> Option<$type> {
-            let p: usize;
-            // SAFETY: loads an address from the global offset table.
-            unsafe {
-                asm!(concat!(".weak ", $symbol), concat!("mov {}, qword ptr [rip + ", $symbol, "@GOTPCREL]"),
-                     out(reg) p, options(nostack, readonly, preserves_flags));
-            }
+            let p = weak_address!($symbol);
             if p == 0 { return None }
             // SAFETY: the symbol has this type in every libc that has it.
             Some(unsafe { core::mem::transmute::<*const (), $type>(p as *const ()) })
@@ -31,7 +27,7 @@ pub struct PhdrInfo {
     /// Path, empty for the program.
     pub name: *const u8,
     /// Program headers.
-    pub phdr: *const crate::loader::elf::Phdr,
+    pub phdr: *const Phdr,
     /// Number of them.
     pub phnum: u16,
     /// Objects ever added.
@@ -47,7 +43,7 @@ impl PhdrInfo {
         let headers = unsafe { core::slice::from_raw_parts(self.phdr, usize::from(self.phnum)) };
         headers.iter().any(|h| {
             let lo = self.addr.wrapping_add(h.vaddr as usize);
-            h.kind == crate::loader::elf::PT_LOAD && address.wrapping_sub(lo) < h.memsz as usize
+            h.kind == PT_LOAD && address.wrapping_sub(lo) < h.memsz as usize
         })
     }
 }

@@ -3,12 +3,15 @@
 
 pub mod allowed;
 pub mod arch;
+pub mod callback;
 pub mod classic_bpf;
 mod file;
+mod forbidden_here;
 pub mod kept;
 pub mod libc;
 pub mod mappings;
 mod memory;
+pub mod program_headers;
 pub mod robust_list;
 pub mod stack;
 mod table;

@@ -2,10 +2,7 @@
 //! caller are put aside, for code that is compiled has changed them by the time that somebody asks. No other call comes
 //! through here, so that none pays for it.
 
-use core::arch::{asm, global_asm};
-
-/// rbx, r12, r13, r14, r15 of the caller, as they were put aside last on this thread.
-pub type Payload = [u64; 5];
+use core::arch::global_asm;
 
 unsafe extern "C" {
     fn cutap_stacked();
@@ -16,30 +13,9 @@ pub fn entry() -> usize {
     cutap_stacked as *const () as usize
 }
 
-/// What was put aside on the way to the call whose stack arguments begin at `stack`; `None`: a signal handler's call
-/// has come in between.
-pub fn saved_registers(stack: usize) -> Option<Payload> {
-    let p: *const [u64; 6];
-    // SAFETY: computes an address in this thread's static TLS block, and reads what lies there.
-    let [at, registers @ ..] = unsafe {
-        asm!("mov {0}, qword ptr [rip + cutap_aside@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
-             options(nostack, pure, readonly));
-        p.read_volatile()
-    };
-    // Where the return address stood, and rax below it.
-    (at as usize == stack.wrapping_sub(16)).then_some(registers)
-}
-
 global_asm!(
-    ".section .tbss.cutap,\"awT\",@nobits",
-    ".balign 8",
-    ".hidden cutap_aside",
-    ".globl cutap_aside",
-    ".type cutap_aside,@object",
-    ".size cutap_aside, 48",
-    "cutap_aside: .zero 48",
     ".text",
-    ".hidden cutap_stacked, cutap_frame",
+    ".hidden cutap_stacked, cutap_frame, cutap_aside",
     ".globl cutap_stacked",
     ".type cutap_stacked,@function",
     "cutap_stacked:",

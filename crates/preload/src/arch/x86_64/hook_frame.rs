@@ -5,10 +5,10 @@
 
 use super::arguments::{argument_macros, end_of_argument_macros};
 use super::thunks::frame_called;
-use crate::entry::forked;
 use crate::hook_libraries::chain::{Chain, Doing, Home};
 use crate::hook_libraries::functions::Info;
 use crate::hook_libraries::thread;
+use crate::process::fork;
 use crate::ring::record;
 use crate::slots::frame::{self, Frame, STACK_WORDS};
 use crate::slots::slot::Slot;
@@ -92,7 +92,7 @@ unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
     unsafe { copy(h.stack, outgoing, frame::stack_words(h.stack as usize)) };
     h.chain.doing = Doing::Nothing;
     h.chain.answered = 0;
-    forked::check();
+    fork::check();
     let Some(slot) = table::slot(h.slot) else { return };
     h.target = slot.real.load(Relaxed);
     let Some(info) = slot.info() else { return };
@@ -157,7 +157,7 @@ fn outer(h: &Hooked) -> Option<&'static Slot> {
 unsafe extern "C" fn cutap_hooked_turn(hooked: *mut Hooked) {
     // SAFETY: the assembler's frame.
     let h = unsafe { &mut *hooked };
-    forked::check();
+    fork::check();
     if let (Some(outer), [result, _]) = (outer(h), h.result) {
         interceptors::keep_results(outer.interceptors(), outer.name(), &h.args, result);
     }
@@ -199,7 +199,7 @@ unsafe extern "C" fn cutap_hooked_personality(
         && let Some(outgoing) = unsafe { unwound::frame_of(context) }
     {
         // A hook that is left may have forked.
-        forked::check();
+        fork::check();
         if let Some(thread) = thread::existing() {
             let at = outgoing + OUTGOING;
             // SAFETY: the assembler's frame, whose hook was running.

@@ -10,8 +10,6 @@
 //! In a process that is left alone (`entry/other_libc.rs`) its own vfork is jumped to immediately.
 
 #[cfg(feature = "inject")]
-use crate::entry::forked;
-#[cfg(feature = "inject")]
 use crate::exec::vfork_memory;
 use crate::loader::{elf::is_function, map};
 #[cfg(feature = "inject")]
@@ -59,7 +57,7 @@ pub fn entry_for(found: usize) -> Option<usize> {
 /// name.
 #[cfg(feature = "inject")]
 extern "C" fn check() {
-    forked::check();
+    fork::check();
 }
 
 /// The child has ended, or runs another program: nothing of its state is needed any more. `pointer`: null, being made,

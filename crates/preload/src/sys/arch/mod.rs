@@ -1,6 +1,5 @@
 //! What depends on the processor beside the frames (`crate::arch`). One file a processor.
 
-pub mod forbidden_here;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 

@@ -2,26 +2,14 @@
 //! function, whose registers the unwind tables tell. What a call site's frame looks like never changes,
 //! so it is read once.
 
-use super::instances::Function;
-use crate::loader::elf::PT_LOAD;
 use crate::loader::live;
 use crate::loader::unwind::{Layout, Why, layout};
-use crate::sys::arch::shadow_stack;
+use crate::runtime::instances::Function;
+use crate::sys::arch::{Registers, shadow_stack};
+use crate::sys::program_headers::PT_LOAD;
 use core::sync::atomic::Ordering::*;
 
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
-
-/// The registers that a function keeps for its caller, and where it stands. The assembler knows them.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Registers {
-    /// rbx, rbp, r12, r13, r14, r15
-    pub callee_saved: [u64; 6],
-    /// rsp
-    pub stack: usize,
-    /// Where it continues.
-    pub next: usize,
-}
 
 /// Why a runtime's call cannot be answered, as a text that ends with a zero.
 pub fn why(reason: Why) -> &'static [u8] {
@@ -58,7 +46,7 @@ fn read(site: usize) -> Result<Layout, Why> {
         }
         // SAFETY: phdr and phnum come from the loader.
         let headers = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
-        let place = |h: &crate::loader::elf::Phdr| info.addr.wrapping_add(h.vaddr as usize);
+        let place = |h: &crate::sys::program_headers::Phdr| info.addr.wrapping_add(h.vaddr as usize);
         let header = headers.iter().find(|h| h.kind == PT_GNU_EH_FRAME).map(place);
         // The segment that holds the header holds the tables too.
         let inside = |at: usize| {

@@ -2,7 +2,6 @@
 
 use crate::loader::list;
 use crate::process::{own, run};
-use crate::runtime::instances;
 use crate::sys::{self, allowed};
 use core::sync::atomic::AtomicU32;
 
@@ -33,8 +32,6 @@ unsafe extern "C" fn in_child() {
     allowed::forked();
     list::after_fork_in_child();
     let signals = sys::block_signals();
-    if own::in_child() {
-        instances::share_anew();
-    }
+    own::in_child();
     sys::restore_signals(signals);
 }

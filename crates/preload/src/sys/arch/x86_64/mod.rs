@@ -2,6 +2,10 @@
 //! the memory functions that the compiler calls. The last are hidden: undefined they would bind to
 //! the program's (or ASan's), exported they would be everybody's.
 
+mod thread_words;
+
+pub use thread_words::*;
+
 use crate::sys::allowed::may;
 use core::arch::asm;
 
@@ -126,6 +130,49 @@ pub fn thread_pointer() -> usize {
     unsafe { asm!("mov {}, qword ptr fs:[0]", out(reg) p, options(nostack, pure, readonly, preserves_flags)) };
     p
 }
+
+/// The registers that a function keeps for its caller, and where it stands. The assembler knows them.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Registers {
+    /// rbx, rbp, r12, r13, r14, r15
+    pub callee_saved: [u64; 6],
+    /// rsp
+    pub stack: usize,
+    /// Where it continues.
+    pub next: usize,
+}
+
+/// Roughly where this thread's stack ends now.
+#[inline(always)]
+pub fn stack_pointer() -> usize {
+    let p: usize;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) p, options(nomem, nostack, preserves_flags)) };
+    p
+}
+
+/// Where this library's own dynamic section is.
+pub fn own_dynamic() -> usize {
+    let ours;
+    // SAFETY: computes an address.
+    unsafe { asm!(".hidden _DYNAMIC", "lea {}, [rip + _DYNAMIC]", out(reg) ours, options(nomem, nostack)) };
+    ours
+}
+
+/// The address of a weak symbol; 0: there is none.
+macro_rules! weak_address {
+    ($symbol:literal) => {{
+        let at: usize;
+        // SAFETY: loads an address from the global offset table.
+        unsafe {
+            core::arch::asm!(concat!(".weak ", $symbol), concat!("mov {}, qword ptr [rip + ", $symbol, "@GOTPCREL]"),
+                 out(reg) at, options(nostack, readonly, preserves_flags));
+        }
+        at
+    }};
+}
+pub(crate) use weak_address;
 
 /// The time stamp counter.
 #[inline(always)]

@@ -5,7 +5,8 @@
 //! Never here: heap, locks that fork could copy in a taken state, threads, std, panics, a look-up in
 //! the middle of a call, a decision to end the program. In doubt the call passes and is counted.
 //!
-//! The folders are floors. A file imports only from its own floor and from lower ones; this is the order, lowest first:
+//! The folders are floors. A file imports only from its own floor and from lower ones. What a lower floor needs of an
+//! upper one is a word that `entry` fills at the start. The order, lowest first:
 //!
 //! * [`sys`]: the kernel and libc; system calls, instructions, a thread's own words.
 //! * [`process`]: the run directory, the process folder, names, switches, fork, clock.
@@ -15,9 +16,9 @@
 //! * [`slots`]: a watched function: its slot, its row of the registry, a call as it stands in a frame.
 //! * [`capture`]: what is kept of a call beside its words.
 //! * [`runtime`]: runtime instances and what they report.
-//! * [`interceptors`]: what runs around a call, recording first.
 //! * [`rewrite`]: words of loaded objects that are exchanged.
 //! * [`routes`]: one file per way in which an address is handed out; knows addresses, not meanings.
+//! * [`interceptors`]: what runs around a call, recording first.
 //! * [`hook_libraries`]: hook libraries and what they want.
 //! * [`submit`]: what a driver call adds to the rings of the GPU's channels.
 //! * [`arch`]: thunks, gates and frames, in assembler.

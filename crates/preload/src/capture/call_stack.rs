@@ -24,7 +24,7 @@ const FIRST: usize = (MAX_WORDS as usize - HEAD - SPARE - REGISTERS - FRAGMENT_W
 const OTHER: usize = (MAX_WORDS as usize - HEAD - SPARE - FRAGMENT_WORDS) * 8;
 
 /// The interceptor, on the way in, behind recording's.
-pub fn before(frame: &mut Frame) -> bool {
+pub fn before(frame: &mut Frame) {
     if frame.recorded != 0
         && let Some(thread_state) = record::ready()
         && should_capture(thread_state)
@@ -35,7 +35,6 @@ pub fn before(frame: &mut Frame) -> bool {
         let [rbx, r12, r13, r14, r15] = saved_registers(at).unwrap_or_default();
         keep(thread_state, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
     }
-    true
 }
 
 /// The same for a call that a runtime reports; `registers` are those of the function that called us.

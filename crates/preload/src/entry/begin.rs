@@ -2,14 +2,16 @@
 //! be recorded, so none of them may import this file.
 
 use super::{forked, other_libc, sanitizer};
+use crate::arch::code::CODE;
 use crate::capture::{answers, handles};
+use crate::interceptors::table;
 use crate::loader::{forks, map, object_names, real};
 use crate::process::state::{self, NOT_YET, RUNNING, STARTING};
 use crate::process::{armed, environment, folder, fork, own, run, switch};
 use crate::rewrite::{notice, stubs};
 use crate::ring::thread_states;
 use crate::runtime::instances;
-use crate::slots::{self, extension};
+use crate::slots::{self, code, extension, hooks, interceptors};
 use crate::{exec, hook_libraries};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::PAGE;
@@ -47,6 +49,9 @@ pub fn begin(environment: *const *const u8) {
 
 /// What lower floors call of upper ones.
 fn connect() {
+    code::set(&CODE);
+    hooks::set(&hook_libraries::HOOKS);
+    interceptors::set_chooser(table::choose);
     fork::FORGET_PARENT.set(forked::forget_parent);
     own::CHILD_HAS_PAGE.set(instances::share_anew);
     folder::FOLDER_MADE.set(object_names::write_all);

@@ -4,14 +4,27 @@
 //! which satisfies references to every version of them.
 
 use super::{begin, sandbox};
-use crate::arch::exec_entries;
+use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
 use crate::loader::real::{self, EXPORTED, PRCTL, REPLACED, SYSCALL, ask_once, next_dlsym, next_dlvsym, place_of_next};
-use crate::routes::dlsym::{describe, intercept};
+use crate::routes::dlsym::{self, describe};
 use crate::slots::extension;
 use crate::{exec, submit};
 use core::arch::naked_asm;
 use core::ffi::c_int;
+
+/// What a look-up is answered; 0: nothing, it jumps on. The first one may come before the constructor.
+///
+/// # Safety
+/// Arguments of a request of the program's.
+unsafe extern "C" fn intercept(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
+    real::find_next();
+    if name.is_null() || !begin::running() {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { dlsym::intercept(handle, name, version, caller) }
+}
 
 /// dlsym(handle, name): asks first, jumps on with the caller's return address in place if there is
 /// nothing to say.
@@ -235,6 +248,7 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *c
     real::set_exports(own_exports());
     exec::set_entries(exec_entries::addresses());
     exec::find_next();
+    exec::vfork::set_entry(vfork::vfork as *const () as usize);
     extension::extend(&submit::LAYER);
     begin::begin(environment);
     if begin::running() {

@@ -4,7 +4,7 @@
 //! Must never use what a constructor is passed: musl passes nothing, so the registers hold anything. Must never call
 //! that C library.
 
-use crate::arch::vfork;
+use crate::exec::vfork;
 use crate::process::environment;
 use crate::process::run::{keep_alive, mapped_page, run_named, wants_us};
 use crate::sys;

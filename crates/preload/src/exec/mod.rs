@@ -16,6 +16,7 @@
 pub mod call;
 mod environment;
 pub mod list;
+pub mod vfork;
 pub mod vfork_memory;
 
 #[cfg(feature = "inject")]

@@ -14,7 +14,6 @@ use crate::runtime::instances::{ALL, Function, Instance, PROFILER};
 use crate::runtime::{callbacks, discover};
 use crate::slots::{table, unwound};
 use crate::sys::arch::Registers;
-use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::*;
@@ -40,7 +39,10 @@ pub struct Reported {
     chain: Chain,
 }
 
-const BYTES: usize = size_of::<Reported>().next_multiple_of(16);
+/// Of the frame.
+pub const BYTES: usize = size_of::<Reported>().next_multiple_of(16);
+/// Offset of the chain in it.
+pub const CHAIN: usize = offset_of!(Reported, chain);
 const _: () = {
     assert!(offset_of!(Reported, id) == 64);
     assert!(offset_of!(Reported, record) == 72);
@@ -118,8 +120,11 @@ fn resolve_hooks(i: &Instance, f: &Function, r: &Reported, record: &CallbackReco
 }
 
 /// The callback begins.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
+///
+/// # Safety
+/// The assembler's frame.
+#[inline(always)]
+pub unsafe fn begin(reported: *mut Reported) {
     // SAFETY: the assembler's frame; what is read of the chain is written first.
     let r = unsafe { &mut *reported };
     r.chain.doing = Doing::Nothing;
@@ -178,8 +183,11 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
 }
 
 /// Between the hooks before and those after.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_reported_turn(reported: *mut Reported) {
+///
+/// # Safety
+/// The assembler's frame.
+#[inline(always)]
+pub unsafe fn turn(reported: *mut Reported) {
     // SAFETY: the assembler's frame.
     let r = unsafe { &mut *reported };
     if r.phase != 0 || r.chain.doing == Doing::Nothing {
@@ -201,8 +209,11 @@ unsafe extern "C" fn cutap_reported_turn(reported: *mut Reported) {
 }
 
 /// The end of the callback: null to continue, or the registers with which to return to the function's caller.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_reported_end(reported: *mut Reported) -> *const Registers {
+///
+/// # Safety
+/// The assembler's frame.
+#[inline(always)]
+pub unsafe fn end(reported: *mut Reported) -> *const Registers {
     // SAFETY: the assembler's frame.
     let r = unsafe { &mut *reported };
     let go_on = core::ptr::null();
@@ -255,14 +266,11 @@ fn finish_call(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
 }
 
 /// The frame's personality routine: an exception leaves a hook, and with it the call that the runtime reports.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_reported_personality(
-    _version: c_int,
-    actions: c_int,
-    _class: u64,
-    _exception: *mut c_void,
-    context: *mut c_void,
-) -> c_int {
+///
+/// # Safety
+/// The unwinder's own context.
+#[inline(always)]
+pub unsafe fn report_unwound(actions: c_int, context: *mut c_void) -> c_int {
     if actions & unwound::CLEANUP_PHASE != 0
         // SAFETY: the unwinder's own context; the frame's stack pointer during a call is where its fields begin.
         && let Some(at) = unsafe { unwound::frame_of(context) }
@@ -278,80 +286,3 @@ unsafe extern "C" fn cutap_reported_personality(
     }
     unwound::CONTINUE_UNWIND
 }
-
-global_asm!(
-    ".hidden cutap_reported, cutap_reported_begin, cutap_reported_turn, cutap_reported_end, cutap_hook_step",
-    ".hidden cutap_reported_personality",
-    ".globl cutap_reported",
-    ".text",
-    ".type cutap_reported,@function",
-    "cutap_reported:", // edi id, rsi record, edx instance
-    ".cfi_startproc",
-    ".cfi_personality 0x1b, cutap_reported_personality",
-    "  push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "  mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "  and rsp, -16",
-    "  sub rsp, {bytes}",
-    "  mov [rsp], rbx",
-    "  mov rax, [rbp]",
-    "  mov [rsp + 8], rax",
-    "  mov [rsp + 16], r12",
-    "  mov [rsp + 24], r13",
-    "  mov [rsp + 32], r14",
-    "  mov [rsp + 40], r15",
-    "  lea rax, [rbp + 16]",
-    "  mov [rsp + 48], rax",
-    "  mov rax, [rbp + 8]",
-    "  mov [rsp + 56], rax",
-    "  mov [rsp + 64], edi",
-    "  mov [rsp + 68], edx",
-    "  mov [rsp + 72], rsi",
-    "  mov rdi, rsp",
-    "  call cutap_reported_begin",
-    "2: lea rdi, [rsp + {chain}]",
-    "  call cutap_hook_step",
-    "  test rax, rax",
-    "  jz 3f",
-    "  mov rdi, rdx",
-    "  mov rsi, [rsp + {chain} + 8]",
-    "  call rax",
-    "  jmp 2b",
-    "3: mov rdi, rsp",
-    "  call cutap_reported_turn",
-    "4: lea rdi, [rsp + {chain}]",
-    "  call cutap_hook_step",
-    "  test rax, rax",
-    "  jz 5f",
-    "  mov rdi, rdx",
-    "  mov rsi, [rsp + {chain} + 8]",
-    "  call rax",
-    "  jmp 4b",
-    "5: mov rdi, rsp",
-    "  call cutap_reported_end",
-    "  test rax, rax",
-    "  jnz 6f",
-    "  mov eax, [rsp + 88]",
-    "  leave",
-    ".cfi_remember_state",
-    ".cfi_def_cfa rsp, 8",
-    "  ret",
-    ".cfi_restore_state",
-    "6: mov rdx, rax",
-    "  mov rax, [rsp + 80]",
-    "  mov rbx, [rdx]",
-    "  mov r12, [rdx + 16]",
-    "  mov r13, [rdx + 24]",
-    "  mov r14, [rdx + 32]",
-    "  mov r15, [rdx + 40]",
-    "  mov rcx, [rdx + 56]",
-    "  mov rbp, [rdx + 8]",
-    "  mov rsp, [rdx + 48]",
-    "  jmp rcx",
-    ".cfi_endproc",
-    ".size cutap_reported, . - cutap_reported",
-    bytes = const BYTES,
-    chain = const offset_of!(Reported, chain),
-);

@@ -2,11 +2,12 @@
 //! asks for the next function to call, calls it, and asks again. So no Rust frame lies between a hook and
 //! the program, and an exception that leaves a hook meets no frame of cutap.
 
+use super::errors;
 use super::functions::{HOOKS, Info, MET};
 use super::thread::{self, InterruptedHook, Thread};
-use super::{errors, library};
 use crate::process::{fork, switch};
 use crate::ring::{record, thread_state};
+use crate::slots::hooks;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use cutap_hook::contract::Call;
@@ -165,7 +166,7 @@ impl Chain {
     }
 
     /// Called again and again: the next hook, or nothing more.
-    fn step(&mut self) -> Next {
+    pub fn step(&mut self) -> Next {
         let Some(info) = self.info.filter(|_| self.doing != Doing::Nothing) else { return NOTHING };
         // The hook that is back may have forked: its word is then no longer in its parent's file.
         fork::check();
@@ -260,17 +261,7 @@ impl Chain {
     }
 }
 
-/// What the assembler calls.
-///
-/// # Safety
-/// The chain of a frame.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_hook_step(chain: *mut Chain) -> Next {
-    // SAFETY: the assembler's frame.
-    unsafe { (*chain).step() }
-}
-
 /// True when some hook wants something of this layer.
 pub fn any(layer: u32) -> bool {
-    library::any(layer)
+    hooks::any(layer)
 }

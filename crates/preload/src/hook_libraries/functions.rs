@@ -2,12 +2,13 @@
 //! it, in memory that is never given back; nothing in it changes after.
 
 use super::library::{self, Want};
+use crate::loader::objects::Object;
 use crate::process::{names, page};
 use crate::sys;
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::capture::hash;
-use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, Function, Parameter};
+use cutap_hook::contract::{CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, DRIVER, Function, Parameter, RUNTIME};
 use cutap_wire::diagnostic;
 use cutap_wire::hooks::{Head, find, returns};
 
@@ -140,6 +141,21 @@ pub fn create(f: &Found) -> Option<&'static Info> {
         names::gap_named(diagnostic::HOOK_PASSED, f.name);
     }
     info
+}
+
+/// A function that is bound to a slot, as its hooks see it.
+pub fn of_slot(n: u32, real: usize, owner: &Object, layer: u32, name: &[u8]) -> Option<&'static Info> {
+    let major = owner.major();
+    // As CUDA writes it, the newest of the runtime's major version.
+    let version = match layer {
+        RUNTIME => major * 1000 + 990,
+        DRIVER => u32::MAX,
+        _ => major,
+    };
+    let can = CAN_ANSWER | CAN_ARGUMENTS | CAN_RESULT;
+    let library = owner.name();
+    let (slot, object, original) = (n, owner.id, real);
+    create(&Found { layer, library, name, version, slot, object, reported: None, can, why: None, original })
 }
 
 fn put(f: &Found, subscriptions: [Want; HOOKS], count: usize) -> Option<&'static Info> {

@@ -7,6 +7,7 @@ use crate::loader::elf::Tables;
 use crate::loader::map;
 use crate::process::path::Path;
 use crate::process::{names, page};
+use crate::slots::hooks;
 use crate::sys;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -91,8 +92,6 @@ static LEFT_OUT: AtomicU32 = AtomicU32::new(0);
 /// The library that is being asked what it wants, plus one.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// Layers that something is wanted of.
-static LAYERS: AtomicU32 = AtomicU32::new(0);
 
 struct File(UnsafeCell<&'static [u8]>);
 // SAFETY: as above.
@@ -103,12 +102,6 @@ static BYTES: File = File(UnsafeCell::new(&[]));
 pub fn file() -> &'static [u8] {
     // SAFETY: see `File`.
     unsafe { *BYTES.0.get() }
-}
-
-/// True when some hook wants something of this layer (a bit of the contract's).
-#[inline(always)]
-pub fn any(layer: u32) -> bool {
-    LAYERS.load(Relaxed) & layer != 0
 }
 
 /// A want by its number.
@@ -192,7 +185,7 @@ fn publish_wants(first: u32) {
     let rows = unsafe { &mut *TABLE.0.get() }.iter_mut().take(COUNT.load(Relaxed) as usize).skip(first as usize);
     for row in rows.flatten() {
         row.want.file_entry = wants_file::put(row.want.library.into(), row.layers, row.name.text(), row.of.text());
-        LAYERS.fetch_or(row.layers, Relaxed);
+        hooks::add_layers(row.layers);
     }
 }
 

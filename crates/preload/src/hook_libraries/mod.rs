@@ -23,6 +23,7 @@ pub mod constructors;
 pub mod errors;
 pub mod exported;
 pub mod forced;
+pub mod frame;
 pub mod functions;
 pub mod host;
 pub mod kernel;
@@ -34,3 +35,15 @@ pub mod parameters;
 pub mod thread;
 pub mod unknown;
 pub mod wants_file;
+
+use crate::slots::hooks::Hooks;
+
+/// For lower floors.
+pub static HOOKS: Hooks = Hooks {
+    want: |layer, library, name| library::wanting(layer, library, name).next().is_some(),
+    info: |n, real, owner, layer, name| {
+        functions::of_slot(n, real, owner, layer, name).map(|info| core::ptr::from_ref(info).cast_mut().cast())
+    },
+    succeeded: thread::succeeded,
+    is_hooks_own: thread::is_hooks_own,
+};

@@ -1,5 +1,6 @@
 //! The recording interceptor: which calls through a frame are recorded, and what of them.
 
+use crate::capture;
 use crate::capture::exit::{EndedCall, exit as call_exit};
 use crate::process::{fork, page, switch};
 use crate::ring::record::{enter, exit, ready};
@@ -10,8 +11,7 @@ use crate::slots::fast_frame::FastFrame;
 use crate::slots::frame::Frame;
 use crate::slots::rows::{self, row};
 use crate::slots::slot::Slot;
-use crate::slots::{interceptors, plan, table};
-use crate::{capture, hook_libraries};
+use crate::slots::{hooks, interceptors, plan, table};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::diagnostic;
 
@@ -109,7 +109,7 @@ pub fn after(frame: &mut Frame) {
     let [result, _] = frame.result;
     let call = EndedCall { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
     let succeeded = result as u32 == 0;
-    let hidden = !succeeded && hook_libraries::thread::succeeded(frame.number);
+    let hidden = !succeeded && hooks::succeeded(frame.number);
     if hidden || !call_exit(slot.plan.load(Relaxed), thread_state, &call) {
         exit_by_steps(thread_state, frame, succeeded || hidden);
     }

@@ -2,10 +2,10 @@
 //! which they reach the kernel. Each of them is a slot of a load of its own, which has this layer: libc itself is not
 //! watched, and the program's own calls are left alone.
 
-use crate::interceptors::create;
 use crate::loader::objects::Object;
 use crate::loader::{announce, live};
 use crate::process::armed;
+use crate::slots::create;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cutap_calls::{Layer, is_part, kernel};
 

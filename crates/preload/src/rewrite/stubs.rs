@@ -1,7 +1,7 @@
 //! Lazy words that are not bound yet: each leads to a stub, which `first_call` binds.
 
-use crate::arch::thunks::resolve_entry;
 use crate::process::page;
+use crate::slots::code::code;
 use crate::slots::table::{lead, take_number};
 use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
@@ -48,5 +48,5 @@ pub fn stub(word: usize, first: usize, name: &[u8], version: &[u8]) -> Option<us
     s.first.store(first, Relaxed);
     s.name.store(name.as_ptr().cast_mut(), Relaxed);
     s.version.store(if version.is_empty() { core::ptr::null_mut() } else { version.as_ptr().cast_mut() }, Relaxed);
-    lead(n as u32, resolve_entry())
+    lead(n as u32, code()?.resolve as usize)
 }

@@ -6,13 +6,12 @@
 //! own lock is the only mutual exclusion. Some read-only pages of libraries stay writable afterwards.
 
 use super::{libc, stubs};
-use crate::interceptors::create;
 use crate::loader::elf::Rela;
 use crate::loader::objects::{Object, Snapshot};
 use crate::loader::{announce, live, real};
 use crate::process::{names, page};
 use crate::runtime::suppress;
-use crate::slots::table;
+use crate::slots::{create, table};
 use crate::sys::libc::PhdrInfo;
 use crate::sys::program_headers::{PF_W, PF_X, PT_LOAD, Phdr};
 use crate::sys::{self, PROT_READ, PROT_WRITE};

@@ -5,16 +5,14 @@
 //!
 //! It must work before our constructor ran, inside any constructor, and with no run directory at all.
 
-use crate::arch::vfork;
-use crate::entry::begin;
-use crate::exec;
-use crate::interceptors::create;
+use crate::exec::{self, vfork};
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, real};
 use crate::process::{names, page, switch};
 use crate::rewrite::{libc, notice};
 use crate::ring::record;
-use crate::slots::{patched, table};
+use crate::slots::code::code;
+use crate::slots::{create, patched, table};
 use crate::sys::arch::shadow_stack;
 use crate::sys::{self, allowed};
 use cutap_calls::Layer;
@@ -36,15 +34,11 @@ unsafe fn call(real: usize, handle: usize, name: *const u8, version: *const u8) 
     unsafe { core::mem::transmute::<usize, Real>(real)(handle, name, version) }
 }
 
-/// What the exported dlsym and dlvsym do first. 0: jump on to the real one.
+/// What the exported dlsym and dlvsym do first, in a process that has started. 0: jump on to the real one.
 ///
 /// # Safety
-/// Arguments of a request of the program's.
-pub unsafe extern "C" fn intercept(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
-    real::find_next();
-    if name.is_null() || !begin::running() {
-        return 0;
-    }
+/// Arguments of a request of the program's, with a name.
+pub unsafe fn intercept(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
     // SAFETY: the program's string.
     let text = unsafe { sys::text(name, 4096) };
     if allowed::has_own_filter() {
@@ -100,7 +94,7 @@ unsafe fn ask_as_caller(
         return None;
     };
     // SAFETY: the gate is a `ret` in the caller's object, which is running and so stays mapped.
-    let address = unsafe { crate::arch::thunks::call_through(real, handle, name, version, gate) };
+    let address = unsafe { (code()?.call_through)(real, handle, name, version, gate) };
     Some(hand_out(address, text, caller, route::DLSYM))
 }
 

@@ -4,7 +4,6 @@
 //! hidden is asked for (`hidden`), and those of 6bd5fb6c under --dump-modules.
 
 use super::hidden::{self, NVML, Why, is_on};
-use crate::interceptors::create;
 use crate::loader::objects::Object;
 use crate::loader::{announce, live};
 use crate::process::copy::{checked, program_words};
@@ -13,7 +12,7 @@ use crate::ring::record;
 use crate::runtime::{instances, suppress};
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::IMAGES;
-use crate::slots::table;
+use crate::slots::{create, table};
 use crate::sys;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering::*};

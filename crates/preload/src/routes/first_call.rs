@@ -8,12 +8,12 @@
 //! call inside an allocation may damage the heap. The text of a pending `dlerror` is lost over a first call.
 
 use super::dlsym;
-use crate::arch::thunks::call_through;
 use crate::loader::{live, lock, real};
 use crate::process::{fork, page, vfork_word};
 use crate::rewrite::stubs::STUBS;
 use crate::rewrite::{libc, notice, words};
 use crate::runtime::suppress;
+use crate::slots::code::code;
 use crate::slots::frame::Frame;
 use crate::sys::allowed;
 use crate::sys::arch::shadow_stack;
@@ -21,11 +21,10 @@ use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_wire::diagnostic;
 use cutap_wire::names::route;
 
-/// Called by the assembler: where the first call goes.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
-    // SAFETY: the assembler's frame.
-    let n = unsafe { (*frame).slot } as usize;
+/// Where the first call through a word goes.
+#[inline(always)]
+pub fn bind(frame: &Frame) -> usize {
+    let n = frame.slot as usize;
     let Some(s) = STUBS.get(n) else { return 0 };
     let first = s.first.load(Relaxed);
     fork::check();
@@ -83,6 +82,7 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
 /// `gate` is a `ret` in the calling object; the strings are its own.
 unsafe fn as_the_loader(handle: usize, text: &[u8], name: *const u8, version: *const u8, gate: usize) -> usize {
     let (dlsym, dlvsym) = real::loaders_own();
+    let Some(call_through) = code().map(|code| code.call_through) else { return 0 };
     // SAFETY: the caller's promise.
     let any = unsafe { call_through(dlsym, handle, name, core::ptr::null(), gate) };
     if version.is_null() {

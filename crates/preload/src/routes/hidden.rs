@@ -2,8 +2,8 @@
 //! failed them. Reads and changes no memory of the program: `export_table` does. If a program requests a table that a
 //! profiler shares, the calls of the profiler are recorded too.
 
-use crate::hook_libraries::library;
 use crate::process::armed;
+use crate::slots::hooks;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::hidden::Table;
@@ -123,7 +123,7 @@ pub const NVML: &[u8] = function_with(Role::NvmlExportTable).as_bytes();
 
 /// Whether anything of the layer may be recorded or is wanted by a hook.
 pub fn is_on() -> bool {
-    armed::holds_layer(Layer::HIDDEN.number()) || library::any(contract::HIDDEN)
+    armed::holds_layer(Layer::HIDDEN.number()) || hooks::any(contract::HIDDEN)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! cuGetProcAddress with four arguments and with five: since CUDA 11.3 the only symbol that a runtime
 //! looks up. The call runs as asked; only the pointer that it wrote is exchanged for its slot.
 
-use crate::interceptors::create;
 use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::loader::objects::Object;
@@ -9,7 +8,7 @@ use crate::process::copy::{PAGE, checked, checked_both, program_words};
 use crate::process::{page, switch};
 use crate::ring::record;
 use crate::slots::frame::Frame;
-use crate::slots::table;
+use crate::slots::{create, table};
 use cutap_calls::{Layer, Role, function_with};
 use cutap_wire::diagnostic;
 use cutap_wire::names::route;

@@ -25,16 +25,19 @@ use crate::ring::reserve::calls;
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
 use crate::ring::{record, thread_states};
 use crate::slots::rows::{self, row};
-use crate::slots::{plan, table};
+use crate::slots::{hooks, plan, table};
+use crate::sys;
 use crate::sys::arch::Registers;
-use crate::{hook_libraries, sys};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
 use cutap_wire::record::note;
 
 /// Slot 1 of a copy: a runtime function begins or ends. The runtime ignores what is returned.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: u32) -> u32 {
+///
+/// # Safety
+/// The runtime's record, on its stack, or null.
+#[inline(always)]
+pub unsafe fn on_callback(id: u32, data: *const CallbackRecord, n: u32) -> u32 {
     let (Some(i), false) = (ALL.get(n as usize), data.is_null()) else { return 0 };
     // SAFETY: the runtime's record, on its stack.
     let record = unsafe { &*data };
@@ -44,6 +47,26 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
         0 => {
             discover(i, n, record);
             enter(i, n, id, record, None);
+        }
+        _ => exit(i, id, record, None),
+    }
+    forward(i, id, record)
+}
+
+/// The same, where stacks are kept: with the registers that the runtime's function keeps for its own caller.
+///
+/// # Safety
+/// As `on_callback`.
+#[inline(always)]
+pub unsafe fn on_callback_with(id: u32, data: *const CallbackRecord, n: u32, registers: &Registers) -> u32 {
+    let (Some(i), false) = (ALL.get(n as usize), data.is_null()) else { return 0 };
+    // SAFETY: the runtime's record, on its stack.
+    let record = unsafe { &*data };
+    fork::check();
+    match record.phase {
+        0 => {
+            discover(i, n, record);
+            enter(i, n, id, record, Some(registers));
         }
         _ => exit(i, id, record, None),
     }
@@ -118,7 +141,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     thread_state.leave_below(at);
     // A shared runtime's function that a hook called past its slot: no record, and not the report of the call that has
     // the hook.
-    if !i.linked.load(Relaxed) && hook_libraries::thread::is_hooks_own(thread_state.top().map(|t| t.frame), at) {
+    if !i.linked.load(Relaxed) && hooks::is_hooks_own(thread_state.top().map(|t| t.frame), at) {
         return;
     }
     let mut slot = f.slot();
@@ -229,7 +252,7 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let result = answer.unwrap_or_else(|| unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r)));
     let Some(f) = i.functions.get(id as usize) else { return };
     let succeeded = result as u32 == 0;
-    let hidden = !succeeded && hook_libraries::thread::succeeded(call.number);
+    let hidden = !succeeded && hooks::succeeded(call.number);
     let recorded = match fast_words(thread_state, f, r, at) {
         Some(words) if !hidden => {
             exit::exit(f.plan.load(Relaxed), thread_state, &EndedCall { number: call.number, at, result, words })

@@ -6,8 +6,9 @@ pub use super::function::Function;
 use crate::loader::announce;
 use crate::loader::objects::Object;
 use crate::process::{armed, own, page, run, switch};
+use crate::slots::code::{CALLBACK_BYTES, code};
+use crate::slots::hooks;
 use crate::sys::{self, Opened, Table};
-use core::arch::global_asm;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::Layer;
@@ -204,47 +205,6 @@ pub static PROFILER: AtomicBool = AtomicBool::new(false);
 pub const ISSUE: usize = 1;
 const FLAGS: usize = 2;
 
-unsafe extern "C" {
-    static cutap_callbacks: u8;
-    static cutap_hooked_callbacks: u8;
-    static cutap_stacked_callbacks: u8;
-    static cutap_flags: u8;
-}
-const ENTRY_BYTES: usize = 32;
-// An entry says which instance it is of: its number in edx, its address in r8.
-global_asm!(
-    ".hidden cutap_callbacks, cutap_flags, cutap_reports, cutap_on_flags",
-    ".hidden cutap_hooked_callbacks, cutap_reported, cutap_stacked_callbacks, cutap_on_stacked_callback",
-    ".globl cutap_callbacks, cutap_flags, cutap_hooked_callbacks, cutap_stacked_callbacks",
-    ".macro cutap_entries name, function",
-    ".balign {bytes}",
-    ".type \\name,@function",
-    "\\name:",
-    ".cfi_startproc",
-    ".set cutap_i, 0",
-    ".rept {n}",
-    "  .balign {bytes}",
-    "  endbr64",
-    "  .byte 0xba", // mov edx, cutap_i
-    "  .long cutap_i",
-    "  lea r8, [rip + {all} + cutap_i * {instance}]",
-    "  .byte 0xe9", // jmp function
-    "  .long \\function - . - 4",
-    "  .set cutap_i, cutap_i + 1",
-    ".endr",
-    ".cfi_endproc",
-    ".size \\name, . - \\name",
-    ".endm",
-    "cutap_entries cutap_callbacks, cutap_reports",
-    "cutap_entries cutap_hooked_callbacks, cutap_reported",
-    "cutap_entries cutap_stacked_callbacks, cutap_on_stacked_callback",
-    "cutap_entries cutap_flags, cutap_on_flags",
-    n = const INSTANCES,
-    bytes = const ENTRY_BYTES,
-    all = sym ALL,
-    instance = const size_of::<Instance>(),
-);
-
 /// A profiler is here: from now on every function calls us, recorded or not, so that what it switches on later in the
 /// driver's flags reaches it.
 pub fn profiler_came() {
@@ -319,7 +279,7 @@ pub fn starting(caller: usize) -> bool {
 
 /// Hooks of the driver's functions ask whether a runtime is starting, which ends with the first call that it reports.
 fn asked_whether_it_starts() -> bool {
-    crate::hook_libraries::library::any(cutap_hook::contract::DRIVER)
+    hooks::any(cutap_hook::contract::DRIVER)
 }
 
 /// An instance has made its first call. What was reported for no other reason is not any more.
@@ -331,7 +291,7 @@ pub fn started(i: &Instance) {
 
 /// Hooks want runtime functions.
 fn hooked() -> bool {
-    crate::hook_libraries::library::any(cutap_hook::contract::RUNTIME)
+    hooks::any(cutap_hook::contract::RUNTIME)
 }
 
 fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
@@ -350,13 +310,14 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         for (k, to) in i.table.iter().enumerate().take(words).skip(1) {
             to.store((driver as *const usize).add(k).read(), Relaxed);
         }
+        let code = code()?;
         let entries_at = match run::stack_bytes() {
-            _ if hooked() => &raw const cutap_hooked_callbacks,
-            0 => &raw const cutap_callbacks,
-            _ => &raw const cutap_stacked_callbacks,
+            _ if hooked() => code.hooked_callbacks,
+            0 => code.callbacks,
+            _ => code.stacked_callbacks,
         };
-        i.table.get(ISSUE)?.store(entries_at as usize + n * ENTRY_BYTES, Relaxed);
-        i.table.get(FLAGS)?.store(&raw const cutap_flags as usize + n * ENTRY_BYTES, Relaxed);
+        i.table.get(ISSUE)?.store(entries_at as usize + n * CALLBACK_BYTES, Relaxed);
+        i.table.get(FLAGS)?.store(code.flags as usize + n * CALLBACK_BYTES, Relaxed);
         i.driver.store(driver, Relaxed);
         i.driver_flags.store(flags, Relaxed);
         i.count.store(entries, Relaxed);
@@ -377,12 +338,14 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
 }
 
 /// Slot 2 of a copy: our flags, the driver's count, which takes part in an old runtime's check.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_on_flags(flags: *mut *const c_void, entries: *mut usize, n: u32) {
+///
+/// # Safety
+/// The runtime's variables.
+pub unsafe fn flags(to: *mut *const c_void, entries: *mut usize, n: u32) {
     if let Some(i) = ALL.get(n as usize) {
-        // SAFETY: the runtime's variables.
+        // SAFETY: the caller's promise.
         unsafe {
-            *flags = i.flags().cast();
+            *to = i.flags().cast();
             *entries = i.count.load(Relaxed);
         }
     }

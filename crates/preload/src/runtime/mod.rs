@@ -7,5 +7,6 @@ pub mod discover;
 pub mod function;
 pub mod instances;
 pub mod own_calls;
+pub mod own_calls_gate;
 pub mod rules;
 pub mod suppress;

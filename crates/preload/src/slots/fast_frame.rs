@@ -1,6 +1,6 @@
 //! A call as it stands in the fast frame, whose assembler is in the files `fast_*`.
 
-use super::frame::Frame;
+use super::frame::{Frame, STACK_WORDS};
 use super::interceptors::RECORD;
 use super::{rows, table};
 use crate::ring::thread_state::ThreadState;
@@ -33,6 +33,10 @@ pub struct FastFrame {
 /// Bytes of what lies below rbp.
 pub const BYTES: usize = offset_of!(FastFrame, caller_frame);
 const _: () = assert!(BYTES == 112 && offset_of!(FastFrame, slot) + 56 == BYTES);
+/// Bytes of the stack words that the form for unknown functions passes on.
+pub const PASSED: usize = 8 * STACK_WORDS;
+/// Stack words that the frames of calls with inputs pass on at most.
+pub const INPUTS_STACK_WORDS: usize = 16;
 /// Fields that the assembler names.
 pub const THREAD_STATE: usize = offset_of!(FastFrame, result);
 /// See `THREAD_STATE`.

@@ -4,8 +4,8 @@
 //!
 //! It must never write: the patch is the program's.
 
+use super::code::{THUNK_BYTES, code, thunk};
 use super::table;
-use crate::arch::thunks::{PROLOGUE, THUNK_BYTES, thunk};
 use crate::process::names;
 use crate::ring::counts::THUNKS;
 use crate::sys::arch::load8;
@@ -60,7 +60,8 @@ fn report_patched(from: u32, to: u32) {
 /// # Safety
 /// Its page can be read. Others may be writing it.
 unsafe fn is_whole(at: usize) -> bool {
-    let (first, second) = PROLOGUE.split_at(8);
+    let Some(code) = code() else { return true };
+    let (first, second) = code.prologue.split_at(8);
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
     // SAFETY: the caller's promise.
     let [here, next_word] = unsafe { [load8(at), load8(at + 8)] };
@@ -75,21 +76,24 @@ fn mark_listed(n: u32) -> bool {
         .is_some_and(|word| word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0)
 }
 
-const _: () = assert!(THUNK_BYTES >= PROLOGUE.len() && 4096 % THUNK_BYTES == 0);
+const _: () = assert!(THUNK_BYTES >= 16 && 4096 % THUNK_BYTES == 0);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::code::CODE;
+    use crate::slots::code;
 
     #[test]
     fn a_patch_is_noticed() {
+        code::set(&CODE);
         for n in [0, 1, THUNKS - 1] {
             // SAFETY: the thunks of this program.
             assert!(unsafe { is_whole(thunk(n)) }, "{n}");
         }
         let mut copy = [0u8; 16];
         for changed in 0..16 {
-            copy.copy_from_slice(&PROLOGUE);
+            copy.copy_from_slice(&CODE.prologue);
             // SAFETY: a local buffer.
             assert!(unsafe { is_whole(copy.as_ptr() as usize) });
             copy[changed] ^= 0x80;

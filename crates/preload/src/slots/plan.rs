@@ -13,7 +13,7 @@
 //! An output is the number of the word with its address (4 bits) and its length in bytes (8 bits). Unused outputs are
 //! the highest, so a shift to the right by 12 leads to the next one, and 0 ends the list.
 //!
-//! The frame of a slot is chosen from this word in `interceptors::frames::entry`. Frames in assembler test the word again at
+//! The frame of a slot is chosen from this word in `arch::frames`. Frames in assembler test the word again at
 //! each call, because `UNWANTED` changes.
 
 use super::rows::{of, steps_of};

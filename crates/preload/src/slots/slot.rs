@@ -1,7 +1,7 @@
 //! One slot: what every call of its function needs.
 
+use super::hooks::Info;
 use super::plan::UNWANTED;
-use crate::hook_libraries::functions::Info;
 use crate::process::switch;
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
@@ -20,7 +20,7 @@ pub struct Slot {
     pub row: AtomicU32,
     pub function: AtomicUsize,
     /// What hooks see of it, in the slot whose frame calls them.
-    pub info: AtomicPtr<Info>,
+    pub info: AtomicPtr<()>,
     /// Number of the load that it belongs to.
     pub object: AtomicU32,
     /// Interceptors that want it: bits of `interceptors`.
@@ -85,11 +85,10 @@ impl Slot {
     pub fn has_first(&self) -> bool {
         self.first.load(Relaxed) != 0
     }
-    /// What hooks see of the function, if this slot's frame calls them.
+    /// What hooks see of the function, if this slot's frame calls them; else null.
     #[inline(always)]
-    pub fn info(&self) -> Option<&'static Info> {
-        // SAFETY: null or an `Info`, which stays.
-        unsafe { self.info.load(Acquire).as_ref() }
+    pub fn info(&self) -> Info {
+        self.info.load(Acquire)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table of slots, and the numbers of those that have no thunk. `create` fills them.
 
+use super::code::{THUNK_BYTES, thunk};
 use super::slot::Slot;
-use crate::arch::thunks::{THUNK_BYTES, thunk};
 use crate::process::{names, page};
 use crate::ring::counts::THUNKS;
 use crate::ring::record::Answer;

@@ -2,6 +2,7 @@
 //! pthread_exit or by cancellation, and the frame says so to the ring. It never stops the unwinding and
 //! has nothing to clean up. longjmp tells nobody; the next call of the thread shows it.
 
+use super::fast_frame::FastFrame;
 use super::frame::{Frame, STACK_WORDS};
 use crate::loader::elf::is_function;
 use crate::loader::live;
@@ -15,15 +16,12 @@ pub const CLEANUP_PHASE: c_int = 2;
 /// Answer of one that stops nothing.
 pub const CONTINUE_UNWIND: c_int = 8;
 
-/// The frame's personality routine, named in its unwind data.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_personality(
-    _version: c_int,
-    actions: c_int,
-    _class: u64,
-    exception: *const Exception,
-    context: *mut c_void,
-) -> c_int {
+/// The common frame's personality routine: it is being left.
+///
+/// # Safety
+/// The unwinder's own exception and context.
+#[inline(always)]
+pub unsafe fn leave_frame(actions: c_int, exception: *const Exception, context: *mut c_void) -> c_int {
     if actions & CLEANUP_PHASE != 0
         && let Some(stack_pointer) = stack_pointer()
     {
@@ -40,6 +38,27 @@ unsafe extern "C" fn cutap_personality(
             }
             record::unwound_around(at, end_of(exception));
         }
+    }
+    CONTINUE_UNWIND
+}
+
+/// The same of a fast frame whose fields begin so many bytes above its stack pointer.
+///
+/// # Safety
+/// The unwinder's own exception and context.
+pub unsafe fn leave_fast_frame(
+    outgoing: usize,
+    actions: c_int,
+    exception: *const Exception,
+    context: *mut c_void,
+) -> c_int {
+    if actions & CLEANUP_PHASE != 0
+        // SAFETY: the caller's promise.
+        && let Some(frame) = unsafe { frame_of(context).map(|at| &*((at + outgoing) as *const FastFrame)) }
+    {
+        record::unwound(frame.number as u32, frame.at());
+        // SAFETY: the unwinder's own.
+        record::unwound_around(frame.at(), unsafe { end_of(exception) });
     }
     CONTINUE_UNWIND
 }

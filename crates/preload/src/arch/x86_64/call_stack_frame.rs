@@ -5,12 +5,7 @@
 use core::arch::global_asm;
 
 unsafe extern "C" {
-    fn cutap_stacked();
-}
-
-/// What a thunk jumps to.
-pub fn entry() -> usize {
-    cutap_stacked as *const () as usize
+    pub fn cutap_stacked();
 }
 
 global_asm!(

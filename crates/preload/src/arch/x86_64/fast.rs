@@ -13,8 +13,7 @@ use super::ring_macros::{end_of_ring_macros, output_macro, ring_macros};
 use crate::process::fork::{ON_WORD, RECORDED};
 use crate::ring::record;
 use crate::ring::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
-use crate::slots::fast_frame;
-use crate::slots::frame::STACK_WORDS;
+use crate::slots::fast_frame::{self, PASSED};
 use crate::slots::plan::{LENGTH_AT, ONE_OUTPUT, OUTPUT_BITS, OUTPUTS, UNWANTED};
 use crate::slots::slot::{FIRST, PLAN};
 use crate::sys::stack;
@@ -47,8 +46,6 @@ pub fn unknown() -> usize {
     cutap_fast_unknown as *const () as usize
 }
 
-/// Bytes of the stack words that it passes on.
-pub const PASSED: usize = 8 * STACK_WORDS;
 const _: () = assert!(PASSED == 320);
 
 const WRITER: usize = offset_of!(ThreadState, writer);

@@ -6,12 +6,12 @@
 //! changed, and it believes the same. Each place of the program's is read once: stack words when they are passed on,
 //! memory behind the reservation.
 
-use super::fast_inputs::STACK_WORDS;
 use super::frame_macros::{end_of_frame_macros, frame_macros, open_macro};
 use super::ring_macros::{end_of_ring_macros, ring_macros};
 use crate::process::fork::{ON_WORD, RECORDED};
 use crate::ring::counts::THUNKS;
 use crate::ring::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
+use crate::slots::fast_frame::INPUTS_STACK_WORDS as STACK_WORDS;
 use crate::slots::plan::{EXITS, UNWANTED};
 use crate::slots::slot::{FIRST, PLAN};
 use crate::slots::{fast_frame, rows};

@@ -3,7 +3,6 @@
 //! call it at every launch, once for themselves and once more because we watch. It must change nothing of the call, and
 //! is for one driver in a process.
 
-use crate::capture::handles;
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
@@ -55,12 +54,3 @@ global_asm!(
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
 );
-
-/// The driver has put a kernel's function to `place`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_handed_out(place: *const u64, kernel: u64) {
-    if !place.is_null() {
-        // SAFETY: the driver succeeded: it wrote the handle there.
-        handles::function_of(unsafe { place.read() }, kernel);
-    }
-}

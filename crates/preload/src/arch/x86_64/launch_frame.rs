@@ -6,13 +6,12 @@
 //! changed. Each place of the program's is read once, by halves: what was written a moment ago in halves would be
 //! waited for. It must agree with `capture::{launch, kernels}`.
 
-use super::fast_inputs::STACK_WORDS;
 use super::frame_macros::{end_of_frame_macros, frame_macros, open_macro};
 use super::ring_macros::{end_of_ring_macros, ring_macros};
 use crate::capture::{kernels, launch};
 use crate::process::fork::{ON_WORD, RECORDED};
 use crate::ring::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
-use crate::slots::fast_frame;
+use crate::slots::fast_frame::{self, INPUTS_STACK_WORDS as STACK_WORDS};
 use crate::slots::plan::UNWANTED;
 use crate::slots::slot::{FIRST, PLAN};
 use crate::sys::stack;

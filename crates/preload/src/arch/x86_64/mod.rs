@@ -2,12 +2,14 @@
 
 pub mod arguments;
 pub mod call_stack_frame;
+pub mod callback_tables;
 #[cfg(feature = "inject")]
 pub mod exec_entries;
 pub mod fast;
 pub mod fast_inputs;
 pub mod fast_stack_inputs;
 pub mod frame_macros;
+pub mod hook_callback;
 pub mod hook_frame;
 pub mod kernel_function;
 pub mod kernel_name;
@@ -17,4 +19,5 @@ pub mod reports;
 pub mod reports_with_stack;
 pub mod ring_macros;
 pub mod thunks;
+#[cfg(feature = "inject")]
 pub mod vfork;

@@ -3,25 +3,18 @@
 //! it was (the functions take no others), and lead to a frame where the call is anybody else's: to the common one where
 //! anything is not as usual.
 
-use crate::process::{fork, page, switch};
-use crate::ring::thread_state::{self, DEPTH, OpenCall, ThreadState};
-use crate::runtime::{own_calls, suppress};
+use crate::process::fork;
+use crate::ring::thread_state::{DEPTH, OpenCall, ThreadState};
+use crate::runtime::own_calls_gate;
+use crate::slots::plan;
 use crate::slots::slot::{FIRST, PLAN};
-use crate::slots::{plan, table};
 use core::arch::global_asm;
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::control::{Control, RECORDING_ON};
-use cutap_wire::diagnostic;
 use cutap_wire::ring::RingHeader;
 
 unsafe extern "C" {
-    fn cutap_footprint();
-}
-
-/// The gate.
-pub fn entry() -> usize {
-    cutap_footprint as *const () as usize
+    pub fn cutap_footprint();
 }
 
 global_asm!(
@@ -163,7 +156,7 @@ global_asm!(
     here = const fork::RECORDED as u32,
     on_word = const fork::ON_WORD,
     count_word = const fork::COUNT_WORD,
-    function = const FUNCTION,
+    function = const own_calls_gate::FUNCTION,
     inside = const offset_of!(ThreadState, inside),
     depth = const offset_of!(ThreadState, depth),
     depths = const DEPTH,
@@ -177,37 +170,3 @@ global_asm!(
     header = const offset_of!(ThreadState, header),
     counter = const offset_of!(RingHeader, footprint),
 );
-
-/// Answers of `cutap_is_footprint`. `BY_QUICK` is for functions of two words.
-const COMMON: u32 = 0;
-const FUNCTION: u32 = 1;
-const BY_QUICK: u32 = 2;
-
-/// What is to be done with the call that returns to `caller`, and whose stack words begin at `at`: it is our footprint
-/// or only counted, or for which of the frames it is.
-#[unsafe(no_mangle)]
-extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
-    let Some(thread_state) =
-        thread_state::existing().filter(|thread_state| !thread_state.inside && !switch::rules_changed())
-    else {
-        return COMMON;
-    };
-    thread_state.leave_below(at);
-    if thread_state.depth == 0 && suppress::is_suppressed_runtime(caller) {
-        return COMMON;
-    }
-    let n = table::number_at(slot);
-    if switch::counting() {
-        own_calls::counted(thread_state, caller, at, n);
-        return FUNCTION;
-    }
-    if own_calls::is_one(thread_state, caller, n) {
-        page::count(diagnostic::FOOTPRINT, 1);
-        return FUNCTION;
-    }
-    let [of_words, two_words] = plan::TWO_WORDS;
-    match table::slot(n) {
-        Some(s) if s.has_first() && s.plan.load(Relaxed) as u32 & of_words == two_words => BY_QUICK,
-        _ => COMMON,
-    }
-}

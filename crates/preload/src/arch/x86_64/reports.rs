@@ -9,9 +9,8 @@ use crate::capture::handles;
 use crate::process::fork;
 use crate::ring::counts::{REPORTED, ROOM_FOR_REPORTED, THUNKS};
 use crate::ring::record;
-use crate::ring::thread_state::{self, DEPTH, ONE_STACK, OpenCall, ThreadState};
+use crate::ring::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
 use crate::runtime::callback_record::CallbackRecord;
-use crate::runtime::callbacks;
 use crate::runtime::instances::{Function, Instance};
 use crate::slots::plan::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
 use crate::sys::stack;
@@ -389,20 +388,3 @@ global_asm!(
     line = const LINE,
     committed = const COMMITTED,
 );
-
-/// A launch has its record: the kernel's name, where it is not known already.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_report_launched(number: u32, data: *const CallbackRecord) {
-    if let Some(thread_state) = thread_state::existing() {
-        // SAFETY: the runtime's record, on its stack.
-        callbacks::launched(thread_state, number, unsafe { &*data });
-    }
-}
-
-/// A call has its records, and is not the innermost open one.
-#[unsafe(no_mangle)]
-extern "C" fn cutap_report_closed(number: u32) {
-    if let Some(thread_state) = thread_state::existing() {
-        thread_state.pop(number);
-    }
-}

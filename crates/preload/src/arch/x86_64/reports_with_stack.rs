@@ -1,33 +1,7 @@
 //! What a runtime reports, where stacks are kept: the registers that its function keeps for its own caller are put
 //! aside in assembler before anything of ours changes them. Tables of other runs lead to `callbacks` directly.
 
-use crate::process::fork;
-use crate::runtime::callback_record::CallbackRecord;
-use crate::runtime::callbacks::{discover, enter, exit, forward};
-use crate::runtime::instances::ALL;
-use crate::sys::arch::Registers;
 use core::arch::global_asm;
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_on_callback_with(
-    id: u32,
-    data: *const CallbackRecord,
-    n: u32,
-    registers: *const Registers,
-) -> u32 {
-    let (Some(i), false) = (ALL.get(n as usize), data.is_null()) else { return 0 };
-    // SAFETY: the runtime's record, on its stack, and the assembler's words.
-    let (record, registers) = unsafe { (&*data, &*registers) };
-    fork::check();
-    match record.phase {
-        0 => {
-            discover(i, n, record);
-            enter(i, n, id, record, Some(registers));
-        }
-        _ => exit(i, id, record, None),
-    }
-    forward(i, id, record)
-}
 
 global_asm!(
     ".hidden cutap_on_stacked_callback, cutap_on_callback_with",

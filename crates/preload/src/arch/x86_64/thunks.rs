@@ -8,9 +8,9 @@
 //! 14 bytes with a jump, and calls on through a copy of the instructions that stood there. So a thunk begins with
 //! [`PROLOGUE`]: instructions that mean the same at any address, and that such a program knows from real functions.
 //!
-//! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes
-//! on to the frame (this one, or `fast`), or adds one to this thread's number of the slot and goes to the
-//! function, or goes there immediately (armed and off).
+//! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places. It
+//! continues with the frame (this one, or `fast`), or it adds one to this thread's number of the slot and jumps to the
+//! function, or it jumps there immediately (armed and off).
 //!
 //! The frame keeps every argument register, passes stack words on, and has unwind data all the way,
 //! so that exceptions, longjmp, pthread_exit and debuggers pass through it. It keeps the stack aligned
@@ -19,14 +19,13 @@
 use super::arguments::{argument_macros, end_of_argument_macros};
 use crate::process::fork::{COUNT_WORD, RECORDED};
 use crate::ring::counts::THUNKS;
+use crate::slots::code::THUNK_BYTES;
 use crate::slots::plan::UNWANTED;
 use crate::slots::slot::{ENTRY, PLAN};
 use core::arch::global_asm;
 use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
 use cutap_wire::counts::HEAD;
 
-/// Bytes of one thunk.
-pub const THUNK_BYTES: usize = 32;
 /// What each thunk begins with. The instructions end at the lengths of usual patches: 5, 12 and 14 bytes. They change
 /// the flags and eight bytes below the stack. libucm knows the first two. It does not know `endbr64` or an address
 /// relative to rip. The last two bytes are of the next instruction, `lea r11, [rip + ...]`.
@@ -37,39 +36,16 @@ pub const PROLOGUE: [u8; 16] = [
     0x4c, 0x8d,
 ];
 unsafe extern "C" {
-    static cutap_thunks: u8;
-    fn cutap_frame();
-    static cutap_frame_called: u8;
-    fn cutap_gate();
-    fn cutap_resolve();
-    fn cutap_note();
+    pub fn cutap_thunks();
+    pub fn cutap_frame();
+    pub fn cutap_frame_called();
+    pub fn cutap_gate();
+    pub fn cutap_resolve();
+    pub fn cutap_note();
     /// Calls `real(handle, name, version)` with a return address of `gate`, a `ret` instruction.
-    pub fn cutap_call_through(handle: usize, name: *const u8, version: *const u8, gate: usize, real: usize) -> usize;
+    fn cutap_call_through(handle: usize, name: *const u8, version: *const u8, gate: usize, real: usize) -> usize;
 }
-
-/// Address of thunk `n`.
-pub fn thunk(n: usize) -> usize {
-    &raw const cutap_thunks as usize + n * THUNK_BYTES
-}
-/// The gate before the frame.
-pub fn gate_entry() -> usize {
-    cutap_gate as *const () as usize
-}
-pub fn frame_entry() -> usize {
-    cutap_frame as *const () as usize
-}
-/// Where what a frame calls returns to.
-pub fn frame_called() -> usize {
-    &raw const cutap_frame_called as usize
-}
-/// The stub of a word not bound yet.
-pub fn resolve_entry() -> usize {
-    cutap_resolve as *const () as usize
-}
-/// The note of a C++ name.
-pub fn note_entry() -> usize {
-    cutap_note as *const () as usize
-}
+const _: () = assert!(THUNK_BYTES == 32);
 
 /// A look-up that seems to come from the object in which `gate` lies.
 ///
@@ -81,11 +57,13 @@ pub unsafe fn call_through(real: usize, handle: usize, name: *const u8, version:
 }
 
 global_asm!(
-    ".hidden cutap_thunks, cutap_frame, cutap_frame_called, cutap_not_on, cutap_resolve, cutap_note, cutap_call_through",
+    ".hidden cutap_thunks, cutap_frame, cutap_frame_called, cutap_not_on",
+    ".hidden cutap_resolve, cutap_note, cutap_call_through",
     ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted, cutap_counted, cutap_personality",
     ".hidden cutap_gate, CUTAP_CONTROL, CUTAP_SLOTS, CUTAP_FORK",
     argument_macros!(),
-    ".globl cutap_thunks, cutap_gate, cutap_not_on, cutap_frame, cutap_frame_called, cutap_resolve, cutap_note, cutap_call_through",
+    ".globl cutap_thunks, cutap_gate, cutap_not_on, cutap_frame, cutap_frame_called",
+    ".globl cutap_resolve, cutap_note, cutap_call_through",
     ".text",
     ".balign 64",
     ".type cutap_thunks,@function",

@@ -6,63 +6,21 @@
 //! Must never be on the stack between the two: the child returns first, and writes over it. What the real one does
 //! beyond the system call (errno, a shadow stack) is left to it. What goes wrong for the child must leave no mark in
 //! the parent.
-//!
-//! In a process that is left alone (`entry/other_libc.rs`) its own vfork is jumped to immediately.
 
-#[cfg(feature = "inject")]
+use crate::exec::vfork::REAL;
 use crate::exec::vfork_memory;
-use crate::loader::{elf::is_function, map};
-#[cfg(feature = "inject")]
 use crate::process::{folder, fork, vfork_word::CHILD};
-#[cfg(feature = "inject")]
 use crate::ring::{owner, thread_state::ThreadState};
-#[cfg(feature = "inject")]
 use crate::sys;
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-/// The next object's vfork behind us; 0: the process is not left alone, or has none.
-static REAL: AtomicUsize = AtomicUsize::new(0);
-
-/// This process is left alone.
-pub fn pass_on() {
-    let mut behind_us = false;
-    map::each(|base, tables, ours| {
-        if ours || !behind_us || REAL.load(Relaxed) != 0 {
-            behind_us |= ours;
-            return;
-        }
-        // SAFETY: the object is loaded.
-        unsafe {
-            tables.find(b"vfork", |symbol, _| {
-                let address = base.wrapping_add(symbol.value);
-                let is_vfork = is_function(symbol, base, address);
-                REAL.store(if is_vfork { address } else { 0 }, Relaxed);
-                is_vfork
-            });
-        }
-    });
-}
-
-/// What this library exports for libc's vfork.
-pub fn entry_for(found: usize) -> Option<usize> {
-    #[cfg(feature = "inject")]
-    if found != 0 && sys::libc::vfork().is_some_and(|at| at as usize == found) {
-        return Some(vfork as *const () as usize);
-    }
-    let _ = found;
-    None
-}
 
 /// A forked child that was not noticed must be noticed before it has a child of this kind, which would do it in its
 /// name.
-#[cfg(feature = "inject")]
 extern "C" fn check() {
     fork::check();
 }
 
 /// The child has ended, or runs another program: nothing of its state is needed any more. `pointer`: null, being made,
 /// or the child's.
-#[cfg(feature = "inject")]
 unsafe extern "C" fn child_finished(pointer: *mut ThreadState, child: u32) {
     folder::given_up_by(child);
     vfork_memory::unmap_of_child(child);
@@ -74,7 +32,6 @@ unsafe extern "C" fn child_finished(pointer: *mut ThreadState, child: u32) {
     }
 }
 
-#[cfg(feature = "inject")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vfork() {

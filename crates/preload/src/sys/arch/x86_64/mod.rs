@@ -123,6 +123,19 @@ pub unsafe fn load4(at: usize) -> u32 {
     word
 }
 
+/// Copies words, two at a time.
+///
+/// # Safety
+/// That many pairs can be read; `to` has room for them, and lies as two words do.
+#[inline(always)]
+pub unsafe fn copy_pairs(from: *const u64, to: *mut u64, pairs: usize) {
+    use core::arch::x86_64::{__m128i, _mm_loadu_si128};
+    for n in 0..pairs {
+        // SAFETY: the caller's promise; volatile, or the compiler calls memcpy after all.
+        unsafe { to.cast::<__m128i>().add(n).write_volatile(_mm_loadu_si128(from.cast::<__m128i>().add(n))) };
+    }
+}
+
 /// Where this thread's block of libc's is.
 pub fn thread_pointer() -> usize {
     let p;

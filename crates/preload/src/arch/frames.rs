@@ -1,7 +1,7 @@
 //! Which functions have the fast frame (`fast`), or a frame of calls with inputs. It must never give one to a
 //! function of which the registry may be wrong: each frame says what it believes.
 
-use crate::arch::{fast, fast_inputs, fast_stack_inputs, launch_frame};
+use super::{fast, fast_inputs, fast_stack_inputs, launch_frame};
 use crate::loader::objects::Object;
 use crate::process::clock;
 use crate::slots::{plan, rows};

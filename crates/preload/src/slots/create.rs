@@ -3,20 +3,16 @@
 //! A slot is filled before its number is published by one compare-and-swap in the hash, so a child that forked in the
 //! middle loses nothing but a number.
 
-use super::frames;
-use crate::arch::thunks::{frame_entry, gate_entry, note_entry, thunk};
-use crate::arch::{call_stack_frame, hook_frame, kernel_function, own_calls_frame};
-use crate::capture::call_stack;
-use crate::hook_libraries;
-use crate::hook_libraries::functions::{self, Found, Info};
+use super::code::{Code, code, thunk};
+use super::hooks::{self, Info};
+use super::interceptors::{self, Candidate};
+use super::slot::Slot;
+use super::table::{slot, take_number};
+use super::{extension, plan, rows};
 use crate::loader::objects::Object;
 use crate::loader::{announce, forks};
 use crate::process::{armed, folder, names, own, page, run};
 use crate::ring::counts::THUNKS;
-use crate::runtime::own_calls;
-use crate::slots::slot::Slot;
-use crate::slots::table::{slot, take_number};
-use crate::slots::{extension, interceptors, plan, rows};
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_calls::hidden::is_slot_name;
 use cutap_calls::{Layer, Role, has_role};
@@ -88,7 +84,7 @@ pub fn for_interceptors(real: usize, interceptors: u32) -> Option<usize> {
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
     s.interceptors.store(interceptors as u16, Relaxed);
-    s.entry.store(frame_entry(), Release);
+    s.entry.store(code()?.frame as usize, Release);
     Some(thunk(n as usize))
 }
 
@@ -101,18 +97,12 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
         page::count(diagnostic::CXX_NOT_ASKED, 1);
         return None;
     }
-    let mut interceptors = interceptors::special(of, name, how);
+    let code = code()?;
+    let is_selected = armed::is_selected(of, owner.name(), name);
+    let is_recorded = is_selected || armed::may_be_recorded(of, owner.name(), name);
+    let candidate = Candidate { layer: of, library: owner.name(), name, route: how, is_recorded, is_selected };
+    let interceptors = interceptors::chosen(&candidate);
     let of_kernel = interceptors & interceptors::KERNEL != 0;
-    let selected = armed::is_selected(of, owner.name(), name);
-    if selected || armed::may_be_recorded(of, owner.name(), name) {
-        interceptors |= interceptors::RECORD;
-        if of == Layer::HIDDEN.number() && own_calls::may_be_hidden(name) {
-            interceptors |= interceptors::FOOTPRINT;
-        }
-        if selected && !cxx && call_stack::captures_stack_of(of, owner.name(), name) {
-            interceptors |= interceptors::STACK;
-        }
-    }
     // Nothing is done to a function of the syscall layer that is neither recorded nor followed.
     let followed = of_kernel && extension::extension(|of| (of.is_on)() && (of.follows)(name)) == Some(true);
     if of_kernel && !followed && interceptors & interceptors::RECORD == 0 {
@@ -120,10 +110,8 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     }
     let layer = hook_layer(of);
     // A C++ function's arguments by value may be larger than what a frame passes on.
-    let hooked = !cxx
-        && !of_kernel
-        && !interceptors::is_footprint_name(name, how)
-        && hook_libraries::library::wanting(layer, owner.name(), name).next().is_some();
+    let hooked =
+        !cxx && !of_kernel && !interceptors::is_footprint_name(name, how) && hooks::want(layer, owner.name(), name);
     // Without a folder nothing can be told of it. The parent of a vfork child may have one later.
     if interceptors == 0 && !hooked || !folder::ensure_folder() {
         return None;
@@ -135,7 +123,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     }
     let row = if cxx { 0 } else { rows::find(name, false, owner.major()) };
     let shape = rows::of(row).map_or(shape(6, 0, 0), |r| shape(r.ints, r.vectors, r.stack));
-    let hidden = if selected { 0 } else { HIDDEN };
+    let hidden = if is_selected { 0 } else { HIDDEN };
     let origin = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | hidden | shape << 44;
     let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: origin, c: real as u64, s: name, t: &[] };
     let text = names::write(&record)?;
@@ -144,14 +132,14 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     s.function.store(real, Relaxed);
     if interceptors & interceptors::FOOTPRINT != 0
         && has_role(name, Role::KernelFunction)
-        && let Some(ours) = kernel_function::instead_of(real)
+        && let Some(ours) = (code.kernel_function)(real)
     {
         s.real.store(ours, Relaxed);
     }
-    if hooked && let Some(info) = info_of(n, real, owner, layer, name) {
+    if hooked && let Some(info) = hooks::info(n, real, owner, layer, name) {
         if interceptors == 0 {
-            s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
-        } else if let Some(inner) = for_info(real, info) {
+            s.info.store(info, Release);
+        } else if let Some(inner) = for_info(code, real, info) {
             s.real.store(inner, Relaxed);
         }
     }
@@ -163,25 +151,25 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     s.name.store(text.cast_mut(), Release);
     s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
     let to = match interceptors {
-        _ if cxx => note_entry(),
-        0 => hook_frame::entry(),
-        interceptors::RECORD if hooked => gate_entry(),
-        interceptors::RECORD => match frames::entry(n, row, owner) {
+        _ if cxx => code.cxx_note as usize,
+        0 => code.hooked as usize,
+        interceptors::RECORD if hooked => code.gate as usize,
+        interceptors::RECORD => match (code.fast)(n, row, owner) {
             Some((at, first)) => {
                 s.first.store(first, Relaxed);
                 at
             }
-            None => gate_entry(),
+            None => code.gate as usize,
         },
-        _ if interceptors & interceptors::STACK != 0 => call_stack_frame::entry(),
+        _ if interceptors & interceptors::STACK != 0 => code.call_stack as usize,
         interceptors::RECORD_FOOTPRINT if of != Layer::HIDDEN.number() => {
             // Those that are the program's may have the fast frame.
-            if let Some((_, first)) = frames::entry(n, row, owner) {
+            if let Some((_, first)) = (code.fast)(n, row, owner) {
                 s.first.store(first, Relaxed);
             }
-            own_calls_frame::entry()
+            code.own_calls as usize
         }
-        _ => frame_entry(),
+        _ => code.frame as usize,
     };
     s.entry.store(to, Release);
     Some(n)
@@ -199,27 +187,13 @@ fn hook_layer(layer: u8) -> u32 {
     Layer::of_number(layer).map_or(0, Layer::bit)
 }
 
-fn info_of(n: u32, real: usize, owner: &Object, layer: u32, name: &[u8]) -> Option<&'static Info> {
-    let major = owner.major();
-    // As CUDA writes it, the newest of the runtime's major version.
-    let version = match layer {
-        contract::RUNTIME => major * 1000 + 990,
-        contract::DRIVER => u32::MAX,
-        _ => major,
-    };
-    let can = contract::CAN_ANSWER | contract::CAN_ARGUMENTS | contract::CAN_RESULT;
-    let library = owner.name();
-    let (slot, object, original) = (n, owner.id, real);
-    functions::create(&Found { layer, library, name, version, slot, object, reported: None, can, why: None, original })
-}
-
 /// The inner thunk of a function that is recorded and has hooks: the frame around them.
-fn for_info(real: usize, info: &'static Info) -> Option<usize> {
+fn for_info(code: &Code, real: usize, info: Info) -> Option<usize> {
     let n = take_number()?;
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
-    s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
-    s.entry.store(hook_frame::entry(), Release);
+    s.info.store(info, Release);
+    s.entry.store(code.hooked as usize, Release);
     Some(thunk(n as usize))
 }

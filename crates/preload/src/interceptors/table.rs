@@ -1,0 +1,193 @@
+//! The interceptors, each declared once: which functions have it, and what it does around a call. `call` runs those of
+//! a slot in this order before the call, and in the opposite order after it. An interceptor may change arguments,
+//! answer without calling, or change the result. Recording is the first: it has the program's own arguments, and the
+//! result that the program receives.
+
+use super::recording;
+use crate::capture::{call_stack, handles, ioctl, loaded_file};
+use crate::process::{run, switch};
+use crate::routes::{export_table, hidden, proc_address};
+use crate::runtime::{instances, own_calls};
+use crate::slots::extension::extension;
+use crate::slots::frame::Frame;
+use crate::slots::interceptors::{
+    Candidate, FOOTPRINT, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, STACK, SUBMIT, is_footprint_name,
+};
+use cutap_calls::hidden::SlotName;
+use cutap_calls::{Layer, Role, argument, has_role};
+use cutap_wire::control;
+
+/// How many there can be: a bit each of `Slot::interceptors`.
+const MOST: usize = 16;
+
+pub struct Interceptor {
+    /// Whether a function has it.
+    condition: fn(&Candidate) -> bool,
+    pub action: Action,
+}
+
+/// What an interceptor does.
+pub enum Action {
+    /// Before the call, where false says that it was answered; and after it.
+    Around(fn(&mut Frame) -> bool, fn(&mut Frame)),
+    /// Before the call.
+    Before(fn(&mut Frame)),
+    /// After it.
+    After(fn(&mut Frame)),
+    /// With the arguments that the function gets, also where hooks have changed them.
+    Inputs(fn(&[u64; 6])),
+    /// With the function's name, its arguments and its result.
+    Results(fn(&[u8], &[u64; 6], u64)),
+    /// Recording asks for the bit.
+    Mark,
+}
+
+const fn row(condition: fn(&Candidate) -> bool, action: Action) -> Interceptor {
+    Interceptor { condition, action }
+}
+
+/// By bit.
+const TABLE: &[Interceptor] = &[
+    row(|of| of.is_recorded, Action::Around(recording::before, recording::after)),
+    row(submits, Action::Around(extended, extended_after)),
+    row(|of| has(of, Role::ProcAddress), Action::After(proc_address::after)),
+    row(gives_export_tables, Action::After(export_table::after)),
+    row(may_be_footprint, Action::Mark),
+    row(|of| has(of, Role::KernelHandle), Action::Results(handles::record_kernel_handle)),
+    row(|of| has(of, Role::EndsModules), Action::Before(|_| handles::unload())),
+    row(|of| has(of, Role::LoadsImage) || is_slot_of_image(of, IMAGE), Action::Inputs(handles::image)),
+    row(|of| is_slot_of_image(of, IMAGE_FIRST), Action::Inputs(handles::image_first)),
+    row(|of| has(of, Role::ProfilerStart) && has_range(), Action::After(|_| range(true))),
+    row(|of| has(of, Role::ProfilerStop) && has_range(), Action::After(|_| range(false))),
+    // Not before recording: it needs the call's number.
+    row(keeps_stack, Action::Before(call_stack::before)),
+    // The same; and its pieces precede the call's end.
+    row(|of| of.layer == Layer::SYSCALL.number(), Action::Around(ioctl::before, ioctl::after)),
+    row(|of| has(of, Role::LinksImage), Action::Inputs(handles::linked)),
+    row(|of| file_argument(of) == Some(1), Action::Inputs(|[_, name, ..]| loaded_file::named(*name))),
+    row(|of| file_argument(of) == Some(2), Action::Inputs(|[_, _, name, ..]| loaded_file::named(*name))),
+];
+
+/// Those that keep inputs, and those that keep results.
+const KEEP: [u32; 2] = {
+    let (mut inputs, mut results, mut bit) = (0, 0, 0);
+    while bit < TABLE.len() {
+        match TABLE[bit].action {
+            Action::Inputs(_) => inputs |= 1 << bit,
+            Action::Results(_) => results |= 1 << bit,
+            _ => {}
+        }
+        bit += 1;
+    }
+    [inputs, results]
+};
+
+/// The bits that lower floors name are those of these rows.
+const _: () = {
+    assert!(TABLE.len() <= MOST);
+    assert!(RECORD == 1 && SUBMIT == 1 << 1 && FOOTPRINT == 1 << 4 && IMAGE == 1 << 7 && IMAGE_FIRST == 1 << 8);
+    assert!(STACK == 1 << 11 && KERNEL == 1 << 12);
+};
+
+/// The interceptor of a bit.
+#[inline(always)]
+pub fn of_bit(bit: u32) -> Option<&'static Interceptor> {
+    TABLE.get(bit as usize)
+}
+
+/// All of a function: see `slots::interceptors::chosen`.
+pub fn choose(of: &Candidate) -> u32 {
+    TABLE.iter().enumerate().filter(|(_, i)| (i.condition)(of)).fold(0, |set, (bit, _)| set | 1 << bit)
+}
+
+/// What those of `set` do with the arguments.
+pub fn keep_inputs(set: u32, args: &[u64; 6]) {
+    for_each(set & KEEP[0], |action| match action {
+        Action::Inputs(keep) => keep(args),
+        _ => {}
+    });
+}
+
+/// What those of `set` do with the result.
+pub fn keep_results(set: u32, function: &[u8], args: &[u64; 6], code: u64) {
+    for_each(set & KEEP[1], |action| match action {
+        Action::Results(keep) => keep(function, args, code),
+        _ => {}
+    });
+}
+
+#[inline(always)]
+fn for_each(set: u32, act: impl Fn(&Action)) {
+    let mut rest = set;
+    while rest != 0 {
+        let bit = rest.trailing_zeros();
+        rest &= rest - 1;
+        if let Some(interceptor) = of_bit(bit) {
+            act(&interceptor.action);
+        }
+    }
+}
+
+/// A function of the driver with this role.
+fn has(of: &Candidate, role: Role) -> bool {
+    is_drivers(of) && has_role(of.name, role)
+}
+
+/// A function of the driver, and not one that a runtime calls only because cutap watches.
+fn is_drivers(of: &Candidate) -> bool {
+    of.layer == Layer::DRIVER.number() && !is_footprint_name(of.name, of.route)
+}
+
+fn submits(of: &Candidate) -> bool {
+    is_drivers(of) && extension(|e| (e.is_on)() && (e.submits)(of.name)) == Some(true)
+}
+
+fn gives_export_tables(of: &Candidate) -> bool {
+    let nvmls = of.layer == Layer::LIBRARY.number() && of.name == hidden::NVML && hidden::is_on();
+    nvmls || has(of, Role::ExportTable)
+}
+
+fn may_be_footprint(of: &Candidate) -> bool {
+    match of.layer {
+        layer if layer == Layer::DRIVER.number() => is_footprint_name(of.name, of.route),
+        layer if layer == Layer::HIDDEN.number() => of.is_recorded && own_calls::may_be_hidden(of.name),
+        _ => false,
+    }
+}
+
+/// A hidden function that takes an image, where images are wanted.
+fn is_slot_of_image(of: &Candidate, interceptor: u32) -> bool {
+    let is = |n: usize| SlotName::new(&cutap_calls::CUDART_TABLE, n as u32).bytes() == of.name;
+    of.layer == Layer::HIDDEN.number()
+        && run::flags() & control::DUMP_MODULES != 0
+        && IMAGES.into_iter().any(|(n, of_slot)| of_slot == interceptor && is(n))
+}
+
+fn keeps_stack(of: &Candidate) -> bool {
+    of.is_selected && !of.is_cxx() && call_stack::captures_stack_of(of.layer, of.library, of.name)
+}
+
+fn has_range() -> bool {
+    run::flags() & control::RANGE != 0
+}
+
+/// Where the name of the file is that the driver loads.
+fn file_argument(of: &Candidate) -> Option<usize> {
+    if !is_drivers(of) {
+        return None;
+    }
+    core::str::from_utf8(of.name).ok().and_then(|name| argument(name, Role::LoadsFile))
+}
+
+fn extended(frame: &mut Frame) -> bool {
+    extension(|of| (of.interceptor.before)(frame)) != Some(false)
+}
+fn extended_after(frame: &mut Frame) {
+    extension(|of| (of.interceptor.after)(frame));
+}
+
+fn range(on: bool) {
+    if switch::range(on) {
+        instances::follow();
+    }
+}

@@ -9,6 +9,7 @@ mod layers;
 mod links;
 mod phrases;
 mod preload;
+mod processor;
 mod prose;
 mod ratchet;
 mod reference;
@@ -30,6 +31,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     sources::check(root, &mut wrong)?;
     cycles::check(root, &mut wrong)?;
     folders::check(root, &mut wrong)?;
+    processor::check(root, &mut wrong)?;
     function_names::check(root, &mut wrong)?;
     prose::check(root, &mut wrong)?;
     everyday_words::check(root, &mut wrong)?;

@@ -1,4 +1,5 @@
-//! Import cycles between the files of a crate. A file in a cycle cannot be read, tested or moved alone.
+//! Import cycles between the files of a crate, link names included. A file in a cycle cannot be read, tested or moved
+//! alone.
 //! Each crate has a limit for its largest cycle; the limit may be lowered and never raised.
 
 use super::imports::{Files, Module, crates};
@@ -72,6 +73,19 @@ mod tests {
             ("b", "use crate::a as other; fn f() { other::inner::g() }"),
         ]);
         assert_eq!(largest(&cycle), ["a::inner", "b"]);
+    }
+
+    #[test]
+    fn cycle_by_link_names() {
+        let assembler = ("a", r#"global_asm!(".globl cutap_frame", "cutap_frame:", "  call cutap_before");"#);
+        let exported = "#[unsafe(no_mangle)] extern \"C\" fn cutap_before() {}";
+        let declared = "unsafe extern \"C\" { fn cutap_frame(); }";
+        let cycle = files(&[("", "mod a; mod b;"), assembler, ("b", &format!("{exported} {declared}"))]);
+        assert_eq!(largest(&cycle), ["a", "b"]);
+        let made = ("b", "made! { cutap_before: Frame => begin; } fn f() { super::a::g() }");
+        assert_eq!(largest(&files(&[("", "mod a; mod b;"), assembler, made])), ["a", "b"]);
+        let one_way = files(&[("", "mod a; mod b;"), assembler, ("b", exported)]);
+        assert_eq!(largest(&one_way).len(), 1);
     }
 
     #[test]

@@ -28,6 +28,27 @@ const ORDER: &[(&str, &str, &[&str])] = &[
     ),
     ("trace", "decode", &["state", "values", "effects"]),
     ("collect", "", &["base", "options", "run_dir", "output", "record", "start", "hooks", "collector", "front"]),
+    (
+        "preload",
+        "",
+        &[
+            "sys",
+            "process",
+            "loader",
+            "ring",
+            "exec",
+            "slots",
+            "capture",
+            "runtime",
+            "rewrite",
+            "routes",
+            "interceptors",
+            "hook_libraries",
+            "submit",
+            "arch",
+            "entry",
+        ],
+    ),
     ("sim/cuda", "", &["abi", "export", "counts", "host", "image", "state", "driver", "tables", "api"]),
 ];
 

@@ -1,7 +1,8 @@
-//! Which files of a crate import which others, read from their `use` lines and paths. Unit tests do not count.
+//! Which files of a crate import which others, read from their `use` lines and paths, and from the link names by which
+//! assembler and Rust call each other. Unit tests do not count.
 
 use anyhow::{Context, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
@@ -31,12 +32,15 @@ pub(super) type Module = Vec<String>;
 #[derive(Default)]
 pub(super) struct Files {
     pub all: BTreeMap<Module, Source>,
+    /// The module that defines a link name.
+    links: BTreeMap<String, Module>,
 }
 
 pub(super) struct Source {
     /// `mod.rs`, `lib.rs` or `main.rs`. What such a file re-exports from its own folder is no import.
     pub is_folder: bool,
     pub syntax: syn::File,
+    links: LinkNames,
 }
 
 impl Files {
@@ -44,6 +48,7 @@ impl Files {
         let mut files = Files::default();
         files.add_folder(folder, &[])?;
         files.remove_tests();
+        files.connect_links();
         Ok(files)
     }
 
@@ -66,7 +71,8 @@ impl Files {
                 }
                 let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
                 let syntax = syn::parse_file(&text).with_context(|| path.display().to_string())?;
-                self.all.insert(module, Source { is_folder, syntax });
+                let links = LinkNames::of(&syntax);
+                self.all.insert(module, Source { is_folder, syntax, links });
             }
         }
         Ok(())
@@ -88,11 +94,19 @@ impl Files {
         self.all.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
     }
 
-    /// The modules of this crate that `module` imports.
+    fn connect_links(&mut self) {
+        for (module, source) in &self.all {
+            self.links.extend(source.links.defined.iter().map(|name| (name.clone(), module.clone())));
+        }
+    }
+
+    /// The modules of this crate that `module` imports, or names by link names.
     pub fn imports(&self, module: &Module, source: &Source) -> Vec<&Module> {
         let paths = paths(source);
         let resolved = paths.iter().filter_map(|path| self.resolve(module, path));
-        resolved.filter(|to| !(to.starts_with(module) && (source.is_folder || to.len() > module.len()))).collect()
+        let linked = source.links.named.iter().filter_map(|name| self.links.get(name)).filter(|to| *to != module);
+        let is_own = |to: &Module| to.starts_with(module) && (source.is_folder || to.len() > module.len());
+        resolved.chain(linked).filter(|to| !is_own(to)).collect()
     }
 
     /// The module that a path leads to; none when it leaves the crate.
@@ -130,6 +144,80 @@ pub(super) fn paths(source: &Source) -> Vec<Vec<String>> {
     let through: Vec<Vec<String>> = through.collect();
     paths.found.extend(through);
     paths.found
+}
+
+/// The prefixes of link names.
+const LINK_NAMES: [&str; 2] = ["cutap_", "CUTAP_"];
+
+/// The link names that a file defines, and all that are in it.
+#[derive(Default)]
+struct LinkNames {
+    defined: BTreeSet<String>,
+    named: BTreeSet<String>,
+}
+
+impl LinkNames {
+    fn of(file: &syn::File) -> LinkNames {
+        let mut names = LinkNames::default();
+        names.visit_file(file);
+        names
+    }
+
+    fn define(&mut self, attributes: &[syn::Attribute], name: &syn::Ident) {
+        let is_exported = attributes.iter().any(|attribute| match &attribute.meta {
+            syn::Meta::List(list) => list.path.is_ident("unsafe") && list.tokens.to_string() == "no_mangle",
+            meta => meta.path().is_ident("no_mangle"),
+        });
+        if is_exported {
+            self.defined.insert(name.to_string());
+        }
+    }
+}
+
+/// The link names in a text.
+fn link_names(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| LINK_NAMES.iter().any(|prefix| word.starts_with(prefix)))
+}
+
+impl<'a> Visit<'a> for LinkNames {
+    fn visit_item_mod(&mut self, item: &'a syn::ItemMod) {
+        if !is_test(item) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'a syn::ItemFn) {
+        self.define(&item.attrs, &item.sig.ident);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_item_static(&mut self, item: &'a syn::ItemStatic) {
+        self.define(&item.attrs, &item.ident);
+        visit::visit_item_static(self, item);
+    }
+
+    fn visit_ident(&mut self, name: &'a syn::Ident) {
+        self.named.extend(link_names(&name.to_string()).map(str::to_owned));
+    }
+
+    fn visit_macro(&mut self, called: &'a syn::Macro) {
+        let text = called.tokens.to_string();
+        for line in text.split('"').filter_map(|line| line.trim_start().strip_prefix(".globl ")) {
+            self.defined.extend(link_names(line).map(str::to_owned));
+        }
+        self.named.extend(link_names(&text).map(str::to_owned));
+    }
+
+    /// A macro that makes functions: their link names are in its call.
+    fn visit_item_macro(&mut self, item: &'a syn::ItemMacro) {
+        let is_assembler = item.mac.path.segments.last().is_some_and(|s| s.ident == "global_asm");
+        if item.ident.is_none() && !is_assembler {
+            let text = item.mac.tokens.to_string();
+            self.defined.extend(link_names(&text.replace(char::is_whitespace, " ")).map(str::to_owned));
+        }
+        visit::visit_item_macro(self, item);
+    }
 }
 
 /// Whether a module is compiled for unit tests alone.
@@ -209,10 +297,12 @@ pub(super) mod tests {
         let parse = |&(name, text): &(&str, &str)| {
             let mut module: Module = name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
             let is_folder = module.is_empty() || module.pop_if(|last| last == "mod").is_some();
-            (module, Source { is_folder, syntax: syn::parse_file(text).unwrap() })
+            let syntax = syn::parse_file(text).unwrap();
+            (module, Source { is_folder, links: LinkNames::of(&syntax), syntax })
         };
-        let mut files = Files { all: sources.iter().map(parse).collect() };
+        let mut files = Files { all: sources.iter().map(parse).collect(), links: BTreeMap::new() };
         files.remove_tests();
+        files.connect_links();
         files
     }
 

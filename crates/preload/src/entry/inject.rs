@@ -1,23 +1,23 @@
 //! What the shared library exports, its constructor, and what a panic would do. Six names, vfork
-//! (`arch/x86_64/vfork.rs`) and those that start programs (`arch/x86_64/exec_entries.rs`), and no more.
+//! (`arch::vfork`) and those that start programs (`arch::exec_entries`), and no more.
 //! No CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are unversioned,
 //! which satisfies references to every version of them.
 
 use super::{begin, sandbox};
+use crate::arch::exports::exports;
 use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
-use crate::loader::real::{self, EXPORTED, PRCTL, REPLACED, SYSCALL, ask_once, next_dlsym, next_dlvsym, place_of_next};
+use crate::loader::real::{self, EXPORTED, PRCTL, SYSCALL, ask_once};
 use crate::routes::dlsym::{self, describe};
 use crate::slots::extension;
 use crate::{exec, submit};
-use core::arch::naked_asm;
 use core::ffi::c_int;
 
 /// What a look-up is answered; 0: nothing, it jumps on. The first one may come before the constructor.
 ///
 /// # Safety
 /// Arguments of a request of the program's.
-unsafe extern "C" fn intercept(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
+unsafe extern "C" fn look_up(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
     real::find_next();
     if name.is_null() || !begin::running() {
         return 0;
@@ -26,89 +26,7 @@ unsafe extern "C" fn intercept(handle: usize, name: *const u8, version: *const u
     unsafe { dlsym::intercept(handle, name, version, caller) }
 }
 
-/// dlsym(handle, name): asks first, jumps on with the caller's return address in place if there is
-/// nothing to say.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlsym() {
-    naked_asm!(
-        ".cfi_startproc",
-        "endbr64",
-        "push rdi",
-        ".cfi_adjust_cfa_offset 8",
-        "push rsi",
-        ".cfi_adjust_cfa_offset 8",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 8",
-        "xor edx, edx",
-        "mov rcx, [rsp + 24]",
-        "call {ask}",
-        "test rax, rax",
-        "jnz 2f",
-        ".cfi_remember_state",
-        "call {next}",
-        "mov r11, rax",
-        "add rsp, 8",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rsi",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rdi",
-        ".cfi_adjust_cfa_offset -8",
-        "xor eax, eax",
-        "test r11, r11",
-        "jz 3f",
-        "jmp r11",
-        "2:",
-        ".cfi_restore_state",
-        "add rsp, 24",
-        ".cfi_adjust_cfa_offset -24",
-        "3: ret",
-        ".cfi_endproc",
-        ask = sym intercept,
-        next = sym next_dlsym,
-    )
-}
-
-/// dlvsym(handle, name, version), in the same way.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlvsym() {
-    naked_asm!(
-        ".cfi_startproc",
-        "endbr64",
-        "push rdi",
-        ".cfi_adjust_cfa_offset 8",
-        "push rsi",
-        ".cfi_adjust_cfa_offset 8",
-        "push rdx",
-        ".cfi_adjust_cfa_offset 8",
-        "mov rcx, [rsp + 24]",
-        "call {ask}",
-        "test rax, rax",
-        "jnz 2f",
-        ".cfi_remember_state",
-        "call {next}",
-        "mov r11, rax",
-        "pop rdx",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rsi",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rdi",
-        ".cfi_adjust_cfa_offset -8",
-        "xor eax, eax",
-        "test r11, r11",
-        "jz 3f",
-        "jmp r11",
-        "2:",
-        ".cfi_restore_state",
-        "add rsp, 24",
-        ".cfi_adjust_cfa_offset -24",
-        "3: ret",
-        ".cfi_endproc",
-        ask = sym intercept,
-        next = sym next_dlvsym,
-    )
-}
+exports! { look_up: look_up, prctl: prctl_forbids, syscall: syscall_forbids, next_syscall: next_syscall }
 
 /// dladdr(address, info).
 ///
@@ -128,85 +46,6 @@ pub unsafe extern "C" fn dladdr(address: usize, info: usize) -> c_int {
 pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flags: usize) -> c_int {
     // SAFETY: the caller's arguments.
     unsafe { describe(address, info, extra, flags, 3) as c_int }
-}
-
-/// prctl(option, ...): jumps on, but for the two options that forbid something to the process.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prctl() {
-    naked_asm!(
-        ".cfi_startproc",
-        "endbr64",
-        "cmp edi, 22",
-        "je {forbids}",
-        "cmp edi, 26",
-        "je {forbids}",
-        "mov r11, [rip + {replaced} + {next}]",
-        "test r11, r11",
-        "jz {forbids}",
-        "jmp r11",
-        ".cfi_endproc",
-        forbids = sym prctl_forbids,
-        replaced = sym REPLACED,
-        next = const place_of_next(PRCTL),
-    )
-}
-
-/// syscall(number, ...): the same for seccomp and prctl. A seventh argument is on the stack.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn syscall() {
-    naked_asm!(
-        ".cfi_startproc",
-        "endbr64",
-        "cmp edi, 317",
-        "je {forbids}",
-        "cmp edi, 157",
-        "je {forbids}",
-        "mov r11, [rip + {replaced} + {next}]",
-        "test r11, r11",
-        "jz 2f",
-        "3: jmp r11",
-        "2: push rdi",
-        ".cfi_adjust_cfa_offset 8",
-        "push rsi",
-        ".cfi_adjust_cfa_offset 8",
-        "push rdx",
-        ".cfi_adjust_cfa_offset 8",
-        "push rcx",
-        ".cfi_adjust_cfa_offset 8",
-        "push r8",
-        ".cfi_adjust_cfa_offset 8",
-        "push r9",
-        ".cfi_adjust_cfa_offset 8",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 8",
-        "call {find}",
-        "add rsp, 8",
-        ".cfi_adjust_cfa_offset -8",
-        "pop r9",
-        ".cfi_adjust_cfa_offset -8",
-        "pop r8",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rcx",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rdx",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rsi",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rdi",
-        ".cfi_adjust_cfa_offset -8",
-        "mov r11, rax",
-        "mov rax, -1",
-        "test r11, r11",
-        "jnz 3b",
-        "ret",
-        ".cfi_endproc",
-        forbids = sym syscall_forbids,
-        find = sym next_syscall,
-        replaced = sym REPLACED,
-        next = const place_of_next(SYSCALL),
-    )
 }
 
 extern "C" fn next_syscall() -> usize {

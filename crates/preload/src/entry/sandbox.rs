@@ -16,6 +16,8 @@ use crate::process::page::{self, count};
 use crate::process::{clock, copy, folder, fork, names, run, switch, vfork_word};
 use crate::ring::thread_states;
 use crate::sys::allowed::{Calls, Whom};
+use crate::sys::arch::numbers::PRCTL;
+use crate::sys::arch::{AUDIT_ARCHITECTURE, SECCOMP};
 use crate::sys::classic_bpf::{self, Answer};
 use crate::sys::used::{USED, Used, other_arguments};
 use crate::sys::{self, kept};
@@ -24,8 +26,6 @@ use cutap_wire::diagnostic::SANDBOXED;
 const PR_SET_SECCOMP: usize = 22;
 const PR_SET_TSC: usize = 26;
 const PR_TSC_SIGSEGV: usize = 2;
-const SYS_PRCTL: usize = 157;
-const SYS_SECCOMP: usize = 317;
 /// Of prctl; seccomp's own numbers are one less.
 const STRICT: usize = 1;
 const FILTER: usize = 2;
@@ -33,8 +33,6 @@ const FILTER: usize = 2;
 const ALLOW: u32 = 0x7fff_0000;
 const LOG: u32 = 0x7ffc_0000;
 const ACTION: u32 = 0xffff_0000;
-/// AUDIT_ARCH_X86_64
-const ARCHITECTURE: u32 = 0xc000_003e;
 
 /// What the program is about to forbid.
 pub struct Attempt {
@@ -56,9 +54,9 @@ pub fn prctl(option: usize, a: usize, b: usize) -> Option<Attempt> {
 /// Before `syscall(number, a, b, c)`.
 pub fn syscall(number: usize, a: usize, b: usize, c: usize) -> Option<Attempt> {
     match (number, a as u32 as usize + 1) {
-        (SYS_PRCTL, _) => prctl(a, b, c),
-        (SYS_SECCOMP, STRICT) => attempt(all(), true),
-        (SYS_SECCOMP, FILTER) => filter(c),
+        (PRCTL, _) => prctl(a, b, c),
+        (SECCOMP, STRICT) => attempt(all(), true),
+        (SECCOMP, FILTER) => filter(c),
         _ => None,
     }
 }
@@ -103,7 +101,7 @@ fn ask_filter(window: &mut Window, number: usize, arguments: &[u64; 6]) -> Optio
     let mut data = [0u32; classic_bpf::DATA];
     let words = [here].into_iter().chain(arguments.iter().copied());
     let halves = words.flat_map(|word| [word as u32, (word >> 32) as u32]);
-    for (to, from) in data.iter_mut().zip([number as u32, ARCHITECTURE].into_iter().chain(halves)) {
+    for (to, from) in data.iter_mut().zip([number as u32, AUDIT_ARCHITECTURE].into_iter().chain(halves)) {
         *to = from;
     }
     classic_bpf::run(&mut |n| window.instruction(n), &data)

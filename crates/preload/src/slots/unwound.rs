@@ -42,7 +42,7 @@ pub unsafe fn leave_frame(actions: c_int, exception: *const Exception, context: 
     CONTINUE_UNWIND
 }
 
-/// The same of a fast frame whose fields begin so many bytes above its stack pointer.
+/// An exception leaves a fast frame, whose fields begin so many bytes above its stack pointer.
 ///
 /// # Safety
 /// The unwinder's own exception and context.

@@ -1,6 +1,6 @@
 //! System calls that are forbidden to one thread alone: a child by vfork that installed a seccomp filter. Its memory is
 //! its parent's, which has no such filter, so the set is in the thread's own words. The parent's side of vfork clears
-//! them (`arch/x86_64/vfork.rs`).
+//! them (`arch::vfork`).
 
 use super::arch::{self, FORBIDDEN_WORDS};
 use core::sync::atomic::AtomicU64;

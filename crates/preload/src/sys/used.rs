@@ -1,5 +1,7 @@
 //! The system calls that cutap makes, each with arguments as it passes them: a filter may look at those. A call that is
-//! missing here cannot be made: its number is a constant of this file.
+//! missing here cannot be made: its number is not in `arch::numbers`.
+
+pub(super) use super::arch::numbers as nr;
 
 /// A system call that is used.
 pub struct Used {
@@ -10,16 +12,12 @@ pub struct Used {
 }
 
 macro_rules! used {
-    ($($name:ident = $number:literal, $text:literal $(, $arguments:tt)*;)*) => {
-        /// Numbers of the calls used here.
-        pub(super) mod nr {
-            $(pub const $name: usize = $number;)*
-        }
+    ($($name:ident, $text:literal $(, $arguments:tt)*;)*) => {
         /// The number by which the frame of vfork blocks signals.
         pub const MASK: usize = nr::RT_SIGPROCMASK;
         /// All of them.
         pub static USED: &[Used] =
-            &[$(Used { number: $number, name: $text, arguments: &[$(padded(&$arguments)),*] }),*];
+            &[$(Used { number: nr::$name, name: $text, arguments: &[$(padded(&$arguments)),*] }),*];
     };
 }
 
@@ -77,43 +75,43 @@ pub fn other_arguments(arguments: &[u64; 6]) -> impl Iterator<Item = [u64; 6]> {
 }
 
 used! {
-    READ = 0, b"read", [FILE, AT, LEN];
-    WRITE = 1, b"write", [FILE, AT, LEN];
-    CLOSE = 3, b"close", [FILE];
+    READ, b"read", [FILE, AT, LEN];
+    WRITE, b"write", [FILE, AT, LEN];
+    CLOSE, b"close", [FILE];
     // Of a file, over a mapping, closed, and memory of no file.
-    MMAP = 9, b"mmap", [0, LEN, 3, 1, FILE, LEN], [AT, LEN, 3, 0x11, FILE, LEN], [0, LEN, 0, 1, FILE, 0],
+    MMAP, b"mmap", [0, LEN, 3, 1, FILE, LEN], [AT, LEN, 3, 0x11, FILE, LEN], [0, LEN, 0, 1, FILE, 0],
         [AT, LEN, 3, 0x8011, FILE, LEN], [0, LEN, 3, 0x4022, NONE, 0], [0, LEN, 1, 0x4022, NONE, 0];
-    MPROTECT = 10, b"mprotect", [AT, LEN, 3], [AT, LEN, 1];
-    MUNMAP = 11, b"munmap", [AT, LEN];
-    RT_SIGPROCMASK = 14, b"rt_sigprocmask", [0, AT, AT, 8], [2, AT, 0, 8], [NONE, AT, 0, 8];
-    SCHED_YIELD = 24, b"sched_yield", [0];
-    MREMAP = 25, b"mremap", [AT, LEN, LEN, 3, AT];
-    MINCORE = 27, b"mincore", [AT, 1, AT];
-    MADVISE = 28, b"madvise", [AT, LEN, 23], [AT, LEN, 18];
-    NANOSLEEP = 35, b"nanosleep", [AT, 0];
-    GETPID = 39, b"getpid", [0];
+    MPROTECT, b"mprotect", [AT, LEN, 3], [AT, LEN, 1];
+    MUNMAP, b"munmap", [AT, LEN];
+    RT_SIGPROCMASK, b"rt_sigprocmask", [0, AT, AT, 8], [2, AT, 0, 8], [NONE, AT, 0, 8];
+    SCHED_YIELD, b"sched_yield", [0];
+    MREMAP, b"mremap", [AT, LEN, LEN, 3, AT];
+    MINCORE, b"mincore", [AT, 1, AT];
+    MADVISE, b"madvise", [AT, LEN, 23], [AT, LEN, 18];
+    NANOSLEEP, b"nanosleep", [AT, 0];
+    GETPID, b"getpid", [0];
     // Before the program has begun: its filters do not matter.
-    EXECVE = 59, b"execve";
-    FCNTL = 72, b"fcntl", [FILE, 1030, FILE];
-    MKDIR = 83, b"mkdir", [AT, 0o700];
-    UNLINK = 87, b"unlink", [AT];
-    SYMLINK = 88, b"symlink", [AT, AT];
-    READLINK = 89, b"readlink", [AT, AT, LEN];
-    CHMOD = 90, b"chmod", [AT, 0o600];
-    GETPPID = 110, b"getppid", [0];
-    SIGALTSTACK = 131, b"sigaltstack", [0, AT];
-    FSTATFS = 138, b"fstatfs", [FILE, AT];
-    PRCTL = 157, b"prctl", [16, AT];
-    GETTID = 186, b"gettid", [0];
-    FUTEX = 202, b"futex", [AT, 0x86], [AT, 0x87];
-    CLOCK_GETTIME = 228, b"clock_gettime", [1, AT], [0, AT];
-    TGKILL = 234, b"tgkill", [FILE, FILE, 0];
-    OPENAT = 257, b"openat", [HERE, AT, 0o2002002, 0o600], [HERE, AT, 0o2000302, 0o600], [HERE, AT, 0o2000000, 0o600];
-    NEWFSTATAT = 262, b"newfstatat", [HERE, AT, AT, 0], [FILE, AT, AT, 0x1000];
-    SET_ROBUST_LIST = 273, b"set_robust_list", [AT, 24];
-    GET_ROBUST_LIST = 274, b"get_robust_list", [0, AT, AT];
-    FALLOCATE = 285, b"fallocate", [FILE, 0, LEN, LEN];
-    PRLIMIT64 = 302, b"prlimit64", [0, 1, 0, AT];
-    PROCESS_VM_READV = 310, b"process_vm_readv", [FILE, AT, 1, AT, 2, 0];
-    PROCESS_VM_WRITEV = 311, b"process_vm_writev", [FILE, AT, 1, AT, 1, 0];
+    EXECVE, b"execve";
+    FCNTL, b"fcntl", [FILE, 1030, FILE];
+    MKDIR, b"mkdir", [AT, 0o700];
+    UNLINK, b"unlink", [AT];
+    SYMLINK, b"symlink", [AT, AT];
+    READLINK, b"readlink", [AT, AT, LEN];
+    CHMOD, b"chmod", [AT, 0o600];
+    GETPPID, b"getppid", [0];
+    SIGALTSTACK, b"sigaltstack", [0, AT];
+    FSTATFS, b"fstatfs", [FILE, AT];
+    PRCTL, b"prctl", [16, AT];
+    GETTID, b"gettid", [0];
+    FUTEX, b"futex", [AT, 0x86], [AT, 0x87];
+    CLOCK_GETTIME, b"clock_gettime", [1, AT], [0, AT];
+    TGKILL, b"tgkill", [FILE, FILE, 0];
+    OPENAT, b"openat", [HERE, AT, 0o2002002, 0o600], [HERE, AT, 0o2000302, 0o600], [HERE, AT, 0o2000000, 0o600];
+    NEWFSTATAT, b"newfstatat", [HERE, AT, AT, 0], [FILE, AT, AT, 0x1000];
+    SET_ROBUST_LIST, b"set_robust_list", [AT, 24];
+    GET_ROBUST_LIST, b"get_robust_list", [0, AT, AT];
+    FALLOCATE, b"fallocate", [FILE, 0, LEN, LEN];
+    PRLIMIT64, b"prlimit64", [0, 1, 0, AT];
+    PROCESS_VM_READV, b"process_vm_readv", [FILE, AT, 1, AT, 2, 0];
+    PROCESS_VM_WRITEV, b"process_vm_writev", [FILE, AT, 1, AT, 1, 0];
 }

@@ -5,6 +5,8 @@ pub mod call_stack_frame;
 pub mod callback_tables;
 #[cfg(feature = "inject")]
 pub mod exec_entries;
+#[cfg(feature = "inject")]
+pub mod exports;
 pub mod fast;
 pub mod fast_inputs;
 pub mod fast_stack_inputs;

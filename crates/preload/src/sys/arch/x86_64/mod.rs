@@ -2,6 +2,7 @@
 //! the memory functions that the compiler calls. The last are hidden: undefined they would bind to
 //! the program's (or ASan's), exported they would be everybody's.
 
+pub mod numbers;
 mod thread_words;
 
 pub use thread_words::*;
@@ -23,6 +24,11 @@ pub fn in_valgrind() -> bool {
     }
     answer != 0
 }
+
+/// What a filter sees of a system call of this processor: AUDIT_ARCH_X86_64.
+pub const AUDIT_ARCHITECTURE: u32 = 0xc000_003e;
+/// The number of seccomp, which the program calls.
+pub const SECCOMP: usize = 317;
 
 /// What a system call says that is not made.
 const ENOSYS: isize = -38;

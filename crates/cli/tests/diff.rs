@@ -18,6 +18,9 @@ fn diff_of_equal_and_of_different_runs() {
     let diff = |a: &Path, b: &Path| cutap(&["diff"]).arg(a).arg(b).output().unwrap();
     let same = diff(&a, &again);
     assert_eq!(same.status.code(), Some(0), "{}", out(&same));
+    // No call failed in either: nothing differs.
+    let failed = cutap(&["diff", "-Z"]).arg(&a).arg(&again).output().unwrap();
+    assert_eq!(failed.status.code(), Some(0), "{failed:?}");
     let other = diff(&a, &b);
     let lines = out(&other);
     assert_eq!(other.status.code(), Some(1), "{lines}");

@@ -54,7 +54,10 @@ impl DiffArgs {
         };
         let names = [self.a.display().to_string(), self.b.display().to_string()];
         let ((a, a_end), (b, b_end)) = (read(&self.a)?, read(&self.b)?);
-        if a.is_empty() && b.is_empty() {
+        // A filter by conditions alone, such as -Z, may select no call of runs that have some.
+        let leaves_calls_out = |end: &End| end.filtered.as_ref().is_some_and(|filtered| filtered.filtered_out > 0);
+        let has_calls = filter.rules().is_empty() && leaves_calls_out(&a_end) && leaves_calls_out(&b_end);
+        if a.is_empty() && b.is_empty() && !has_calls {
             return Err(nothing_compared(filter_text.as_deref(), &names));
         }
         let sort = Diff::sort_columns().into_iter().find(|column| self.sort.as_deref() == Some(*column));

@@ -38,7 +38,7 @@ impl FromStr for StackSize {
         let fits = |n: &u64| (LEAST..=STACK_MOST as u64).contains(n);
         match bytes(text).filter(fits) {
             Some(n) => Ok(StackSize(n as u32 & !7)),
-            None => Err(Error::own("512 to 64K bytes of a stack can be kept; 8K, the usual, is good for most")),
+            None => Err(Error::own("give a size from 512 to 64K bytes of a stack; 8K, the usual, is good for most")),
         }
     }
 }

@@ -102,17 +102,19 @@ pub fn choose(of: &Candidate) -> u32 {
 
 /// What those of `set` do with the arguments.
 pub fn keep_inputs(set: u32, args: &[u64; 6]) {
-    for_each(set & KEEP[0], |action| match action {
-        Action::Inputs(keep) => keep(args),
-        _ => {}
+    for_each(set & KEEP[0], |action| {
+        if let Action::Inputs(keep) = action {
+            keep(args);
+        }
     });
 }
 
 /// What those of `set` do with the result.
 pub fn keep_results(set: u32, function: &[u8], args: &[u64; 6], code: u64) {
-    for_each(set & KEEP[1], |action| match action {
-        Action::Results(keep) => keep(function, args, code),
-        _ => {}
+    for_each(set & KEEP[1], |action| {
+        if let Action::Results(keep) = action {
+            keep(function, args, code);
+        }
     });
 }
 

@@ -19,7 +19,7 @@ use cutap_wire::{MAGIC, PAGE, VERSION, diagnostic};
 /// Page and names are in this process's memory: there is no folder, or not all of it.
 static WITHOUT: AtomicBool = AtomicBool::new(false);
 /// What follows once there is a folder, or memory in its place: names of what is loaded already.
-pub static FOLDER_MADE: Callback = Callback::new();
+pub static FOLDER_MADE: Callback = Callback::none();
 /// The thread that tries again.
 static SETTLING: AtomicU32 = AtomicU32::new(0);
 /// This process is a forked child; its parent may have had nothing to say, and then has no folder.

@@ -157,7 +157,7 @@ pub fn check() {
 }
 
 /// What all other parts of the library do in a forked child, once.
-pub static FORGET_PARENT: Callback = Callback::new();
+pub static FORGET_PARENT: Callback = Callback::none();
 
 /// Separates the child from its parent, once.
 #[cold]

@@ -21,7 +21,7 @@ use cutap_wire::{MAGIC, PAGE, VERSION};
 /// The process that has one, 0 none: a forked child finds its parent's number.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 /// What a forked child does that has its own page now.
-pub static CHILD_HAS_PAGE: Callback = Callback::new();
+pub static CHILD_HAS_PAGE: Callback = Callback::none();
 /// Number of the file.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 static MAKING: AtomicU32 = AtomicU32::new(0);

@@ -87,7 +87,7 @@ pub struct Store {
 
 impl Store {
     /// Nothing yet.
-    pub const fn new() -> Store {
+    pub(super) const fn new() -> Store {
         Store { addresses: Addresses::none(), open: AtomicUsize::new(0) }
     }
     /// Bytes that may be used.

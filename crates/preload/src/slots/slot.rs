@@ -32,7 +32,7 @@ pub struct Slot {
 
 impl Slot {
     /// Of no function.
-    pub const fn new() -> Slot {
+    pub(super) const fn new() -> Slot {
         Slot {
             real: AtomicUsize::new(0),
             entry: AtomicUsize::new(0),

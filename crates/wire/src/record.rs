@@ -54,6 +54,24 @@ pub mod kind {
     pub const EXIT_OUTPUT: u8 = 10;
     /// A piece of what an open call leads to. meta = distance back; the rest as in [`crate::memory`].
     pub const MEMORY: u8 = 11;
+    /// A record of a [`super::sub_kind`], which is bits 0 to 7 of meta; bits 8 to 18 are the sub-kind's.
+    pub const EXTENDED: u8 = 12;
+}
+
+/// What an EXTENDED record is. None is written yet: a reader counts those that it does not know, and steps over them.
+/// Below [`sub_kind::ROWS`] they are of the thread that its ring is of.
+pub mod sub_kind {
+    /// From here on a record is a row that belongs to no thread, whatever ring holds it: word 1 = start, word 2 = end,
+    /// whole ticks; word 3 = device | context << 32; word 4 = stream; then the sub-kind's words.
+    pub const ROWS: u8 = 128;
+    /// Words of a row before those of its sub-kind.
+    pub const ROW_WORDS: u32 = 5;
+
+    /// The sub-kind in the meta field of an EXTENDED record.
+    #[inline(always)]
+    pub const fn of(meta: u32) -> u8 {
+        meta as u8
+    }
 }
 
 /// What a NOTE record says.
@@ -209,6 +227,8 @@ pub struct Cursor {
     pub calls: u32,
     /// Those of them that were never committed, and stepped over.
     pub cut: u32,
+    /// Records of kinds and sub-kinds that are not known here, stepped over.
+    pub unknown: u32,
 }
 
 /// What the next step through a chunk found.
@@ -225,7 +245,7 @@ pub enum Step<'a> {
 impl Cursor {
     /// Start of a chunk with this head.
     pub fn new(base_ticks: u64, first_call: u32) -> Cursor {
-        Cursor { offset: crate::ring::CHUNK_HEADER, last: base_ticks, calls: first_call, cut: 0 }
+        Cursor { offset: crate::ring::CHUNK_HEADER, last: base_ticks, calls: first_call, cut: 0, unknown: 0 }
     }
 
     /// Reads the next record of `chunk`, whose first `reserved` bytes are taken. With `dead`, records
@@ -261,7 +281,11 @@ impl Cursor {
             self.last = self.last.wrapping_add_signed(i64::from(step));
             match self.decode(kind, first, body) {
                 Some(record) => return Step::Record(record),
-                None if passes(kind, meta) => continue,
+                None if kind > kind::MEMORY => {
+                    self.unknown = self.unknown.wrapping_add(1);
+                    continue;
+                }
+                None if is_given_up(kind, meta) => continue,
                 None => {
                     *self = before;
                     return Step::Damaged;
@@ -336,11 +360,7 @@ impl Cursor {
     }
 }
 
-/// Whether a committed record is one to step over: given up, or of a kind that came later.
-fn passes(of: u8, meta: u32) -> bool {
-    match of {
-        kind::ENTER => meta == META_MAX,
-        kind::SKIP => true,
-        _ => of > kind::MEMORY,
-    }
+/// Whether a committed record is one to step over, because its writer gave it up.
+fn is_given_up(of: u8, meta: u32) -> bool {
+    of == kind::SKIP || of == kind::ENTER && meta == META_MAX
 }

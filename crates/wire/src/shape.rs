@@ -2,7 +2,7 @@
 //! It tells bytes that somebody else put into a ring from records, and must never refuse what a writer of this version,
 //! or of a newer one, writes.
 
-use crate::record::{LOOKUP_WORDS, META_MAX, kind};
+use crate::record::{LOOKUP_WORDS, META_MAX, kind, sub_kind};
 use crate::words::{OUTPUT_LEN, word};
 
 /// Whether a record of this kind can have so many words. Of a kind that is not known here any length will do.
@@ -21,6 +21,7 @@ pub(crate) fn fits(of: u8, words: usize, meta: u32) -> bool {
         kind::STACK => words >= 2 + far,
         kind::EXIT_OUTPUT => words == 2 + far,
         kind::MEMORY => words >= 3 + far,
+        kind::EXTENDED if sub_kind::of(meta) >= sub_kind::ROWS => words >= sub_kind::ROW_WORDS as usize,
         _ => words > 0,
     }
 }
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_no_writer_writes_is_damaged() {
-        let bad: [&[u64]; 11] = [
+        let bad: [&[u64]; 12] = [
             &[COMMITTED],
             &[done(kind::NONE, 1, 0, 1)],
             &[done(kind::ENTER, 1, 0, 1)],
@@ -75,6 +76,7 @@ mod tests {
             &[done(kind::THREAD, 2, 0, 1), u64::MAX],
             &[done(kind::EXIT_OUTPUT, 2, 0, 1), 1 << 56],
             &[done(kind::LOOKUP, 9, 0, 1), 0, 0, 0, 0, 0, 0, 9 << 48, 0],
+            &[done(kind::EXTENDED, 4, 128, 1), 0, 0, 0],
         ];
         for words in bad {
             assert_eq!(step(words, false), (true, 0), "{words:x?}");
@@ -87,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_writers_write_is_not() {
-        let good: [&[u64]; 9] = [
+        let good: [&[u64]; 12] = [
             &[done(kind::ENTER, 2, 7, 1), 0],
             &[done(kind::ENTER, 2, META_MAX, 1), 0],
             &[done(kind::EXIT, 3, META_MAX, 1), 0, 1],
@@ -96,6 +98,9 @@ mod tests {
             &[done(kind::TIME, 2, 0, 1), 1 << 40 | 1],
             &[done(kind::LOOKUP, 9, 9, 1), 0, 0, 0, 0, 0, 0, 8 << 48, 0],
             &[done(kind::SKIP, 255, 0, 1)],
+            &[done(kind::EXTENDED, 1, 127, 1)],
+            &[done(kind::EXTENDED, 5, 128, 1), 1 << 40, 2 << 40, 7 << 32, 3],
+            &[done(kind::EXTENDED, 5, META_MAX, 1), 0, 0, 0, 0],
             &[done(15, 1, 0, 1)],
         ];
         for words in good {
@@ -105,6 +110,20 @@ mod tests {
             words[0] &= !COMMITTED;
             assert_eq!(step(&words, true), (false, words.len()), "{words:x?}");
         }
+    }
+
+    /// They change neither the number nor the time of the calls behind them.
+    #[test]
+    fn unknown_records_are_counted() {
+        let row = [done(kind::EXTENDED, 5, 200, 8), 1 << 40, 2 << 40, 7 << 32, 3];
+        let words =
+            [&row[..], &[done(kind::EXTENDED, 1, 1, 8), done(14, 1, 0, 8), done(kind::ENTER, 2, 7, 9), 0]].concat();
+        let mut bytes = vec![0; CHUNK_HEADER];
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        let mut cursor = Cursor::new(0, 5);
+        let step = cursor.step(&bytes, bytes.len(), false);
+        assert!(matches!(step, Step::Record(Record::Enter { number: 5, slot: 7, ticks: 9, .. })), "{step:?}");
+        assert_eq!((cursor.unknown, cursor.calls, cursor.offset), (3, 6, bytes.len()));
     }
 
     #[test]

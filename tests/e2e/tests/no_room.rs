@@ -2,16 +2,12 @@
 //! program continues, one message says so, and what is missing is counted call by call.
 
 use cutap_e2e::{Finished, Scratch, cutap, finish, json_lines, out, scratch, wait_for};
+use cutap_wire::diagnostic::{CALL_DROPPED, NO_RING, NOT_WRITTEN};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-/// `cutap_wire::diagnostic`: calls for which there was no ring, no chunk, nobody who wrote.
-const NO_RING: u64 = 10;
-const CALL_DROPPED: u64 = 42;
-const NOT_WRITTEN: u64 = 44;
 
 /// A small file system of its own, and the folder that it is mounted on.
 struct Small(Scratch);
@@ -70,7 +66,7 @@ impl Shown {
     fn calls(&self) -> u64 {
         self.0.iter().filter(|l| l["type"] == "summary").map(|l| l["calls"].as_u64().unwrap()).sum()
     }
-    fn counted(&self, reasons: &[u64]) -> u64 {
+    fn counted(&self, reasons: &[usize]) -> u64 {
         let end = self.0.iter().find(|l| l["type"] == "end").unwrap();
         let counts = end["counts"].as_array().unwrap().iter();
         counts.filter(|c| reasons.iter().any(|r| c["reason"] == *r)).map(|c| c["count"].as_u64().unwrap()).sum()

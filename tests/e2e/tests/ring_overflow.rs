@@ -2,6 +2,7 @@
 //! what it wrote over. 64 threads call as fast as they can; CUTAP_LARGE=1 makes each run 10 s long.
 
 use cutap_e2e::{Finished, Scratch, counted, cutap, finish, json_lines, out, scratch, wait_for};
+use cutap_wire::diagnostic::{CALL_DROPPED_LOSSY, CALL_WAITED};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,10 +12,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(100);
-/// `cutap_wire::diagnostic`: dropped in a lossy run.
-const LOSSY: u64 = 40;
-/// The same: waited for room when the process ended.
-const WAITED: u64 = 45;
 
 /// Calls as they were shown and as they were said to be missing.
 #[derive(Debug)]
@@ -48,15 +45,15 @@ impl Shown {
             assert_eq!(end[never], 0, "{never}: {end}");
         }
         assert!(end["records_cut"].as_u64().is_some_and(|n| n <= threads), "{end}");
-        let reason = |n: u64| {
+        let reason = |n: usize| {
             let count = end["counts"].as_array().unwrap().iter().find(|c| c["reason"] == n);
             count.map_or(0, |c| c["count"].as_u64().unwrap())
         };
         Shown {
             allocations: calls("cuMemAlloc_v2"),
             launches: calls("cuLaunchKernel"),
-            dropped: reason(LOSSY),
-            waited: reason(WAITED),
+            dropped: reason(CALL_DROPPED_LOSSY),
+            waited: reason(CALL_WAITED),
             overwritten: end["overwritten"].as_u64().unwrap(),
             end,
         }

@@ -1,13 +1,9 @@
 //! Programs that forbid system calls to themselves. They end as without cutap, and what cutap cannot record is counted.
 
 use cutap_e2e::{Finished, cutap, finish, json_lines, out, scratch};
+use cutap_wire::diagnostic::{CALL_DROPPED, NO_RING, SANDBOXED};
 use serde_json::Value;
 use std::process::Command;
-
-/// `cutap_wire::diagnostic`: no ring, no chunk, a sandbox.
-const NO_RING: u64 = 10;
-const CALL_DROPPED: u64 = 42;
-const SANDBOXED: u64 = 56;
 
 fn plain(words: &[&str]) -> Finished {
     finish(Command::new(out().join(words[0])).args(&words[1..]).env("LD_LIBRARY_PATH", out()))
@@ -32,7 +28,7 @@ fn end(lines: &[Value]) -> &Value {
     lines.iter().find(|l| l["type"] == "end").unwrap()
 }
 
-fn counted(lines: &[Value], reasons: &[u64]) -> u64 {
+fn counted(lines: &[Value], reasons: &[usize]) -> u64 {
     let counts = end(lines)["counts"].as_array().unwrap().iter();
     counts.filter(|c| reasons.iter().any(|r| c["reason"] == *r)).map(|c| c["count"].as_u64().unwrap()).sum()
 }

@@ -104,7 +104,9 @@ fn pack_at_rest(path: &Path, ours: bool) -> std::result::Result<(), PackError> {
     let cut = match walk(&file, cutap_wire::VERSION, &mut |block, plain| blocks.push((*block, plain.to_vec()))) {
         Ok(cut) => cut,
         Err(Unread::NotOurs) => return bad("it is not a recording of cutap"),
-        Err(Unread::OtherVersion(_)) => return no("another version of cutap wrote it; pack it with that one"),
+        Err(Unread::OtherVersion(version)) => {
+            return no(&format!("another version of cutap wrote it (format {version}); pack it with that one"));
+        }
         Err(Unread::Unreadable(e)) => return Err(e.into()),
     };
     if matches!(cut.why, Why::CutOff | Why::Damaged) {

@@ -160,6 +160,7 @@ fn count_of_one() {
         chunks_unknown: 1,
         chunks_lost: 1,
         records_cut: 1,
+        records_unknown: 1,
         absent: vec![absent],
         counts: [diagnostic::NO_RING, diagnostic::STACK_NOT_KEPT].map(count).into(),
         lossy: true,
@@ -178,6 +179,7 @@ fn count_of_one() {
             "1 part of the trace not here: nobody knows whether it was read or written over, as the control page is missing",
             "1 part of the trace lost: written over before it was read, or damaged",
             "1 event cut off: its thread was stopped while writing it",
+            "1 record is of a kind that this cutap does not know",
         ]
     );
 }

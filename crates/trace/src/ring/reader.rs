@@ -71,6 +71,8 @@ pub struct Ring {
     pub count: CallCount,
     /// Records of chunks before this one that were never finished.
     pub(super) cut: u64,
+    /// Records of chunks before this one whose kind is not known.
+    pub(super) unknown: u64,
 }
 
 impl Ring {
@@ -96,6 +98,7 @@ impl Ring {
             missed: 0,
             count: CallCount::default(),
             cut: 0,
+            unknown: 0,
         }
     }
 
@@ -110,6 +113,11 @@ impl Ring {
     /// Records that were never finished.
     pub fn cut(&self) -> u64 {
         self.cut + self.cut_here
+    }
+
+    /// Records of kinds and sub-kinds that are not known.
+    pub fn unknown(&self) -> u64 {
+        self.unknown + self.current.as_ref().map_or(0, |current| current.cursor.unknown.into())
     }
 
     /// Calls of its threads that only happened because we watch.

@@ -106,7 +106,9 @@ impl Ring {
 
     /// The current chunk is not read any further: its place, and the calls of the ring that were read.
     fn close_chunk(&mut self) -> Option<(u32, u32)> {
-        self.current.take().map(|current| (current.place, current.cursor.calls))
+        let current = self.current.take()?;
+        self.unknown += u64::from(current.cursor.unknown);
+        Some((current.place, current.cursor.calls))
     }
 
     /// Nothing is read of the rest of the chunk: it makes no sense, or is not there.

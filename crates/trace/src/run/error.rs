@@ -34,7 +34,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Written by another version.
-    #[error("{path} was written by another version of cutap (format {version}); read it with the cutap that recorded it", path = path.display())]
+    #[error("{path} was written by another version of cutap (format {version}, this one reads {mine}); read it with the cutap that recorded it", mine = cutap_wire::VERSION, path = path.display())]
     OtherVersion {
         /// The folder.
         path: PathBuf,

@@ -5,7 +5,7 @@ use super::error::Error;
 use super::facts::{RecordingCoverage, Switched, SwitchedTo};
 use super::prefetch::DamagedBlocks;
 use super::recording::Recording;
-use crate::io::bytes::{u32_at, u64_at};
+use crate::io::bytes::{read_at, u32_at, u64_at};
 use crate::io::clock::monotonic;
 use crate::io::exhausted::is_short;
 use crate::io::read_progress::ReadProgress;
@@ -14,7 +14,7 @@ use crate::io::store::Store;
 use crate::ring::damage::Reuse;
 use cutap_file::Why;
 use cutap_printable::printable;
-use cutap_wire::{MAGIC, VERSION, control};
+use cutap_wire::{MAGIC, PAGE, VERSION, control, process};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::mem::offset_of;
@@ -65,7 +65,13 @@ impl RunReader {
             }
             Err(e) if is_short(&e) => return Err(unreadable(e)),
             Err(_) if names.is_empty() && read.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
-            Err(_) => {}
+            Err(_) => {
+                if let Some(version) =
+                    names.iter().find_map(|name| page_version(&*store, name)).filter(|v| *v != VERSION)
+                {
+                    return Err(Error::OtherVersion { path: run.to_owned(), version });
+                }
+            }
         }
         Ok(RunReader { store, recorded: read, path: run.to_owned() })
     }
@@ -221,4 +227,12 @@ impl RunReader {
 fn is_being_written(path: &Path) -> bool {
     let lock = |file: File| rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockShared);
     File::open(path).is_ok_and(|file| lock(file) == Err(rustix::io::Errno::WOULDBLOCK))
+}
+
+/// The version that the page of a process names; `None` while the page is not finished.
+fn page_version(store: &dyn Store, name: &str) -> Option<u32> {
+    let mut page = Vec::new();
+    read_at(&*store.open(name, process::FILE, false).ok()?, 0, PAGE, &mut page).ok()?;
+    (u64_at(&page, offset_of!(process::Process, magic)) == MAGIC)
+        .then(|| u32_at(&page, offset_of!(process::Process, version)))
 }

@@ -77,6 +77,8 @@ pub struct End {
     pub raw: Vec<UndecodedFunction>,
     /// Records that a killed or stopped thread never finished.
     pub records_cut: u64,
+    /// Records of kinds that a newer cutap writes.
+    pub records_unknown: u64,
     /// What was only counted.
     pub counted: Vec<CountedFunction>,
     /// Files that stacks lead through and that cannot be read as they were.
@@ -202,6 +204,7 @@ impl End {
         self.damaged += retired.damaged;
         self.lost = self.lost.plus(retired.lost);
         self.records_cut += retired.records_cut;
+        self.records_unknown += retired.records_unknown;
         self.rings += retired.rings;
         self.coverage.plus(&retired.coverage);
     }
@@ -278,6 +281,7 @@ impl End {
         self.chunks_taken += if !ring.consume && run.is_drained() { ring.given_back() } else { 0 };
         self.overwritten += ring.calls_taken;
         self.records_cut += ring.cut();
+        self.records_unknown += ring.unknown();
         match ring.footprint() {
             0 => {}
             calls => self.count(reason::FOOTPRINT, calls),

@@ -242,10 +242,34 @@ fn folders_that_are_no_runs() {
     assert!(refused("absent").contains("cannot read the run directory"));
     assert!(refused("").contains("is not a run directory"));
     std::fs::write(folder.path().join("control"), control_page(99)).unwrap();
-    assert!(refused("").contains("another version of cutap (format 99"));
+    assert!(refused("").contains("another version of cutap (format 99, this one reads 3)"));
     std::fs::write(folder.path().join("control"), b"short").unwrap();
     assert!(refused("").contains("is not a run directory"));
     assert!(Filter::parse("").is_err());
+}
+
+/// What commit 07fa1155 wrote, the last one with format 2 of recordings and 1 of run directories.
+#[test]
+fn what_the_version_before_wrote_is_refused() {
+    let old = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format2");
+    let refused = |path: &std::path::Path, format: u32| {
+        let refused = EventReader::open(path, ReaderOptions::default()).map(|_| ()).unwrap_err().to_string();
+        let sentence = format!(
+            "{} was written by another version of cutap (format {format}, this one reads 3); read it with the cutap \
+             that recorded it",
+            path.display()
+        );
+        assert_eq!(refused, sentence);
+    };
+    for name in ["children", "cut_off", "filtered", "killed", "packed"] {
+        refused(&old.join(name).with_extension("cutap"), 2);
+    }
+    refused(&old.join("run"), 1);
+    // Without its control page, its processes tell.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("p100-0")).unwrap();
+    std::fs::copy(old.join("run/p100-0/process"), folder.path().join("p100-0/process")).unwrap();
+    refused(folder.path(), 1);
 }
 
 #[test]

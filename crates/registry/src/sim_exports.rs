@@ -83,6 +83,7 @@ pub fn generate(root: &Path) -> Result<Vec<crate::File>, Error> {
         (folder.join("exports.rs"), exports(root)?),
         (folder.join("results.rs"), results(root)?),
         (Path::new("crates/sim/machine/src/generated/device.rs").to_owned(), device(root)?),
+        (Path::new("crates/sim/machine/src/generated/attributes.rs").to_owned(), attributes(root)?),
     ])
 }
 
@@ -173,6 +174,41 @@ fn results(root: &Path) -> Result<String, Error> {
         writeln!(out, "({value}, c{name:?}),").unwrap();
     }
     out.push_str("];\n");
+    Ok(out)
+}
+
+/// Of the types of the driver's interface, only the enums.
+#[derive(Deserialize)]
+struct Enums {
+    #[serde(rename = "enum")]
+    all: Vec<Enum>,
+}
+
+#[derive(Deserialize)]
+struct Enum {
+    name: String,
+    values: Vec<Vec<toml::Value>>,
+}
+
+/// Enums whose numbers the simulated driver has by name: of each the module, and what all names begin with.
+const ATTRIBUTES: [(&str, &str, &str); 2] = [
+    ("CUfunction_attribute", "function_attribute", "CU_FUNC_ATTRIBUTE_"),
+    ("CUpointer_attribute", "pointer_attribute", "CU_POINTER_ATTRIBUTE_"),
+];
+
+fn attributes(root: &Path) -> Result<String, Error> {
+    let from = "api/driver/types.toml";
+    let enums = Source::read(&root.join(from))?.parse::<Enums>()?;
+    let mut out = head("The numbers of attributes of functions and pointers.", from);
+    for (name, module, prefix) in ATTRIBUTES {
+        writeln!(out, "/// {name}\npub mod {module} {{").unwrap();
+        for value in enums.all.iter().filter(|of| of.name == name).flat_map(|of| &of.values) {
+            let [toml::Value::String(name), toml::Value::Integer(number), ..] = &value[..] else { continue };
+            let constant = name.strip_prefix(prefix).unwrap_or(name);
+            writeln!(out, "/// {name}\npub const {constant}: u32 = {number};").unwrap();
+        }
+        out.push_str("}\n\n");
+    }
     Ok(out)
 }
 

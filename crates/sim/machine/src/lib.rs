@@ -11,7 +11,7 @@ mod visible;
 
 pub use config::{Config, config};
 pub use environment::{print_to_stderr, variable};
-pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID, attribute_id};
+pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID, attribute_id, function_attribute, pointer_attribute};
 pub use process::{FirstUse, PerProcess, generation};
 pub use visible::{Hidden, visible};
 

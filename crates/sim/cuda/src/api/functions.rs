@@ -3,44 +3,43 @@
 use crate::abi::{Answer, Fault, In, Out, answer, of_the_program};
 use crate::api::launch::Config;
 use crate::driver::device::{attribute, device};
-use crate::driver::occupancy::{MAX_DYNAMIC_SHARED, blocks, max_dynamic_shared};
+use crate::driver::occupancy::{blocks, max_dynamic_shared};
 use crate::state::{DriverState, Function, Handle, driver_state, lookup, lookup_mut};
-use cutap_machine::{attribute_id, config};
-
-/// Whether a kernel can change nodes with this function. Since 13.3; read-only.
-const UPDATED_ON_DEVICE: u32 = 16;
-/// A preference, CUsharedMemoryMode. Since 13.4.
-const SHARED_MEMORY_MODE: u32 = 17;
+use cutap_machine::{attribute_id, config, function_attribute as attribute_of};
 
 fn get(f: &Function, id: u32) -> Answer<i32> {
     let version = 10 * attribute(0, attribute_id::COMPUTE_CAPABILITY_MAJOR)?
         + attribute(0, attribute_id::COMPUTE_CAPABILITY_MINOR)?;
     Ok(match id {
-        0 => f.max_threads(),
-        1 => f.kernel().shared,
-        2 => 0,
-        3 => f.kernel().local,
-        4 => f.kernel().registers,
-        5 | 6 => version,
-        7 => 0,
-        MAX_DYNAMIC_SHARED => max_dynamic_shared(f),
-        9 => f.attributes.get(&id).copied().unwrap_or(-1),
-        10..=15 => f.attributes.get(&id).copied().unwrap_or(0),
-        UPDATED_ON_DEVICE if config().driver >= 13030 => 1,
-        SHARED_MEMORY_MODE if config().driver >= 13040 => f.attributes.get(&id).copied().unwrap_or(0),
+        attribute_of::MAX_THREADS_PER_BLOCK => f.max_threads(),
+        attribute_of::SHARED_SIZE_BYTES => f.kernel().shared,
+        attribute_of::CONST_SIZE_BYTES => 0,
+        attribute_of::LOCAL_SIZE_BYTES => f.kernel().local,
+        attribute_of::NUM_REGS => f.kernel().registers,
+        attribute_of::PTX_VERSION | attribute_of::BINARY_VERSION => version,
+        attribute_of::CACHE_MODE_CA => 0,
+        attribute_of::MAX_DYNAMIC_SHARED_SIZE_BYTES => max_dynamic_shared(f),
+        attribute_of::PREFERRED_SHARED_MEMORY_CARVEOUT => f.attributes.get(&id).copied().unwrap_or(-1),
+        attribute_of::CLUSTER_SIZE_MUST_BE_SET..=attribute_of::CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
+            f.attributes.get(&id).copied().unwrap_or(0)
+        }
+        // Whether a kernel can change nodes with this function; read-only.
+        attribute_of::DEVICE_NODE_UPDATE_SUPPORTED if config().driver >= 13030 => 1,
+        attribute_of::SHARED_MEMORY_MODE if config().driver >= 13040 => f.attributes.get(&id).copied().unwrap_or(0),
         _ => return Err(Fault::INVALID_VALUE),
     })
 }
 
 fn set(f: &mut Function, id: u32, value: i32) -> Answer {
     let good = match id {
-        MAX_DYNAMIC_SHARED => {
+        attribute_of::MAX_DYNAMIC_SHARED_SIZE_BYTES => {
             (0..=attribute(0, attribute_id::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? - f.kernel().shared).contains(&value)
         }
-        9 => (-1..=100).contains(&value),
-        11..=14 => value >= 0,
-        15 => (0..=2).contains(&value),
-        SHARED_MEMORY_MODE => config().driver >= 13040 && (0..=4).contains(&value),
+        attribute_of::PREFERRED_SHARED_MEMORY_CARVEOUT => (-1..=100).contains(&value),
+        attribute_of::REQUIRED_CLUSTER_WIDTH..=attribute_of::NON_PORTABLE_CLUSTER_SIZE_ALLOWED => value >= 0,
+        attribute_of::CLUSTER_SCHEDULING_POLICY_PREFERENCE => (0..=2).contains(&value),
+        // CUsharedMemoryMode, a preference.
+        attribute_of::SHARED_MEMORY_MODE => config().driver >= 13040 && (0..=4).contains(&value),
         _ => false,
     };
     if !good {

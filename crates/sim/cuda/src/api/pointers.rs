@@ -2,6 +2,7 @@
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::state::{Allocation, Handle, Kind, driver_state};
+use cutap_machine::pointer_attribute as attribute;
 
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
@@ -16,39 +17,53 @@ fn put(value: u64, id: u32, address: u64, allocation: Option<(u64, &Allocation)>
     let Some((start, a)) = allocation else {
         // The driver does not know this address.
         return match id {
-            2 | 8 | 13 | 16 => half(0),
-            9 => half(-2i32 as u32),
-            1 | 3 | 4 | 5 | 7 | 11 | 12 | 14 | 17..=20 => word(0),
-            6 | 10 | 15 | 21 => half(0),
+            attribute::MEMORY_TYPE | attribute::IS_MANAGED | attribute::MAPPED | attribute::ACCESS_FLAGS => half(0),
+            attribute::DEVICE_ORDINAL => half(-2i32 as u32),
+            attribute::CONTEXT
+            | attribute::DEVICE_POINTER
+            | attribute::HOST_POINTER
+            | attribute::P2P_TOKENS
+            | attribute::BUFFER_ID
+            | attribute::RANGE_START_ADDR
+            | attribute::RANGE_SIZE
+            | attribute::ALLOWED_HANDLE_TYPES
+            | attribute::MEMPOOL_HANDLE
+            | attribute::MAPPING_SIZE
+            | attribute::MAPPING_BASE_ADDR
+            | attribute::MEMORY_BLOCK_ID => word(0),
+            attribute::SYNC_MEMOPS
+            | attribute::IS_LEGACY_CUDA_IPC_CAPABLE
+            | attribute::IS_GPU_DIRECT_RDMA_CAPABLE
+            | attribute::IS_HW_DECOMPRESS_CAPABLE => half(0),
             _ => Err(Fault::INVALID_VALUE),
         };
     };
     let on_host = !a.on_device() || a.kind == Kind::Managed;
     match id {
-        1 => word(a.context.0),
-        2 => half(if a.on_device() { DEVICE } else { HOST }),
-        3 => word(address),
-        4 if on_host => word(address),
-        4 if many => word(0),
-        5 => Out::<[u64; 2]>::at(value).put([start, a.id]),
-        6 => half(0),
-        7 => word(a.id),
-        8 => half((a.kind == Kind::Managed).into()),
-        9 => half(a.device as u32),
-        10 => half((a.kind == Kind::Device && a.pool == Handle::NULL).into()),
-        11 => word(start),
-        12 => word(a.size),
-        13 => half(1),
-        14 => word(0),
-        15 => half(a.on_device().into()),
-        16 => half(3),
-        17 => word(a.pool.0),
+        attribute::CONTEXT => word(a.context.0),
+        attribute::MEMORY_TYPE => half(if a.on_device() { DEVICE } else { HOST }),
+        attribute::DEVICE_POINTER => word(address),
+        attribute::HOST_POINTER if on_host => word(address),
+        attribute::HOST_POINTER if many => word(0),
+        attribute::P2P_TOKENS => Out::<[u64; 2]>::at(value).put([start, a.id]),
+        attribute::SYNC_MEMOPS => half(0),
+        attribute::BUFFER_ID => word(a.id),
+        attribute::IS_MANAGED => half((a.kind == Kind::Managed).into()),
+        attribute::DEVICE_ORDINAL => half(a.device as u32),
+        attribute::IS_LEGACY_CUDA_IPC_CAPABLE => half((a.kind == Kind::Device && a.pool == Handle::NULL).into()),
+        attribute::RANGE_START_ADDR => word(start),
+        attribute::RANGE_SIZE => word(a.size),
+        attribute::MAPPED => half(1),
+        attribute::ALLOWED_HANDLE_TYPES => word(0),
+        attribute::IS_GPU_DIRECT_RDMA_CAPABLE => half(a.on_device().into()),
+        attribute::ACCESS_FLAGS => half(3),
+        attribute::MEMPOOL_HANDLE => word(a.pool.0),
         18 if a.kind == Kind::Device => word(a.size.next_multiple_of(BLOCK)),
-        18 => word(a.size),
+        attribute::MAPPING_SIZE => word(a.size),
         19 if a.kind == Kind::Device => word(start & !(BLOCK - 1)),
-        19 => word(start),
-        20 => word(a.id),
-        21 => half(0),
+        attribute::MAPPING_BASE_ADDR => word(start),
+        attribute::MEMORY_BLOCK_ID => word(a.id),
+        attribute::IS_HW_DECOMPRESS_CAPABLE => half(0),
         _ => Err(Fault::INVALID_VALUE),
     }
 }
@@ -73,10 +88,10 @@ pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u6
     })
 }
 
-/// Only attribute 6 can be set: synchronous copies, which has no effect.
+/// Only one attribute can be set: synchronous copies, which has no effect.
 pub extern "C" fn cuPointerSetAttribute(value: u64, id: u32, address: u64) -> u32 {
     answer(|| match driver_state().memory.find(address) {
-        Some(_) if id == 6 && value != 0 => Ok(()),
+        Some(_) if id == attribute::SYNC_MEMOPS && value != 0 => Ok(()),
         _ => Err(Fault::INVALID_VALUE),
     })
 }

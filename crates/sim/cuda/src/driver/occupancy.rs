@@ -3,16 +3,17 @@
 use super::device::attribute;
 use crate::abi::{Answer, Fault};
 use crate::state::Function;
-use cutap_machine::attribute_id;
+use cutap_machine::{attribute_id, function_attribute};
 
-/// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-pub const MAX_DYNAMIC_SHARED: u32 = 8;
 /// Bytes of shared memory of a block that has not opted in to more.
 const SHARED: i32 = 48 << 10;
 
 /// Bytes of dynamic shared memory that a launch may ask for.
 pub fn max_dynamic_shared(f: &Function) -> i32 {
-    f.attributes.get(&MAX_DYNAMIC_SHARED).copied().unwrap_or((SHARED - f.kernel().shared).max(0))
+    f.attributes
+        .get(&function_attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        .copied()
+        .unwrap_or((SHARED - f.kernel().shared).max(0))
 }
 
 /// Blocks of `block` threads that fit on one multiprocessor, by threads, registers and shared memory.

@@ -4,6 +4,7 @@
 mod chrome;
 mod flows;
 mod perfetto;
+mod perfetto_fields;
 mod pids;
 mod proto;
 

@@ -5,9 +5,14 @@
 //! end, so it is written after the calls inside it. Nested calls of a thread never begin in the same nanosecond, so
 //! each end meets its beginning.
 //!
-//! Arguments that begin with `cutap.` are not the program's. Field numbers are those of `perfetto_trace.proto`.
+//! Arguments that begin with `cutap.` are not the program's. Field numbers are in `perfetto_fields`.
 
 use super::flows::Flows;
+use super::perfetto_fields::interned::{ARGUMENTS, CATEGORIES, NAMES, TEXTS};
+use super::perfetto_fields::{
+    annotation, clock, clocks, descriptor, entry, event as track_event, packet, process as of_process,
+    thread as of_thread, trace,
+};
 use super::pids::Pids;
 use super::proto::Message;
 use crate::Output;
@@ -25,15 +30,13 @@ const SEQUENCE: u64 = 1;
 /// Perfetto's numbers of CLOCK_MONOTONIC and CLOCK_REALTIME.
 const MONOTONIC: u64 = 3;
 const REALTIME: u64 = 1;
+/// TracePacket.SequenceFlags.
+const NAMES_BEGIN: u64 = 1;
+const NAMES_NEEDED: u64 = 2;
 /// TrackEvent.Type.
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 const INSTANT: u64 = 3;
-/// Fields of InternedData.
-const CATEGORIES: u32 = 1;
-const NAMES: u32 = 2;
-const ARGUMENTS: u32 = 3;
-const TEXTS: u32 = 29;
 /// The largest number of interned names of a kind. Other names are written each time.
 const MOST_TEXTS: usize = 1 << 16;
 
@@ -100,10 +103,10 @@ impl<W: io::Write> Perfetto<W> {
     /// Writes the packet that `fill` fills.
     fn packet(&mut self, fill: impl FnOnce(&mut Message)) -> io::Result<()> {
         self.packet.clear();
-        self.packet.number(10, SEQUENCE);
+        self.packet.number(packet::SEQUENCE, SEQUENCE);
         fill(&mut self.packet);
         let mut head = Message::default();
-        head.bytes(1, self.packet.written());
+        head.bytes(trace::PACKET, self.packet.written());
         self.out.write_all(head.written())
     }
 
@@ -112,16 +115,16 @@ impl<W: io::Write> Perfetto<W> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
-        let clock = |m: &mut Message, id: u64, ns: u64| {
-            m.message(1, |m| {
-                m.number(1, id).number(2, ns);
+        let reading = |m: &mut Message, id: u64, ns: u64| {
+            m.message(clocks::CLOCK, |m| {
+                m.number(clock::ID, id).number(clock::TIME, ns);
             });
         };
         self.packet(|m| {
-            m.number(13, 1).message(6, |m| {
-                clock(m, MONOTONIC, process.start_ns);
-                clock(m, REALTIME, process.start_realtime_ns);
-                m.number(2, MONOTONIC);
+            m.number(packet::FLAGS, NAMES_BEGIN).message(packet::CLOCKS, |m| {
+                reading(m, MONOTONIC, process.start_ns);
+                reading(m, REALTIME, process.start_realtime_ns);
+                m.number(clocks::PRIMARY, MONOTONIC);
             });
         })
     }
@@ -131,13 +134,13 @@ impl<W: io::Write> Perfetto<W> {
         let exe = self.pids.name(process);
         let pid = self.pids.number(process);
         self.packet(|m| {
-            m.message(60, |m| {
-                m.number(1, process_track(process)).message(3, |m| {
-                    m.number(1, pid.into());
+            m.message(packet::TRACK, |m| {
+                m.number(descriptor::TRACK, process_track(process)).message(descriptor::PROCESS, |m| {
+                    m.number(of_process::PID, pid.into());
                     for word in &process.arguments {
-                        m.text(2, &printable(word));
+                        m.text(of_process::ARGUMENT, &printable(word));
                     }
-                    m.text(6, &exe);
+                    m.text(of_process::NAME, &exe);
                 });
             });
         })
@@ -152,11 +155,12 @@ impl<W: io::Write> Perfetto<W> {
         if self.threads[key].is_none() {
             let pid = self.pids.number(&thread.process);
             self.packet(|m| {
-                m.message(60, |m| {
-                    m.number(1, thread_track(thread)).number(5, process_track(&thread.process)).message(4, |m| {
-                        m.number(1, pid.into()).number(2, thread.tid.into());
+                m.message(packet::TRACK, |m| {
+                    m.number(descriptor::TRACK, thread_track(thread));
+                    m.number(descriptor::PARENT, process_track(&thread.process)).message(descriptor::THREAD, |m| {
+                        m.number(of_thread::PID, pid.into()).number(of_thread::TID, thread.tid.into());
                         if let Some(name) = &thread.name {
-                            m.text(5, &printable(name));
+                            m.text(of_thread::NAME, &printable(name));
                         }
                     });
                 });
@@ -177,7 +181,7 @@ impl<W: io::Write> Perfetto<W> {
         }
         told.insert(name.into(), next);
         self.new.message(field, |m| {
-            m.number(1, next).text(2, name);
+            m.number(entry::NUMBER, next).text(entry::TEXT, name);
         });
         Some(next)
     }
@@ -215,26 +219,26 @@ impl<W: io::Write> Perfetto<W> {
             Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Single(_) | Value::Double(_) => {}
             _ => write_launched(value, call.driver_args(), &mut self.text),
         }
-        to.message(4, |m| {
-            name.map(|name| m.number(1, name));
+        to.message(track_event::ANNOTATION, |m| {
+            name.map(|name| m.number(annotation::NAME, name));
             match value {
-                Value::Bool(b) => m.number(2, (*b).into()),
-                Value::Uint(n) => m.number(3, *n),
-                Value::Int(n) => m.signed(4, *n),
-                Value::Single(f) => m.double(5, f64::from(*f)),
-                Value::Double(f) => m.double(5, *f),
-                _ => m.text(6, &self.text),
+                Value::Bool(b) => m.number(annotation::BOOL, (*b).into()),
+                Value::Uint(n) => m.number(annotation::UINT, *n),
+                Value::Int(n) => m.signed(annotation::INT, *n),
+                Value::Single(f) => m.double(annotation::DOUBLE, f64::from(*f)),
+                Value::Double(f) => m.double(annotation::DOUBLE, *f),
+                _ => m.text(annotation::TEXT, &self.text),
             };
         });
     }
 
     /// Adds a text argument that occurs often, by its number if it has one.
     fn constant(name: Option<u64>, text: &str, number: Option<u64>, to: &mut Message) {
-        to.message(4, |m| {
-            name.map(|name| m.number(1, name));
+        to.message(track_event::ANNOTATION, |m| {
+            name.map(|name| m.number(annotation::NAME, name));
             match number {
-                Some(number) => m.number(17, number),
-                None => m.text(6, text),
+                Some(number) => m.number(annotation::TEXT_NUMBER, number),
+                None => m.text(annotation::TEXT, text),
             };
         });
     }
@@ -256,11 +260,11 @@ impl<W: io::Write> Perfetto<W> {
         self.track(thread)?;
         let new = std::mem::take(&mut self.new);
         self.packet(|m| {
-            m.number(8, ns).number(13, 2);
+            m.number(packet::TIME, ns).number(packet::FLAGS, NAMES_NEEDED);
             if !new.written().is_empty() {
-                m.bytes(12, new.written());
+                m.bytes(packet::INTERNED, new.written());
             }
-            m.bytes(11, event.written());
+            m.bytes(packet::EVENT, event.written());
         })?;
         self.new = new;
         self.new.clear();
@@ -270,12 +274,14 @@ impl<W: io::Write> Perfetto<W> {
     fn enter(&mut self, call: &Call) -> io::Result<()> {
         let function = &call.function;
         let mut event = Message::default();
-        event.number(9, if function.entry_only { INSTANT } else { BEGIN }).number(11, thread_track(&call.thread));
+        event
+            .number(track_event::TYPE, if function.entry_only { INSTANT } else { BEGIN })
+            .number(track_event::TRACK, thread_track(&call.thread));
         let told = self.told(function);
-        told.category.map(|n| event.number(3, n));
+        told.category.map(|n| event.number(track_event::CATEGORY, n));
         match told.name {
-            Some(number) => event.number(10, number),
-            None => event.text(23, function.display_name()),
+            Some(number) => event.number(track_event::NAME_NUMBER, number),
+            None => event.text(track_event::NAME, function.display_name()),
         };
         Self::constant(told.library_is, &function.library, told.library, &mut event);
         if let Some(version) = call.runtime_version() {
@@ -289,9 +295,9 @@ impl<W: io::Write> Perfetto<W> {
             self.text.clear();
             words(call.args.words(), &mut self.text);
             let name = self.number(ARGUMENTS, "cutap.words");
-            event.message(4, |m| {
-                name.map(|name| m.number(1, name));
-                m.text(6, &self.text);
+            event.message(track_event::ANNOTATION, |m| {
+                name.map(|name| m.number(annotation::NAME, name));
+                m.text(annotation::TEXT, &self.text);
             });
         }
         if !function.entry_only {
@@ -305,13 +311,13 @@ impl<W: io::Write> Perfetto<W> {
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let call = &exit.call;
         let mut event = Message::default();
-        event.number(9, END).number(11, thread_track(&call.thread));
+        event.number(track_event::TYPE, END).number(track_event::TRACK, thread_track(&call.thread));
         // A late call was closed before.
         let Some(left) = self.track(&call.thread)?.ends(call, &mut event) else { return Ok(()) };
         // Calls inside that did not end are closed with it.
         for _ in 0..left {
             let mut event = Message::default();
-            event.number(9, END).number(11, thread_track(&call.thread));
+            event.number(track_event::TYPE, END).number(track_event::TRACK, thread_track(&call.thread));
             self.event(&call.thread, exit.end_ns, &event)?;
         }
         let told = self.told(&call.function);

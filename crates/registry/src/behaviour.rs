@@ -2,6 +2,7 @@
 //! functions.
 
 use crate::error::{Error, Source};
+use crate::functions::callback;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,6 +25,26 @@ struct Raw {
     answers: Vec<Answers>,
     #[serde(default)]
     statuses: Vec<Status>,
+    #[serde(default)]
+    numbers: Vec<RawNumber>,
+}
+
+/// A number that the code has to know: this one, or that of a runtime function's callback.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNumber {
+    constant: String,
+    about: String,
+    value: Option<u32>,
+    callback_of: Option<String>,
+    source: Spanned<String>,
+}
+
+/// A number that the code has to know.
+pub(crate) struct Number {
+    pub(crate) constant: String,
+    pub(crate) about: String,
+    pub(crate) value: u32,
 }
 
 /// How the functions of a layer are named, and the enum of the statuses of those that no header declares.
@@ -107,6 +128,7 @@ pub(crate) struct Behaviour {
     pub(crate) names: Vec<Names>,
     pub(crate) answers: Vec<Answers>,
     pub(crate) statuses: Vec<Status>,
+    pub(crate) numbers: Vec<Number>,
 }
 
 /// Reads the file. `known` has all functions of the interfaces, `layers` the names of layers.
@@ -154,7 +176,22 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
     for from in sources {
         said(&source, from)?;
     }
+    let mut numbers = Vec::new();
+    for RawNumber { constant, about, value, callback_of, source: from } in raw.numbers {
+        said(&source, &from)?;
+        let value = match (value, callback_of) {
+            (Some(value), None) => Some(value),
+            (None, Some(function)) => callback(&path.with_file_name("runtime/functions.toml"), &function)?,
+            _ => None,
+        };
+        let Some(value) = value else {
+            let message = format!("{constant}: expected value = N, or callback_of = a runtime function with a callback");
+            return Err(source.error(from.span().start, message));
+        };
+        numbers.push(Number { constant, about, value });
+    }
     Ok(Behaviour {
+        numbers,
         blocks,
         resets: resets?,
         contexts: contexts?,

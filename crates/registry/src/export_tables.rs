@@ -45,6 +45,8 @@ fn yes() -> bool {
 #[serde(deny_unknown_fields)]
 struct RawSlot {
     n: Spanned<u32>,
+    #[serde(rename = "const")]
+    constant: Option<Spanned<String>>,
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -58,6 +60,7 @@ struct RawSlot {
 
 pub(crate) struct Slot {
     pub(crate) n: u32,
+    pub(crate) constant: Option<String>,
     pub(crate) name: String,
     pub(crate) parameters: String,
     pub(crate) status: bool,
@@ -104,14 +107,15 @@ fn tables(source: &Source) -> Result<Tables, Error> {
         if !seen.insert(text.clone()) {
             return Err(source.error(at, format!("{text} stands here a second time")));
         }
-        if let Some(constant) = &table.constant {
+        let constants = table.slot.iter().filter_map(|slot| slot.constant.as_ref());
+        for constant in table.constant.iter().chain(constants) {
             let name = constant.get_ref();
             if name.is_empty()
                 || !name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
                 || !seen.insert(name.clone())
             {
                 let message =
-                    format!("const is \"{name}\", expected a name like CALLBACK_TABLE that no other table has");
+                    format!("const is \"{name}\", expected a name like CALLBACK_TABLE that stands once");
                 return Err(source.error(constant.span().start, message));
             }
         }
@@ -151,6 +155,7 @@ fn tables(source: &Source) -> Result<Tables, Error> {
             .into_iter()
             .map(|s| Slot {
                 n: s.n.into_inner(),
+                constant: s.constant.map(Spanned::into_inner),
                 name: s.name,
                 parameters: s.parameters,
                 status: s.status,

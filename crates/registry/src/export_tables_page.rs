@@ -62,7 +62,7 @@ pub(crate) fn write(all: &Tables, measured: &Measured) -> String {
         out.push_str(
             "\n| slot | name | parameters | effect | skipped | source |\n| --- | --- | --- | --- | --- | --- |\n",
         );
-        for Slot { n, name, parameters, status, about, source } in &table.slots {
+        for Slot { n, name, parameters, status, about, source, .. } in &table.slots {
             let returns = if *status { "CUresult " } else { "" };
             let parameters = if parameters.is_empty() { String::new() } else { format!("`{returns}({parameters})`") };
             let slot = format!("{}[{n}]", short(table));

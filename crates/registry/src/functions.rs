@@ -20,6 +20,8 @@ struct Declared {
 #[derive(Deserialize)]
 struct DeclaredFunction {
     name: String,
+    /// A number, or one for each of some versions.
+    callback: Option<toml::Value>,
 }
 
 /// Exports of a library that no header declares.
@@ -27,6 +29,12 @@ struct DeclaredFunction {
 struct Undeclared {
     #[serde(default)]
     undeclared: Vec<String>,
+}
+
+/// Number of the callback by which the runtime reports a function; `None`: it has none.
+pub(crate) fn callback(functions: &Path, name: &str) -> Result<Option<u32>, Error> {
+    let declared: Declared = Source::read(functions)?.parse()?;
+    Ok(declared.function.into_iter().find(|f| f.name == name).and_then(|f| f.callback?.as_integer()).and_then(|n| n.try_into().ok()))
 }
 
 /// Functions that share a prototype.

@@ -102,7 +102,12 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
         let role = of.role.as_ref().map_or_else(|| "None".to_owned(), |role| format!("Some(Role::{role})"));
         writeln!(out, "({role}, &{:?}),", of.statuses).unwrap();
     }
-    out.push_str("];\n\n/// Statuses whose numbers the code has to know.\npub mod status {\n");
+    out.push_str("];\n");
+    for of in &behaviour.numbers {
+        let (about, constant, value) = (&of.about, &of.constant, of.value);
+        write!(out, "\n/// {about}\npub const {constant}: u32 = {value};\n").unwrap();
+    }
+    out.push_str("\n/// Statuses whose numbers the code has to know.\npub mod status {\n");
     for of in &behaviour.statuses {
         let (names, constant, value) = (of.names.join("`, `"), &of.constant, of.value);
         writeln!(out, "/// `{names}`.\npub const {constant}: u32 = {value};").unwrap();
@@ -134,6 +139,12 @@ pub(crate) fn export_tables(all: &Tables) -> String {
         let (about, text, bytes) = (&table.about, &table.text, bytes(table));
         write!(out, "/// {about}\n///\n/// `{text}`\npub const {constant}: [u8; 16] = [{bytes}];\n\n").unwrap();
     }
+    out.push_str("/// Slots whose numbers the code has to know.\npub mod slot {\n");
+    for slot in all.tables.iter().flat_map(|table| &table.slots) {
+        let Some(constant) = &slot.constant else { continue };
+        writeln!(out, "/// {}\npub const {constant}: u32 = {};", slot.about, slot.n).unwrap();
+    }
+    out.push_str("}\n\n");
     out.push_str("/// Where facts about slots come from.\npub static SOURCES: &[(&str, &str)] = &[\n");
     for (key, text) in &all.sources {
         writeln!(out, "({key:?}, {text:?}),").unwrap();
@@ -149,7 +160,7 @@ pub(crate) fn export_tables(all: &Tables) -> String {
         )
         .unwrap();
         for slot in &table.slots {
-            let Slot { n, name, parameters, status, about, source } = slot;
+            let Slot { n, name, parameters, status, about, source, .. } = slot;
             writeln!(
                 out,
                 "Slot {{ number: {n}, name: {name:?}, parameters: {parameters:?}, status: {status}, about: {about:?}, \

@@ -426,6 +426,12 @@ pub static ANSWERS: &[(Option<Role>, &[&str])] = &[
     (None, &["CUDA_ERROR_NOT_READY", "cudaErrorNotReady"]),
 ];
 
+/// The callback of cudaLaunchKernel: while its flag is on, a runtime looks for the name of the kernel at each launch.
+pub const LAUNCH_CALLBACK: u32 = 211;
+
+/// The oldest runtime that is known to look for the name of a kernel because a flag is on.
+pub const LOOKS_FOR_KERNEL_NAME: u32 = 12090;
+
 /// Statuses whose numbers the code has to know.
 pub mod status {
     /// `cudaErrorInvalidDeviceFunction`.

@@ -70,6 +70,22 @@ pub const RUNTIME_VERSION_TABLE: [u8; 16] =
 pub const RUNTIME_ERRORS_TABLE: [u8; 16] =
     [0x10, 0xcd, 0xde, 0x21, 0xb3, 0xaa, 0x31, 0x4c, 0xb4, 0xe3, 0xd5, 0xb5, 0x87, 0xcd, 0x36, 0x79];
 
+/// Slots whose numbers the code has to know.
+pub mod slot {
+    /// Delivers a runtime callback (domain 7) to the subscriber. 1 if the id is above 1023.
+    pub const DELIVER_CALLBACK: u32 = 1;
+    /// The array of flags, one for each callback id. The count is in the keyed check of runtimes 11.x.
+    pub const CALLBACK_FLAGS: u32 = 2;
+    /// Writes the current context of the thread.
+    pub const CURRENT_CONTEXT: u32 = 2;
+    /// Writes the value. An error says that there is none: the runtime then makes it.
+    pub const STORED_VALUE: u32 = 2;
+    /// The number of a stream that slot 51 has written.
+    pub const STREAM_ID: u32 = 39;
+    /// The stream itself behind a handle such as the legacy stream.
+    pub const INNER_STREAM: u32 = 51;
+}
+
 /// Where facts about slots come from.
 pub static SOURCES: &[(&str, &str)] = &[
     ("arguments", "Arguments and memory of calls on an H200, driver 580.159 (tests/gpu/hidden_arguments.c)"),

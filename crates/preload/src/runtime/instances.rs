@@ -202,8 +202,8 @@ pub fn containing(address: usize) -> Option<&'static Instance> {
 pub static PROFILER: AtomicBool = AtomicBool::new(false);
 
 /// Word of the table that is called at enter and exit.
-pub const ISSUE: usize = 1;
-const FLAGS: usize = 2;
+pub const ISSUE: usize = cutap_calls::slot::DELIVER_CALLBACK as usize;
+const FLAGS: usize = cutap_calls::slot::CALLBACK_FLAGS as usize;
 
 /// A profiler is here: from now on every function calls us, recorded or not, so that what it switches on later in the
 /// driver's flags reaches it.

@@ -16,15 +16,11 @@ use crate::slots::table;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 use cutap_calls::hidden::SlotName;
-use cutap_calls::{Layer, is_named_as};
+use cutap_calls::{LAUNCH_CALLBACK, LOOKS_FOR_KERNEL_NAME, Layer, is_named_as, slot};
 use cutap_wire::diagnostic;
 
-/// The callback of cudaLaunchKernel.
-const LAUNCH: usize = 211;
 /// Bytes from the one question to the other in the runtime's code: 20 in 12.9.
 const HELPER: usize = 256;
-/// The oldest runtime that is known to ask.
-const ASKS: u32 = 12090;
 
 /// Places from which a runtime asks, and the flag of its launches: the first that were met, one for a kernel's name,
 /// one for its function. A call from there while none is open is surely one of these; `arch::own_calls_frame` counts
@@ -35,9 +31,9 @@ static CUTAP_ASKING: [[AtomicUsize; 2]; 2] = [const { [const { AtomicUsize::new(
 /// Slots of export tables by which a runtime fills the record of a report. The argument that leads to the place for the
 /// result, and the place in the record; `None`: a local variable near the record.
 const FILLS: [([u8; 16], u32, usize, Option<usize>); 3] = [
-    (cutap_calls::CONTEXT_TABLE, 2, 0, Some(offset_of!(CallbackRecord, context))),
-    (cutap_calls::STREAM_ID_TABLE, 39, 2, Some(offset_of!(CallbackRecord, stream_uid))),
-    (cutap_calls::STREAM_ID_TABLE, 51, 2, None),
+    (cutap_calls::CONTEXT_TABLE, slot::CURRENT_CONTEXT, 0, Some(offset_of!(CallbackRecord, context))),
+    (cutap_calls::STREAM_ID_TABLE, slot::STREAM_ID, 2, Some(offset_of!(CallbackRecord, stream_uid))),
+    (cutap_calls::STREAM_ID_TABLE, slot::INNER_STREAM, 2, None),
 ];
 /// Bytes of a frame that are searched for a record, in both directions.
 const NEAR: usize = 512;
@@ -54,7 +50,7 @@ pub fn may_be_hidden(name: &[u8]) -> bool {
 }
 
 fn finds_values(name: &[u8]) -> bool {
-    is_hidden(name) && name == SlotName::new(&cutap_calls::STORAGE_TABLE, 2).bytes()
+    is_hidden(name) && name == SlotName::new(&cutap_calls::STORAGE_TABLE, slot::STORED_VALUE).bytes()
 }
 
 /// Exported names, which are asked for at each launch, have no bracket there.
@@ -97,7 +93,7 @@ const RECORD_WORDS: usize = size_of::<CallbackRecord>() / 8;
 fn remember(i: &Instance, caller: usize, slot: u32) {
     let Some([place, flag]) = CUTAP_ASKING.get(usize::from(is_function(slot))) else { return };
     // Its own flag may be told late, and never another's.
-    if flag.compare_exchange(0, i.flag_at(LAUNCH), AcqRel, Acquire).is_ok() {
+    if flag.compare_exchange(0, i.flag_at(LAUNCH_CALLBACK as usize), AcqRel, Acquire).is_ok() {
         place.store(caller, Release);
     }
 }
@@ -114,7 +110,7 @@ fn is_function(slot: u32) -> bool {
 
 /// The runtime that makes a call from `caller`, if it reports launches.
 fn asking(caller: usize) -> Option<&'static Instance> {
-    instances::containing(caller).filter(|i| i.is_on(LAUNCH))
+    instances::containing(caller).filter(|i| i.is_on(LAUNCH_CALLBACK as usize))
 }
 
 /// True when a call that is to be recorded is one. Calls that runtimes report are open then, so it is known where this
@@ -189,7 +185,7 @@ fn is_one_counted(thread_state: &mut ThreadState, caller: usize, at: usize, slot
 pub fn reported(i: &Instance, thread_state: &mut ThreadState, at: usize, launch: bool) {
     thread_state.reported = at;
     if thread_state.unreported_lookup.0 != 0 {
-        if launch && i.version.load(Relaxed) >= ASKS {
+        if launch && i.version.load(Relaxed) >= LOOKS_FOR_KERNEL_NAME {
             was_one(i, thread_state);
         }
         thread_state.unreported_lookup = (0, 0);

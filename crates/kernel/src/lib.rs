@@ -23,8 +23,10 @@ mod ranges;
 pub mod scan;
 pub mod select;
 pub mod show;
+mod system_call;
 pub mod tree;
 pub mod variables;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run, Submitted};
 pub use error::{Error, Result};
+pub use system_call::SystemCall;

@@ -7,6 +7,7 @@ use super::sys;
 use crate::call::{Action, Ioctl, KernelCall};
 use crate::decode::device;
 use crate::formats::is_of_system;
+use crate::system_call::{SystemCall, descriptor};
 use cutap_rm::{Device, Request, Tables};
 
 /// A call that has begun.
@@ -60,41 +61,25 @@ impl Wanted {
 impl Capture {
     /// The begin of a call. It reads no memory and asks no file system.
     pub(super) fn begin(&self, tid: i32, number: i64, arguments: [u64; 6], descriptors: &Descriptors) -> Begin {
-        let [a, b, c, d, e, f] = arguments;
+        let [a, b, c, ..] = arguments;
         let fd = descriptor(a);
         let driver = |fd| match descriptors.file(tid, fd) {
             Opened::Driver(path) => Some(path),
             _ => None,
         };
-        let action = match number {
+        let call = match number {
             libc::SYS_ioctl => return self.ioctl(tid, fd, b & 0xffff_ffff, c, descriptors),
             libc::SYS_open => return Begin::Read(Wanted::Path { address: a, flags: b }),
             libc::SYS_creat => return Begin::Read(Wanted::Path { address: a, flags: 0 }),
             libc::SYS_openat => return Begin::Read(Wanted::Path { address: b, flags: c }),
             libc::SYS_openat2 => return Begin::Read(Wanted::PathAndFlags { address: b, how: c }),
-            libc::SYS_close => driver(fd).map(|path| Action::Close { fd, path }),
-            libc::SYS_dup | libc::SYS_dup2 | libc::SYS_dup3 => driver(fd).map(|path| Action::Dup { fd, path }),
-            libc::SYS_fcntl => {
-                let duplicates = i32::try_from(b).is_ok_and(|b| [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&b));
-                duplicates.then(|| driver(fd)).flatten().map(|path| Action::Dup { fd, path })
-            }
-            libc::SYS_mmap if d & u64::from(libc::MAP_ANONYMOUS.cast_unsigned()) == 0 => {
-                let fd = descriptor(e);
-                let small = |n: u64| u32::try_from(n & 0xffff_ffff).unwrap_or(0);
-                driver(fd).map(|path| Action::Mmap {
-                    fd,
-                    path,
-                    address: a,
-                    length: b,
-                    protection: small(c),
-                    flags: small(d),
-                    offset: f,
-                })
-            }
-            libc::SYS_munmap => Some(Action::Munmap { address: a, length: b }),
-            _ => None,
+            _ => SystemCall::of_number(number, arguments),
         };
-        action.map_or(Begin::Pass, Begin::Known)
+        let known = |call: SystemCall| {
+            let file = call.descriptor(arguments).map_or(Some(String::new()), driver)?;
+            Some(call.action(arguments, file))
+        };
+        call.and_then(known).map_or(Begin::Pass, Begin::Known)
     }
 
     fn ioctl(&self, tid: i32, fd: i32, request: u64, argument: u64, descriptors: &Descriptors) -> Begin {
@@ -197,11 +182,6 @@ impl Pending {
             _ => None,
         }
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // The kernel takes the low half too.
-pub(super) fn descriptor(argument: u64) -> i32 {
-    argument as i32
 }
 
 /// Opens that are kept: the driver's nodes, and what a sandbox must permit besides.

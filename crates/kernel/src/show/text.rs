@@ -28,21 +28,45 @@ pub struct Style {
 pub struct Text<'a> {
     decoder: &'a Decoder,
     style: Style,
+    headings: Headings,
+}
+
+/// The lines that name the CUDA call around the system calls behind them.
+#[derive(Debug, Default)]
+pub struct Headings {
     /// The CUDA call of the last line, by thread.
     parent: Option<(u32, String, Option<u64>)>,
+}
+
+impl Headings {
+    /// The line before this call, with its line break, where it has another CUDA call than the one before.
+    pub fn line(&mut self, call: &KernelCall) -> Option<String> {
+        let parent = call.parent.as_ref().map(|p| (call.tid, p.name.clone(), p.id));
+        if parent == self.parent {
+            return None;
+        }
+        let line = match &parent {
+            Some((_, name, _)) => format!("{}:\n", printable(name)),
+            None => "outside of CUDA calls:\n".to_owned(),
+        };
+        self.parent = parent;
+        Some(line)
+    }
 }
 
 impl<'a> Text<'a> {
     /// Writes by these tables.
     #[must_use]
     pub fn new(decoder: &'a Decoder, style: Style) -> Self {
-        Self { decoder, style, parent: None }
+        Self { decoder, style, headings: Headings::default() }
     }
 
     /// The line of a call, with its line break; before it the CUDA call, where that changed.
     pub fn line(&mut self, call: &KernelCall) -> String {
         let mut out = String::new();
-        self.parent_line(call, &mut out);
+        if self.style.parents {
+            out.extend(self.headings.line(call));
+        }
         if let Some(time) = call.time_ns {
             let _ = write!(out, "{:>12.6} ", seconds(time));
         }
@@ -70,17 +94,6 @@ impl<'a> Text<'a> {
             let _ = writeln!(out, "             > {}", printable(frame));
         }
         out
-    }
-
-    fn parent_line(&mut self, call: &KernelCall, out: &mut String) {
-        let parent = call.parent.as_ref().map(|p| (call.tid, p.name.clone(), p.id));
-        if self.style.parents && parent != self.parent {
-            match &parent {
-                Some((_, name, _)) => drop(writeln!(out, "{}:", printable(name))),
-                None => out.push_str("outside of CUDA calls:\n"),
-            }
-            self.parent = parent;
-        }
     }
 
     fn action(&self, call: &KernelCall, out: &mut String) {

@@ -1,6 +1,6 @@
 //! An ended call of the layer `syscall` as a `KernelCall`.
 
-use cutap_kernel::{Action, Ioctl, KernelCall, Parent, Piece};
+use cutap_kernel::{Action, Ioctl, KernelCall, Parent, Piece, SystemCall};
 use cutap_rm::{DEFAULT_RELEASE, Device, Tables, escape_of};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Frame, Layer, Pieces, State};
@@ -16,22 +16,31 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
     let pieces = call.pieces();
     let words = call.args.words();
     let word = |n: usize| words.get(n).copied().unwrap_or(0);
-    let fd = |n: usize| word(n) as u32 as i32;
     let file = pieces.file.as_deref().map_or_else(String::new, |file| node(file).to_owned());
-    let action = match &*call.function.name {
-        "ioctl" => Action::Ioctl(ioctl(words, file, &pieces)),
-        "close" => Action::Close { fd: fd(0), path: file },
-        "dup" | "dup2" | "dup3" => Action::Dup { fd: fd(0), path: file },
-        "mmap" | "mmap64" => Action::Mmap {
-            fd: fd(4),
-            path: file,
-            address: word(0),
-            length: word(1),
-            protection: word(2) as u32,
-            flags: word(3) as u32,
-            offset: word(5),
-        },
-        "munmap" => Action::Munmap { address: word(0), length: word(1) },
+    let name = &*call.function.name;
+    let action = match SystemCall::of_function(name) {
+        Some(system_call) => system_call.action(std::array::from_fn(word), file),
+        None => memory_action(exit, name, file, &pieces),
+    };
+    Some(KernelCall {
+        pid: call.thread.process.pid,
+        tid: call.thread.tid,
+        time_ns: Some(call.start_ns.saturating_sub(begin_ns)),
+        duration_ns: exit.duration_ns,
+        result: (exit.state == State::Returned).then(|| result(exit, &pieces)),
+        parent: call.enclosing_call().map(parent),
+        stack: call.stack().map(|stack| stack.frames.iter().map(frame).collect()).unwrap_or_default(),
+        ..KernelCall::new(action)
+    })
+}
+
+/// The action of a call whose text or argument is in memory.
+fn memory_action(exit: &Exit, name: &str, file: String, pieces: &Pieces) -> Action {
+    let call = &exit.call;
+    let words = call.args.words();
+    let word = |n: usize| words.get(n).copied().unwrap_or(0);
+    match name {
+        "ioctl" => Action::Ioctl(ioctl(words, file, pieces)),
         "getenv" | "secure_getenv" => Action::Getenv {
             name: text(call.inputs().first()).unwrap_or_default(),
             value: text(exit.value.as_deref()),
@@ -44,17 +53,7 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
             stream: text(call.inputs().get(1)).filter(|mode| !mode.is_empty()).unwrap_or_else(|| "?".to_owned()),
         },
         _ => open(text(call.inputs().first()), word(1)),
-    };
-    Some(KernelCall {
-        pid: call.thread.process.pid,
-        tid: call.thread.tid,
-        time_ns: Some(call.start_ns.saturating_sub(begin_ns)),
-        duration_ns: exit.duration_ns,
-        result: (exit.state == State::Returned).then(|| result(exit, &pieces)),
-        parent: call.enclosing_call().map(parent),
-        stack: call.stack().map(|stack| stack.frames.iter().map(frame).collect()).unwrap_or_default(),
-        ..KernelCall::new(action)
-    })
+    }
 }
 
 fn open(path: Option<String>, flags: u64) -> Action {

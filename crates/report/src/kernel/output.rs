@@ -5,7 +5,7 @@ use crate::Output;
 use crate::footer::end_lines;
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::select::Select;
-use cutap_kernel::show::text::{Style, Text};
+use cutap_kernel::show::text::{Headings, Style, Text};
 use cutap_kernel::{Action, Head, KernelCall, Run, formats, json, show};
 use cutap_trace::{End, Event, Exit};
 use serde::{Deserialize, Serialize};
@@ -37,8 +37,7 @@ pub struct KernelLines<W> {
     decoder: Option<Decoder>,
     /// Time of the first call.
     begin: Option<u64>,
-    /// The CUDA call of the last line: thread, name, number.
-    parent: Option<(u32, String, Option<u64>)>,
+    headings: Headings,
     /// The thread of the first line.
     first: Option<u32>,
     threads: bool,
@@ -49,8 +48,17 @@ pub struct KernelLines<W> {
 impl<W: io::Write> KernelLines<W> {
     /// Writes to `out`.
     pub fn new(out: W, style: KernelStyle) -> Self {
-        let (decoder, begin, parent, first) = (None, None, None, None);
-        Self { out, style, decoder, begin, parent, first, threads: false, mapped: BTreeSet::new() }
+        let (decoder, begin, first) = (None, None, None);
+        Self {
+            out,
+            style,
+            decoder,
+            begin,
+            headings: Headings::default(),
+            first,
+            threads: false,
+            mapped: BTreeSet::new(),
+        }
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
@@ -110,13 +118,8 @@ impl<W: io::Write> KernelLines<W> {
             return writeln!(self.out, "{}", show::json::line(call, decoder));
         }
         self.threads |= *self.first.get_or_insert(call.tid) != call.tid;
-        let parent = call.parent.as_ref().map(|p| (call.tid, p.name.clone(), p.id));
-        if parent != self.parent {
-            match &parent {
-                Some((_, name, _)) => writeln!(self.out, "{}:", cutap_printable::printable(name))?,
-                None => writeln!(self.out, "outside of CUDA calls:")?,
-            }
-            self.parent = parent;
+        if let Some(heading) = self.headings.line(call) {
+            self.out.write_all(heading.as_bytes())?;
         }
         let (verbose, hex) = (self.style.verbose, self.style.hex);
         let meanings = self.style.environment;

@@ -1,4 +1,4 @@
-//! The actions that follow from a system call's words and the file of its descriptor alone, whoever captured it.
+//! The actions that follow from a system call's words and the file of its descriptor alone.
 
 use crate::call::Action;
 

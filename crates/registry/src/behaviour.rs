@@ -185,7 +185,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
             _ => None,
         };
         let Some(value) = value else {
-            let message = format!("{constant}: expected value = N, or callback_of = a runtime function with a callback");
+            let message = format!("{constant}: expected value, or callback_of: a runtime function with a callback");
             return Err(source.error(from.span().start, message));
         };
         numbers.push(Number { constant, about, value });

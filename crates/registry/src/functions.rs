@@ -34,7 +34,9 @@ struct Undeclared {
 /// Number of the callback by which the runtime reports a function; `None`: it has none.
 pub(crate) fn callback(functions: &Path, name: &str) -> Result<Option<u32>, Error> {
     let declared: Declared = Source::read(functions)?.parse()?;
-    Ok(declared.function.into_iter().find(|f| f.name == name).and_then(|f| f.callback?.as_integer()).and_then(|n| n.try_into().ok()))
+    let function = declared.function.into_iter().find(|f| f.name == name);
+    let number = function.and_then(|f| f.callback?.as_integer());
+    Ok(number.and_then(|number| number.try_into().ok()))
 }
 
 /// Functions that share a prototype.

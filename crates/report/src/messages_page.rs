@@ -1,6 +1,7 @@
 //! `docs/reference/messages.md`: the messages at the end of a trace, from where they are declared.
 
-use crate::footer::{CHUNKS_LOST, CHUNKS_TAKEN, CHUNKS_UNKNOWN, NAMELESS, NEVER_BEGAN, OVERWRITTEN, RECORDS_CUT, RECORDS_UNKNOWN};
+use crate::footer::{CHUNKS_LOST, CHUNKS_TAKEN, CHUNKS_UNKNOWN, NAMELESS, NEVER_BEGAN};
+use crate::footer::{OVERWRITTEN, RECORDS_CUT, RECORDS_UNKNOWN};
 use crate::messages::{all, filled};
 use std::fmt::Write;
 

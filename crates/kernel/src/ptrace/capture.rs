@@ -75,11 +75,11 @@ impl Capture {
             libc::SYS_openat2 => return Begin::Read(Wanted::PathAndFlags { address: b, how: c }),
             _ => SystemCall::of_number(number, arguments),
         };
-        let known = |call: SystemCall| {
+        let action_of = |call: SystemCall| {
             let file = call.descriptor(arguments).map_or(Some(String::new()), driver)?;
             Some(call.action(arguments, file))
         };
-        call.and_then(known).map_or(Begin::Pass, Begin::Known)
+        call.and_then(action_of).map_or(Begin::Pass, Begin::Known)
     }
 
     fn ioctl(&self, tid: i32, fd: i32, request: u64, argument: u64, descriptors: &Descriptors) -> Begin {

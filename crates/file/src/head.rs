@@ -4,8 +4,11 @@ use crate::block::{u32_at, u64_at};
 
 /// First word of the file: "CUTAPREC" in little endian.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CUTAPREC");
-/// Version of the bytes described in this crate; a change of any layout raises it. 2 added Zstandard. 3 has
-/// the same blocks as 2, with files of a run directory of a new version. No older file can be read.
+/// Version of the bytes described in this crate. A change of any layout raises it.
+///
+/// Version 2 added Zstandard.
+///
+/// Version 3 holds files of a run directory of a new version. No older file can be read.
 pub const VERSION: u32 = 3;
 
 /// What the file says about itself.

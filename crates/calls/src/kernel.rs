@@ -114,8 +114,8 @@ pub fn status_at(request: u32, size: usize) -> Option<usize> {
 }
 
 fn size_of(sizes: &[(u32, u32)], number: u32) -> usize {
-    let found = sizes.binary_search_by_key(&number, |(own, _)| *own).ok();
-    found.and_then(|at| sizes.get(at)).map_or(0, |(_, size)| *size as usize)
+    let index = sizes.binary_search_by_key(&number, |(own, _)| *own).ok();
+    index.and_then(|at| sizes.get(at)).map_or(0, |(_, size)| *size as usize)
 }
 
 /// Whether a function of this name, of libc, is one of the layer `syscall`.

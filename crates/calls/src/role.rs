@@ -129,8 +129,8 @@ pub enum Role {
 /// A fact about a function holds for all its forms (`_v2`, `_ptds`, `_ptsz`); a fact about one form only for this one.
 pub fn roles(name: &str) -> impl Iterator<Item = (Role, usize)> {
     let plain = plain(name);
-    let other = if plain.len() == name.len() { &[][..] } else { rows(plain) };
-    rows(name).iter().chain(other).map(|(_, role, argument)| (*role, usize::from(*argument)))
+    let unsuffixed = if plain.len() == name.len() { &[][..] } else { rows(plain) };
+    rows(name).iter().chain(unsuffixed).map(|(_, role, argument)| (*role, usize::from(*argument)))
 }
 
 /// The rows of exactly this name.

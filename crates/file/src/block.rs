@@ -132,8 +132,8 @@ impl Block {
             return Ok(None);
         }
         let plain = u16::from_le_bytes([bytes[6], bytes[7]]);
-        let behind = HEAD + usize::from(plain);
-        let Some(standing) = bytes.get(HEAD..behind) else { return Err(behind) };
+        let plain_end = HEAD + usize::from(plain);
+        let Some(standing) = bytes.get(HEAD..plain_end) else { return Err(plain_end) };
         let packing = match bytes[5] {
             0 => Packing::None,
             1 => Packing::Lz4,
@@ -150,7 +150,7 @@ impl Block {
             raw: word(24),
             stored: word(28),
             body_sum: word(32),
-            place: place + behind as u64,
+            place: place + plain_end as u64,
         };
         let most = (block.stored as usize).saturating_mul(MOST_PACKED).clamp(LARGE, MOST_BYTES);
         let sizes = block.raw as usize <= most && (block.stored == block.raw || packing != Packing::None);

@@ -32,9 +32,9 @@ impl Bytes for File {
         };
         // The place at which a writer continues stays unchanged.
         let place = seek(0, libc::SEEK_CUR)?;
-        let found = seek(at, libc::SEEK_DATA);
+        let data_start = seek(at, libc::SEEK_DATA);
         seek(place, libc::SEEK_SET)?;
-        match found {
+        match data_start {
             Ok(from) => Ok(Some(from)),
             Err(e) if e.raw_os_error() == Some(libc::ENXIO) => Ok(None),
             // A file system that does not know.
@@ -235,14 +235,14 @@ impl Unpacker {
 
 /// Reads until the buffer is full or there is no more; how much there was.
 pub fn read_fully<B: Bytes + ?Sized>(file: &B, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match file.read_at(&mut buffer[done..], at + done as u64) {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], at + filled as u64) {
             Ok(0) => break,
-            Ok(bytes) => done += bytes,
+            Ok(bytes) => filled += bytes,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
     }
-    Ok(done)
+    Ok(filled)
 }

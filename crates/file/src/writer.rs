@@ -68,24 +68,24 @@ pub fn pack(packing: Packing, block: Block, plain: &[u8], body: &[u8], out: &mut
         Packing::Lz4 => lz4_flex::block::get_maximum_output_size(body.len()),
         Packing::Zstd => zstd::zstd_safe::compress_bound(body.len()),
     };
-    let behind = HEAD + plain.len();
+    let body_start = HEAD + plain.len();
     out.clear();
-    out.resize(behind + most.max(body.len()), 0);
+    out.resize(body_start + most.max(body.len()), 0);
     let packed = match packing {
         Packing::None => None,
-        Packing::Lz4 => lz4_flex::block::compress_into(body, &mut out[behind..]).ok(),
+        Packing::Lz4 => lz4_flex::block::compress_into(body, &mut out[body_start..]).ok(),
         Packing::Zstd => ZSTD.with_borrow_mut(|zstd| {
             let zstd = match zstd {
                 Some(zstd) => zstd,
                 none => none.insert(zstd::bulk::Compressor::new(LEVEL)?),
             };
-            io::Result::Ok(zstd.compress_to_buffer(body, &mut out[behind..]).ok())
+            io::Result::Ok(zstd.compress_to_buffer(body, &mut out[body_start..]).ok())
         })?,
     };
     let packed = packed.filter(|bytes| *bytes < body.len());
     let stored = packed.unwrap_or(body.len());
     if packed.is_none() {
-        out[behind..behind + stored].copy_from_slice(body);
+        out[body_start..body_start + stored].copy_from_slice(body);
     }
     let too_long = |_| io::Error::from(io::ErrorKind::InvalidInput);
     let block = Block {
@@ -93,12 +93,12 @@ pub fn pack(packing: Packing, block: Block, plain: &[u8], body: &[u8], out: &mut
         plain: plain.len().try_into().map_err(too_long)?,
         raw: body.len().try_into().map_err(too_long)?,
         stored: stored.try_into().map_err(too_long)?,
-        body_sum: crc32fast::hash(&out[behind..behind + stored]),
+        body_sum: crc32fast::hash(&out[body_start..body_start + stored]),
         ..block
     };
     out[..HEAD].copy_from_slice(&block.bytes(plain));
-    out[HEAD..behind].copy_from_slice(plain);
-    out.truncate(behind + stored);
+    out[HEAD..body_start].copy_from_slice(plain);
+    out.truncate(body_start + stored);
     out.resize(block.length() as usize, 0);
     Ok(())
 }

@@ -96,14 +96,14 @@ impl Call<'_> {
     /// Number of a parameter that is read. cutap reports a name that the function does not have, once, at the end;
     /// [`Function::index`] asks without that.
     fn read_index(&self, name: &str) -> Option<usize> {
-        let found = self.function().index(name);
+        let index = self.function().index(name);
         // An older cutap has a shorter host.
         let covers = |h: &&contract::Host| h.size as usize >= size_of::<contract::Host>();
-        if let Some(host) = host().filter(covers).filter(|_| found.is_none()) {
+        if let Some(host) = host().filter(covers).filter(|_| index.is_none()) {
             // SAFETY: the host's function, with its own call and a text of this length.
             unsafe { (host.unknown)(self.0, name.as_ptr().cast(), name.len()) };
         }
-        found
+        index
     }
     /// An integer, handle or address by the parameter's name; 0 if there is no such parameter.
     pub fn unsigned(&self, name: &str) -> u64 {
@@ -256,8 +256,8 @@ impl Call<'_> {
     /// its own call is in no trace, of a linked-in one it is; the driver's calls that it makes are in both.
     pub fn instance_function(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: as above.
-        let found = unsafe { (host()?.instance_function)(self.0, name.as_ptr()) };
-        (!found.is_null()).then_some(found)
+        let address = unsafe { (host()?.instance_function)(self.0, name.as_ptr()) };
+        (!address.is_null()).then_some(address)
     }
     /// Mangled name of the kernel that a launch launches, if it is known: of what is no kernel it is not, nor of the
     /// first launch of a linked-in runtime of 12.9 that has made no call before.

@@ -138,8 +138,8 @@ impl Registrar {
 /// SONAME. To be looked up once and kept.
 pub fn original(library: Option<&CStr>, name: &CStr) -> Option<*mut core::ffi::c_void> {
     // SAFETY: the host's function, with strings.
-    let found = unsafe { (host()?.original)(library.map_or(core::ptr::null(), CStr::as_ptr), name.as_ptr()) };
-    (!found.is_null()).then_some(found)
+    let address = unsafe { (host()?.original)(library.map_or(core::ptr::null(), CStr::as_ptr), name.as_ptr()) };
+    (!address.is_null()).then_some(address)
 }
 
 /// What the function that says what is wanted may return.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// How many blocks were compared, and those that differ.
 pub(crate) struct Outcome {
-    pub(crate) asked: usize,
+    pub(crate) checked: usize,
     pub(crate) wrong: Vec<String>,
 }
 
@@ -25,10 +25,10 @@ pub(crate) fn check(place: &Repository, snapshot: &Snapshot, cupti: &str) -> Res
     let reading = Reading { headers, folders: &folders, defines: Vec::new(), cxx: false };
     let meta = Decls::of(&reading.tree()?);
     let theirs = newest(&meta);
-    let mut outcome = Outcome { asked: 0, wrong: Vec::new() };
+    let mut outcome = Outcome { checked: 0, wrong: Vec::new() };
     for (name, function) in &snapshot.functions {
         let Some(block) = theirs.get(name.as_str()) else { continue };
-        outcome.asked += 1;
+        outcome.checked += 1;
         let field = |(name, ty): &(String, String)| Field { name: name.clone(), ty: ty.clone(), bits: None, align: 0 };
         let ours = Record { fields: function.params.iter().map(field).collect(), ..Record::default() };
         let (mine, their) = (rows(&snapshot.decls, &ours), rows(&meta, block));
@@ -41,15 +41,15 @@ pub(crate) fn check(place: &Repository, snapshot: &Snapshot, cupti: &str) -> Res
 
 /// The struct of the newest version of each function.
 fn newest(meta: &Decls) -> BTreeMap<&str, &Record> {
-    let mut found: BTreeMap<&str, (u32, &Record)> = BTreeMap::new();
+    let mut latest: BTreeMap<&str, (u32, &Record)> = BTreeMap::new();
     for (tag, record) in &meta.records {
         let Some((name, since)) = tag.strip_suffix("_params_st").and_then(|t| t.rsplit_once("_v")) else { continue };
         let Ok(since) = since.parse::<u32>() else { continue };
-        if found.get(name).is_none_or(|old| old.0 < since) {
-            found.insert(name, (since, record));
+        if latest.get(name).is_none_or(|old| old.0 < since) {
+            latest.insert(name, (since, record));
         }
     }
-    found.into_iter().map(|(name, (_, record))| (name, record)).collect()
+    latest.into_iter().map(|(name, (_, record))| (name, record)).collect()
 }
 
 /// Offset and resolved type of each field.

@@ -64,8 +64,8 @@ pub(crate) fn between(folder: &Path, from: &str, to: &str) -> Result<Vec<String>
     let types: Types = read(&folder.join("types.toml"))?;
     let versions = &functions.versions;
     let place = |v: &str| {
-        let found = versions.iter().position(|known| known == v);
-        found.with_context(|| format!("{v} was not imported; {} has {}", folder.display(), versions.join(", ")))
+        let position = versions.iter().position(|known| known == v);
+        position.with_context(|| format!("{v} was not imported; {} has {}", folder.display(), versions.join(", ")))
     };
     let (from, to) = (place(from)?, place(to)?);
     ensure!(from < to, "the first version must be the older one");
@@ -92,7 +92,7 @@ fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
 
 fn entries(what: &str, versions: &[String], all: &[Entry], (from, to): (usize, usize), lines: &mut Vec<String>) {
     let at = |version: usize| -> BTreeMap<&str, &Entry> {
-        all.iter().filter(|e| e.holds(versions, version)).map(|e| (e.name.as_str(), e)).collect()
+        all.iter().filter(|e| e.covers(versions, version)).map(|e| (e.name.as_str(), e)).collect()
     };
     let (old, new) = (at(from), at(to));
     lines.extend(new.keys().filter(|n| !old.contains_key(*n)).map(|n| format!("+ {what} {n}")));
@@ -120,7 +120,7 @@ impl Shared {
 }
 
 impl Entry {
-    fn holds(&self, versions: &[String], at: usize) -> bool {
+    fn covers(&self, versions: &[String], at: usize) -> bool {
         let place = |v: &Option<String>, none: usize| {
             v.as_ref().and_then(|v| versions.iter().position(|known| known == v)).unwrap_or(none)
         };

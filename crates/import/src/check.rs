@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 /// What a check of one family found wrong, and what it counted.
 #[derive(Default)]
 pub(crate) struct Findings {
-    pub(crate) told: Vec<String>,
+    pub(crate) notices: Vec<String>,
     pub(crate) wrong: Vec<String>,
 }
 
 impl Findings {
     fn count(&mut self, what: &str, asked: usize, wrong: Vec<String>, version: &str) {
-        self.told.push(format!("  {version}: {asked} {what} compared, {} differ", wrong.len()));
+        self.notices.push(format!("  {version}: {asked} {what} compared, {} differ", wrong.len()));
         self.wrong.extend(wrong.into_iter().map(|w| format!("{version}: {w}")));
     }
 }
@@ -27,10 +27,10 @@ impl Findings {
     pub(crate) fn explain(&mut self, family: &Family) {
         for known in &family.explained {
             let before = self.wrong.len();
-            self.wrong.retain(|w| !w.starts_with(&known.what));
+            self.wrong.retain(|w| !w.starts_with(&known.prefix));
             match before - self.wrong.len() {
-                0 => self.wrong.push(format!("explains {}, which is not found any more", known.what)),
-                _ => self.told.push(format!("  explained: {}: {}", known.what, known.why)),
+                0 => self.wrong.push(format!("explains {}, which is not found any more", known.prefix)),
+                _ => self.notices.push(format!("  explained: {}: {}", known.prefix, known.why)),
             }
         }
     }
@@ -43,8 +43,8 @@ pub(crate) fn current(root: &Path, files: &[(PathBuf, String)], found: &mut Find
             Ok(old) if old == *text => {}
             Ok(old) => {
                 let line = old.lines().zip(text.lines()).position(|(a, b)| a != b).unwrap_or(0) + 1;
-                let what = "not what the headers say; run `cargo xtask import` and commit";
-                found.wrong.push(format!("{}:{line}: {what}", path.display()));
+                let message = "not what the headers say; run `cargo xtask import` and commit";
+                found.wrong.push(format!("{}:{line}: {message}", path.display()));
             }
             Err(error) => found.wrong.push(format!("{}: {error}", path.display())),
         }
@@ -55,14 +55,14 @@ pub(crate) fn current(root: &Path, files: &[(PathBuf, String)], found: &mut Find
 pub(crate) fn sources(place: &Repository, family: &Family, snapshots: &[Snapshot], found: &mut Findings) -> Result<()> {
     for (snapshot, version) in snapshots.iter().zip(&family.versions) {
         let layouts = gcc::check(family, snapshot)?;
-        found.count("sizes and offsets (gcc)", layouts.asked, layouts.wrong, &version.version);
+        found.count("sizes and offsets (gcc)", layouts.checked, layouts.wrong, &version.version);
         if family.name == "driver" {
             let typedefs = pfn::check(&place.root, snapshot)?;
-            found.count("prototypes (cudaTypedefs.h)", typedefs.asked, typedefs.wrong, &version.version);
+            found.count("prototypes (cudaTypedefs.h)", typedefs.checked, typedefs.wrong, &version.version);
         }
         if let Some(cupti) = &version.cupti {
             let params = blocks::check(place, snapshot, cupti)?;
-            found.count("parameter blocks (CUPTI)", params.asked, params.wrong, &version.version);
+            found.count("parameter blocks (CUPTI)", params.checked, params.wrong, &version.version);
         }
     }
     Ok(())
@@ -76,7 +76,7 @@ pub(crate) fn steps(root: &Path, family: &Family, found: &mut Findings) -> Resul
         let lines = changes::between(&root.join("api").join(family.folder()), old, new)?;
         let of = |sign: &str| lines.iter().filter(|l| l.starts_with(sign)).count();
         let text = format!("  {old} to {new}: {} added, {} gone, {} changed", of("+"), of("-"), of("~"));
-        found.told.push(text);
+        found.notices.push(text);
     }
     Ok(())
 }

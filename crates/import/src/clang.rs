@@ -64,8 +64,8 @@ impl Reading<'_> {
         child.stdin.take().context("clang's input")?.write_all(source.as_bytes())?;
         let output = child.wait_with_output()?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let first = said.lines().find(|l| l.contains("error")).unwrap_or("clang said nothing");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let first = stderr.lines().find(|l| l.contains("error")).unwrap_or("clang said nothing");
             bail!("{} could not be read: {first}", self.headers.join(", "));
         }
         ensure!(!output.stdout.is_empty(), "clang answered nothing for {}", self.headers.join(", "));
@@ -79,11 +79,11 @@ pub(crate) fn find() -> Result<String> {
         return Ok(named);
     }
     let plain = std::iter::once("clang".to_owned());
-    let found = plain.chain((14..=24).rev().map(|n| format!("clang-{n}"))).find(|name| {
-        let mut ask = Command::new(name);
-        ask.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+    let compiler = plain.chain((14..=24).rev().map(|n| format!("clang-{n}"))).find(|name| {
+        let mut command = Command::new(name);
+        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
     });
-    found.context(
+    compiler.context(
         "clang is not installed, and an import needs it to read headers: `apt-get install clang`, or name one in \
          CUTAP_CLANG (what is committed under api/ needs no clang to be used)",
     )
@@ -91,7 +91,7 @@ pub(crate) fn find() -> Result<String> {
 
 fn macros(text: &str) -> Vec<Macro> {
     let mut file = String::new();
-    let mut found = Vec::new();
+    let mut macros = Vec::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# ") {
             if let Some(name) = rest.split('"').nth(1) {
@@ -101,11 +101,11 @@ fn macros(text: &str) -> Vec<Macro> {
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
             let (name, text) = rest.split_at(end);
             if !text.starts_with('(') {
-                found.push(Macro { name: name.to_owned(), text: text.trim().to_owned(), file: file.clone() });
+                macros.push(Macro { name: name.to_owned(), text: text.trim().to_owned(), file: file.clone() });
             }
         }
     }
-    found
+    macros
 }
 
 #[cfg(test)]

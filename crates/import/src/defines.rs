@@ -63,59 +63,59 @@ impl Reader<'_> {
     }
 
     fn take(&mut self, token: &str) -> bool {
-        let found = self.peek() == token;
-        self.at += usize::from(found);
-        found
+        let is_next = self.peek() == token;
+        self.at += usize::from(is_next);
+        is_next
     }
 
     fn or(&mut self) -> Option<i64> {
-        let mut left = self.and()?;
+        let mut value = self.and()?;
         while self.take("|") {
-            left |= self.and()?;
+            value |= self.and()?;
         }
-        Some(left)
+        Some(value)
     }
 
     fn and(&mut self) -> Option<i64> {
-        let mut left = self.shift()?;
+        let mut value = self.shift()?;
         while self.take("&") {
-            left &= self.shift()?;
+            value &= self.shift()?;
         }
-        Some(left)
+        Some(value)
     }
 
     fn shift(&mut self) -> Option<i64> {
-        let mut left = self.sum()?;
+        let mut value = self.sum()?;
         loop {
             if self.take("<<") {
-                left = left.checked_shl(u32::try_from(self.sum()?).ok()?)?;
+                value = value.checked_shl(u32::try_from(self.sum()?).ok()?)?;
             } else if self.take(">>") {
-                left = left.checked_shr(u32::try_from(self.sum()?).ok()?)?;
+                value = value.checked_shr(u32::try_from(self.sum()?).ok()?)?;
             } else {
-                return Some(left);
+                return Some(value);
             }
         }
     }
 
     fn sum(&mut self) -> Option<i64> {
-        let mut left = self.product()?;
+        let mut value = self.product()?;
         loop {
             if self.take("+") {
-                left = left.checked_add(self.product()?)?;
+                value = value.checked_add(self.product()?)?;
             } else if self.take("-") {
-                left = left.checked_sub(self.product()?)?;
+                value = value.checked_sub(self.product()?)?;
             } else {
-                return Some(left);
+                return Some(value);
             }
         }
     }
 
     fn product(&mut self) -> Option<i64> {
-        let mut left = self.atom()?;
+        let mut value = self.atom()?;
         while self.take("*") {
-            left = left.checked_mul(self.atom()?)?;
+            value = value.checked_mul(self.atom()?)?;
         }
-        Some(left)
+        Some(value)
     }
 
     fn atom(&mut self) -> Option<i64> {

@@ -16,7 +16,7 @@ pub(crate) struct Case<'a> {
     pub(crate) function: &'a str,
     pub(crate) name: &'a str,
     pub(crate) ty: &'a str,
-    pub(crate) note: &'a str,
+    pub(crate) param_note: &'a str,
     /// Numbers behind pointers that are not const are memory that is read and written.
     pub(crate) arrays: bool,
     /// Another parameter is a list that the function fills.
@@ -25,7 +25,7 @@ pub(crate) struct Case<'a> {
 
 /// What can be said.
 pub(crate) fn of(case: &Case<'_>) -> Facts {
-    Facts { dir: direction(case), bytes: counts_bytes(case.name, case.ty, case.note) }
+    Facts { dir: direction(case), bytes: counts_bytes(case.name, case.ty, case.param_note) }
 }
 
 fn direction(case: &Case<'_>) -> Option<&'static str> {
@@ -33,7 +33,7 @@ fn direction(case: &Case<'_>) -> Option<&'static str> {
     if constant {
         return Some("in");
     }
-    if let Some((explicit, _)) = case.note.strip_prefix('[').and_then(|n| n.split_once(']')) {
+    if let Some((explicit, _)) = case.param_note.strip_prefix('[').and_then(|n| n.split_once(']')) {
         match explicit {
             "in" => return Some("in"),
             "out" => return Some("out"),
@@ -42,10 +42,10 @@ fn direction(case: &Case<'_>) -> Option<&'static str> {
         }
     }
     let gets = case.function.contains("Get");
-    let said = from_note(case.note);
+    let direction = from_note(case.param_note);
     // "The value to get" reads like an input, but what a getter takes by `void *` is its answer.
-    if said.is_some() && !(gets && to == "void" && said == Some("in")) {
-        return said;
+    if direction.is_some() && !(gets && to == "void" && direction == Some("in")) {
+        return direction;
     }
     from_name(case, to, gets)
 }
@@ -70,7 +70,7 @@ fn from_name(case: &Case<'_>, to: &str, gets: bool) -> Option<&'static str> {
         "void" if gets && is(&["value", "data", "attribute", "pvalue"]) => Some("out"),
         "void" => None,
         "float" | "double" | "cuComplex" | "cuDoubleComplex" | "half" | "nv_bfloat16" if case.arrays => Some("inout"),
-        _ if case.arrays && case.note.is_empty() && to.contains('*') && builtin(&base(case.ty)).is_some() => None,
+        _ if case.arrays && case.param_note.is_empty() && to.contains('*') && builtin(&base(case.ty)).is_some() => None,
         _ if number && counts && case.fills && !short.ends_with("out") => Some("inout"),
         _ if sets && !gets => Some("in"),
         _ if !gets && !number && has(&["params", "desc", "config"]) && to.contains("arams") => Some("inout"),
@@ -185,7 +185,7 @@ mod tests {
     use super::{Case, of};
 
     fn case<'a>(function: &'a str, name: &'a str, ty: &'a str, note: &'a str) -> Case<'a> {
-        Case { function, name, ty, note, arrays: false, fills: false }
+        Case { function, name, ty, param_note: note, arrays: false, fills: false }
     }
 
     #[test]

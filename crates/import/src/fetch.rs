@@ -35,15 +35,15 @@ fn fetch(wheel: &str, work: &Path) -> Result<PathBuf> {
     pip.args(["--only-binary=:all:", "--dest", "."]).arg(wheel).current_dir(work);
     let output = pip.output().context("python3 with pip is needed to fetch wheels")?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{wheel} could not be fetched: {}", said.lines().last().unwrap_or("pip said nothing"));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{wheel} could not be fetched: {}", stderr.lines().last().unwrap_or("pip said nothing"));
     }
     let file = std::fs::read_dir(work)?.flatten().map(|e| e.path()).find(|p| p.extension().is_some_and(|e| e == "whl"));
     let file = file.with_context(|| format!("pip fetched no wheel for {wheel}"))?;
     let unzip = "import sys, zipfile\nwith zipfile.ZipFile(sys.argv[1]) as z:\n z.extractall('x', [n for n in \
                  z.namelist() if '/include/' in n])";
-    let done = Command::new("python3").args(["-c", unzip]).arg(&file).current_dir(work).status()?;
-    ensure!(done.success(), "{wheel} is no readable wheel; remove it from pip's cache and try again");
+    let status = Command::new("python3").args(["-c", unzip]).arg(&file).current_dir(work).status()?;
+    ensure!(status.success(), "{wheel} is no readable wheel; remove it from pip's cache and try again");
     std::fs::remove_file(&file)?;
     include(&work.join("x")).with_context(|| format!("{wheel} holds no include folder"))
 }
@@ -53,6 +53,6 @@ fn include(at: &Path) -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(at).ok()?.flatten().map(|e| e.path()).collect();
     folders.retain(|p| p.is_dir());
     folders.sort();
-    let found = folders.iter().find(|p| p.file_name().is_some_and(|n| n == "include"));
-    found.cloned().or_else(|| folders.iter().find_map(|p| include(p)))
+    let include_folder = folders.iter().find(|p| p.file_name().is_some_and(|n| n == "include"));
+    include_folder.cloned().or_else(|| folders.iter().find_map(|p| include(p)))
 }

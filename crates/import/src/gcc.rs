@@ -12,13 +12,13 @@ use std::process::{Command, Stdio};
 
 /// How many sizes and offsets were compared, and those that differ.
 pub(crate) struct Outcome {
-    pub(crate) asked: usize,
+    pub(crate) checked: usize,
     pub(crate) wrong: Vec<String>,
 }
 
 /// Asks for all structs and unions of one version.
 pub(crate) fn check(family: &Family, snapshot: &Snapshot) -> Result<Outcome> {
-    let mut outcome = Outcome { asked: 0, wrong: Vec::new() };
+    let mut outcome = Outcome { checked: 0, wrong: Vec::new() };
     for pass in 0..=family.more.len() {
         one_pass(family, snapshot, pass, &mut outcome)?;
     }
@@ -36,19 +36,19 @@ fn one_pass(family: &Family, snapshot: &Snapshot, pass: usize, outcome: &mut Out
         let _ = writeln!(program, "#include <{header}>");
     }
     let word = if family.cxx { "static_assert" } else { "_Static_assert" };
-    let before = outcome.asked;
-    let mut ask = |what: &str, value: u64| {
-        outcome.asked += 1;
+    let before = outcome.checked;
+    let mut assert_equal = |what: &str, value: u64| {
+        outcome.checked += 1;
         let _ = writeln!(program, "{word}({what} == {value}, \"{what} is not {value}\");");
     };
     for (key, record) in decls.records.iter().filter(|(_, r)| own.has(&r.file) && r.pass == pass) {
         let Some((size, _)) = layouts.places(record) else { continue };
         if let Some(name) = spelled(decls, key, record) {
-            ask(&format!("sizeof({name})"), size.size);
-            fields(decls, &layouts, record, &name, "", 0, &mut ask);
+            assert_equal(&format!("sizeof({name})"), size.size);
+            fields(decls, &layouts, record, &name, "", 0, &mut assert_equal);
         }
     }
-    if outcome.asked > before {
+    if outcome.checked > before {
         let defines = further.map(|f| f.defines.as_slice()).unwrap_or_default();
         outcome.wrong.extend(compile(family, snapshot, defines, &program)?);
     }
@@ -71,7 +71,7 @@ fn fields(
     name: &str,
     before: &str,
     from: u64,
-    ask: &mut impl FnMut(&str, u64),
+    assert_equal: &mut impl FnMut(&str, u64),
 ) {
     let Some((_, places)) = layouts.places(record) else { return };
     for (field, place) in record.fields.iter().zip(places) {
@@ -83,13 +83,13 @@ fn fields(
         let unnamed = field.ty.starts_with('@') && is_ours(&field.name);
         let path = if unnamed { before.to_owned() } else { format!("{before}{}", field.name) };
         if !unnamed {
-            ask(&format!("offsetof({name}, {path})"), at);
+            assert_equal(&format!("offsetof({name}, {path})"), at);
         }
         let key = field.ty.split('[').next().unwrap_or("");
         if let Some(inner) = decls.records.get(key).filter(|_| key.starts_with('@')) {
             let element = "[0]".repeat(field.ty.matches('[').count());
             let dot = if unnamed { path } else { format!("{path}{element}.") };
-            fields(decls, layouts, inner, name, &dot, at, ask);
+            fields(decls, layouts, inner, name, &dot, at, assert_equal);
         }
     }
 }
@@ -104,8 +104,8 @@ fn compile(family: &Family, snapshot: &Snapshot, defines: &[String], program: &s
     let mut child = gcc.spawn().with_context(|| format!("{compiler} is needed to check layouts"))?;
     child.stdin.take().context("gcc's input")?.write_all(program.as_bytes())?;
     let output = child.wait_with_output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let errors: Vec<&str> = said.lines().filter(|l| l.contains("error:")).collect();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let errors: Vec<&str> = stderr.lines().filter(|l| l.contains("error:")).collect();
     let mut wrong = Vec::new();
     for error in &errors {
         match error.split_once("static assertion failed: \"") {

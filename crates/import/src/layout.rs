@@ -23,7 +23,7 @@ pub(crate) struct FieldPlace {
 /// Works out sizes with the declarations of one version.
 pub(crate) struct Layouts<'a> {
     decls: &'a Decls,
-    known: RefCell<BTreeMap<String, Option<Size>>>,
+    sizes: RefCell<BTreeMap<String, Option<Size>>>,
 }
 
 const fn same(size: u64) -> Size {
@@ -46,7 +46,7 @@ pub(crate) fn builtin(name: &str) -> Option<Size> {
 
 impl<'a> Layouts<'a> {
     pub(crate) fn of(decls: &'a Decls) -> Self {
-        Self { decls, known: RefCell::new(BTreeMap::new()) }
+        Self { decls, sizes: RefCell::new(BTreeMap::new()) }
     }
 
     /// Size of a type; none where something in it is not declared.
@@ -68,11 +68,11 @@ impl<'a> Layouts<'a> {
         if let Some(size) = builtin(name) {
             return Some(size);
         }
-        if let Some(known) = self.known.borrow().get(name) {
+        if let Some(known) = self.sizes.borrow().get(name) {
             return *known;
         }
         // A type that holds itself is none; this also ends a typedef of its tag.
-        self.known.borrow_mut().insert(name.to_owned(), None);
+        self.sizes.borrow_mut().insert(name.to_owned(), None);
         let size = if let Some(record) = self.decls.records.get(name) {
             self.places(record).map(|(size, _)| size)
         } else if let Some(found) = self.decls.enums.get(name) {
@@ -80,7 +80,7 @@ impl<'a> Layouts<'a> {
         } else {
             self.decls.typedefs.get(name).and_then(|t| self.size(&t.ty))
         };
-        self.known.borrow_mut().insert(name.to_owned(), size);
+        self.sizes.borrow_mut().insert(name.to_owned(), size);
         size
     }
 

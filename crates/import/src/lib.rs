@@ -83,13 +83,13 @@ pub fn check(root: &Path, wanted: &[&str]) -> Result<()> {
     let place = Repository::of(root);
     for family in &chosen(root, wanted)? {
         let read = Read::of(&place, family)?;
-        let mut found = check::Findings { told: read.told(family), wrong: Vec::new() };
+        let mut found = check::Findings { notices: read.told(family), wrong: Vec::new() };
         check::current(root, &read.files(family), &mut found);
         check::sources(&place, family, &read.snapshots, &mut found)?;
         found.explain(family);
         check::steps(root, family, &mut found)?;
         check::names(&read, &mut known);
-        found.told.iter().for_each(|line| println!("{line}"));
+        found.notices.iter().for_each(|line| println!("{line}"));
         wrong.extend(found.wrong.into_iter().map(|w| format!("{} {w}", family.name)));
     }
     if wanted.is_empty() {
@@ -145,7 +145,7 @@ impl Read {
 
     fn files(&self, family: &Family) -> Vec<(PathBuf, String)> {
         let versions = family.version_names();
-        let head = |what| write::Head { versions: &versions, headers: &family.headers, what };
+        let head = |what| write::Head { versions: &versions, headers: &family.headers, title: what };
         let folder = Path::new("api").join(family.folder());
         vec![
             (folder.join("functions.toml"), write::functions(&head("Prototypes"), &self.functions, family.shared)),

@@ -57,14 +57,14 @@ fn one(
     names: &Names,
     at: usize,
     name: &str,
-    found: &crate::decls::Function,
+    declared: &crate::decls::Function,
 ) -> Function {
-    let types: Vec<String> = found.params.iter().map(|(_, ty)| spell(ty, names)).collect();
+    let types: Vec<String> = declared.params.iter().map(|(_, ty)| spell(ty, names)).collect();
     let lists = types.iter().filter(|ty| pointee(ty).is_some_and(|(to, constant)| !constant && to != "void")).count();
     let param = |((n, (param, _)), ty): ((usize, &(String, String)), String)| {
-        let note = snapshot.note(name, param);
+        let param_note = snapshot.param_note(name, param);
         let fills = lists > 1;
-        let facts = facts::of(&Case { function: name, name: param, ty: &ty, note, arrays: family.arrays, fills });
+        let facts = facts::of(&Case { function: name, name: param, ty: &ty, param_note, arrays: family.arrays, fills });
         let param = if param.is_empty() { format!("arg{n}") } else { param.clone() };
         Param { name: param, ty, facts }
     };
@@ -82,8 +82,8 @@ fn one(
         base,
         first: at,
         last: at,
-        returns: spell(&found.returns, names),
-        params: found.params.iter().enumerate().zip(types).map(param).collect(),
+        returns: spell(&declared.returns, names),
+        params: declared.params.iter().enumerate().zip(types).map(param).collect(),
         forms,
         callbacks,
     }

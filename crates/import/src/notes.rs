@@ -50,13 +50,13 @@ fn declared(text: &str) -> Option<&str> {
 /// `\param name note` and `@param[out] name note` of a comment; a note ends at an empty line or at the
 /// next command.
 fn params(comment: &str) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
+    let mut texts = BTreeMap::new();
     let mut current: Option<(String, String)> = None;
     for line in comment.lines() {
         let line = line.trim().trim_start_matches('*').trim();
         let command = line.strip_prefix(['\\', '@']);
         if command.is_some() || line.is_empty() {
-            found.extend(current.take());
+            texts.extend(current.take());
         }
         match command.and_then(|c| c.strip_prefix("param")) {
             Some(rest) => current = one(rest),
@@ -68,8 +68,8 @@ fn params(comment: &str) -> BTreeMap<String, String> {
             }
         }
     }
-    found.extend(current);
-    found
+    texts.extend(current);
+    texts
 }
 
 fn one(text: &str) -> Option<(String, String)> {
@@ -80,8 +80,8 @@ fn one(text: &str) -> Option<(String, String)> {
     };
     let mut words = rest.trim_start().splitn(2, |c: char| c.is_whitespace() || c == ':');
     let name = words.next()?.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-    let note = words.next().unwrap_or("").trim_start_matches([' ', '\t', '-', ':']);
-    (!name.is_empty()).then(|| (name.to_owned(), format!("{direction}{}", note.to_lowercase())))
+    let text = words.next().unwrap_or("").trim_start_matches([' ', '\t', '-', ':']);
+    (!name.is_empty()).then(|| (name.to_owned(), format!("{direction}{}", text.to_lowercase())))
 }
 
 #[cfg(test)]

@@ -20,11 +20,11 @@ type Version = Vec<u32>;
 /// Reads a release of gVisor and writes the file.
 pub fn import_nvproxy(root: &Path, folder: &str, tag: &str) -> Result<()> {
     let source = |path: &str| {
-        let done = Command::new("git").args(["-C", folder, "show", &format!("{tag}:{path}")]).output()?;
-        if !done.status.success() {
-            bail!("{folder} has no {path} in {tag}: {}", String::from_utf8_lossy(&done.stderr).trim());
+        let output = Command::new("git").args(["-C", folder, "show", &format!("{tag}:{path}")]).output()?;
+        if !output.status.success() {
+            bail!("{folder} has no {path} in {tag}: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        Ok(String::from_utf8(done.stdout)?)
+        Ok(String::from_utf8(output.stdout)?)
     };
     let mut numbers = BTreeMap::new();
     for file in ["classes", "ctrl", "frontend", "nvgpu", "uvm"] {
@@ -161,7 +161,7 @@ fn capabilities(handler: &str) -> String {
 }
 
 fn file(tag: &str, drivers: &BTreeMap<Version, Permitted>, numbers: &BTreeMap<String, u32>) -> Result<String> {
-    let versions: Vec<String> = drivers.keys().map(|version| shown(version)).collect();
+    let versions: Vec<String> = drivers.keys().map(|version| version_text(version)).collect();
     let mut out = format!(
         "# What gVisor's nvproxy lets through. Written by `cargo xtask import-nvproxy`; SCHEMA.md says what the words \
          mean.\n\nsource = \"https://github.com/google/gvisor, {tag}, pkg/sentry/devices/nvproxy/version.go\"\n\
@@ -201,7 +201,7 @@ fn file(tag: &str, drivers: &BTreeMap<Version, Permitted>, numbers: &BTreeMap<St
 }
 
 /// `[580, 65, 6]` is `580.65.06`, as NVIDIA writes it.
-fn shown(version: &[u32]) -> String {
+fn version_text(version: &[u32]) -> String {
     let words: Vec<String> =
         version.iter().enumerate().map(|(at, n)| if at == 0 { n.to_string() } else { format!("{n:02}") }).collect();
     words.join(".")
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn lines_of_version_go() {
-        let of = |line| declaration(line).map(|(name, version, base)| (name, shown(&version), base));
+        let of = |line| declaration(line).map(|(name, version, base)| (name, version_text(&version), base));
         assert_eq!(
             of("_ = addDriverABI(580, 173, 02, \"8d\", \"d6\", v580_159_04) // Internal."),
             Some(("_", "580.173.02".into(), Some("v580_159_04")))

@@ -15,7 +15,7 @@ const HEADERS: [&str; 5] =
 
 /// How many prototypes were compared, and those that differ.
 pub(crate) struct Outcome {
-    pub(crate) asked: usize,
+    pub(crate) checked: usize,
     pub(crate) wrong: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn check(root: &Path, snapshot: &Snapshot) -> Result<Outcome> {
     let defines = vec!["__CUDA_API_VERSION_INTERNAL"];
     let reading = Reading { headers, folders: &snapshot.folders, defines, cxx: false };
     let typedefs = Decls::of(&reading.tree()?);
-    let mut outcome = Outcome { asked: 0, wrong: Vec::new() };
+    let mut outcome = Outcome { checked: 0, wrong: Vec::new() };
     for (name, typedef) in &typedefs.typedefs {
         let Some((base, since)) = name.strip_prefix("PFN_").and_then(|n| n.rsplit_once("_v")) else { continue };
         let Ok(since) = since.trim_end_matches("_ptds").trim_end_matches("_ptsz").parse::<u32>() else { continue };
@@ -59,7 +59,7 @@ pub(crate) fn check(root: &Path, snapshot: &Snapshot) -> Result<Outcome> {
             outcome.wrong.push(format!("{name} is {export}, which no header declares"));
             continue;
         };
-        outcome.asked += 1;
+        outcome.checked += 1;
         let theirs = signature(&typedefs, &typedef.ty);
         let mut ours = vec![canonical(&snapshot.decls, &function.returns)];
         ours.extend(function.params.iter().map(|(_, ty)| canonical(&snapshot.decls, ty)));

@@ -64,22 +64,22 @@ impl Snapshot {
 
     /// Reads the headers, which are fetched where the cache lacks them.
     pub(crate) fn read(place: &Repository, family: &Family, version: &Version) -> Result<Self> {
-        let what = || format!("{} {}", family.name, version.version);
+        let label = || format!("{} {}", family.name, version.version);
         let mut folders = vec![place.root.join("crates/import/stubs")];
         for wheel in &version.wheels {
-            folders.push(fetch::headers(&place.cache, wheel).with_context(what)?);
+            folders.push(fetch::headers(&place.cache, wheel).with_context(label)?);
         }
         let has = |header: &&String| folders.iter().any(|f| f.join(header).is_file());
         let (headers, missing): (Vec<_>, Vec<_>) = family.headers.iter().partition(has);
         let words: Vec<&str> = headers.iter().map(|h| h.as_str()).collect();
         let first = reading(family, &words, &folders, &[]);
-        let mut decls = Decls::of(&first.tree().with_context(what)?);
-        let macros = first.macros().with_context(what)?;
+        let mut decls = Decls::of(&first.tree().with_context(label)?);
+        let macros = first.macros().with_context(label)?;
         let mut functions = std::mem::take(&mut decls.functions);
         for (n, pass) in family.more.iter().enumerate() {
-            let other: Vec<&str> = pass.headers.iter().map(String::as_str).collect();
-            let words = if other.is_empty() { &words } else { &other };
-            let more = Decls::of(&reading(family, words, &folders, &pass.defines).tree().with_context(what)?);
+            let pass_headers: Vec<&str> = pass.headers.iter().map(String::as_str).collect();
+            let words = if pass_headers.is_empty() { &words } else { &pass_headers };
+            let more = Decls::of(&reading(family, words, &folders, &pass.defines).tree().with_context(label)?);
             decls.add(&more, n + 1);
             for (name, function) in more.functions {
                 functions.entry(name).or_insert(function);
@@ -110,7 +110,7 @@ impl Snapshot {
         snapshot.is_version(family, version)?;
         snapshot.take_notes(&own)?;
         if let Some(cupti) = &version.cupti {
-            let folder = fetch::headers(&place.cache, cupti).with_context(what)?;
+            let folder = fetch::headers(&place.cache, cupti).with_context(label)?;
             snapshot.callbacks = callbacks::read(&folder.join("cupti_runtime_cbid.h"))?;
         }
         Ok(snapshot)
@@ -150,30 +150,30 @@ impl Snapshot {
     /// The headers are those of the version that `api/sources.toml` says.
     fn is_version(&self, family: &Family, version: &Version) -> Result<()> {
         let Some(name) = &family.version_macro else { return Ok(()) };
-        let said = match self.defines.get(name) {
+        let header_version = match self.defines.get(name) {
             Some(Value::Number(n)) => format!("{}.{}", n / 1000, n % 1000 / 10),
             _ => format!("nothing by {name}"),
         };
         let (family, wheel, stated) = (&family.name, version.wheels.join(", "), &version.version);
         let advice = "put the version that they are of into api/sources.toml, or name the right wheel";
-        ensure!(said == *stated, "{family} {stated}: the headers of {wheel} say {said}; {advice}");
+        ensure!(header_version == *stated, "{family} {stated}: the headers of {wheel} say {header_version}; {advice}");
         Ok(())
     }
 
     fn take_notes(&mut self, own: &Own<'_>) -> Result<()> {
         let mut files: BTreeSet<&str> = self.functions.values().map(|f| f.file.as_str()).collect();
         files.retain(|f| own.has(f));
-        let mut found = Notes::new();
+        let mut notes = Notes::new();
         for file in files {
             let bytes = std::fs::read(file).with_context(|| file.to_owned())?;
-            notes::read(&String::from_utf8_lossy(&bytes), &mut found);
+            notes::read(&String::from_utf8_lossy(&bytes), &mut notes);
         }
-        self.notes = found;
+        self.notes = notes;
         Ok(())
     }
 
     /// The note of a parameter, found by the exported name or by the one that the header writes.
-    pub(crate) fn note(&self, function: &str, param: &str) -> &str {
+    pub(crate) fn param_note(&self, function: &str, param: &str) -> &str {
         let written = self.bases.get(function).map_or(function, String::as_str);
         let of = |name: &str| self.notes.get(name).and_then(|n| n.get(param)).map(String::as_str);
         of(function).or_else(|| of(written)).or_else(|| of(unversioned(function))).unwrap_or("")

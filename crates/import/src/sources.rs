@@ -57,7 +57,7 @@ pub(crate) struct Family {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Explained {
     /// How the finding begins.
-    pub(crate) what: String,
+    pub(crate) prefix: String,
     /// Why it is no fault.
     pub(crate) why: String,
 }

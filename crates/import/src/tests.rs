@@ -179,7 +179,7 @@ fn gcc_agrees_and_would_not_if_it_were_wrong() {
     let mut read = Read::of(&kitchen.place, &family).unwrap();
     let snapshot = &mut read.snapshots[0];
     let right = gcc::check(&family, snapshot).unwrap();
-    assert_eq!((right.asked, right.wrong), (10, Vec::<String>::new()));
+    assert_eq!((right.checked, right.wrong), (10, Vec::<String>::new()));
     let record = snapshot.decls.records.get_mut("inner").unwrap();
     record.fields[0].ty = "double[2]".to_owned();
     let wrong = gcc::check(&family, snapshot).unwrap().wrong;

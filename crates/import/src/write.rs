@@ -14,12 +14,12 @@ const WIDTH: usize = 118;
 pub(crate) struct Head<'a> {
     pub(crate) versions: &'a [String],
     pub(crate) headers: &'a [String],
-    pub(crate) what: &'a str,
+    pub(crate) title: &'a str,
 }
 
 impl Head<'_> {
     fn text(&self) -> String {
-        let mut text = format!("# {}. Written by `cargo xtask import`; corrections go to overlay.toml.\n\n", self.what);
+        let mut text = format!("# {}. Written by `cargo xtask import`; corrections go to overlay.toml.\n\n", self.title);
         let versions: Vec<String> = self.versions.iter().map(|v| format!("\"{v}\"")).collect();
         filled(&mut text, "versions = [", &versions, "]");
         let _ = writeln!(text, "source = \"{}; wheels: api/sources.toml\"", self.headers.join(", "));
@@ -157,13 +157,13 @@ fn is_flags(name: &str, values: &[(String, i64, usize)]) -> bool {
     let single = |v: i64| v > 0 && v.count_ones() == 1;
     let bits: std::collections::BTreeSet<i64> = values.iter().map(|v| v.1).filter(|v| single(*v)).collect();
     let all = bits.iter().fold(0, |all, bit| all | bit);
-    let others = || values.iter().map(|v| v.1).filter(|v| *v != 0 && !single(*v));
-    if bits.is_empty() || others().any(|v| v & !all != 0 || v == 3) {
+    let combined = || values.iter().map(|v| v.1).filter(|v| *v != 0 && !single(*v));
+    if bits.is_empty() || combined().any(|v| v & !all != 0 || v == 3) {
         return false;
     }
     let name = name.to_lowercase();
     let named = name.contains("flag") || name.contains("mask");
-    named || (bits.len() >= 4 && bits.iter().any(|b| *b >= 8) && others().count() <= 1)
+    named || (bits.len() >= 4 && bits.iter().any(|b| *b >= 8) && combined().count() <= 1)
 }
 
 /// A list on one line where it fits, else on lines filled up to the width.

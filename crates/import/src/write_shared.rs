@@ -12,13 +12,13 @@ use std::fmt::Write;
 pub(crate) fn split(functions: &[Function]) -> (Vec<Vec<&Function>>, Vec<&Function>) {
     let (plain, alone): (Vec<&Function>, Vec<&Function>) = functions.iter().partition(|f| is_plain(f));
     let mut groups: Vec<Vec<&Function>> = Vec::new();
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut group_by_key: BTreeMap<String, usize> = BTreeMap::new();
     for function in plain {
         let key = format!("{} {} {} {:?}", function.first, function.last, function.returns, function.params);
-        match known.get(&key).and_then(|at| groups.get_mut(*at)) {
+        match group_by_key.get(&key).and_then(|at| groups.get_mut(*at)) {
             Some(group) => group.push(function),
             None => {
-                known.insert(key, groups.len());
+                group_by_key.insert(key, groups.len());
                 groups.push(vec![function]);
             }
         }
@@ -44,8 +44,8 @@ pub(crate) fn prototype(text: &mut String, head: &Head<'_>, group: &[&Function])
 
 /// `"out Npp8u *pDst"`: direction, where const does not tell it, and unit in front of the declaration.
 fn param(param: &Param) -> String {
-    let told = pointee(&param.ty).is_some_and(|(_, constant)| constant);
-    let dir = param.facts.dir.filter(|d| !(told && *d == "in")).map_or(String::new(), |d| format!("{d} "));
+    let is_const = pointee(&param.ty).is_some_and(|(_, constant)| constant);
+    let dir = param.facts.dir.filter(|d| !(is_const && *d == "in")).map_or(String::new(), |d| format!("{d} "));
     let unit = if param.facts.bytes { "bytes " } else { "" };
     let gap = if param.ty.ends_with('*') { "" } else { " " };
     format!("\"{dir}{unit}{}{gap}{}\"", param.ty, param.name)

@@ -110,8 +110,8 @@ impl Image {
     pub(crate) fn each(&self, executable: bool, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let mut bytes = Vec::new();
         for part in self.parts.iter().filter(|p| p.executable == executable) {
-            let shown = pieces(&self.file, part, PIECE, &mut bytes, look);
-            shown.map_err(|error| Error::Read { path: self.path.clone(), error })?;
+            let result = pieces(&self.file, part, PIECE, &mut bytes, look);
+            result.map_err(|error| Error::Read { path: self.path.clone(), error })?;
         }
         Ok(())
     }
@@ -145,14 +145,14 @@ fn pieces(
         file.read_exact_at(bytes, at)?;
         let last = at + size == end;
         let zero = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == 0).map(|zero| zero + 1);
-        let shown = if last { bytes.len() } else { zero(bytes).unwrap_or(bytes.len()) };
-        let shown = bytes.get(..shown).unwrap_or_default();
-        look(shown);
+        let length = if last { bytes.len() } else { zero(bytes).unwrap_or(bytes.len()) };
+        let chunk = bytes.get(..length).unwrap_or_default();
+        look(chunk);
         if last {
             break;
         }
-        let again = shown.len().saturating_sub(OVERLAP);
-        let next = zero(shown.get(..again).unwrap_or_default()).unwrap_or(again);
+        let overlap_start = chunk.len().saturating_sub(OVERLAP);
+        let next = zero(chunk.get(..overlap_start).unwrap_or_default()).unwrap_or(overlap_start);
         at += (next as u64).max(1);
     }
     Ok(())

@@ -82,11 +82,11 @@ fn dynamic(
     endian: Endianness,
 ) -> Option<()> {
     let Some((_, strings)) = entries.clone().find(|(tag, _)| *tag == DT_STRTAB) else { return Some(()) };
-    let holds = |segment: &&ProgramHeader64<Endianness>| {
+    let contains_strings = |segment: &&ProgramHeader64<Endianness>| {
         let (from, size) = (segment.p_vaddr(endian), segment.p_filesz(endian));
         segment.p_type(endian) == PT_LOAD && strings.checked_sub(from).is_some_and(|at| at < size)
     };
-    let load = segments.iter().find(holds)?;
+    let load = segments.iter().find(contains_strings)?;
     let base = (strings - load.p_vaddr(endian)).checked_add(load.p_offset(endian))?;
     let mut room = MOST_NAMES;
     for (tag, at) in entries {

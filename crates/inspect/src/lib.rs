@@ -25,8 +25,8 @@ use std::path::Path;
 /// Looks at one file.
 pub fn inspect(path: &Path) -> Result<Report, Error> {
     let image = elf::Image::open(path)?;
-    let found = scan::scan(&image)?;
-    let mut report = report::gather(path, image.facts, found);
+    let evidence = scan::scan(&image)?;
+    let mut report = report::gather(path, image.facts, evidence);
     routes::judge(&mut report);
     Ok(report)
 }

@@ -20,28 +20,28 @@ pub(crate) fn judge(report: &mut Report) {
 fn can_be_entered(report: &mut Report) -> bool {
     if report.machine != "x86-64" {
         let machine = &report.machine;
-        let what = format!(
+        let gap = format!(
             "all of it: it is for {machine}, and cutap's library for x86-64 programs; a trace needs an x86-64 build of it"
         );
-        report.not_seen.push(what);
+        report.not_seen.push(gap);
         return false;
     }
     match report.kind {
         Kind::Static => {
-            let what = "all of it: a static program has no dynamic loader that could load cutap's library; \
+            let gap = "all of it: a static program has no dynamic loader that could load cutap's library; \
                         link it without -static (a static CUDA runtime is no hindrance)";
-            report.not_seen.push(what.to_owned());
+            report.not_seen.push(gap.to_owned());
             false
         }
         Kind::Other => {
-            let what = "all of it: it is neither run nor loaded as it is; inspect what is linked from it";
-            report.not_seen.push(what.to_owned());
+            let gap = "all of it: it is neither run nor loaded as it is; inspect what is linked from it";
+            report.not_seen.push(gap.to_owned());
             false
         }
         Kind::Program if report.facts.interpreter.as_deref().is_some_and(is_musls) => {
-            let what = "all of it: it is built for musl, and cutap's library works with glibc alone: it would run untraced; \
+            let gap = "all of it: it is built for musl, and cutap's library works with glibc alone: it would run untraced; \
                         build it for glibc";
-            report.not_seen.push(what.to_owned());
+            report.not_seen.push(gap.to_owned());
             false
         }
         Kind::Program => {
@@ -80,11 +80,11 @@ fn gains_rights(mark: &str) -> String {
 fn itself(report: &mut Report) {
     let soname = report.soname.as_deref().unwrap_or("");
     if let Some(layer) = crate::report::layer(soname) {
-        let note = format!("it is watched ({layer}): calls into it from other files are seen, known functions or not");
-        report.notes.push(note);
+        let message = format!("it is watched ({layer}): calls into it from other files are seen, known functions or not");
+        report.notes.push(message);
     } else if cutap_calls::is_profiler(soname.as_bytes()) {
-        let note = "it is a profiler: it gets the driver's own tables, and its calls are not shown";
-        report.notes.push(note.to_owned());
+        let message = "it is a profiler: it gets the driver's own tables, and its calls are not shown";
+        report.notes.push(message.to_owned());
     }
 }
 
@@ -108,9 +108,9 @@ fn bindings(report: &mut Report) {
     };
     report.routes.push(Route { route: "bindings", catches });
     if report.functions.iter().any(|f| f.address_taken) {
-        let note =
+        let message =
             "a non-PIE program that takes a function's address uses its own PLT entry: calls through it are seen";
-        report.notes.push(note.to_owned());
+        report.notes.push(message.to_owned());
     }
     if total("copy") > 0 {
         report.notes.push("data of a watched library is copied into the program: data is never diverted".to_owned());
@@ -131,9 +131,9 @@ fn runtime(report: &mut Report) {
     let catches = "the driver calls that the runtime makes".to_owned();
     report.routes.push(Route { route: const { function_with(Role::ProcAddress) }, catches });
     if !report.runtimes.is_empty() && !report.facts.exports_runtime {
-        let what = "__cudaRegister*, __cudaPushCallConfiguration and the like of the runtime inside: no callback exists \
+        let gap = "__cudaRegister*, __cudaPushCallConfiguration and the like of the runtime inside: no callback exists \
                     for them; launches show the kernel's name all the same";
-        report.not_seen.push(what.to_owned());
+        report.not_seen.push(gap.to_owned());
     }
 }
 
@@ -156,19 +156,19 @@ fn inside(report: &mut Report) {
     if report.static_toolkits.is_empty() {
         return;
     }
-    let what = format!(
+    let gap = format!(
         "calls to {}: linked in statically, they are jumps inside the file; the runtime and driver calls below them are seen",
         report.static_toolkits.join(", ")
     );
-    report.not_seen.push(what);
+    report.not_seen.push(gap);
 }
 
 /// Rare shapes that matter to bindings.
 fn oddities(report: &mut Report) {
     let facts = &report.facts;
     if facts.textrel {
-        let what = "words in its executable pages (TEXTREL): they are left alone and listed; build it with -fPIC";
-        report.not_seen.push(what.to_owned());
+        let gap = "words in its executable pages (TEXTREL): they are left alone and listed; build it with -fPIC";
+        report.not_seen.push(gap.to_owned());
     }
     if facts.old_hash_only {
         report.notes.push("its symbols are hashed by DT_HASH alone; they are found all the same".to_owned());
@@ -178,12 +178,12 @@ fn oddities(report: &mut Report) {
         report.notes.push(format!("IFUNC {names}: the function that the library chose is what is traced"));
     }
     if report.routes.is_empty() && report.not_seen.is_empty() && report.notes.is_empty() {
-        let what = match report.kind {
+        let gap = match report.kind {
             Kind::Program => {
                 "it does not reach CUDA itself; libraries that it loads may, and are seen in a trace of it"
             }
             _ => "it does not reach CUDA itself",
         };
-        report.notes.push(what.to_owned());
+        report.notes.push(gap.to_owned());
     }
 }

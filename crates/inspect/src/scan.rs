@@ -31,7 +31,7 @@ pub(crate) struct Found {
 }
 
 pub(crate) fn scan(image: &Image) -> Result<Found, Error> {
-    let mut found = Found::default();
+    let mut evidence = Found::default();
     let mut hunt = Hunt::new(image);
     let (identifier, so) = (Finder::new(&cutap_calls::RUNTIME_NAMES_TABLE), Finder::new(".so"));
     let mut runtime = false;
@@ -47,21 +47,21 @@ pub(crate) fn scan(image: &Image) -> Result<Found, Error> {
             let string = whole_string(bytes, at);
             looked_at = (string.as_ptr_range().end as usize).saturating_sub(bytes.as_ptr() as usize);
             if let Some(name) = watched_library(string) {
-                found.opens.insert(name);
+                evidence.opens.insert(name);
             }
         }
     })?;
     if let Some(own) = &image.facts.soname {
-        found.opens.remove(own);
+        evidence.opens.remove(own);
     }
     if runtime {
-        image.each(true, &mut |bytes| found.runtimes.extend(versions(bytes)))?;
-        if found.runtimes.is_empty() {
-            found.runtimes.insert(String::new());
+        image.each(true, &mut |bytes| evidence.runtimes.extend(versions(bytes)))?;
+        if evidence.runtimes.is_empty() {
+            evidence.runtimes.insert(String::new());
         }
     }
-    found.toolkits = hunt.caught();
-    Ok(found)
+    evidence.toolkits = hunt.caught();
+    Ok(evidence)
 }
 
 /// Whether there is a runtime inside, alone.
@@ -151,16 +151,16 @@ fn watched_library(string: &[u8]) -> Option<String> {
 /// `test rdi, rdi; je .+11; mov dword [rdi], VERSION; xor eax, eax`, as in cudaRuntimeGetVersion.
 fn versions(code: &[u8]) -> Vec<String> {
     let start = Finder::new(b"\x48\x85\xff\x74\x0b\xc7\x07");
-    let mut found = Vec::new();
+    let mut versions = Vec::new();
     for at in start.find_iter(code) {
         if let Some([a, b, c, d, 0x31, 0xc0]) = code.get(at + 7..at + 13) {
             let version = u32::from_le_bytes([*a, *b, *c, *d]);
             if (9000..100_000).contains(&version) && version % 10 == 0 {
-                found.push(format!("{}.{}", version / 1000, version % 1000 / 10));
+                versions.push(format!("{}.{}", version / 1000, version % 1000 / 10));
             }
         }
     }
-    found
+    versions
 }
 
 #[cfg(test)]

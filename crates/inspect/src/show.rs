@@ -25,16 +25,16 @@ impl Display for Report {
             line(f, "links", &format!("{} ({}){}", link.library, link.layer, list(names.map(|x| x.name.as_str()))))?;
         }
         let linked = |name: &Option<String>| self.links.iter().any(|l| name.as_deref() == Some(&l.library));
-        let mut others = self.functions.iter().filter(|x| !linked(&x.library)).peekable();
-        if others.peek().is_some() {
-            line(f, "expects", &format!("of whoever loads it{}", list(others.map(|x| x.name.as_str()))))?;
+        let mut unlinked = self.functions.iter().filter(|x| !linked(&x.library)).peekable();
+        if unlinked.peek().is_some() {
+            line(f, "expects", &format!("of whoever loads it{}", list(unlinked.map(|x| x.name.as_str()))))?;
         }
         for library in &self.opens {
             line(f, "opens", &format!("{library}, if it calls dlopen with that name"))?;
         }
         for version in &self.runtimes {
-            let how = if self.facts.exports_runtime { "" } else { ", statically linked" };
-            line(f, "contains", &format!("CUDA runtime {version}{how}"))?;
+            let linkage = if self.facts.exports_runtime { "" } else { ", statically linked" };
+            line(f, "contains", &format!("CUDA runtime {version}{linkage}"))?;
         }
         for toolkit in &self.static_toolkits {
             line(f, "contains", &format!("{toolkit}, statically linked"))?;
@@ -58,10 +58,10 @@ fn line(f: &mut Formatter<'_>, head: &str, text: &str) -> Result {
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    let shown: Vec<&str> = names.iter().take(SHOWN).copied().collect();
+    let first_names: Vec<&str> = names.iter().take(SHOWN).copied().collect();
     match names.len() {
         0 => String::new(),
-        n if n <= SHOWN => format!(": {}", shown.join(", ")),
-        n => format!(": {}, and {} more", shown.join(", "), n - SHOWN),
+        n if n <= SHOWN => format!(": {}", first_names.join(", ")),
+        n => format!(": {}, and {} more", first_names.join(", "), n - SHOWN),
     }
 }

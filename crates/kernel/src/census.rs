@@ -37,7 +37,7 @@ pub struct Census {
     /// Files under /proc, /sys and /dev that are no device nodes of NVIDIA.
     pub files: BTreeSet<String>,
     /// Environment variables, mappings and other calls.
-    pub others: BTreeMap<&'static str, u64>,
+    pub other_actions: BTreeMap<&'static str, u64>,
     /// Whether any call has a duration.
     pub has_times: bool,
     /// Whether opening of files was recorded.
@@ -62,7 +62,7 @@ impl Census {
                     let decoded = decoder.decode(ioctl, call.result);
                     self.request(&decoded, call.duration_ns.unwrap_or(0));
                 }
-                Action::Ioctl(_) => *self.others.entry("ioctls of other files").or_default() += 1,
+                Action::Ioctl(_) => *self.other_actions.entry("ioctls of other files").or_default() += 1,
                 Action::Open { path, .. } => {
                     let into = if path.starts_with("/dev/nvidia") { &mut self.nodes } else { &mut self.files };
                     if is_of_system(path) && call.result.is_none_or(|r| r >= 0) {
@@ -72,10 +72,10 @@ impl Census {
                 Action::Close { .. } | Action::Dup { .. } => {}
                 Action::Mmap { path, .. } => {
                     let of_node = path.starts_with("/dev/nvidia");
-                    *self.others.entry(if of_node { "mappings of nodes" } else { "other mappings" }).or_default() += 1;
+                    *self.other_actions.entry(if of_node { "mappings of nodes" } else { "other mappings" }).or_default() += 1;
                 }
-                Action::Munmap { .. } => *self.others.entry("unmappings").or_default() += 1,
-                Action::Getenv { .. } => *self.others.entry("variables read").or_default() += 1,
+                Action::Munmap { .. } => *self.other_actions.entry("unmappings").or_default() += 1,
+                Action::Getenv { .. } => *self.other_actions.entry("variables read").or_default() += 1,
             }
         }
     }
@@ -176,7 +176,7 @@ impl Census {
                 );
             }
         }
-        for (what, n) in &self.others {
+        for (what, n) in &self.other_actions {
             let _ = writeln!(out, "{what}: {n}");
         }
         if self.rows.is_empty() {

@@ -25,15 +25,15 @@ const FEW: usize = 5;
 pub fn describe(word: &str, json: bool) -> Option<String> {
     // The newest release has the most commands; of those that it dropped an older one knows.
     Tables::all().collect::<Vec<_>>().into_iter().rev().find_map(|tables| {
-        let found: Vec<Command> = all(tables).filter(|c| is(word, c.name, c.number)).collect();
-        let short = found.len() > FEW;
+        let commands: Vec<Command> = all(tables).filter(|c| is(word, c.name, c.number)).collect();
+        let short = commands.len() > FEW;
         let write = |command: &Command| match json {
             true => format!("{}\n", object(command, tables.release())),
             false if short => format!("{}: {} {:#x}\n", command.name, command.kind, command.number),
             false => text(command, tables.release()),
         };
         let separator = if json || short { "" } else { "\n" };
-        (!found.is_empty()).then(|| found.iter().map(write).collect::<Vec<_>>().join(separator))
+        (!commands.is_empty()).then(|| commands.iter().map(write).collect::<Vec<_>>().join(separator))
     })
 }
 

@@ -24,7 +24,7 @@ impl Error {
             std::io::ErrorKind::PermissionDenied => "give a file that you may read",
             _ => "give a regular file",
         };
-        Self(format!("cannot read {}: {}; {advice}", shown(path), reason(error)))
+        Self(format!("cannot read {}: {}; {advice}", printable_path(path), reason(error)))
     }
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A path, safe for a terminal.
-pub(crate) fn shown(path: &Path) -> String {
+pub(crate) fn printable_path(path: &Path) -> String {
     cutap_printable::printable(&path.to_string_lossy()).into_owned()
 }
 

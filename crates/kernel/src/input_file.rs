@@ -1,7 +1,7 @@
 //! Reads a file that was named by a user. It may be anything: a pipe that no process writes to, a device without an
 //! end, a hole of any length. A read ends after a bounded number of bytes.
 
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result, printable_path};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) fn read(path: &Path, most: u64, advice: &str) -> Result<Vec<u8>> {
     let (file, data) = open(path)?;
     if !data.is_file() {
-        return Err(Error::new(format!("{} is a pipe or a device; {advice}", shown(path))));
+        return Err(Error::new(format!("{} is a pipe or a device; {advice}", printable_path(path))));
     }
     bounded(path, file, data.len(), most, advice)
 }
@@ -27,7 +27,7 @@ pub(crate) fn read_or_pipe(path: &Path, most: u64, most_of_pipe: u64, advice: &s
     match (data.is_file(), data.file_type().is_fifo()) {
         (true, _) => bounded(path, file, data.len(), most, advice),
         (false, true) => bounded(path, Pipe { file, read: false }, 0, most_of_pipe, advice),
-        (false, false) => Err(Error::new(format!("{} is a device; {advice}", shown(path)))),
+        (false, false) => Err(Error::new(format!("{} is a device; {advice}", printable_path(path)))),
     }
 }
 
@@ -49,7 +49,7 @@ fn bounded(path: &Path, file: impl Read, size: u64, most: u64, advice: &str) -> 
         file.take(limit).read_to_end(&mut bytes).map_err(|e| Error::unreadable(path, &e))?;
     }
     match size > most || bytes.len() as u64 > most {
-        true => Err(Error::new(format!("{} has more than {most} bytes; {advice}", shown(path)))),
+        true => Err(Error::new(format!("{} has more than {most} bytes; {advice}", printable_path(path)))),
         false => Ok(bytes),
     }
 }

@@ -89,7 +89,7 @@ pub fn text(objects: &Objects) -> String {
         if let Some(made_in) = &mapping.made_in {
             let _ = write!(out, "  [{}]", cutap_printable::printable(made_in));
         }
-        out.push_str(if mapping.gone { "  unmapped\n" } else { "\n" });
+        out.push_str(if mapping.is_unmapped { "  unmapped\n" } else { "\n" });
     }
     if out.is_empty() {
         out.push_str("no device node was mapped\n");
@@ -122,8 +122,8 @@ pub fn of_process(pid: u32) -> Result<String> {
         if !path.starts_with("/dev/nvidia") {
             continue;
         }
-        let ends = range.split_once('-').map(|(a, b)| (u64::from_str_radix(a, 16), u64::from_str_radix(b, 16)));
-        let Some((Ok(from), Ok(to))) = ends else { continue };
+        let bounds = range.split_once('-').map(|(a, b)| (u64::from_str_radix(a, 16), u64::from_str_radix(b, 16)));
+        let Some((Ok(from), Ok(to))) = bounds else { continue };
         let (rights, node) = (rights.get(..2).unwrap_or("--"), path.strip_prefix("/dev/").unwrap_or(path));
         let _ = writeln!(out, "{from:#014x} {:>9} {rights} {node}", bytes(to.saturating_sub(from)));
     }

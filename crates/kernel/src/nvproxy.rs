@@ -51,10 +51,10 @@ impl Nvproxy {
     /// For a version of the driver, such as `580.159.04`: that one, else the newest before it, else the oldest.
     #[must_use]
     pub fn of(version: &str) -> Self {
-        let wanted = numbers(version);
-        let after = DRIVERS.partition_point(|driver| numbers(driver) <= wanted);
+        let release = numbers(version);
+        let after = DRIVERS.partition_point(|driver| numbers(driver) <= release);
         let driver = after.saturating_sub(1);
-        Self { driver, exact: DRIVERS.get(driver).is_some_and(|known| numbers(known) == wanted) }
+        Self { driver, exact: DRIVERS.get(driver).is_some_and(|known| numbers(known) == release) }
     }
 
     /// What it is, for people.
@@ -68,11 +68,11 @@ impl Nvproxy {
     /// What it does with a request of a kind (`escape`, `control`, `class`, `uvm`).
     #[must_use]
     pub fn answer(&self, kind: &str, number: u32) -> Answer {
-        let known = PERMITTED.iter().find(|request| {
+        let permitted = PERMITTED.iter().find(|request| {
             (request.kind, request.number) == (kind, number)
                 && (request.drivers.0..request.drivers.1).contains(&self.driver)
         });
-        match known {
+        match permitted {
             Some(request) => Answer::Permits(request.capabilities),
             None if kind == "control" && number & GSS_LEGACY != 0 => Answer::Opaque,
             None => Answer::Refuses,

@@ -60,7 +60,7 @@ pub struct Mapping {
     /// The CUDA call.
     pub made_in: Option<String>,
     /// It was unmapped.
-    pub gone: bool,
+    pub is_unmapped: bool,
 }
 
 /// All objects of a run.
@@ -144,8 +144,8 @@ impl Objects {
         match &call.action {
             Action::Ioctl(_) => {
                 let Some(decoded) = decoder.decode_call(call) else { return };
-                let done = decoded.statuses.iter().all(|status| status.code == 0) && call.result.is_some();
-                if done {
+                let succeeded = decoded.statuses.iter().all(|status| status.code == 0) && call.result.is_some();
+                if succeeded {
                     self.request(place, call, &decoded, made_in);
                 }
             }
@@ -162,13 +162,13 @@ impl Objects {
                 let (pid, node, protection) = (call.pid, path.clone(), *protection);
                 let length = *length;
                 self.mapped.entry((pid, address)).or_default().push(self.mappings.len());
-                self.mappings.push(Mapping { pid, address, length, node, protection, object, made_in, gone: false });
+                self.mappings.push(Mapping { pid, address, length, node, protection, object, made_in, is_unmapped: false });
             }
             Action::Munmap { address, length } if call.result == Some(0) => {
                 let inside = (call.pid, *address)..(call.pid, address.saturating_add(*length));
                 let places: Vec<(u32, u64)> = self.mapped.range(inside).map(|(place, _)| *place).collect();
                 for at in places.iter().filter_map(|place| self.mapped.remove(place)).flatten() {
-                    self.mappings.get_mut(at).into_iter().for_each(|mapping| mapping.gone = true);
+                    self.mappings.get_mut(at).into_iter().for_each(|mapping| mapping.is_unmapped = true);
                 }
             }
             _ => {}
@@ -190,9 +190,9 @@ impl Objects {
                 let Subject::Class(mut class, mut known) = decoded.subject else { return };
                 let object = handle("hObjectNew");
                 // The kernel writes the class that it made.
-                let made = handle("hClass");
-                if made != class {
-                    (class, known) = (made, None);
+                let created_class = handle("hClass");
+                if created_class != class {
+                    (class, known) = (created_class, None);
                 }
                 let is_client = class == 0x41 || class == 0;
                 let client = if is_client { object } else { handle("hRoot") };

@@ -13,15 +13,15 @@ pub fn text(objects: &Objects) -> String {
     let (mut out, mut roots) = (String::new(), BTreeMap::<u32, Vec<usize>>::new());
     let mut children = vec![Vec::new(); objects.all.len()];
     // The objects of each handle that are not known to be gone, in the order in which they were made.
-    let mut made = HashMap::<Key, Vec<usize>>::new();
+    let mut by_handle = HashMap::<Key, Vec<usize>>::new();
     for (at, object) in objects.all.iter().enumerate() {
         let key = object.key;
-        let above = made.get_mut(&Key { handle: object.parent, ..key }).and_then(|all| living(objects, all, object));
+        let above = by_handle.get_mut(&Key { handle: object.parent, ..key }).and_then(|all| living(objects, all, object));
         match above.filter(|_| key.client != key.handle).and_then(|above| children.get_mut(above)) {
             Some(children) => children.push(at),
             None => roots.entry(key.pid).or_default().push(at),
         }
-        made.entry(key).or_default().push(at);
+        by_handle.entry(key).or_default().push(at);
     }
     for (pid, roots) in roots {
         if pid != 0 {

@@ -7,8 +7,8 @@ use crate::generated::variables::MEANINGS;
 /// known.
 #[must_use]
 pub fn meaning(name: &str) -> Option<&'static str> {
-    let found = MEANINGS.binary_search_by(|(own, _)| (*own).cmp(name)).ok();
-    let text = found.and_then(|at| MEANINGS.get(at)).map(|(_, text)| *text);
+    let index = MEANINGS.binary_search_by(|(own, _)| (*own).cmp(name)).ok();
+    let text = index.and_then(|at| MEANINGS.get(at)).map(|(_, text)| *text);
     text.or_else(|| is_hashed(name).then_some("a hashed name; NVIDIA does not publish its meaning"))
 }
 

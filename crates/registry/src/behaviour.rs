@@ -137,7 +137,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
     let raw: Raw = source.parse()?;
     let mut blocks = BTreeMap::new();
     for group in raw.blocks {
-        said(&source, &group.source)?;
+        check_source(&source, &group.source)?;
         for name in &group.functions {
             check(&source, name, known)?;
             if blocks.insert(name.get_ref().clone(), group.why.clone()).is_some() {
@@ -150,12 +150,12 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
         [raw.resets, raw.contexts, raw.begins_capture, raw.ends_capture].map(|groups| names(&source, groups, known));
     let mut hands_out = BTreeSet::new();
     for group in raw.hands_out {
-        said(&source, &group.source)?;
+        check_source(&source, &group.source)?;
         hands_out.extend(group.functions.into_iter().map(Spanned::into_inner));
     }
     let (mut roles, mut role_patterns) = (BTreeSet::new(), BTreeSet::new());
     for group in raw.roles {
-        said(&source, &group.source)?;
+        check_source(&source, &group.source)?;
         for name in group.functions {
             if name.get_ref().contains(['*', '!']) {
                 role_patterns.insert((name.into_inner(), group.role.clone()));
@@ -166,7 +166,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
         }
     }
     for of in &raw.names {
-        said(&source, &of.source)?;
+        check_source(&source, &of.source)?;
         if !layers.contains(&of.layer()) {
             let message = format!("unknown layer {}, expected one of {}", of.layer(), layers.join(", "));
             return Err(source.error(of.layer.span().start, message));
@@ -174,7 +174,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
     }
     let sources = raw.answers.iter().map(|of| &of.source).chain(raw.statuses.iter().map(|of| &of.source));
     for from in sources {
-        said(&source, from)?;
+        check_source(&source, from)?;
     }
     let mut numbers = Vec::new();
     for RawNumber { constant, about, value, callback_of, source: from } in raw.numbers {
@@ -210,7 +210,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
 fn names(source: &Source, groups: Vec<Group>, known: &BTreeSet<String>) -> Result<BTreeSet<String>, Error> {
     let mut names = BTreeSet::new();
     for group in groups {
-        said(source, &group.source)?;
+        check_source(source, &group.source)?;
         for name in group.functions {
             check(source, &name, known)?;
             names.insert(name.into_inner());
@@ -219,7 +219,7 @@ fn names(source: &Source, groups: Vec<Group>, known: &BTreeSet<String>) -> Resul
     Ok(names)
 }
 
-fn said(source: &Source, from: &Spanned<String>) -> Result<(), Error> {
+fn check_source(source: &Source, from: &Spanned<String>) -> Result<(), Error> {
     match from.get_ref().is_empty() {
         true => Err(source.error(from.span().start, "source is empty, expected where the fact comes from".into())),
         false => Ok(()),

@@ -96,7 +96,7 @@ pub(crate) fn read(path: &Path) -> Result<Tables, Error> {
 
 fn tables(source: &Source) -> Result<Tables, Error> {
     let raw: Raw = source.parse()?;
-    let mut seen = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let mut out = Vec::new();
     for table in raw.table {
         let (text, at) = (table.uuid.get_ref(), table.uuid.span().start);
@@ -104,7 +104,7 @@ fn tables(source: &Source) -> Result<Tables, Error> {
             let message = format!("uuid is \"{text}\", expected 8-4-4-4-12 hexadecimal digits");
             return Err(source.error(at, message));
         };
-        if !seen.insert(text.clone()) {
+        if !listed.insert(text.clone()) {
             return Err(source.error(at, format!("{text} stands here a second time")));
         }
         let constants = table.slot.iter().filter_map(|slot| slot.constant.as_ref());
@@ -112,7 +112,7 @@ fn tables(source: &Source) -> Result<Tables, Error> {
             let name = constant.get_ref();
             if name.is_empty()
                 || !name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
-                || !seen.insert(name.clone())
+                || !listed.insert(name.clone())
             {
                 let message =
                     format!("const is \"{name}\", expected a name like CALLBACK_TABLE that stands once");

@@ -20,7 +20,7 @@ pub(crate) struct Layer {
     letter: Spanned<String>,
     /// Recorded only where a rule names the layer.
     #[serde(default)]
-    pub(crate) asked: bool,
+    pub(crate) opt_in: bool,
     pub(crate) about: String,
 }
 

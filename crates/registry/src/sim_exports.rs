@@ -94,10 +94,10 @@ pub(crate) fn head(about: &str, from: &str) -> String {
 fn exports(root: &Path) -> Result<String, Error> {
     let source = Source::read(&root.join("api/driver/exports.toml"))?;
     let all = source.parse::<Exports>()?.exports;
-    let mut seen = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for export in &all {
         let (at, name) = (export.name.span().start, export.name.get_ref());
-        if !seen.insert(name.as_str()) {
+        if !names.insert(name.as_str()) {
             return Err(source.error(at, format!("`{name}` stands here for the second time")));
         }
         if export.base.is_some() != export.since.is_some() {
@@ -108,7 +108,7 @@ fn exports(root: &Path) -> Result<String, Error> {
         }
     }
     let written = written_by_hand(&root.join("crates/sim/cuda/src/api"))?;
-    if let Some(name) = written.keys().find(|name| !seen.contains(name.as_str())) {
+    if let Some(name) = written.keys().find(|name| !names.contains(name.as_str())) {
         return Err(
             source.error(0, format!("crates/sim/cuda has a function `{name}` that is not an export listed here"))
         );
@@ -149,7 +149,7 @@ fn exports(root: &Path) -> Result<String, Error> {
 /// The implemented functions of a folder, each with the name of its module.
 pub(crate) fn written_by_hand(folder: &Path) -> Result<BTreeMap<String, String>, Error> {
     let read = |path: &Path| std::fs::read_dir(path).map_err(|error| Error::Read { path: path.to_owned(), error });
-    let mut found = BTreeMap::new();
+    let mut modules = BTreeMap::new();
     for entry in read(folder)?.flatten() {
         let path = entry.path();
         let Some(module) = path.file_stem().and_then(|s| s.to_str()) else { continue };
@@ -157,10 +157,10 @@ pub(crate) fn written_by_hand(folder: &Path) -> Result<BTreeMap<String, String>,
         for line in source.text.lines() {
             let Some(rest) = line.strip_prefix("pub extern \"C\" fn ") else { continue };
             let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            found.insert(name, module.to_owned());
+            modules.insert(name, module.to_owned());
         }
     }
-    Ok(found)
+    Ok(modules)
 }
 
 fn results(root: &Path) -> Result<String, Error> {

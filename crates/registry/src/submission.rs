@@ -116,9 +116,9 @@ fn target(source: &Source, raw: &Raw) -> Result<File, Error> {
         writeln!(out, "/// {about}\npub const {name}: u32 = {value:#x};").unwrap();
     }
     for (name, about, method) in named {
-        let found = methods.iter().find(|(_, own, _)| own == method);
+        let method_row = methods.iter().find(|(_, own, _)| own == method);
         let wrong = || source.error(0, format!("{method} is no method of class {:#x} in api/submission.toml", m.class));
-        let (at, ..) = found.ok_or_else(wrong)?;
+        let (at, ..) = method_row.ok_or_else(wrong)?;
         writeln!(out, "/// {about}\npub const {name}: u32 = {at:#x};").unwrap();
     }
     Ok(("crates/calls/src/generated/submission.rs".into(), out))

@@ -27,11 +27,11 @@ struct Named<'a> {
     name: &'a str,
     /// Places in the list of drivers: the first, and the first without.
     drivers: (usize, usize),
-    seen: &'a str,
+    evidence: &'a str,
 }
 
 /// How a name was seen, and the words for it on the page.
-const SEEN: [(&str, &str); 3] = [("init", "yes"), ("getenv", "in the code"), ("name", "the name only")];
+const EVIDENCE: [(&str, &str); 3] = [("init", "yes"), ("getenv", "in the code"), ("name", "the name only")];
 
 /// The generated files.
 pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
@@ -65,8 +65,8 @@ fn variable<'a>(row: &'a str, drivers: &[String]) -> Option<Named<'a>> {
     let place = |driver: &str| drivers.iter().position(|known| known == driver);
     let until = if until == "-" { drivers.len() } else { place(until)? };
     let first = place(first).filter(|first| *first < until)?;
-    SEEN.iter().find(|(word, _)| *word == seen)?;
-    Some(Named { name, drivers: (first, until), seen })
+    EVIDENCE.iter().find(|(word, _)| *word == seen)?;
+    Some(Named { name, drivers: (first, until), evidence: seen })
 }
 
 /// Meanings by name, for the program.
@@ -122,12 +122,12 @@ fn page(raw: &Raw, named: &[Named<'_>]) -> String {
         let meaning = raw.meanings.get(own.name).map(|meaning| meaning.get_ref());
         unknown += usize::from(meaning.is_none());
         let text = meaning.map_or("unknown".to_owned(), |(from, text)| format!("{text} ([{from}])"));
-        let _ = writeln!(page, "| `{}` | {} | {} | {text} |", own.name, span(own, &raw.drivers), seen(own));
+        let _ = writeln!(page, "| `{}` | {} | {} | {text} |", own.name, span(own, &raw.drivers), evidence_text(own));
     }
     let _ = writeln!(page, "\nOf {} variables the meaning of {unknown} is unknown.", plain.len());
     let _ = write!(page, "\n## Hashed names\n\n{HASHED}\n| variable | drivers | read |\n| --- | --- | --- |\n");
     for own in &hashed {
-        let _ = writeln!(page, "| `{}` | {} | {} |", own.name, span(own, &raw.drivers), seen(own));
+        let _ = writeln!(page, "| `{}` | {} | {} |", own.name, span(own, &raw.drivers), evidence_text(own));
     }
     let _ = write!(page, "\n## Other libraries\n\n{OTHERS}\n| variable | meaning |\n| --- | --- |\n");
     for (name, meaning) in raw.meanings.iter().filter(|(name, _)| named.iter().all(|own| own.name != **name)) {
@@ -150,8 +150,8 @@ fn is_hash(name: &str) -> bool {
     name.strip_prefix("CUDA_").is_some_and(|rest| rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-fn seen(own: &Named<'_>) -> &'static str {
-    SEEN.iter().find(|(word, _)| *word == own.seen).map_or("", |(_, text)| text)
+fn evidence_text(own: &Named<'_>) -> &'static str {
+    EVIDENCE.iter().find(|(word, _)| *word == own.evidence).map_or("", |(_, text)| text)
 }
 
 /// `all`, `since 550`, `until 535`, or both ends.
@@ -175,8 +175,8 @@ mod tests {
         let drivers = ["1.0".to_owned(), "2.0".to_owned(), "3.0".to_owned()];
         let of = |row| variable(row, &drivers);
         let named = of("A 1.0 - init").unwrap();
-        assert_eq!(named, Named { name: "A", drivers: (0, 3), seen: "init" });
-        assert_eq!((span(&named, &drivers), seen(&named)), ("all".to_owned(), "yes"));
+        assert_eq!(named, Named { name: "A", drivers: (0, 3), evidence: "init" });
+        assert_eq!((span(&named, &drivers), evidence_text(&named)), ("all".to_owned(), "yes"));
         assert_eq!(of("A 2.0 3.0 name").map(|own| span(&own, &drivers)).as_deref(), Some("2 to 2"));
         for wrong in ["A 1.0 init", "A 4.0 - name", "A 2.0 1.0 name", "A 1.0 - other"] {
             assert_eq!(of(wrong), None, "{wrong}");

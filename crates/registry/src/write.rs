@@ -23,8 +23,8 @@ pub(crate) fn layers(layers: &[Layer]) -> String {
     out.push_str("}\n\n/// All of them, by number.\npub static LAYERS: &[LayerRow] = &[\n");
     for layer in layers {
         let (constant, name, letter) = (layer.name().to_uppercase(), layer.name(), layer.letter());
-        let asked = layer.asked;
-        writeln!(out, "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', asked: {asked} }},")
+        let opt_in = layer.opt_in;
+        writeln!(out, "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', opt_in: {opt_in} }},")
             .unwrap();
     }
     out.push_str("];\n\n/// A line about each, by number. What runs in the target does not use it.\n");

@@ -3,7 +3,7 @@
 use cutap_rm::submit::{Entry, Stream, descriptor, method_name};
 use cutap_rm::work::{Launch, Piece, Step, Work, steps};
 use cutap_trace::{Exit, Layer, Submitted};
-use cutap_wire::memory::what;
+use cutap_wire::memory::piece_kind;
 use cutap_wire::submission::{Submission, flag};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -39,18 +39,18 @@ impl Found {
         let mut found = Found { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
         for Submitted { kind: what, address, full_length: meant, bytes } in call.pieces().submitted {
             found.missing += u64::from(meant).saturating_sub(bytes.len() as u64);
-            match (what, words(&bytes)) {
-                (what::ENTRIES, entry) => {
+            match (piece_kind, words(&bytes)) {
+                (piece_kind::ENTRIES, entry) => {
                     let pair = [0, 1].map(|n| u64::from(entry.get(n).copied().unwrap_or(0)));
                     found.entries.push((Entry::of(pair[0] | pair[1] << 32), Vec::new()));
                 }
-                (what::COMMANDS, words) => {
+                (piece_kind::COMMANDS, words) => {
                     if let Some((_, to)) = found.entries.last_mut() {
                         to.extend(words);
                     }
                 }
-                (what::DESCRIPTOR, words) => found.descriptors.push((address, words)),
-                (what::CLASSES, words) => {
+                (piece_kind::DESCRIPTOR, words) => found.descriptors.push((address, words)),
+                (piece_kind::CLASSES, words) => {
                     found.classes.iter_mut().zip(words).for_each(|(to, class)| *to = class);
                 }
                 _ => {}

@@ -8,26 +8,26 @@ use std::ops::Range;
 
 pub struct Bounded {
     file: ReadCache<File>,
-    left: Cell<u64>,
+    remaining: Cell<u64>,
 }
 
 impl Bounded {
     /// Reads at most `most` bytes.
     pub fn new(file: File, most: u64) -> Bounded {
-        Bounded { file: ReadCache::new(file), left: Cell::new(most) }
+        Bounded { file: ReadCache::new(file), remaining: Cell::new(most) }
     }
 
     fn take(&self, bytes: u64) -> Result<(), ()> {
         // More than the file holds is refused before there is memory for it.
         let length = ReadRef::len(&self.file)?;
-        self.left.set(self.left.get().checked_sub(bytes).filter(|_| bytes <= length).ok_or(())?);
+        self.remaining.set(self.remaining.get().checked_sub(bytes).filter(|_| bytes <= length).ok_or(())?);
         Ok(())
     }
 }
 
 impl std::fmt::Debug for Bounded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bounded").field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Bounded").field("left", &self.remaining).finish_non_exhaustive()
     }
 }
 

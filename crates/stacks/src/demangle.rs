@@ -28,9 +28,9 @@ pub fn signature(mangled: &str) -> Option<String> {
 pub fn function(name: &str) -> Arc<str> {
     let plain = name.split('@').next().unwrap_or(name);
     let options = || DemangleOptions::new().no_params().no_return_type();
-    let found = rust(name).or_else(|| cpp(plain, options())).map_or(Cow::Borrowed(plain), Cow::Owned);
+    let demangled = rust(name).or_else(|| cpp(plain, options())).map_or(Cow::Borrowed(plain), Cow::Owned);
     // A name goes to a terminal and must not be obeyed.
-    cutap_printable::printable(&found).into()
+    cutap_printable::printable(&demangled).into()
 }
 
 fn rust(mangled: &str) -> Option<String> {
@@ -65,17 +65,17 @@ fn demangled(mangled: &str, options: &DemangleOptions) -> Option<String> {
 /// work of the demangler too.
 struct Bounded {
     text: String,
-    left: usize,
+    remaining: usize,
 }
 
 impl Bounded {
     fn of(mangled: &str) -> Bounded {
         let bound = (mangled.len() * GROWTH).clamp(SHORTEST_BOUND, LONGEST_BOUND);
-        Bounded { text: String::new(), left: bound }
+        Bounded { text: String::new(), remaining: bound }
     }
 
     fn spend(&mut self, bytes: usize) -> fmt::Result {
-        self.left = self.left.checked_sub(bytes.max(1)).ok_or(fmt::Error)?;
+        self.remaining = self.remaining.checked_sub(bytes.max(1)).ok_or(fmt::Error)?;
         Ok(())
     }
 }
@@ -94,7 +94,7 @@ struct Steps(Bounded);
 impl DemangleWrite for Steps {
     fn push_demangle_node(&mut self, _: DemangleNodeType) {
         // The next write fails if this was the last step.
-        self.0.left = self.0.left.saturating_sub(1);
+        self.0.remaining = self.0.remaining.saturating_sub(1);
     }
 
     fn write_string(&mut self, text: &str) -> fmt::Result {

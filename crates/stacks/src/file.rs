@@ -62,7 +62,7 @@ impl File {
         let elf = Elf::parse(&cache).map_err(|_| Why::Changed)?;
         let tables = Tables { frames: section(&elf, ".eh_frame"), header: section(&elf, ".eh_frame_hdr"), text: 0 };
         let build_id = elf.build_id().ok().flatten();
-        let same = match load.how {
+        let same = match load.identity_kind {
             identity::BUILD_ID => build_id == Some(&load.identity),
             identity::TABLES => identity::hash(&tables.header.1).to_le_bytes() == *load.identity,
             _ => true,

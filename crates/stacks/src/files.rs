@@ -11,7 +11,7 @@ type Key = (Box<str>, Box<[u8]>);
 /// The files that stacks asked for.
 #[derive(Debug, Default)]
 pub struct Files {
-    known: HashMap<Key, Option<usize>>,
+    indices: HashMap<Key, Option<usize>>,
     files: Vec<File>,
     absent: BTreeSet<(Box<str>, Why)>,
 }
@@ -34,11 +34,11 @@ impl Files {
     /// The file of a load; `None`: it is of no use.
     pub(crate) fn find(&mut self, load: &Loaded, object: &Object) -> Option<usize> {
         let key = (object.path.as_ref().into(), load.identity.clone());
-        if let Some(known) = self.known.get(&key) {
+        if let Some(known) = self.indices.get(&key) {
             return *known;
         }
         let opened = if is_no_file(&object.path) { None } else { Some(File::open(Path::new(&*object.path), load)) };
-        let found = match opened {
+        let index = match opened {
             Some(Ok(file)) => {
                 self.files.push(file);
                 Some(self.files.len() - 1)
@@ -49,8 +49,8 @@ impl Files {
             }
             None => None,
         };
-        self.known.insert(key, found);
-        found
+        self.indices.insert(key, index);
+        index
     }
 
     /// One that was found.

@@ -27,7 +27,7 @@ pub struct Loaded {
     /// What is added to an address of the file.
     pub bias: u64,
     /// One of `cutap_wire::names::identity`.
-    pub how: u64,
+    pub identity_kind: u64,
     /// See `how`.
     pub identity: Box<[u8]>,
 }
@@ -131,7 +131,7 @@ mod tests {
         for &(id, ticks, from, bytes) in all {
             let name: Arc<str> = format!("o{id}").into();
             map.object(id, Object { path: name.clone(), name, from, bytes });
-            map.loaded(Loaded { ticks, object: id, bias: from, how: 0, identity: Box::default() });
+            map.loaded(Loaded { ticks, object: id, bias: from, identity_kind: 0, identity: Box::default() });
         }
         map
     }

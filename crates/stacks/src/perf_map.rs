@@ -25,10 +25,10 @@ impl PerfMap {
     /// Of this process, of which this is the first known moment (nanoseconds since 1970).
     pub fn read(pid: u32, began: u64) -> PerfMap {
         let path = format!("/tmp/perf-{pid}.map");
-        let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began).saturating_sub(BEFORE);
+        let earliest = SystemTime::UNIX_EPOCH + Duration::from_nanos(began).saturating_sub(BEFORE);
         let Some(file) = open_unlinked(Path::new(&path)) else { return PerfMap::default() };
         let is_of = |uid: u32| uid == 0 || uid == rustix::process::geteuid().as_raw();
-        let ours = file.metadata().is_ok_and(|m| is_of(m.uid()) && m.modified().is_ok_and(|at| at >= began));
+        let ours = file.metadata().is_ok_and(|m| is_of(m.uid()) && m.modified().is_ok_and(|at| at >= earliest));
         if ours { PerfMap::parse(BufReader::new(file.take(MOST))) } else { PerfMap::default() }
     }
 

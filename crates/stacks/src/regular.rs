@@ -16,18 +16,18 @@ pub fn open_unlinked(path: &Path) -> Option<File> {
     open_as(path, OFlags::NOFOLLOW)
 }
 
-fn open_as(path: &Path, how: OFlags) -> Option<File> {
-    let found = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | how, Mode::empty()).ok()?;
-    let what = rustix::fs::fstat(&found).ok()?;
-    if FileType::from_raw_mode(what.st_mode) != FileType::RegularFile {
+fn open_as(path: &Path, flags: OFlags) -> Option<File> {
+    let path_fd = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty()).ok()?;
+    let status = rustix::fs::fstat(&path_fd).ok()?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
         return None;
     }
     let to_read = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let again = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let reopened_path = format!("/proc/self/fd/{}", path_fd.as_raw_fd());
     // Where there is no /proc it is opened by its name, and is compared with what was found.
-    let opened = rustix::fs::open(again, to_read, Mode::empty())
-        .or_else(|_| rustix::fs::open(path, to_read | how, Mode::empty()))
+    let opened = rustix::fs::open(reopened_path, to_read, Mode::empty())
+        .or_else(|_| rustix::fs::open(path, to_read | flags, Mode::empty()))
         .ok()?;
-    let same = rustix::fs::fstat(&opened).is_ok_and(|now| (now.st_dev, now.st_ino) == (what.st_dev, what.st_ino));
+    let same = rustix::fs::fstat(&opened).is_ok_and(|now| (now.st_dev, now.st_ino) == (status.st_dev, status.st_ino));
     same.then(|| opened.into())
 }

@@ -62,11 +62,11 @@ pub struct Stacks {
     pub map: Map,
     /// Places that were met: the address at which it continues, and whether a signal came there.
     places: HashMap<(Era, u64, bool), u32>,
-    known: Vec<Continuation>,
+    continuations: Vec<Continuation>,
     /// Stacks that were met, by their places.
     stacks: HashMap<Box<[u32]>, Arc<[Frame]>>,
     /// Frames in both.
-    kept: usize,
+    frame_count: usize,
     /// See [`Era::changes`].
     changes: usize,
     perf: Option<PerfMap>,
@@ -78,7 +78,7 @@ pub struct Of {
     /// Its id.
     pub pid: u32,
     /// When it began, nanoseconds since 1970.
-    pub began: u64,
+    pub start_unix_ns: u64,
 }
 
 impl Stacks {
@@ -94,8 +94,8 @@ impl Stacks {
             if n > 0 || !inside {
                 places.push(place);
             }
-            let found = self.known[place as usize].found.clone();
-            let next = match &found {
+            let unwind_row = self.continuations[place as usize].unwind_row.clone();
+            let next = match &unwind_row {
                 Found::Row(row) => state.step(row, raw),
                 Found::None => self.by_rbp(&state, raw, ticks, of),
                 Found::Absent => break,
@@ -111,7 +111,7 @@ impl Stacks {
                     break;
                 }
             };
-            interrupted = matches!(&found, Found::Row(row) if row.signal);
+            interrupted = matches!(&unwind_row, Found::Row(row) if row.signal);
         }
         Stack { frames: self.frames(&places), end }
     }
@@ -119,10 +119,10 @@ impl Stacks {
     /// Forgets what may mean something else by now, or has become too much.
     fn era(&mut self, ticks: u64) -> Era {
         let era = self.map.era(ticks);
-        if era.changes != self.changes || self.kept > KEPT {
-            (self.changes, self.kept) = (era.changes, 0);
+        if era.changes != self.changes || self.frame_count > KEPT {
+            (self.changes, self.frame_count) = (era.changes, 0);
             self.places.clear();
-            self.known.clear();
+            self.continuations.clear();
             self.stacks.clear();
         }
         era
@@ -137,17 +137,17 @@ impl Stacks {
         // A call may be the last thing in its function, and what lies behind it another one.
         let at = address.wrapping_sub(u64::from(!interrupted));
         let load = self.map.find(at, ticks);
-        let found = self.row(files, load, at);
+        let unwind_row = self.row(files, load, at);
         let mut frames = self.name(files, load, at, address, of);
         // It has no name in the file: the kernel made it return here.
-        if let (Some(frame), Found::Row(row)) = (frames.last_mut(), &found)
+        if let (Some(frame), Found::Row(row)) = (frames.last_mut(), &unwind_row)
             && row.signal
         {
             frame.function = Some((SIGNAL.into(), None));
         }
-        let number = self.known.len() as u32;
-        self.kept += 1 + frames.len();
-        self.known.push(Continuation { found, frames: frames.into() });
+        let number = self.continuations.len() as u32;
+        self.frame_count += 1 + frames.len();
+        self.continuations.push(Continuation { unwind_row, frames: frames.into() });
         self.places.insert(key, number);
         number
     }
@@ -157,9 +157,9 @@ impl Stacks {
         if let Some(known) = self.stacks.get(places) {
             return known.clone();
         }
-        let frames = places.iter().filter_map(|n| self.known.get(*n as usize)).flat_map(|p| p.frames.iter().cloned());
+        let frames = places.iter().filter_map(|n| self.continuations.get(*n as usize)).flat_map(|p| p.frames.iter().cloned());
         let frames: Arc<[Frame]> = frames.collect();
-        self.kept += places.len() + frames.len();
+        self.frame_count += places.len() + frames.len();
         self.stacks.insert(places.into(), frames.clone());
         frames
     }
@@ -182,7 +182,7 @@ impl Stacks {
     }
 
     fn perf(&mut self, of: Of) -> &PerfMap {
-        self.perf.get_or_insert_with(|| PerfMap::read(of.pid, of.began))
+        self.perf.get_or_insert_with(|| PerfMap::read(of.pid, of.start_unix_ns))
     }
 
     /// The frames at an address: the function, and those that are inlined there. `address` is where it continues.
@@ -214,7 +214,7 @@ impl Stacks {
 /// A place where a frame continues.
 #[derive(Debug)]
 struct Continuation {
-    found: Found,
+    unwind_row: Found,
     frames: Box<[Frame]>,
 }
 

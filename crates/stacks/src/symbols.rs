@@ -38,10 +38,10 @@ impl Symbols {
     pub fn at(&self, address: u64) -> Option<(&str, u64)> {
         let n = self.all.partition_point(|s| s.0 <= address).checked_sub(1)?;
         // A symbol without a length, as hand-written code has, may stand in the middle of one with.
-        let holds = |s: &&(u64, u64, Box<str>)| address - s.0 < s.1;
+        let contains = |s: &&(u64, u64, Box<str>)| address - s.0 < s.1;
         let near = self.all.get(n.saturating_sub(8)..=n)?;
-        let found = near.iter().rev().find(holds).or_else(|| near.last().filter(|s| s.1 == 0))?;
-        Some((&found.2, found.0))
+        let symbol = near.iter().rev().find(contains).or_else(|| near.last().filter(|s| s.1 == 0))?;
+        Some((&symbol.2, symbol.0))
     }
 }
 

@@ -26,7 +26,7 @@ fn stacks() -> (Stacks, Vec<(u64, u64)>) {
     for (n, (path, (from, to))) in (1..).zip(loaded()) {
         let name = path.rsplit('/').next().unwrap().into();
         stacks.map.object(n, Object { name, path: path.into(), from, bytes: to - from });
-        stacks.map.loaded(Loaded { ticks: 0, object: n, bias: from, how: 0, identity: Box::default() });
+        stacks.map.loaded(Loaded { ticks: 0, object: n, bias: from, identity_kind: 0, identity: Box::default() });
         spans.push((from, to));
     }
     (stacks, spans)
@@ -34,7 +34,7 @@ fn stacks() -> (Stacks, Vec<(u64, u64)>) {
 
 type Shared = (Stacks, Vec<(u64, u64)>, Files);
 
-const OF: Of = Of { pid: u32::MAX, began: u64::MAX };
+const OF: Of = Of { pid: u32::MAX, start_unix_ns: u64::MAX };
 const STACK: u64 = 0x7ffd_0000_0000;
 
 proptest! {

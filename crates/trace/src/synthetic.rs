@@ -196,7 +196,7 @@ impl Process {
 
     /// Notes when a collector found that it had ended.
     pub fn set_ended(&mut self, ns: u64) {
-        self.put(offset_of!(Page, ended), &ns.to_le_bytes());
+        self.put(offset_of!(Page, end_ns), &ns.to_le_bytes());
     }
 
     /// Starts a thread with a separate ring that has room for this many chunks.

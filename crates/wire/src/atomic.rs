@@ -41,10 +41,10 @@ pub mod stepping {
 
     /// Runs something during which no signal comes.
     pub fn blocked<T>(work: impl FnOnce() -> T) -> T {
-        let left = LEFT.take();
-        let done = work();
-        LEFT.set(left);
-        done
+        let remaining = LEFT.take();
+        let result = work();
+        LEFT.set(remaining);
+        result
     }
 
     fn step() {

@@ -48,19 +48,19 @@ pub struct Head {
     /// Where the parameters begin.
     pub parameters: u32,
     /// Where what the libraries want begins, behind `bytes`: [`Wanted`], [`WANTS`] times.
-    pub wants: u32,
+    pub selectors: u32,
 }
 
 /// Wants of all libraries at most.
-pub const WANTS: usize = 64;
+pub const SELECTORS: usize = 64;
 /// Longest pattern.
 pub const PATTERN: usize = 128;
 /// Where the place of the wants stands in the head.
-const WANTS_AT: usize = 40;
+const SELECTORS_AT: usize = 40;
 
 /// A want of a library, as processes of the run write it: each is there once.
 #[repr(C)]
-pub struct Wanted {
+pub struct SelectorRow {
     /// 0: empty; 1: being written; 2: there.
     pub state: AtomicU32,
     /// 1 once a function that it is of was called.
@@ -74,11 +74,11 @@ pub struct Wanted {
 }
 
 /// Bytes of the wants in the file.
-pub const WANTED_BYTES: usize = WANTS * size_of::<Wanted>();
+pub const SELECTOR_BYTES: usize = SELECTORS * size_of::<SelectorRow>();
 
 /// A want as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Want<'a> {
+pub struct Selector<'a> {
     /// Number of the library.
     pub library: u32,
     /// Layers.
@@ -92,15 +92,15 @@ pub struct Want<'a> {
 }
 
 /// The wants in a file.
-pub fn wants<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = Want<'a>> {
-    let rows = file.get(head.wants as usize..).filter(|_| head.wants >= head.bytes).unwrap_or(&[]);
-    rows.chunks_exact(size_of::<Wanted>()).take(WANTS).filter_map(|row| {
+pub fn selectors<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = Selector<'a>> {
+    let rows = file.get(head.selectors as usize..).filter(|_| head.selectors >= head.bytes).unwrap_or(&[]);
+    rows.chunks_exact(size_of::<SelectorRow>()).take(SELECTORS).filter_map(|row| {
         let (numbers, text) = row.split_at_checked(16)?;
         let (name, of) = text.split_at_checked(PATTERN)?;
         let number = |n: usize| u32_at(numbers, n * 4);
         let text = |t: &'a [u8]| t.get(..t.iter().position(|&b| b == 0).unwrap_or(PATTERN));
         (number(0)? == 2).then_some(())?;
-        Some(Want { library: number(2)?, layers: number(3)?, met: number(1)? != 0, name: text(name)?, of: text(of)? })
+        Some(Selector { library: number(2)?, layers: number(3)?, met: number(1)? != 0, name: text(name)?, of: text(of)? })
     })
 }
 
@@ -121,7 +121,7 @@ impl Head {
         let mut out = [0; HEAD];
         let words = [self.version, self.bytes, self.libraries, self.paths, self.rows, self.parameters];
         let bytes = crate::MAGIC.to_le_bytes().into_iter().chain(words.into_iter().flat_map(u32::to_le_bytes));
-        for (to, from) in out.iter_mut().zip(bytes.chain([0; 8]).chain(self.wants.to_le_bytes())) {
+        for (to, from) in out.iter_mut().zip(bytes.chain([0; 8]).chain(self.selectors.to_le_bytes())) {
             *to = from;
         }
         out
@@ -137,7 +137,7 @@ impl Head {
             paths: word(3)?,
             rows: word(4)?,
             parameters: word(5)?,
-            wants: u32_at(file, WANTS_AT)?,
+            selectors: u32_at(file, SELECTORS_AT)?,
         };
         (u64::from_le_bytes(*magic) == crate::MAGIC && head.version == crate::VERSION).then_some(head)
     }
@@ -308,7 +308,7 @@ mod tests {
         let parameter = Parameter { name: 0, bytes: 8, offset: 16, word: 1, second: 255, kind: 3, input: 1 };
         let at = (HEAD + rows.len() * ROW) as u32;
         let head =
-            Head { version: crate::VERSION, bytes: 0, libraries: 1, paths: 0, rows: 3, parameters: at, wants: 0 };
+            Head { version: crate::VERSION, bytes: 0, libraries: 1, paths: 0, rows: 3, parameters: at, selectors: 0 };
         let mut file = head.to_bytes().to_vec();
         rows.iter().for_each(|r| file.extend(r.to_bytes()));
         file.extend(parameter.to_bytes());
@@ -326,18 +326,18 @@ mod tests {
 
     #[test]
     fn wants_are_read_as_they_stand() {
-        let head = Head { version: crate::VERSION, bytes: 8, libraries: 1, paths: 0, rows: 0, parameters: 0, wants: 8 };
-        let mut file = vec![0; 8 + 3 * size_of::<Wanted>()];
+        let head = Head { version: crate::VERSION, bytes: 8, libraries: 1, paths: 0, rows: 0, parameters: 0, selectors: 8 };
+        let mut file = vec![0; 8 + 3 * size_of::<SelectorRow>()];
         for (n, state) in [(0, 2), (1, 1)] {
-            let row = &mut file[8 + n * size_of::<Wanted>()..];
+            let row = &mut file[8 + n * size_of::<SelectorRow>()..];
             (row[0], row[8], row[12]) = (state, 3, 7);
             row[16..19].copy_from_slice(b"cu*");
             row[16 + PATTERN..][..PATTERN].fill(b'l');
         }
-        let want = Want { library: 3, layers: 7, met: false, name: b"cu*", of: &[b'l'; PATTERN] };
-        assert!(wants(&file, &head).eq([want]));
-        (0..file.len()).for_each(|len| assert!(wants(&file[..len], &head).count() < 2));
-        assert_eq!(wants(&file, &Head { wants: 4, ..head }).count(), 0, "behind the file that was written before");
+        let want = Selector { library: 3, layers: 7, met: false, name: b"cu*", of: &[b'l'; PATTERN] };
+        assert!(selectors(&file, &head).eq([want]));
+        (0..file.len()).for_each(|len| assert!(selectors(&file[..len], &head).count() < 2));
+        assert_eq!(selectors(&file, &Head { selectors: 4, ..head }).count(), 0, "behind the file that was written before");
     }
 
     #[test]

@@ -123,9 +123,9 @@ fn at_each_step_and_in_each_handler_at_each_step() {
             Ring::begin(bytes);
             interrupt(at, handler);
             (1..=4).for_each(write);
-            let taken = steps();
+            let step_count = steps();
             interrupt(&[], handler);
-            (taken, read())
+            (step_count, read())
         };
         let (most, plain) = run(&[]);
         assert_eq!(plain, [1, 2, 3, 4]);

@@ -8,7 +8,7 @@ use crate::words::word;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a piece is.
-pub mod what {
+pub mod piece_kind {
     /// Memory before the call.
     pub const BEFORE: u8 = 0;
     /// The same after it.
@@ -36,22 +36,22 @@ pub const HEAD: usize = 3;
 pub const MOST: usize = (crate::words::MAX_WORDS as usize - HEAD - 1) * 8;
 
 /// The second word.
-pub const fn about(what: u8, kept: usize, meant: usize) -> u64 {
-    let meant = if meant > u32::MAX as usize { u32::MAX as usize } else { meant };
-    meant as u64 | (what as u64) << 32 | (kept as u64) << 40
+pub const fn about(kind: u8, captured: usize, full_length: usize) -> u64 {
+    let full_length = if full_length > u32::MAX as usize { u32::MAX as usize } else { full_length };
+    full_length as u64 | (piece_kind as u64) << 32 | (captured as u64) << 40
 }
 
 /// A piece that is about to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewPiece {
     /// One of [`what`].
-    pub what: u8,
+    pub kind: u8,
     /// Where the bytes are.
     pub address: u64,
     /// Bytes that the record has room for.
     pub room: usize,
     /// How many bytes are meant from there on.
-    pub meant: usize,
+    pub full_length: usize,
 }
 
 impl NewPiece {
@@ -73,13 +73,13 @@ impl NewPiece {
             put(words - 1, 0);
         }
         // SAFETY: the caller's promise.
-        let kept = fill(unsafe { to.add(HEAD) }.cast_mut().cast());
-        for n in HEAD + kept.div_ceil(8)..words {
+        let captured = fill(unsafe { to.add(HEAD) }.cast_mut().cast());
+        for n in HEAD + captured.div_ceil(8)..words {
             put(n, 0);
         }
         put(1, self.address);
-        put(2, about(self.what, kept, self.meant));
-        kept
+        put(2, about(self.kind, captured, self.full_length));
+        captured
     }
 }
 
@@ -89,11 +89,11 @@ pub struct MemoryPiece<'a> {
     /// Which call.
     pub number: u32,
     /// One of [`what`].
-    pub what: u8,
+    pub kind: u8,
     /// Where the bytes are.
     pub address: u64,
     /// How many bytes are meant from there on.
-    pub meant: u32,
+    pub full_length: u32,
     /// Those that could be read.
     pub bytes: &'a [u8],
 }
@@ -103,7 +103,7 @@ impl<'a> MemoryPiece<'a> {
     pub(crate) fn decode(number: u32, body: &'a [u8]) -> Option<MemoryPiece<'a>> {
         let (address, about) = (word(body, 1)?, word(body, 2)?);
         let bytes = body.get(HEAD * 8..)?.get(..(about >> 40) as usize)?;
-        Some(MemoryPiece { number, what: (about >> 32) as u8, address, meant: about as u32, bytes })
+        Some(MemoryPiece { number, kind: (about >> 32) as u8, address, full_length: about as u32, bytes })
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     /// What is written is what is read; words behind the kept bytes are 0, whatever was there.
     #[test]
     fn written_and_read() {
-        let piece = NewPiece { what: what::AFTER, address: 0x7ffe_0000, room: 20, meant: 30 };
+        let piece = NewPiece { kind: piece_kind::AFTER, address: 0x7ffe_0000, room: 20, full_length: 30 };
         let record: Vec<AtomicU64> = (0..piece.words()).map(|_| AtomicU64::new(u64::MAX)).collect();
         // SAFETY: the record has the words of the piece, and 12 bytes are within its room.
         let kept = unsafe {
@@ -128,7 +128,7 @@ mod tests {
         let mut body = Vec::new();
         record.iter().for_each(|word| body.extend(word.load(Relaxed).to_le_bytes()));
         let found = MemoryPiece::decode(4, &body).unwrap();
-        assert_eq!((kept, found.what, found.address, found.meant), (12, what::AFTER, 0x7ffe_0000, 30));
+        assert_eq!((kept, found.kind, found.address, found.full_length), (12, piece_kind::AFTER, 0x7ffe_0000, 30));
         assert_eq!(found.bytes, [0x11; 12]);
         assert_eq!(&record[5..].iter().map(|word| word.load(Relaxed)).collect::<Vec<_>>(), &[0]);
     }
@@ -143,14 +143,14 @@ mod tests {
             0x1111_1111_1111_1111,
             0x2222_2222,
         ];
-        assert_eq!(words[2], about(what::AFTER, 12, 20));
+        assert_eq!(words[2], about(piece_kind::AFTER, 12, 20));
         let mut bytes = [0u8; CHUNK_HEADER + 5 * 8];
         for (to, word) in bytes[CHUNK_HEADER..].chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&u64::to_le_bytes(word));
         }
         let mut cursor = Cursor::new(0, 5);
         let Step::Record(Record::Memory(found)) = cursor.step(&bytes, bytes.len(), false) else { panic!() };
-        assert_eq!((found.number, found.what, found.address, found.meant), (4, what::AFTER, 0x7ffe_0000, 20));
+        assert_eq!((found.number, found.kind, found.address, found.full_length), (4, piece_kind::AFTER, 0x7ffe_0000, 20));
         assert_eq!(found.bytes, [0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x22, 0x22, 0x22, 0x22]);
     }
 }

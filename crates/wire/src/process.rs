@@ -49,7 +49,7 @@ pub struct Process {
     /// Folder name of the process that forked this one, empty if none.
     pub parent: [u8; 64],
     /// CLOCK_MONOTONIC nanoseconds at which the collector found that it had ended. Only in a recording; 0: not known.
-    pub ended: u64,
+    pub end_ns: u64,
 }
 
 const _: () = assert!(size_of::<Process>() <= crate::PAGE);

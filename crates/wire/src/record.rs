@@ -163,7 +163,7 @@ pub enum Record<'a> {
         /// Which call.
         number: u32,
         /// One of [`note`].
-        what: u64,
+        kind: u64,
         /// Its value.
         value: u64,
     },
@@ -323,7 +323,7 @@ impl Cursor {
             }
             kind::UNWOUND => Some(Record::Unwound { number: self.back(meta, body)?, ticks }),
             kind::THREAD => Some(Record::Thread { tid: at(1)? as u32 }),
-            kind::NOTE => Some(Record::Note { number: self.back(meta, body)?, what: at(1)?, value: at(2)? }),
+            kind::NOTE => Some(Record::Note { number: self.back(meta, body)?, kind: at(1)?, value: at(2)? }),
             kind::STACK => {
                 let end = body.len() - if meta == META_MAX { 8 } else { 0 };
                 Some(Record::Stack(StackPiece::decode(self.back(meta, body)?, ticks, body.get(..end)?)?))

@@ -348,7 +348,7 @@ fn will_write(at: *const AtomicU64) {
 unsafe fn exchange_if_same(word: &AtomicU64, old: u64, new: u64) -> bool {
     #[cfg(all(target_arch = "x86_64", not(feature = "loom")))]
     {
-        let done: u8;
+        let exchanged: u8;
         // SAFETY: one instruction on a valid word; no lock prefix, because only this thread writes.
         unsafe {
             core::arch::asm!(
@@ -356,12 +356,12 @@ unsafe fn exchange_if_same(word: &AtomicU64, old: u64, new: u64) -> bool {
                 "sete {d}",
                 w = in(reg) word.as_ptr(),
                 n = in(reg) new,
-                d = out(reg_byte) done,
+                d = out(reg_byte) exchanged,
                 inout("rax") old => _,
                 options(nostack),
             );
         }
-        done != 0
+        exchanged != 0
     }
     #[cfg(not(all(target_arch = "x86_64", not(feature = "loom"))))]
     {

@@ -80,6 +80,6 @@ mod tests {
         assert_eq!((found.number, found.ticks, found.piece, found.pieces), (4, 7, 0, 3));
         assert_eq!(found.registers, Some([0x401000, 0x7ffe_0000, 6, 3, 12, 13, 14, 15]));
         let piece = found.memory.into_iter().next().unwrap();
-        assert_eq!((piece.address, piece.meant, piece.bytes.len()), (0x7ffe_0000, 16, 12));
+        assert_eq!((piece.address, piece.full_length, piece.bytes.len()), (0x7ffe_0000, 16, 12));
     }
 }

@@ -57,7 +57,7 @@ pub struct Fragment<'a> {
     /// Where it lay.
     pub address: u64,
     /// How many bytes were meant; more than were kept when there was no room, or not all could be read.
-    pub meant: u32,
+    pub full_length: u32,
     /// What was kept.
     pub bytes: &'a [u8],
 }
@@ -71,10 +71,10 @@ impl<'a> Iterator for Fragments<'a> {
     fn next(&mut self) -> Option<Fragment<'a>> {
         let (address, lengths) = (word(self.0, 0)?, word(self.0, 1)?);
         let rest = self.0.get(FRAGMENT_WORDS * 8..)?;
-        let kept = lengths as u32 as usize;
-        let bytes = rest.get(..kept)?;
-        self.0 = rest.get(kept.next_multiple_of(8)..).unwrap_or(&[]);
-        Some(Fragment { address, meant: (lengths >> 32) as u32, bytes })
+        let captured = lengths as u32 as usize;
+        let bytes = rest.get(..captured)?;
+        self.0 = rest.get(captured.next_multiple_of(8)..).unwrap_or(&[]);
+        Some(Fragment { address, full_length: (lengths >> 32) as u32, bytes })
     }
 }
 

@@ -71,7 +71,7 @@ fn check_fragment(mut found: Fragments<'_>, memory: &[u8]) {
         [] => assert_eq!(one, None),
         _ => {
             let one = one.expect("a fragment");
-            assert_eq!((one.address, one.bytes, one.meant as usize), (0xdead, memory, memory.len() + 5));
+            assert_eq!((one.address, one.bytes, one.full_length as usize), (0xdead, memory, memory.len() + 5));
         }
     }
     assert_eq!(found.next(), None);
@@ -150,7 +150,7 @@ proptest! {
                     prop_assert_eq!((n, ticks, r), (number(*back), at, *result));
                     check_fragment(m, memory);
                 }
-                (Wanted::Note { back, what, value }, Record::Note { number: n, what: w, value: v }) => {
+                (Wanted::Note { back, what, value }, Record::Note { number: n, kind: w, value: v }) => {
                     prop_assert_eq!((n, w, v), (number(*back), *what, *value));
                 }
                 (Wanted::Unwound { back }, Record::Unwound { number: n, ticks }) => {

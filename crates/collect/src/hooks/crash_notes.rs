@@ -66,7 +66,7 @@ fn each_once(mut places: Vec<String>) -> impl Iterator<Item = String> {
 fn init_crash_note(run: &Path, program: Option<(i32, ExitKind)>) -> Option<String> {
     let file = super::file_of(run)?;
     let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
-    let (pid, n, place) = hooks::asked(word).map(|(pid, n, place)| (pid as i32, n, place))?;
+    let (pid, n, place) = hooks::library_and_place(word).map(|(pid, n, place)| (pid as i32, n, place))?;
     let exit_text = exit_text(pid, program)?;
     let library = super::mismatches::library(&file, &Head::read(&file)?, n);
     let place = match place {

@@ -7,7 +7,7 @@ use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::{Dir, Effect, Function, Param, Rule, Type};
 use cutap_hook::contract::kind;
 use cutap_wire::PAGE;
-use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row, WANTED_BYTES, returns};
+use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row, SELECTOR_BYTES, returns};
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 
@@ -44,11 +44,11 @@ pub fn file(hooks: &Hooks) -> Vec<u8> {
         rows: functions.len() as u32,
         parameters: parameters_at as u32,
         // They are mapped: from the beginning of a page.
-        wants: (strings.base + strings.bytes.len()).next_multiple_of(PAGE) as u32,
+        selectors: (strings.base + strings.bytes.len()).next_multiple_of(PAGE) as u32,
     };
     let mut file = [&head.to_bytes()[..], &rows, &parameters, &strings.bytes].concat();
     // Written, so that the room is there.
-    file.resize(head.wants as usize + WANTED_BYTES, 0);
+    file.resize(head.selectors as usize + SELECTOR_BYTES, 0);
     file
 }
 
@@ -135,8 +135,8 @@ mod tests {
     fn parameters(name: &str, version: u32) -> Vec<(String, u8, u16, u8, u16)> {
         let file = file(&Hooks(vec!["/a/libmine.so".into()]));
         let head = Head::read(&file).unwrap();
-        assert_eq!(head.wants as usize, (head.bytes as usize).next_multiple_of(PAGE));
-        assert_eq!(file.len() - WANTED_BYTES, head.wants as usize);
+        assert_eq!(head.selectors as usize, (head.bytes as usize).next_multiple_of(PAGE));
+        assert_eq!(file.len() - SELECTOR_BYTES, head.selectors as usize);
         assert_eq!(text(&file, head.paths as usize), Some(&b"/a/libmine.so"[..]));
         let row = find(&file, &head, hash(name.as_bytes()), version).unwrap();
         (0..u32::from(row.count))

@@ -6,7 +6,7 @@ use cutap_calls::Layer;
 use cutap_calls::WATCHED;
 use cutap_hook::contract::ALL;
 use cutap_trace::{FunctionMatch, find_function};
-use cutap_wire::hooks::{self, Head, Want, text, wants};
+use cutap_wire::hooks::{self, Head, Selector, text, selectors};
 use std::path::{Path, PathBuf};
 
 /// A sentence for each want of a function that cannot be.
@@ -20,7 +20,7 @@ pub fn not_called(run: &Path) -> Vec<String> {
     let mut sentences = mismatches(&file).unwrap_or_default();
     let Some(head) = Head::read(&file) else { return sentences };
     for n in 0..head.libraries {
-        let of: Vec<Want> = wants(&file, &head).filter(|w| w.library == n).collect();
+        let of: Vec<Selector> = selectors(&file, &head).filter(|w| w.library == n).collect();
         let names: Vec<_> = of.iter().filter(|w| mismatch(w).is_none()).map(|w| lossy_text(w.name)).collect();
         if !names.is_empty() && of.iter().all(|w| !w.met) {
             let names = names.join(", ");
@@ -36,7 +36,7 @@ pub fn not_called(run: &Path) -> Vec<String> {
 fn mismatches(file: &[u8]) -> Option<Vec<String>> {
     let head = Head::read(file)?;
     let mut sentences: Vec<String> = Vec::new();
-    for want in wants(file, &head) {
+    for want in selectors(file, &head) {
         let sentence = mismatch(&want).map(|why| format!("{} wants {why}", library(file, &head, want.library)));
         sentences.extend(sentence.filter(|s| !sentences.contains(s)));
     }
@@ -44,7 +44,7 @@ fn mismatches(file: &[u8]) -> Option<Vec<String>> {
 }
 
 /// What is wrong with a want that no call has reached.
-fn mismatch(want: &Want<'_>) -> Option<String> {
+fn mismatch(want: &Selector<'_>) -> Option<String> {
     let name = lossy_text(want.name);
     if want.met {
         return None;

@@ -94,7 +94,7 @@ impl Process {
             let mut page = page.clone();
             if last && is_gone(pid(&page)) {
                 let ended_ns = if self.has_ended { self.ended_ns } else { monotonic() };
-                page[offset_of!(process::Process, ended)..][..8].copy_from_slice(&ended_ns.to_le_bytes());
+                page[offset_of!(process::Process, end_ns)..][..8].copy_from_slice(&ended_ns.to_le_bytes());
             }
             // Who waits and has not ended continues: perhaps for us, while a flight recorder is copied.
             if living(pid(&page)).is_some() {

@@ -61,7 +61,7 @@ impl Checkout {
 
     /// The files under a folder whose name has this end, sorted, as paths from the checkout.
     pub(super) fn files(&self, folder: &str, end: &str) -> Result<Vec<String>> {
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         let mut folders = vec![folder.to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(self.path.join(&folder)).with_context(|| folder.clone())? {
@@ -70,12 +70,12 @@ impl Checkout {
                 if entry.file_type()?.is_dir() {
                     folders.push(name);
                 } else if name.ends_with(end) {
-                    found.push(name);
+                    paths.push(name);
                 }
             }
         }
-        found.sort();
-        Ok(found)
+        paths.sort();
+        Ok(paths)
     }
 
     /// All public headers, the escapes' and UVM's, for one reading.
@@ -104,8 +104,8 @@ impl Checkout {
         let mut rows = Rows::new();
         let mut base = 0;
         let texts = [self.text(&format!("{UNIX}/nv-ioctl-numbers.h"))?, self.text(&format!("{UNIX}/nv_escape.h"))?];
-        let others = self.files(UNIX, ".h")?;
-        let more = others.iter().filter(|f| f.contains("nv-ioctl-") && !f.contains("numbers"));
+        let headers = self.files(UNIX, ".h")?;
+        let more = headers.iter().filter(|f| f.contains("nv-ioctl-") && !f.contains("numbers"));
         let more: Result<Vec<String>> = more.map(|f| self.text(f)).collect();
         for text in texts.iter().chain(&more?) {
             for (name, value) in plain(text).lines().filter_map(define) {

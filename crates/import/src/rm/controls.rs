@@ -27,7 +27,7 @@ struct Message {
 #[derive(Default)]
 struct Macros {
     /// Those that FINN says are made of an interface and a message.
-    made: BTreeMap<u64, Vec<Message>>,
+    composed: BTreeMap<u64, Vec<Message>>,
     /// Bare numbers.
     bare: BTreeMap<u64, Vec<String>>,
 }
@@ -48,7 +48,7 @@ const PROPERTIES: [(&str, &str); 8] = [
 pub(super) fn rows(checkout: &Checkout, types: &mut Types<'_>) -> Result<Rows> {
     let flags = flags(&checkout.text("src/nvidia/inc/kernel/rmapi/control.h")?);
     let methods = methods(checkout)?;
-    let Macros { made: messages, bare } = macros(checkout)?;
+    let Macros { composed: messages, bare } = macros(checkout)?;
     ensure!(methods.len() > 1000, "only {} registered controls were found", methods.len());
     ensure!(messages.len() > 1000, "only {} ids of messages were found", messages.len());
     let mut rows = Rows::new();
@@ -95,13 +95,13 @@ pub(super) fn rows(checkout: &Checkout, types: &mut Types<'_>) -> Result<Rows> {
 /// macro that is made of a message's id, or only one at all.
 fn name<'a>(messages: &'a [Message], params: Option<&str>) -> Option<&'a str> {
     let same = messages.iter().find(|m| m.params.is_some() && m.params.as_deref() == params);
-    let mut made = messages.iter().filter(|m| m.params.is_some());
-    let only = made.next().filter(|_| made.next().is_none());
-    let found = same.or(only).or(match messages {
+    let mut with_params = messages.iter().filter(|m| m.params.is_some());
+    let only = with_params.next().filter(|_| with_params.next().is_none());
+    let message = same.or(only).or(match messages {
         [one] => Some(one),
         _ => None,
     });
-    found.map(|m| m.name.as_str())
+    message.map(|m| m.name.as_str())
 }
 
 /// The name of a registered id whose macro is a bare number: only where its own name says the registered parameters.
@@ -124,50 +124,50 @@ fn flags(text: &str) -> BTreeMap<String, u64> {
 }
 
 fn methods(checkout: &Checkout) -> Result<BTreeMap<u64, Method>> {
-    let mut found = BTreeMap::new();
+    let mut methods = BTreeMap::new();
     for file in checkout.files("src/nvidia/generated", "_nvoc.c")? {
         let text = checkout.text(&file)?;
         for entry in text.split("/*flags=*/").skip(1) {
             let field = |label: &str| between(entry, label, ",").map(str::trim);
-            let what = || format!("{file}: an entry of a table of methods is not understood");
+            let context = || format!("{file}: an entry of a table of methods is not understood");
             let size = between(entry, "/*paramSize=*/", "\n").map(|t| t.split("/*").next().unwrap_or(t).trim());
             let method = Method {
-                flags: entry.split(',').next().and_then(number).with_context(what)?,
-                rights: field("/*accessRight=*/").and_then(number).with_context(what)?,
-                params: match size.with_context(what)? {
+                flags: entry.split(',').next().and_then(number).with_context(context)?,
+                rights: field("/*accessRight=*/").and_then(number).with_context(context)?,
+                params: match size.with_context(context)? {
                     "0" | "0," => None,
-                    size => Some(between(size, "sizeof(", ")").with_context(what)?.to_owned()),
+                    size => Some(between(size, "sizeof(", ")").with_context(context)?.to_owned()),
                 },
                 handler: between(entry, "/*func=*/", "\n")
                     .map(|t| t.trim().trim_matches('"').to_owned())
-                    .with_context(what)?,
+                    .with_context(context)?,
             };
-            let id = field("/*methodId=*/").and_then(number).with_context(what)?;
+            let id = field("/*methodId=*/").and_then(number).with_context(context)?;
             // An id that several classes of objects register is the same control in each.
-            let first: &Method = found.entry(id).or_insert(method);
-            ensure!(first.flags != u64::MAX, what());
+            let first: &Method = methods.entry(id).or_insert(method);
+            ensure!(first.flags != u64::MAX, context());
         }
     }
-    Ok(found)
+    Ok(methods)
 }
 
 fn macros(checkout: &Checkout) -> Result<Macros> {
-    let mut found = Macros::default();
+    let mut macros = Macros::default();
     for file in checkout.files("src/common/sdk/nvidia/inc/ctrl", ".h")? {
         let text = checkout.text(&file)?;
         for (name, rest) in text.lines().filter_map(define) {
             let Some(id) = rest.split("/*").next().and_then(number) else { continue };
-            let made = between(rest, "finn: Evaluated from \"", "\"").and_then(|made| made.split_once('|'));
-            match made.filter(|(interface, _)| interface.contains("INTERFACE_ID << 8)")) {
+            let evaluated = between(rest, "finn: Evaluated from \"", "\"").and_then(|made| made.split_once('|'));
+            match evaluated.filter(|(interface, _)| interface.contains("INTERFACE_ID << 8)")) {
                 Some((_, message)) => {
                     let params = message.trim().strip_suffix("_MESSAGE_ID").map(str::to_owned);
-                    found.made.entry(id).or_default().push(Message { name: name.to_owned(), params });
+                    macros.composed.entry(id).or_default().push(Message { name: name.to_owned(), params });
                 }
-                None => found.bare.entry(id).or_default().push(name.to_owned()),
+                None => macros.bare.entry(id).or_default().push(name.to_owned()),
             }
         }
     }
-    Ok(found)
+    Ok(macros)
 }
 
 #[cfg(test)]

@@ -122,8 +122,8 @@ impl<'a> Types<'a> {
             let also = self.also.get(&key).cloned().unwrap_or_default();
             let decls = self.decls;
             if let Some(record) = decls.records.get(&key) {
-                let what = || format!("the layout of {name}");
-                let (size, places) = self.layouts.places(record).with_context(what)?;
+                let context = || format!("the layout of {name}");
+                let (size, places) = self.layouts.places(record).with_context(context)?;
                 let mut fields = Vec::new();
                 for (field, place) in record.fields.iter().zip(places) {
                     fields.push(self.field(field, place).with_context(|| format!("{name}.{}", field.name))?);

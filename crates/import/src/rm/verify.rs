@@ -47,9 +47,9 @@ fn flat(records: &BTreeMap<String, Record>, record: &Record, from: u64, out: &mu
             None => (name.split('[').next().unwrap_or(name), 0),
         };
         let unnamed = plain.strip_prefix('_').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-        let shown = if unnamed { "" } else { plain };
+        let label = if unnamed { "" } else { plain };
         // Clang counts a bit field from its first byte.
-        out.push((from + offset + bit / 8, bit % 8, shown.to_owned()));
+        out.push((from + offset + bit / 8, bit % 8, label.to_owned()));
         if let Some(inner) = records.get(ty).filter(|_| !name.contains('[')) {
             flat(records, inner, from + offset, out);
         }
@@ -63,20 +63,20 @@ fn parse(text: &str) -> BTreeMap<String, Printed> {
         let mut name = None;
         for line in block.lines() {
             let Some((at, what)) = line.split_once('|') else { continue };
-            let what = what.trim();
-            if let Some(rest) = what.strip_prefix("[sizeof=") {
+            let entry = what.trim();
+            if let Some(rest) = entry.strip_prefix("[sizeof=") {
                 printed.size = rest.split(',').next().and_then(|n| n.parse().ok()).unwrap_or(0);
                 break;
             }
             if name.is_none() {
-                let Some(probed) = what.strip_prefix("struct ").and_then(|w| w.strip_prefix(PROBE)) else { break };
+                let Some(probed) = entry.strip_prefix("struct ").and_then(|w| w.strip_prefix(PROBE)) else { break };
                 name = Some(probed.to_owned());
                 continue;
             }
             let at = at.trim();
             let (offset, bits) = at.split_once(':').unwrap_or((at, "0"));
             let bit = bits.split('-').next().and_then(|b| b.parse().ok()).unwrap_or(0);
-            let field = if what.ends_with(')') { "" } else { what.rsplit(' ').next().unwrap_or("") };
+            let field = if entry.ends_with(')') { "" } else { entry.rsplit(' ').next().unwrap_or("") };
             printed.fields.push((offset.parse().unwrap_or(u64::MAX), bit, field.to_owned()));
         }
         if let Some(name) = name.filter(|_| !printed.fields.is_empty()) {

@@ -29,13 +29,13 @@ impl Release {
         for (section, words) in SECTIONS {
             let (was, is) = (old.rows.get(section).unwrap_or(&none), self.rows.get(section).unwrap_or(&none));
             let changed: Vec<(&String, &String)> = is.iter().filter(|(k, v)| was.get(*k) != Some(v)).collect();
-            let gone: Vec<&String> = was.keys().filter(|k| !is.contains_key(*k)).collect();
+            let removed_keys: Vec<&String> = was.keys().filter(|k| !is.contains_key(*k)).collect();
             if !changed.is_empty() {
                 let rows = sorted(changed.iter().map(|(k, v)| format!("{k} {v}").trim_end().to_owned()));
                 list(&mut numbers, &format!("# {words}\n{section}"), &rows);
             }
-            if !gone.is_empty() {
-                list(&mut removed, section, &sorted(gone.into_iter().cloned()));
+            if !removed_keys.is_empty() {
+                list(&mut removed, section, &sorted(removed_keys.into_iter().cloned()));
             }
         }
         if !removed.is_empty() {
@@ -43,9 +43,9 @@ impl Release {
             numbers.push_str(removed.trim_start());
         }
         let mut structs = head("Layouts of structs and unions");
-        let gone: Vec<String> = old.records.keys().filter(|k| !self.records.contains_key(*k)).cloned().collect();
-        if !gone.is_empty() {
-            list(&mut structs, "removed", &gone);
+        let removed_records: Vec<String> = old.records.keys().filter(|k| !self.records.contains_key(*k)).cloned().collect();
+        if !removed_records.is_empty() {
+            list(&mut structs, "removed", &removed_records);
         }
         for (name, record) in self.records.iter().filter(|(k, v)| old.records.get(*k) != Some(v)) {
             record.write(name, &mut structs);

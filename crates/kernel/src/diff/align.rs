@@ -29,9 +29,9 @@ pub(super) fn pairs<T: PartialEq>(a: &[T], b: &[T]) -> Option<Vec<(usize, usize)
                 *place = x;
             }
             if x >= a.len() && y >= b.len() {
-                let mut found = back(&history, a.len(), b.len(), offset);
-                found.reverse();
-                let moved = found.into_iter().map(|(x, y)| (x + prefix, y + prefix));
+                let mut pairs = back(&history, a.len(), b.len(), offset);
+                pairs.reverse();
+                let moved = pairs.into_iter().map(|(x, y)| (x + prefix, y + prefix));
                 return Some((0..prefix).map(|n| (n, n)).chain(moved).collect());
             }
         }
@@ -41,7 +41,7 @@ pub(super) fn pairs<T: PartialEq>(a: &[T], b: &[T]) -> Option<Vec<(usize, usize)
 
 /// From the end to the begin.
 fn back(history: &[Vec<usize>], mut x: usize, mut y: usize, offset: usize) -> Vec<(usize, usize)> {
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for (differences, furthest) in history.iter().enumerate().rev() {
         let limit = differences.cast_signed();
         let diagonal = x.cast_signed() - y.cast_signed();
@@ -55,11 +55,11 @@ fn back(history: &[Vec<usize>], mut x: usize, mut y: usize, offset: usize) -> Ve
         while x > start && y > start_y && differences > 0 || differences == 0 && x > 0 && y > 0 {
             x -= 1;
             y -= 1;
-            found.push((x, y));
+            pairs.push((x, y));
         }
         (x, y) = (start, start_y);
     }
-    found
+    pairs
 }
 
 #[cfg(test)]

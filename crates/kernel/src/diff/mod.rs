@@ -17,11 +17,11 @@ use cutap_rm::{Fit, Tables};
 /// # Errors
 /// The text is no version, or there are no tables of its branch.
 pub fn release(text: &str) -> Result<Tables> {
-    let found = Tables::select(text).filter(|selection| selection.fit != Fit::OtherBranch);
-    found.map(|selection| selection.tables).ok_or_else(|| {
-        let known: Vec<&str> = Tables::all().map(Tables::release).collect();
+    let selection = Tables::select(text).filter(|selection| selection.fit != Fit::OtherBranch);
+    selection.map(|selection| selection.tables).ok_or_else(|| {
+        let releases: Vec<&str> = Tables::all().map(Tables::release).collect();
         let text = cutap_printable::printable(text);
-        Error::new(format!("{text} is no driver release with tables; give one of {}", known.join(", ")))
+        Error::new(format!("{text} is no driver release with tables; give one of {}", releases.join(", ")))
     })
 }
 

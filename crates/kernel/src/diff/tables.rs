@@ -17,12 +17,12 @@ pub struct Change {
     /// The name in the newer release, or in the older one where it was removed.
     pub name: String,
     /// What happened.
-    pub what: What,
+    pub difference: Difference,
 }
 
 /// What happened to an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum Difference {
     /// It is new, with so many bytes.
     Added(usize),
     /// It is gone.
@@ -73,46 +73,46 @@ pub fn differences(old: Tables, new: Tables, used: Option<&Used>) -> Vec<Change>
 }
 
 fn compare(kind: &'static str, old: &Entries, new: &Entries, used: Option<&BTreeSet<u32>>, all: &mut Vec<Change>) {
-    let wanted = |number: &u32| used.is_none_or(|used| used.contains(number));
+    let is_used = |number: &u32| used.is_none_or(|used| used.contains(number));
     let by_name = |entries: &Entries| -> BTreeMap<&'static str, u32> {
         entries.iter().map(|(number, entry)| (entry.name, *number)).collect()
     };
     let (old_names, new_names) = (by_name(old), by_name(new));
-    let mut push = |number: u32, name: &str, what: What| {
-        all.push(Change { kind, number: Some(number), name: name.to_owned(), what });
+    let mut push = |number: u32, name: &str, what: Difference| {
+        all.push(Change { kind, number: Some(number), name: name.to_owned(), difference: what });
     };
-    for (number, entry) in new.iter().filter(|(number, _)| wanted(number)) {
+    for (number, entry) in new.iter().filter(|(number, _)| is_used(number)) {
         match (old.get(number), old_names.get(entry.name)) {
             (Some(before), _) => {
-                let mut what = Vec::new();
+                let mut differences = Vec::new();
                 if before.name != entry.name {
-                    what.push(format!("renamed from {}", before.name));
+                    differences.push(format!("renamed from {}", before.name));
                 }
                 if before.size != entry.size {
-                    what.push(format!("{} -> {} bytes", before.size, entry.size));
+                    differences.push(format!("{} -> {} bytes", before.size, entry.size));
                 } else if let (Some(b), Some(a)) = (before.params, entry.params)
                     && b.name() == a.name()
                     && !changes(b, a).is_empty()
                 {
-                    what.push(format!("{} has another layout", a.name()));
+                    differences.push(format!("{} has another layout", a.name()));
                 }
-                if !what.is_empty() {
-                    push(*number, entry.name, What::Changed(what));
+                if !differences.is_empty() {
+                    push(*number, entry.name, Difference::Changed(differences));
                 }
             }
             (None, Some(before)) if !new.contains_key(before) => {
-                let what = vec![format!("renumbered from {before:#x}")];
-                push(*number, entry.name, What::Changed(what));
+                let differences = vec![format!("renumbered from {before:#x}")];
+                push(*number, entry.name, Difference::Changed(differences));
             }
-            (None, _) => push(*number, entry.name, What::Added(entry.size)),
+            (None, _) => push(*number, entry.name, Difference::Added(entry.size)),
         }
     }
-    for (number, entry) in old.iter().filter(|(number, _)| wanted(number) && !new.contains_key(number)) {
+    for (number, entry) in old.iter().filter(|(number, _)| is_used(number) && !new.contains_key(number)) {
         // A renumbered entry is listed under its new number, which a run with the old number does not contain.
         match new_names.get(entry.name).filter(|number| !old.contains_key(number)) {
             Some(_) if used.is_none() => {}
-            Some(now) => push(*number, entry.name, What::Changed(vec![format!("renumbered to {now:#x}")])),
-            None => push(*number, entry.name, What::Removed),
+            Some(now) => push(*number, entry.name, Difference::Changed(vec![format!("renumbered to {now:#x}")])),
+            None => push(*number, entry.name, Difference::Removed),
         }
     }
 }
@@ -127,16 +127,16 @@ fn structs(old: Tables, new: Tables, used: Option<&Used>, all: &mut Vec<Change>)
     let (before, after) = (records(old), records(new));
     let every: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
     for name in every.into_iter().filter(|name| names.as_ref().is_none_or(|names| names.contains(name))) {
-        let what = match (before.get(name), after.get(name)) {
-            (None, Some(new)) => What::Added(new.size()),
-            (Some(_), None) => What::Removed,
+        let difference = match (before.get(name), after.get(name)) {
+            (None, Some(new)) => Difference::Added(new.size()),
+            (Some(_), None) => Difference::Removed,
             (Some(old), Some(new)) => match changes(*old, *new) {
                 none if none.is_empty() => continue,
-                some => What::Changed(some),
+                some => Difference::Changed(some),
             },
             (None, None) => continue,
         };
-        all.push(Change { kind: "struct", number: None, name: name.to_owned(), what });
+        all.push(Change { kind: "struct", number: None, name: name.to_owned(), difference });
     }
 }
 
@@ -155,17 +155,17 @@ pub fn text(old: Tables, new: Tables, all: &[Change]) -> String {
     let mut out = format!("{} -> {}\n", old.release(), new.release());
     for (kind, heading) in KINDS {
         let of_kind: Vec<&Change> = all.iter().filter(|c| c.kind == kind).collect();
-        let count = |test: fn(&What) -> bool| of_kind.iter().filter(|c| test(&c.what)).count();
-        let added = count(|w| matches!(w, What::Added(_)));
-        let removed = count(|w| matches!(w, What::Removed));
+        let count = |test: fn(&Difference) -> bool| of_kind.iter().filter(|c| test(&c.difference)).count();
+        let added = count(|w| matches!(w, Difference::Added(_)));
+        let removed = count(|w| matches!(w, Difference::Removed));
         let changed = of_kind.len() - added - removed;
         let _ = writeln!(out, "\n{heading}: {added} added, {removed} removed, {changed} changed");
         for change in of_kind {
             let number = change.number.map_or(String::new(), |n| format!("{n:#x} "));
-            let _ = match &change.what {
-                What::Added(size) => writeln!(out, "  + {number}{} ({size} bytes)", change.name),
-                What::Removed => writeln!(out, "  - {number}{}", change.name),
-                What::Changed(what) => writeln!(out, "  ~ {number}{}: {}", change.name, what.join("; ")),
+            let _ = match &change.difference {
+                Difference::Added(size) => writeln!(out, "  + {number}{} ({size} bytes)", change.name),
+                Difference::Removed => writeln!(out, "  - {number}{}", change.name),
+                Difference::Changed(what) => writeln!(out, "  ~ {number}{}: {}", change.name, what.join("; ")),
             };
         }
     }
@@ -177,10 +177,10 @@ pub fn text(old: Tables, new: Tables, all: &[Change]) -> String {
 pub fn json(old: Tables, new: Tables, all: &[Change]) -> String {
     let mut out = json!({"old": old.release(), "new": new.release()}).to_string() + "\n";
     for change in all {
-        let (action, detail) = match &change.what {
-            What::Added(size) => ("added", json!({"size": size})),
-            What::Removed => ("removed", Json::Null),
-            What::Changed(what) => ("changed", json!(what)),
+        let (action, detail) = match &change.difference {
+            Difference::Added(size) => ("added", json!({"size": size})),
+            Difference::Removed => ("removed", Json::Null),
+            Difference::Changed(what) => ("changed", json!(what)),
         };
         let number = change.number.map(|n| format!("{n:#x}"));
         let line =

@@ -7,7 +7,7 @@ mod strace_line;
 mod transcript;
 
 use crate::call::Run;
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result, printable_path};
 use crate::{input_file, json};
 use cutap_rm::{Device, Tables};
 use std::path::Path;
@@ -23,7 +23,7 @@ const LARGEST_PIPE: u64 = 256 << 20;
 /// The file cannot be read, or has no kernel call.
 pub fn read_file(path: &Path) -> Result<Run> {
     let bytes = input_file::read_or_pipe(path, LARGEST, LARGEST_PIPE, "give a file with a part of the log")?;
-    read(&String::from_utf8_lossy(&bytes)).map_err(|e| Error::new(format!("{}: {e}", shown(path))))
+    read(&String::from_utf8_lossy(&bytes)).map_err(|e| Error::new(format!("{}: {e}", printable_path(path))))
 }
 
 /// Reads text in any known format.
@@ -41,8 +41,8 @@ pub fn read(text: &str) -> Result<Run> {
         (transcript::is_line, transcript::read),
         (strace::is_line, strace::read),
     ];
-    let found = text.lines().find_map(|line| readers.iter().find(|(is_line, _)| is_line(line)).map(|(_, read)| read));
-    let Some(read) = found else {
+    let reader = text.lines().find_map(|line| readers.iter().find(|(is_line, _)| is_line(line)).map(|(_, read)| read));
+    let Some(read) = reader else {
         return Err(Error::new(
             "it has no kernel call; give cutap's JSON, output of strace -e trace=ioctl -X raw, or a log of libcudest's \
              shim",

@@ -29,7 +29,7 @@ pub(super) struct Assistants<T> {
     idle: Vec<usize>,
     /// Orders for which no thread was free.
     queue: VecDeque<(u64, Job<T>)>,
-    done: Receiver<Done<T>>,
+    results: Receiver<Done<T>>,
     report: Sender<Done<T>>,
     orders: u64,
     /// Orders that are not done.
@@ -46,7 +46,7 @@ pub(super) enum Answer<T> {
 impl<T: Send + 'static> Assistants<T> {
     pub(super) fn new() -> Self {
         let (report, done) = channel();
-        Self { threads: Vec::new(), idle: Vec::new(), queue: VecDeque::new(), done, report, orders: 0, open: 0 }
+        Self { threads: Vec::new(), idle: Vec::new(), queue: VecDeque::new(), results: done, report, orders: 0, open: 0 }
     }
 
     /// Whether results are still to come.
@@ -76,7 +76,7 @@ impl<T: Send + 'static> Assistants<T> {
         if self.open == 0 {
             return None;
         }
-        match self.done.recv_timeout(limit) {
+        match self.results.recv_timeout(limit) {
             Ok(Done { order, by, result }) => {
                 self.open -= 1;
                 self.idle.push(by);

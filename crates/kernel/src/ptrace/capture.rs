@@ -125,8 +125,8 @@ impl Capture {
         };
         let before = remote.bytes(ioctl.argument, size);
         let mut reader = Reader { remote, pieces: Vec::new() };
-        let asked = Request { device, request: number, before: &before, after: None, result: None };
-        let _ = self.tables.decode(asked, &mut reader);
+        let ioctl_request = Request { device, request: number, before: &before, after: None, result: None };
+        let _ = self.tables.decode(ioctl_request, &mut reader);
         ioctl.memory = reader.pieces;
         ioctl.before = Some(before);
         Action::Ioctl(ioctl)

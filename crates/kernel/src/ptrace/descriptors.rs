@@ -45,8 +45,8 @@ impl Descriptors {
 
     /// Keeps what a call of the process changed.
     pub(super) fn note_call(&mut self, call: &KernelCall) {
-        let made = call.result.and_then(|result| i32::try_from(result).ok()).filter(|fd| *fd >= 0);
-        match (&call.action, made) {
+        let new_fd = call.result.and_then(|result| i32::try_from(result).ok()).filter(|fd| *fd >= 0);
+        match (&call.action, new_fd) {
             (Action::Open { path, .. } | Action::Dup { path, .. }, Some(fd)) if is_of_driver(path) => {
                 self.0.insert(fd, path.clone());
             }

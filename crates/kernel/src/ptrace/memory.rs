@@ -137,8 +137,8 @@ impl Memory for Reader<'_> {
     fn read(&mut self, _: Moment, address: u64, into: &mut [u8]) -> usize {
         let read = self.remote.read(address, into);
         if let Some(before) = into.get(..read).filter(|b| !b.is_empty()) {
-            let known = self.pieces.iter().any(|p| p.address == address && p.before.len() >= read);
-            if !known {
+            let is_captured = self.pieces.iter().any(|p| p.address == address && p.before.len() >= read);
+            if !is_captured {
                 self.pieces.push(Piece { address, before: before.to_vec(), after: None });
             }
         }

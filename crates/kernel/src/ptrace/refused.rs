@@ -20,10 +20,10 @@ pub(super) fn status_of(id: i32) -> String {
 
 /// Whether the first thread of a process has ended. Other threads may still run.
 pub(super) fn has_ended(pid: i32) -> bool {
-    ended(&status_of(pid))
+    is_zombie(&status_of(pid))
 }
 
-fn ended(status: &str) -> bool {
+fn is_zombie(status: &str) -> bool {
     status.lines().any(|line| line.starts_with("State:\tZ"))
 }
 
@@ -35,7 +35,7 @@ pub fn why_refused(what: &str, error: &io::Error, status: &str, own: &str, yama:
         Some(libc::EPERM | libc::EACCES) => {}
         _ => return format!("cannot trace {what}: {}; try it without --ptrace", reason(error)),
     }
-    if ended(status) {
+    if is_zombie(status) {
         return format!("cannot trace {what}: it has ended, and its parent has not waited for it yet");
     }
     let field = |text: &str, name: &str, n: usize| -> Option<u64> {

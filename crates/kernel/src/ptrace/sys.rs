@@ -81,8 +81,8 @@ pub(super) fn wait(tid: i32, nowait: bool) -> io::Result<Option<(i32, i32)>> {
     loop {
         let mut status = 0;
         // SAFETY: the kernel writes the status to the variable.
-        let found = unsafe { libc::waitpid(tid, &raw mut status, flags) };
-        match found {
+        let waited = unsafe { libc::waitpid(tid, &raw mut status, flags) };
+        match waited {
             0 => return Ok(None),
             -1 => {
                 let error = io::Error::last_os_error();
@@ -172,14 +172,14 @@ pub(super) fn device_of(tid: i32, fd: i32) -> Option<(u32, u32)> {
     // SAFETY: all zeros are a valid value of this struct of numbers; the kernel writes to it, and reads the path.
     let (found, data) = unsafe {
         let mut data: libc::statx = zeroed();
-        let found = libc::statx(
+        let result = libc::statx(
             libc::AT_FDCWD,
             path.as_ptr(),
             libc::AT_STATX_DONT_SYNC | libc::AT_NO_AUTOMOUNT,
             libc::STATX_TYPE,
             &raw mut data,
         );
-        (found, data)
+        (result, data)
     };
     let is_device = found == 0 && u32::from(data.stx_mode) & libc::S_IFMT == libc::S_IFCHR;
     is_device.then_some((data.stx_rdev_major, data.stx_rdev_minor))
@@ -195,24 +195,24 @@ pub(super) fn write(tid: i32, address: u64, byte: u8) -> bool {
 
 /// Reads memory of a process, as far as it can be read; the number of bytes. An error: the process may not be read.
 pub(super) fn read(tid: i32, address: u64, into: &mut [u8]) -> io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        let Some(from) = address.checked_add(done as u64) else { break };
+    let mut filled = 0;
+    while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        let Some(from) = address.checked_add(filled as u64) else { break };
         let length = rest.len();
         let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: length };
         let remote = libc::iovec { iov_base: from as usize as *mut libc::c_void, iov_len: length };
         // SAFETY: the kernel writes at most `length` bytes to `rest`, and checks the other process's address.
         let read = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
         match usize::try_from(read) {
-            Ok(read) if read > 0 => done += read,
-            Err(_) if done == 0 => {
+            Ok(read) if read > 0 => filled += read,
+            Err(_) if filled == 0 => {
                 let error = io::Error::last_os_error();
                 return if error.raw_os_error() == Some(libc::EPERM) { Err(error) } else { Ok(0) };
             }
             _ => break,
         }
     }
-    Ok(done)
+    Ok(filled)
 }
 
 /// Nanoseconds of the monotonic clock.

@@ -88,10 +88,10 @@ impl Threads {
     /// other threads did not finish.
     pub(super) fn exec(&mut self, pid: i32) -> Vec<Pending> {
         self.processes.remove(&pid);
-        let others: Vec<i32> = self.all.iter().filter(|(_, t)| t.pid == pid).map(|(tid, _)| *tid).collect();
-        let ended: Vec<Thread> = others.iter().filter_map(|tid| self.all.remove(tid)).collect();
+        let other_tids: Vec<i32> = self.all.iter().filter(|(_, t)| t.pid == pid).map(|(tid, _)| *tid).collect();
+        let lost_threads: Vec<Thread> = other_tids.iter().filter_map(|tid| self.all.remove(tid)).collect();
         self.all.insert(pid, Thread { pid, ..Thread::default() });
-        ended.into_iter().filter_map(|thread| thread.pending).collect()
+        lost_threads.into_iter().filter_map(|thread| thread.pending).collect()
     }
 
     /// No thread is traced any more. The calls that were not finished.
@@ -105,9 +105,9 @@ impl Threads {
         let of_child = self.get(child).pid;
         if let Some(process) = self.processes.get(&of_parent).filter(|_| of_parent != of_child) {
             let inherited = Process { memory: None, ..process.clone() };
-            let known = self.processes.entry(of_child).or_default();
+            let child_process = self.processes.entry(of_child).or_default();
             // Its first stop may have come before.
-            *known = Process { memory: known.memory.take(), ..inherited };
+            *child_process = Process { memory: child_process.memory.take(), ..inherited };
         }
     }
 

@@ -67,7 +67,7 @@ pub struct Tracer<'a> {
     /// Children that stopped before it was known whose they are.
     held_children: HashSet<i32>,
     /// The end of the main process.
-    ended: Option<TraceeEnd>,
+    main_end: Option<TraceeEnd>,
     sink: &'a mut dyn FnMut(KernelCall),
     missed: Missed,
 }
@@ -102,7 +102,7 @@ impl<'a> Tracer<'a> {
     /// The process does not exist, or the system does not allow it.
     pub fn attach(pid: i32, tables: Tables, sink: &'a mut dyn FnMut(KernelCall)) -> Result<Self> {
         let mut tracer = Self::new(pid, tables, Mode::All, sink);
-        let what = format!("process {pid}");
+        let target = format!("process {pid}");
         // Threads may start while others are attached, until a look finds no new one.
         loop {
             let new: Vec<i32> = tasks(pid).into_iter().filter(|tid| !tracer.threads.ids().contains(tid)).collect();
@@ -110,7 +110,7 @@ impl<'a> Tracer<'a> {
                 return Ok(tracer);
             }
             if new.is_empty() {
-                return Err(Error::new(format!("cannot trace {what}: there is no such process; check the number")));
+                return Err(Error::new(format!("cannot trace {target}: there is no such process; check the number")));
             }
             // A first thread that has ended stays as long as others run, and cannot be attached.
             let first_may_fail = new.len() > 1 && refused::has_ended(pid);
@@ -122,7 +122,7 @@ impl<'a> Tracer<'a> {
                     }
                     // The thread ended meanwhile, or the event of its creator attached it.
                     Err(_) if tid != pid || first_may_fail => drop(tracer.threads.get(tid)),
-                    Err(error) => return Err(refused::sentence(&what, pid, &error)),
+                    Err(error) => return Err(refused::sentence(&target, pid, &error)),
                 }
             }
         }
@@ -137,7 +137,7 @@ impl<'a> Tracer<'a> {
             assistants: Assistants::new(),
             orders: HashMap::new(),
             held_children: HashSet::new(),
-            ended: None,
+            main_end: None,
             sink,
             missed: Missed::default(),
         }
@@ -156,7 +156,7 @@ impl<'a> Tracer<'a> {
         loop {
             if self.mode == Mode::All && stop.load(Ordering::Relaxed) {
                 events.iter().for_each(|events| self.detach(events));
-                return self.ended.unwrap_or(TraceeEnd::Detached);
+                return self.main_end.unwrap_or(TraceeEnd::Detached);
             }
             let busy = self.assistants.are_busy();
             match sys::wait(-1, self.mode == Mode::All || busy) {
@@ -166,12 +166,12 @@ impl<'a> Tracer<'a> {
                 // There is no child any more.
                 Err(_) => {
                     self.take_results(AT_THE_END);
-                    return self.ended.unwrap_or(TraceeEnd::Unseen);
+                    return self.main_end.unwrap_or(TraceeEnd::Unseen);
                 }
             }
             if self.mode == Mode::All && self.threads.is_empty() {
                 self.take_results(AT_THE_END);
-                return self.ended.unwrap_or(TraceeEnd::Unseen);
+                return self.main_end.unwrap_or(TraceeEnd::Unseen);
             }
         }
     }
@@ -240,7 +240,7 @@ impl<'a> Tracer<'a> {
         self.held_children.remove(&tid);
         self.release_children();
         if tid == self.main {
-            self.ended = Some(match libc::WIFSIGNALED(status) {
+            self.main_end = Some(match libc::WIFSIGNALED(status) {
                 true => TraceeEnd::Signal(libc::WTERMSIG(status)),
                 false => TraceeEnd::Code(libc::WEXITSTATUS(status)),
             });

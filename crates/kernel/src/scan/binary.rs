@@ -1,6 +1,6 @@
 //! An ELF file for x86-64: its code, exports, imported functions, and data by address.
 
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result, printable_path};
 use crate::input_file;
 use object::read::elf::ElfFile64;
 use object::{Architecture, LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
@@ -36,7 +36,7 @@ impl Binary {
         std::fs::metadata(path).map_err(unreadable)?;
         let bytes = input_file::read(path, LARGEST, "give a library or a program")?;
         Self::parse(&bytes)
-            .map_err(|why| Error::new(format!("{} {why}; give a library such as libcuda.so.1", shown(path))))
+            .map_err(|why| Error::new(format!("{} {why}; give a library such as libcuda.so.1", printable_path(path))))
     }
 
     /// Parses the bytes of a file.
@@ -102,7 +102,7 @@ impl Binary {
 }
 /// A name alone, which is no file here and for which the command has found no library.
 fn no_library(path: &Path) -> Error {
-    let name = shown(path);
+    let name = printable_path(path);
     Error::new(format!(
         "there is no file {name} in this folder nor where the loader looks; give the path of a library or a program"
     ))

@@ -66,8 +66,8 @@ fn is_name(text: &str) -> bool {
         || text.rsplit_once('_').is_some_and(|(head, tail)| {
             head.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && tail.len() == 8 && is_hash(tail)
         });
-    let known = PREFIXES.iter().any(|prefix| text.len() > prefix.len() && text.starts_with(prefix));
-    (word || is_hashed(text)) && known && !CONSTANTS.iter().any(|constant| text.starts_with(constant))
+    let has_known_prefix = PREFIXES.iter().any(|prefix| text.len() > prefix.len() && text.starts_with(prefix));
+    (word || is_hashed(text)) && has_known_prefix && !CONSTANTS.iter().any(|constant| text.starts_with(constant))
 }
 
 /// The variables as text.

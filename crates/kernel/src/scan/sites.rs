@@ -41,10 +41,10 @@ pub fn find(binary: &Binary, context: usize) -> Vec<Site> {
 
 /// Addresses that lead to a watched function: jump stubs, and its own code in a static program.
 fn stubs(binary: &Binary) -> HashMap<u64, &'static str> {
-    let mut found = HashMap::new();
+    let mut names_by_address = HashMap::new();
     for name in WATCHED {
         if let Some(address) = binary.function(name) {
-            found.insert(address, name);
+            names_by_address.insert(address, name);
         }
     }
     for (start, bytes) in &binary.code {
@@ -54,7 +54,7 @@ fn stubs(binary: &Binary) -> HashMap<u64, &'static str> {
         while decoder.can_decode() {
             decoder.decode_out(&mut instruction);
             match (instruction.mnemonic(), slot(binary, &instruction)) {
-                (Mnemonic::Jmp, Some(name)) => drop(found.insert(begin.unwrap_or(instruction.ip()), name)),
+                (Mnemonic::Jmp, Some(name)) => drop(names_by_address.insert(begin.unwrap_or(instruction.ip()), name)),
                 (Mnemonic::Endbr64, _) => {
                     begin = Some(instruction.ip());
                     continue;
@@ -64,7 +64,7 @@ fn stubs(binary: &Binary) -> HashMap<u64, &'static str> {
             begin = None;
         }
     }
-    found
+    names_by_address
 }
 
 /// The watched function through whose slot an instruction goes.
@@ -120,8 +120,8 @@ fn section(
         open.retain(|(_, left)| *left > 0);
         if let Some(function) = function {
             let own = line(binary, &mut formatter, &instruction, Some(function));
-            let shown = before.iter().skip(before.len().saturating_sub(context));
-            let mut lines: Vec<_> = shown.map(|i| line(binary, &mut formatter, i, None)).collect();
+            let preceding = before.iter().skip(before.len().saturating_sub(context));
+            let mut lines: Vec<_> = preceding.map(|i| line(binary, &mut formatter, i, None)).collect();
             lines.push(own);
             let address = instruction.ip();
             let argument = argument(binary, function, &before);

@@ -15,7 +15,7 @@ use crate::slots::{extension, table};
 use crate::sys;
 use cutap_calls::kernel::{Owner, pointers};
 use cutap_wire::diagnostic;
-use cutap_wire::memory::{MOST, NewPiece, what};
+use cutap_wire::memory::{MOST, NewPiece, piece_kind};
 
 /// Bytes that are kept of one call, before it and after it.
 const TOTAL: usize = 256 << 10;
@@ -33,9 +33,9 @@ pub fn before(frame: &mut Frame) -> bool {
     frame.word = uvm.into();
     let ioctl = (name == b"ioctl").then(|| Ioctl::of(&frame.args, uvm));
     if let Some(thread_state) = record::of(frame.recorded) {
-        let mut request = KeptRequest::new(thread_state, frame, what::BEFORE);
+        let mut request = KeptRequest::new(thread_state, frame, piece_kind::BEFORE);
         if let Some(fd) = fd.filter(|_| !file.is_empty()) {
-            request.put(what::FILE, fd as u64, file);
+            request.put(piece_kind::FILE, fd as u64, file);
         }
         if let Some(ioctl) = &ioctl {
             request.ioctl(ioctl);
@@ -45,7 +45,7 @@ pub fn before(frame: &mut Frame) -> bool {
     let Some((result, status)) = answered else { return true };
     frame.result = [result as u64, 0];
     if let Some(thread_state) = record::of(frame.recorded) {
-        KeptRequest::new(thread_state, frame, what::ANSWERED).put(what::ANSWERED, status as u64, &[]);
+        KeptRequest::new(thread_state, frame, piece_kind::ANSWERED).put(piece_kind::ANSWERED, status as u64, &[]);
     }
     false
 }
@@ -57,7 +57,7 @@ pub fn after(frame: &mut Frame) {
     extension::extension(|of| (of.after_request)(frame, ioctl.as_ref()));
     let Some(thread_state) = record::of(frame.recorded) else { return };
     let [result, _] = frame.result;
-    let mut request = KeptRequest::new(thread_state, frame, what::AFTER);
+    let mut request = KeptRequest::new(thread_state, frame, piece_kind::AFTER);
     if let Some(ioctl) = &ioctl {
         request.ioctl(ioctl);
     }
@@ -68,7 +68,7 @@ pub fn after(frame: &mut Frame) {
         && let Some(errno) = sys::libc::errno_location()
     {
         // SAFETY: libc's own variable of this thread.
-        request.put(what::ERRNO, unsafe { *errno() } as u64, &[]);
+        request.put(piece_kind::ERRNO, unsafe { *errno() } as u64, &[]);
     }
 }
 
@@ -102,7 +102,7 @@ impl KeptRequest<'_> {
 
     /// One piece whose bytes are here.
     fn put(&mut self, what: u8, address: u64, bytes: &[u8]) {
-        let piece = NewPiece { what, address, room: bytes.len(), meant: bytes.len() };
+        let piece = NewPiece { piece_kind, address, room: bytes.len(), full_length: bytes.len() };
         record::memory(self.thread_state, self.at, self.number, &piece, |to| {
             // SAFETY: as many bytes as the record has room for.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
@@ -122,7 +122,7 @@ impl KeptRequest<'_> {
         let (pages, mut copied) = (self.pages, 0);
         while copied < len {
             let (from, part) = (address.wrapping_add(copied), (len - copied).min(MOST));
-            let piece = NewPiece { what: self.piece_kind, address: from as u64, room: part, meant: part };
+            let piece = NewPiece { kind: self.piece_kind, address: from as u64, room: part, full_length: part };
             // SAFETY: as many bytes as the record has room for.
             let read = record::memory(self.thread_state, self.at, self.number, &piece, |to| unsafe {
                 pages.copy(from, to, part)

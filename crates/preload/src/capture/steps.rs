@@ -266,7 +266,7 @@ mod tests {
         let call = Call { words: [words, &[]], result: 0, floats: [0; 2], driver: 0 };
         run(&mut thread_state, &mut payload, steps, &call, when);
         let bytes: std::vec::Vec<u8> = payload.words().iter().flat_map(|w| w.to_le_bytes()).collect();
-        Fragments::new(&bytes).map(|f| (f.address, f.meant, f.bytes.to_vec())).collect()
+        Fragments::new(&bytes).map(|f| (f.address, f.full_length, f.bytes.to_vec())).collect()
     }
     fn at<T: ?Sized>(value: &T) -> u64 {
         core::ptr::from_ref(value).cast::<u8>() as u64

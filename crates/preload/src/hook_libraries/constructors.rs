@@ -8,7 +8,7 @@ use crate::loader::elf::Tables;
 use crate::sys::{self, PROT_READ, PROT_WRITE};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_wire::hooks::{LIBRARIES, asked, constructing, destroying};
+use cutap_wire::hooks::{LIBRARIES, library_and_place, constructing, destroying};
 
 type Constructor = extern "C" fn(c_int, *const *const u8, *const *const u8);
 type Destructor = extern "C" fn();
@@ -128,7 +128,7 @@ extern "C" fn first_end<const N: usize>() {
     let pid = sys::getpid();
     let before = exchange_word(destroying(pid, N as u8));
     // Of another process it may be over when it would be said again.
-    let ours = matches!(asked(before), Some((of, ..)) if of == pid);
+    let ours = matches!(library_and_place(before), Some((of, ..)) if of == pid);
     BEFORE.store(if ours { before } else { 0 }, Release);
     let Some(own) = DESTRUCTORS.get(N) else { return };
     destroy(&own.first);

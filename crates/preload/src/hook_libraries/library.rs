@@ -14,7 +14,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use cutap_hook::contract::{self, Function, OfACall, VERSION};
 use cutap_wire::hooks::{
-    ASKING, BEGUN, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, PATTERN, WANTS, asking, is_plain, is_version, text,
+    ASKING, BEGUN, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, PATTERN, SELECTORS, asking, is_plain, is_version, text,
 };
 use cutap_wire::names::{Name, kind};
 use cutap_wire::{PAGE, diagnostic};
@@ -82,10 +82,10 @@ impl Row {
     }
 }
 
-struct Table(UnsafeCell<[Option<Row>; WANTS]>);
+struct Table(UnsafeCell<[Option<Row>; SELECTORS]>);
 // SAFETY: written by one thread before ACTIVE is set, read after.
 unsafe impl Sync for Table {}
-static TABLE: Table = Table(UnsafeCell::new([None; WANTS]));
+static TABLE: Table = Table(UnsafeCell::new([None; SELECTORS]));
 static COUNT: AtomicU32 = AtomicU32::new(0);
 /// Wants of the library that is being asked for which there was no place.
 static LEFT_OUT: AtomicU32 = AtomicU32::new(0);

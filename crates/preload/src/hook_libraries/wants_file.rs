@@ -4,17 +4,17 @@
 
 use crate::sys;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
-use cutap_wire::hooks::{Head, PATTERN, WANTED_BYTES, WANTS, Wanted};
+use cutap_wire::hooks::{Head, PATTERN, SELECTOR_BYTES, SELECTORS, SelectorRow};
 
 /// A want in the file.
-pub type WantEntry = Wanted;
+pub type WantEntry = SelectorRow;
 
 static AT: AtomicUsize = AtomicUsize::new(0);
 
 /// Maps the wants. They stay mapped.
 pub fn begin(file: &sys::File, head: &Head) {
-    if head.wants >= head.bytes {
-        AT.store(file.map(head.wants as usize, WANTED_BYTES).expose_provenance(), Release);
+    if head.selectors >= head.bytes {
+        AT.store(file.map(head.selectors as usize, SELECTOR_BYTES).expose_provenance(), Release);
     }
 }
 
@@ -24,7 +24,7 @@ fn all() -> &'static [WantEntry] {
         return &[];
     }
     // SAFETY: mapped for good, as many; every field is an atomic.
-    unsafe { core::slice::from_raw_parts(at, WANTS) }
+    unsafe { core::slice::from_raw_parts(at, SELECTORS) }
 }
 
 /// Writes a want, or finds it.

@@ -18,7 +18,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use cutap_calls::generated::submission::{DESCRIPTOR_BYTES, USERD_PUT};
 use cutap_wire::diagnostic;
-use cutap_wire::memory::{MOST, NewPiece, what};
+use cutap_wire::memory::{MOST, NewPiece, piece_kind};
 use cutap_wire::names::{Name, kind as names_kind, shape};
 use cutap_wire::submission::{FUNCTION, Submission, WORDS, flag};
 
@@ -205,7 +205,7 @@ fn write(
     let Some(number) = record::enter(thread_state, call, frame.caller, [&words]) else { return };
     let mut submission = KeptSubmission { thread_state, at, number, budget };
     let bytes = channel.classes;
-    submission.own(what::CLASSES, 0, &bytes);
+    submission.own(piece_kind::CLASSES, 0, &bytes);
     let Some((_, host)) = channel.host else { return record::exit(submission.thread_state, at, number, &[0]) };
     let mut classes = channel.classes;
     let mut commands = Commands::new(&mut classes);
@@ -218,15 +218,15 @@ fn write(
             page::count(diagnostic::SUBMISSION_NOT_READ, 1);
             break;
         }
-        submission.own(what::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
+        submission.own(piece_kind::ENTRIES, channel.ring + u64::from(place) * ENTRY as u64, &entry);
         let [low, high] = entry;
         let (from, length) =
             (u64::from(low & !3) | u64::from(high & 0xff) << 32, (high >> 10 & 0x1f_ffff) as usize * 4);
         commands.entry();
-        submission.memory(what::COMMANDS, from, length, |bytes| commands.words(bytes));
+        submission.memory(piece_kind::COMMANDS, from, length, |bytes| commands.words(bytes));
     }
     for at in commands.sent() {
-        submission.memory(what::DESCRIPTOR, *at, DESCRIPTOR_BYTES as usize, |_| {});
+        submission.memory(piece_kind::DESCRIPTOR, *at, DESCRIPTOR_BYTES as usize, |_| {});
     }
     record::exit(submission.thread_state, at, number, &[0]);
     channel.classes = classes;
@@ -244,7 +244,7 @@ impl KeptSubmission<'_> {
     /// Words that are here.
     fn own(&mut self, what: u8, address: u64, words: &[u32]) {
         let len = size_of_val(words);
-        let piece = NewPiece { what, address, room: len, meant: len };
+        let piece = NewPiece { piece_kind, address, room: len, full_length: len };
         record::memory(self.thread_state, self.at, self.number, &piece, |to| {
             // SAFETY: as many bytes as the record has room for.
             unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), to, len) };
@@ -272,7 +272,7 @@ impl KeptSubmission<'_> {
             let host = unsafe { memory::host(at) };
             let (host, there) = host.unwrap_or((0, 0));
             let part = (capped - copied).min(MOST).min(usize::try_from(there).unwrap_or(usize::MAX));
-            let piece = NewPiece { what: piece_kind, address: at, room: part, meant: len - copied };
+            let piece = NewPiece { kind: piece_kind, address: at, room: part, full_length: len - copied };
             let got = record::memory(self.thread_state, self.at, self.number, &piece, |to| {
                 // SAFETY: as many bytes as the record has room for; under the lock.
                 let got = unsafe { memory::copy(host, to, part) };

@@ -48,11 +48,11 @@ impl About {
         let (_, prefix) = PREFIXES.iter().find(|(of, _)| *of == family)?;
         let own = if family == "driver" { &self.driver } else { &self.runtime };
         let stem = stem(name);
-        said(own, name).or_else(|| said(own, stem)).or_else(|| said(&self.both, stem.strip_prefix(prefix)?))
+        find_text(own, name).or_else(|| find_text(own, stem)).or_else(|| find_text(&self.both, stem.strip_prefix(prefix)?))
     }
 }
 
-fn said<'a>(texts: &'a BTreeMap<Spanned<String>, String>, name: &str) -> Option<&'a str> {
+fn find_text<'a>(texts: &'a BTreeMap<Spanned<String>, String>, name: &str) -> Option<&'a str> {
     texts.iter().find(|(key, _)| key.get_ref() == name).map(|(_, text)| text.as_str())
 }
 

@@ -53,11 +53,11 @@ impl ApiFiles {
         let flags = |n: &usize| self.families[*n].overlay.flags.contains_key(name).then_some(Found::Flags(*n));
         let imported = |n: &usize| self.families[*n].types.defs.get(name).map(|d| Found::Def(*n, d));
         let shared = ["driver", "runtime"].iter().filter_map(|n| self.families.iter().position(|f| f.name == *n));
-        let said = [family].into_iter().chain(shared).find_map(|n| written(&n).or_else(|| flags(&n)));
-        if let Some(own) = said.or_else(|| imported(&family)) {
+        let own_definition = [family].into_iter().chain(shared).find_map(|n| written(&n).or_else(|| flags(&n)));
+        if let Some(own) = own_definition.or_else(|| imported(&family)) {
             return Some(own);
         }
-        let found = order.iter().find_map(written).or_else(|| order.iter().find_map(flags));
-        found.or_else(|| order.iter().find_map(imported))
+        let definition = order.iter().find_map(written).or_else(|| order.iter().find_map(flags));
+        definition.or_else(|| order.iter().find_map(imported))
     }
 }

@@ -24,8 +24,8 @@ pub(crate) fn registers(params: &mut [Member], extents: &[Extent], hidden: bool)
     let mut places = Vec::new();
     for extent in extents {
         let classes: Vec<Class> = extent.classes.iter().flatten().copied().collect();
-        let wanted = |class| classes.iter().filter(|c| **c == class).count() as u8;
-        let (i, v) = (wanted(Class::Integer), wanted(Class::Vector));
+        let count_of = |class| classes.iter().filter(|c| **c == class).count() as u8;
+        let (i, v) = (count_of(Class::Integer), count_of(Class::Vector));
         // All of it in registers or none.
         if extent.size <= 16 && integers + i <= INTEGERS && vectors + v <= VECTORS {
             let mut at = Vec::new();

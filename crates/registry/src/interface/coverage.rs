@@ -24,7 +24,7 @@ enum Shown {
     Raw,
 }
 
-fn shown(tables: &Tables, param: &Member) -> Shown {
+fn presentation(tables: &Tables, param: &Member) -> Shown {
     let Type::Pointer(to, _) = tables.get(param.ty) else {
         return match (tables.get(param.ty), param.rule) {
             (Type::Code, _) => Shown::Cookie,
@@ -76,7 +76,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
         for text in &family.functions.versions {
             let at = version::parse(text).unwrap_or(u32::MAX);
             let rows: Vec<&FunctionRow> = rows.iter().filter(|r| r.span.contains(at)).collect();
-            let params: Vec<Shown> = rows.iter().flat_map(|r| &r.params).map(|p| shown(tables, p)).collect();
+            let params: Vec<Shown> = rows.iter().flat_map(|r| &r.params).map(|p| presentation(tables, p)).collect();
             let of = |kind| params.iter().filter(|s| **s == kind).count();
             let (functions, count) = (rows.len(), params.len());
             let (values, read, memory) = (of(Shown::Value), of(Shown::Read), of(Shown::Memory));
@@ -92,7 +92,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
     for (family, rows) in tables.api.families.iter().zip(all) {
         let mut raw: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for row in rows {
-            for param in row.params.iter().filter(|p| shown(tables, p) == Shown::Raw) {
+            for param in row.params.iter().filter(|p| presentation(tables, p) == Shown::Raw) {
                 let names = raw.entry(&row.name).or_default();
                 if !names.contains(&param.name.as_str()) {
                     names.push(&param.name);
@@ -105,7 +105,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
     }
     let mut fields: BTreeSet<String> = BTreeSet::new();
     for row in &tables.structs {
-        let raw = |f: &&Member| shown(tables, f) == Shown::Raw || is_untold(tables, f.ty);
+        let raw = |f: &&Member| presentation(tables, f) == Shown::Raw || is_untold(tables, f.ty);
         for field in row.fields.iter().filter(raw) {
             fields.insert(format!("- `{}`: {}\n", row.name, field.name));
         }

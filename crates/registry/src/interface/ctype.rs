@@ -42,20 +42,20 @@ pub(crate) fn parse(text: &str) -> Option<CType> {
     }
     let mut words: Vec<&str> = Vec::new();
     let mut constant = false;
-    let mut made: Option<CType> = None;
+    let mut parsed: Option<CType> = None;
     let spaced = text.replace(['*', '&'], " * ");
     for word in spaced.split_whitespace() {
-        match (word, made.take()) {
-            ("*", None) => made = Some(CType::Pointer(Box::new(base(&words, constant)?))),
-            ("*", Some(to)) => made = Some(CType::Pointer(Box::new(to))),
-            ("const" | "volatile" | "__restrict__" | "restrict", Some(to)) => made = Some(to),
+        match (word, parsed.take()) {
+            ("*", None) => parsed = Some(CType::Pointer(Box::new(base(&words, constant)?))),
+            ("*", Some(to)) => parsed = Some(CType::Pointer(Box::new(to))),
+            ("const" | "volatile" | "__restrict__" | "restrict", Some(to)) => parsed = Some(to),
             ("const", None) => constant = true,
             ("volatile" | "struct" | "union" | "enum", None) => {}
             (_, Some(_)) => return None,
             (word, None) => words.push(word),
         }
     }
-    let mut ty = match made {
+    let mut ty = match parsed {
         Some(ty) => ty,
         None => base(&words, constant)?,
     };

@@ -40,15 +40,15 @@ pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Er
     check_overlay(family)?;
     let mut rows = Vec::new();
     // Functions that share a prototype, and of which the same is said, have the same row.
-    let mut known: HashMap<(usize, Vec<(usize, bool)>), FunctionRow> = HashMap::new();
+    let mut shared_rows: HashMap<(usize, Vec<(usize, bool)>), FunctionRow> = HashMap::new();
     for prototype in &family.functions.prototypes {
         let key = prototype.shared.map(|n| (n, texts_of(family, prototype)));
-        let plain = match key.as_ref().and_then(|key| known.get(key)) {
+        let plain = match key.as_ref().and_then(|key| shared_rows.get(key)) {
             Some(same) => FunctionRow { name: prototype.name.clone(), ..same.clone() },
             None => row(tables, n, prototype)?,
         };
         if let Some(key) = key {
-            known.entry(key).or_insert_with(|| plain.clone());
+            shared_rows.entry(key).or_insert_with(|| plain.clone());
         }
         for plain in spans(tables, n, plain)? {
             for suffix in &prototype.forms {
@@ -110,20 +110,20 @@ fn check_overlay(family: &Family) -> Result<(), Error> {
         let mut parameters: BTreeSet<&str> = BTreeSet::new();
         for (pattern, at) in &text.patterns {
             let location = Location { source: &family.overlay_source, at: *at };
-            let mut found = false;
+            let mut has_match = false;
             for prototype in all.iter().filter(|p| matches(pattern, &p.name)) {
-                found = true;
+                has_match = true;
                 parameters.extend(prototype.params.iter().map(|p| p.name.as_str()));
             }
-            if !found {
+            if !has_match {
                 return Err(location.error(format!("functions.toml has no {pattern}")));
             }
         }
         let named = text.members.iter().map(|(name, member)| (name, member.at));
         for (name, at) in named.chain(text.effects.iter().map(|e| (&e.parameter, e.at))) {
             if !parameters.contains(name.as_str()) {
-                let known: Vec<&str> = parameters.iter().copied().collect();
-                let message = format!("no parameter {name}, expected one of {}", known.join(", "));
+                let names: Vec<&str> = parameters.iter().copied().collect();
+                let message = format!("no parameter {name}, expected one of {}", names.join(", "));
                 return Err(Location { source: &family.overlay_source, at }.error(message));
             }
         }
@@ -140,28 +140,28 @@ fn texts_of(family: &Family, prototype: &Prototype) -> Vec<(usize, bool)> {
 }
 
 /// What the overlay says of one prototype; of two that say something of one parameter the later wins.
-struct Said<'a> {
+struct OverlayFacts<'a> {
     about: &'a str,
     effects: &'a [EffectText],
     members: BTreeMap<&'a str, MemberText>,
     location: Location<'a>,
 }
 
-fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
+fn overlay_facts<'a>(family: &'a Family, prototype: &Prototype) -> OverlayFacts<'a> {
     let location = Location { source: &family.overlay_source, at: 0 };
-    let mut said = Said { about: "", effects: &[], members: BTreeMap::new(), location };
+    let mut facts = OverlayFacts { about: "", effects: &[], members: BTreeMap::new(), location };
     for (n, by_name) in texts_of(family, prototype) {
         let text = &family.overlay.functions[n];
         if !text.about.is_empty() {
-            said.about = &text.about;
+            facts.about = &text.about;
         }
         if !text.effects.is_empty() {
-            said.effects = &text.effects;
+            facts.effects = &text.effects;
         }
         // A rule for many is left out where a function has not the sibling that it names; what was said
         // before it stands.
         for (name, member) in &text.members {
-            let merged = said.members.entry(name).or_insert_with(|| MemberText { rule: None, ..member.clone() });
+            let merged = facts.members.entry(name).or_insert_with(|| MemberText { rule: None, ..member.clone() });
             let there = |rule: &super::rule_text::RuleText| {
                 rule.siblings().iter().all(|s| prototype.params.iter().any(|p| p.name == **s))
             };
@@ -174,21 +174,21 @@ fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
             merged.rule = rule.or(merged.rule.take());
         }
     }
-    said
+    facts
 }
 
 fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionRow, Error> {
     let family = &tables.api.families[n];
     let at = |at| Location { source: &family.functions_source, at };
-    let said = said(family, prototype);
+    let facts = overlay_facts(family, prototype);
     let void = tables.id(Type::Void);
     let returns = tables.resolve(n, &prototype.returns, at(prototype.returns_at))?;
     let returns = tables.returned(returns);
     let mut siblings = Vec::new();
     for parameter in prototype.params.iter() {
-        let over = said.members.get(parameter.name.as_str());
+        let member_text = facts.members.get(parameter.name.as_str());
         let mut ty = tables.resolve(n, &parameter.ty, at(parameter.at))?;
-        if let Some((over, new)) = over.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {
+        if let Some((over, new)) = member_text.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {
             ty = tables.replaced(n, ty, new, Location { source: &family.overlay_source, at: over.at })?;
         }
         siblings.push(Sibling {
@@ -198,7 +198,7 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
             unit: parameter.unit.clone(),
             incomplete: tables.is_incomplete(&parameter.ty, ty),
             offset: 0,
-            over: over.cloned(),
+            overlay: member_text.cloned(),
         });
     }
     let mut params = Vec::new();
@@ -210,14 +210,14 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
     let hidden = argument_words::is_hidden(tables.extent(returns, version), void, returns);
     let shape = argument_words::registers(&mut params, &extents, hidden);
     let bytes = argument_words::block(&mut params, &extents);
-    let effects = said.effects.iter().filter_map(|e| effect(tables, e, &params, said.location).transpose());
+    let effects = facts.effects.iter().filter_map(|e| effect(tables, e, &params, facts.location).transpose());
     let effects = effects.collect::<Result<Vec<Effect>, Error>>()?;
     Ok(FunctionRow {
         name: prototype.name.clone(),
         span: prototype.span,
         returns,
         params,
-        about: match said.about {
+        about: match facts.about {
             "" => tables.api.about.of(&family.name, &prototype.name).unwrap_or("").to_owned(),
             about => about.to_owned(),
         },

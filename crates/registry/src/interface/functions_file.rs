@@ -144,9 +144,9 @@ pub(crate) fn read(source: &Source) -> Result<Functions, Error> {
     for (n, entry) in raw.prototype.into_iter().enumerate() {
         shared(source, n, entry, &mut prototypes)?;
     }
-    let mut seen = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     for p in &prototypes {
-        if !seen.insert((&p.name, p.span)) {
+        if !listed.insert((&p.name, p.span)) {
             return Err(source.error(p.at, format!("{} stands here a second time with these versions", p.name)));
         }
     }

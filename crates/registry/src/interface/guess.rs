@@ -16,7 +16,7 @@ pub(crate) struct Guess {
 /// What sibling `n` leads to.
 pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usize, field: bool) -> Guess {
     let me = &siblings[n];
-    let seen = |dir, rule| Guess { dir, rule, blind: false };
+    let informed = |dir, rule| Guess { dir, rule, blind: false };
     let Type::Pointer(to, constant) = tables.get(me.ty) else {
         let rule = match tables.get(me.ty) {
             Type::Code => Rule::Opaque,
@@ -26,7 +26,7 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
             },
             _ => Rule::One,
         };
-        return seen(Dir::In, rule);
+        return informed(Dir::In, rule);
     };
     let memory = tables.api.families[family].overlay.float_memory;
     let dir = match (me.dir, constant) {
@@ -44,21 +44,21 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
         _ => dir,
     };
     match tables.get(to) {
-        Type::Void if names::is_cookie(&me.name) => seen(dir, Rule::Opaque),
-        Type::Void if names::is_on_host(&me.name) => seen(dir, Rule::Host(bytes(tables, siblings, n))),
+        Type::Void if names::is_cookie(&me.name) => informed(dir, Rule::Opaque),
+        Type::Void if names::is_on_host(&me.name) => informed(dir, Rule::Host(bytes(tables, siblings, n))),
         Type::Void => Guess { dir, rule: Rule::Memory(bytes(tables, siblings, n)), blind: me.incomplete },
-        Type::Code => seen(dir, Rule::Opaque),
+        Type::Code => informed(dir, Rule::Opaque),
         Type::Char => match (dir, names::length_of(tables, siblings, n)) {
-            (Dir::In, _) if constant => seen(dir, Rule::Text),
-            (_, Some(length)) => seen(dir, Rule::TextOf(length)),
-            (_, None) => seen(dir, Rule::Text),
+            (Dir::In, _) if constant => informed(dir, Rule::Text),
+            (_, Some(length)) => informed(dir, Rule::TextOf(length)),
+            (_, None) => informed(dir, Rule::Text),
         },
         Type::Pointer(inner, _) => pointers(tables, inner, dir, many, memory),
         // Numbers of a math library lie on the device as a rule.
-        _ if memory && is_data(tables, to, dir, &me.name) => seen(dir, Rule::Memory(Count::Unknown)),
+        _ if memory && is_data(tables, to, dir, &me.name) => informed(dir, Rule::Memory(Count::Unknown)),
         _ => match many {
-            Some(count) => seen(dir, Rule::Array(count)),
-            None => seen(dir, Rule::One),
+            Some(count) => informed(dir, Rule::Array(count)),
+            None => informed(dir, Rule::One),
         },
     }
 }

@@ -67,7 +67,7 @@ pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
     for n in 0..api.families.len() {
         all.push(functions::rows(&mut tables, n)?);
     }
-    let mut files = write_known::known(&tables, &all);
+    let mut files = write_known::known_files(&tables, &all);
     match write_capture::capture(&tables, &all) {
         Ok(text) => files.push(("crates/calls/src/generated/capture.rs".into(), text)),
         Err((one, other)) => {

@@ -32,8 +32,8 @@ pub(crate) fn count_of(tables: &Tables, siblings: &[Sibling], n: usize, loose: b
     let stems = stems(&name);
     let counts = |word: &str| {
         stems.iter().any(|stem| {
-            let behind = word.strip_prefix(stem.as_str()).or_else(|| word.strip_suffix(stem.as_str()));
-            behind.is_some_and(|rest| ["num", "n", "nb", "count", "counts", "numberof", "no", "cnt"].contains(&rest))
+            let remainder = word.strip_prefix(stem.as_str()).or_else(|| word.strip_suffix(stem.as_str()));
+            remainder.is_some_and(|rest| ["num", "n", "nb", "count", "counts", "numberof", "no", "cnt"].contains(&rest))
         })
     };
     let number = |k: usize| k != n && (is_number(tables, &siblings[k]) || is_number_at(tables, &siblings[k]));
@@ -44,9 +44,9 @@ pub(crate) fn count_of(tables: &Tables, siblings: &[Sibling], n: usize, loose: b
         let mut k = 0..siblings.len();
         k.find(|k| loose && plural && number(*k) && words.contains(&plain(&siblings[*k].name).as_str()))
     };
-    let found = by_name.or_else(any)?;
-    let index = u8::try_from(found).ok()?;
-    Some(if is_number(tables, &siblings[found]) { Count::Of(index) } else { Count::At(index) })
+    let position = by_name.or_else(any)?;
+    let index = u8::try_from(position).ok()?;
+    Some(if is_number(tables, &siblings[position]) { Count::Of(index) } else { Count::At(index) })
 }
 
 /// A number that counts the bytes of what a call is about, and not those of a row or of shared memory.
@@ -58,7 +58,7 @@ pub(crate) fn is_length(name: &str) -> bool {
 /// The bytes of a buffer that a sibling tells.
 pub(crate) fn length_of(tables: &Tables, siblings: &[Sibling], n: usize) -> Option<Count> {
     let name = plain(&siblings[n].name);
-    let tells = |k: &usize| {
+    let is_size = |k: &usize| {
         let word = plain(&siblings[*k].name);
         let of_it = word.strip_prefix(&name).or_else(|| word.strip_suffix(&name));
         let rest = of_it.unwrap_or(if k.abs_diff(n) == 1 { &word } else { "" });
@@ -67,11 +67,11 @@ pub(crate) fn length_of(tables: &Tables, siblings: &[Sibling], n: usize) -> Opti
     };
     // What stands behind the buffer is its length more often than what stands before it.
     let order = [n + 1, n.wrapping_sub(1)].into_iter().chain(0..siblings.len());
-    let found = order
+    let position = order
         .filter(|k| *k < siblings.len() && *k != n)
-        .find(|k| (is_number(tables, &siblings[*k]) || is_number_at(tables, &siblings[*k])) && tells(k))?;
-    let index = u8::try_from(found).ok()?;
-    Some(if is_number(tables, &siblings[found]) { Count::Of(index) } else { Count::At(index) })
+        .find(|k| (is_number(tables, &siblings[*k]) || is_number_at(tables, &siblings[*k])) && is_size(k))?;
+    let index = u8::try_from(position).ok()?;
+    Some(if is_number(tables, &siblings[position]) { Count::Of(index) } else { Count::At(index) })
 }
 
 fn is_number(tables: &Tables, sibling: &Sibling) -> bool {

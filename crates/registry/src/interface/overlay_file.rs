@@ -315,9 +315,9 @@ fn structure(one: &TomlNode) -> Result<StructText, Error> {
 }
 
 fn type_text(one: &TomlNode) -> Result<TypeText, Error> {
-    let mut made = None;
+    let mut type_text = None;
     for (key, value) in one.table(&["is", "type"])? {
-        made = Some(match key {
+        type_text = Some(match key {
             "type" => TypeText::Same(c_type(&value)?),
             _ => {
                 let all =
@@ -337,7 +337,7 @@ fn type_text(one: &TomlNode) -> Result<TypeText, Error> {
             }
         });
     }
-    made.ok_or_else(|| one.error("expected is = \"...\" or type = \"...\"".to_owned()))
+    type_text.ok_or_else(|| one.error("expected is = \"...\" or type = \"...\"".to_owned()))
 }
 
 fn tags(one: &TomlNode) -> Result<TagsText, Error> {

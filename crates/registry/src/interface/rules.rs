@@ -63,7 +63,7 @@ impl Tables<'_> {
         let guess = guess::guess(self, family, siblings, n, field);
         (member.dir, member.rule, member.guessed) = (guess.dir, guess.rule, guess.blind);
         member.unit = guess::unit(self, me, field);
-        let Some(over) = &me.over else { return Ok(member) };
+        let Some(over) = &me.overlay else { return Ok(member) };
         let location = Location { source: &self.api.families[family].overlay_source, at: over.at };
         if let Some(dir) = over.dir {
             member.dir = dir;
@@ -85,7 +85,7 @@ impl Tables<'_> {
             if let (Rule::Tagged(tags, by, Count::Fixed(1)), Some(sized)) = (member.rule, size_of_value(siblings)) {
                 member.rule = Rule::Tagged(tags, by, sized);
             }
-            (member.guessed, member.said) = (false, true);
+            (member.guessed, member.is_specified) = (false, true);
         }
         Ok(member)
     }
@@ -157,8 +157,8 @@ impl Tables<'_> {
 /// In how many bytes an attribute's value is.
 fn size_of_value(siblings: &[Sibling]) -> Option<Count> {
     let find = |names: [&str; 2]| {
-        let found = siblings.iter().position(|s| names.contains(&s.name.as_str()))?;
-        u8::try_from(found).ok()
+        let position = siblings.iter().position(|s| names.contains(&s.name.as_str()))?;
+        u8::try_from(position).ok()
     };
     let written = find(["sizeWritten", "sizeInBytesWritten"]).unwrap_or(255);
     find(["sizeInBytes", "dataSize"]).map(|size| Count::Sized(size, written))

@@ -47,12 +47,12 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
     let words = Siblings { members: &row.params, form: Some(form), base: WORDS, offset: 0 };
     for phase in [0, after] {
         for (n, param) in row.params.iter().enumerate() {
-            let wanted = match param.dir {
+            let in_phase = match param.dir {
                 Dir::In => phase == 0,
                 Dir::Out => phase != 0,
                 Dir::InOut => true,
             };
-            if wanted {
+            if in_phase {
                 plan.both = param.dir == Dir::InOut;
                 plan.phase = match (phase, param.written) {
                     (EXIT, Writes::Always | Writes::Failed) => ALWAYS,
@@ -156,8 +156,8 @@ impl Plan<'_> {
         let Count::Least(most, _) = most else { return };
         if let Some(last) = self.out.get(before..).and_then(|new| new.last().copied()) {
             let plain = Step { flags: (last.flags & !(COUNT64 | MORE)) | ELSE, ..last };
-            let other = self.counted(siblings, Count::Of(most), plain);
-            self.out.extend(other);
+            let else_steps = self.counted(siblings, Count::Of(most), plain);
+            self.out.extend(else_steps);
         }
     }
 
@@ -271,11 +271,11 @@ impl Plan<'_> {
     fn launches(&mut self, element: TypeId, step: Step) {
         let Type::Struct(first) = self.tables.get(element) else { return };
         let row = &self.tables.structs[self.tables.row_at(first, self.at.version)];
-        let found = row.fields.iter().find_map(|field| match field.rule {
+        let offsets = row.fields.iter().find_map(|field| match field.rule {
             Rule::KernelParams(function, _) => Some((field.offset, row.fields.get(usize::from(function))?.offset)),
             _ => None,
         });
-        if let (Some((offset, count)), true) = (found, self.at.driver) {
+        if let (Some((offset, count)), true) = (offsets, self.at.driver) {
             let base = (self.out.len() - 1) as u8;
             let step = Step { flags: self.phase, base, offset, count_base: base, count, most: KERNEL, ..step };
             self.out.push(step.of(kind::KERNELS));
@@ -295,12 +295,12 @@ impl Plan<'_> {
         if size == 0 {
             return;
         }
-        let kept = Step { size: size as u16, most: size as u16, ..step };
+        let sized_step = Step { size: size as u16, most: size as u16, ..step };
         // A count may have been read for an array before.
-        let base = match self.out.iter().position(|s| *s == kept) {
+        let base = match self.out.iter().position(|s| *s == sized_step) {
             Some(at) => at as u8,
             None => {
-                self.out.push(kept);
+                self.out.push(sized_step);
                 (self.out.len() - 1) as u8
             }
         };
@@ -317,10 +317,10 @@ impl Plan<'_> {
         let siblings = Siblings { members: &row.fields, form: None, base, offset };
         for (n, field) in row.fields.iter().enumerate() {
             // What the call reads was kept before it, what it writes is kept after it.
-            let other = if self.phase == 0 { Dir::Out } else { Dir::In };
+            let opposite = if self.phase == 0 { Dir::Out } else { Dir::In };
             let launches = matches!(field.rule, Rule::KernelParams(..) | Rule::Extra);
             let pointer = matches!(self.tables.get(field.ty), Type::Pointer(..));
-            if self.both && pointer && !launches && field.dir == other {
+            if self.both && pointer && !launches && field.dir == opposite {
                 continue;
             }
             match (self.tables.get(field.ty), field.rule) {
@@ -328,7 +328,7 @@ impl Plan<'_> {
                 // when it is read, so only what a launch needs is tried.
                 // So are arrays of which a person has said how long they are.
                 (Type::Pointer(..), Rule::KernelParams(..) | Rule::Extra) => self.pointer(&siblings, n, depth + 1),
-                (Type::Pointer(..), Rule::Array(_)) if field.said => self.pointer(&siblings, n, depth + 1),
+                (Type::Pointer(..), Rule::Array(_)) if field.is_specified => self.pointer(&siblings, n, depth + 1),
                 (Type::Pointer(..), _) if !union => self.pointer(&siblings, n, depth + 1),
                 (Type::Struct(inner), _) => {
                     self.fields(inner, base, offset + u32::from(field.offset), depth + 1, union)

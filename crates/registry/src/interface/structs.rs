@@ -71,30 +71,30 @@ impl Tables<'_> {
         let home = &self.api.families[family];
         let mut siblings = Vec::new();
         for field in &layout.fields {
-            let over = text.and_then(|t| t.fields.get(&field.name));
-            let reserved = is_reserved(&field.name) && over.is_none();
+            let field_text = text.and_then(|t| t.fields.get(&field.name));
+            let reserved = is_reserved(&field.name) && field_text.is_none();
             if field.bits || reserved || field.offset > u32::from(u16::MAX) {
                 continue;
             }
             let imported = Location { source: &home.types_source, at: field.at };
             let mut ty = self.resolve(family, &field.ty, imported)?;
-            if let Some((over, new)) = over.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {
+            if let Some((over, new)) = field_text.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {
                 ty = self.replaced(family, ty, new, Location { source: &home.overlay_source, at: over.at })?;
             }
             siblings.push(Sibling {
-                name: over.and_then(|o| o.name.as_ref()).unwrap_or(&field.name).clone(),
+                name: field_text.and_then(|o| o.name.as_ref()).unwrap_or(&field.name).clone(),
                 ty,
                 dir: None,
                 unit: None,
                 incomplete: self.is_incomplete(&field.ty, ty),
                 offset: field.offset,
-                over: over.cloned(),
+                overlay: field_text.cloned(),
             });
         }
         let mut fields = Vec::new();
         for n in 0..siblings.len() {
             // Of a union's pointers only one is meant, and its siblings are elsewhere.
-            let mut member = match union && siblings[n].over.is_none() {
+            let mut member = match union && siblings[n].overlay.is_none() {
                 true => Member::plain(&siblings[n]),
                 false => self.member(family, name, &siblings, n, true)?,
             };
@@ -110,8 +110,8 @@ impl Tables<'_> {
         for field in fields {
             let Type::Union(row) = self.get(field.ty) else { continue };
             let union = self.structs[usize::from(row)].name.clone();
-            let found = self.api.families.iter().find_map(|f| Some((f, f.overlay.structs.get(&union)?)));
-            let Some((home, StructText { tag: Some(tag), at, .. })) = found else { continue };
+            let union_text = self.api.families.iter().find_map(|f| Some((f, f.overlay.structs.get(&union)?)));
+            let Some((home, StructText { tag: Some(tag), at, .. })) = union_text else { continue };
             // It has its tag inside.
             if self.rows_of(row).any(|n| self.structs[n].tag.is_some_and(|(at, _)| (OWN..255).contains(&at))) {
                 continue;

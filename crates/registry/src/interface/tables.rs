@@ -20,7 +20,7 @@ pub(crate) struct Sibling {
     pub(crate) incomplete: bool,
     /// A field: its place.
     pub(crate) offset: u32,
-    pub(crate) over: Option<MemberText>,
+    pub(crate) overlay: Option<MemberText>,
 }
 
 /// A parameter or field of the tables: `known::Param` with an owned name.
@@ -38,7 +38,7 @@ pub(crate) struct Member {
     /// A pointer of which neither a person nor its type and name tell what it leads to.
     pub(crate) guessed: bool,
     /// A person has said how it is to be read.
-    pub(crate) said: bool,
+    pub(crate) is_specified: bool,
 }
 
 /// Class of eight bytes of a value (System V ABI for x86-64, 3.2.3).
@@ -228,7 +228,7 @@ impl Member {
             unit: Unit::None,
             written: Writes::Done,
             guessed: false,
-            said: false,
+            is_specified: false,
         }
     }
 }

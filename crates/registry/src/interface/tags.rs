@@ -12,8 +12,8 @@ impl Tables<'_> {
     pub(crate) fn tag_row(&mut self, family: usize, name: &str, fields: bool, from: Location) -> Result<u16, Error> {
         let api = self.api;
         let families = [family].into_iter().chain(0..api.families.len());
-        let found = families.clone().find_map(|n| Some((n, api.families[n].overlay.tags.get(name)?)));
-        let Some((home, text)) = found else {
+        let tag_text = families.clone().find_map(|n| Some((n, api.families[n].overlay.tags.get(name)?)));
+        let Some((home, text)) = tag_text else {
             return Err(from.error(format!("no overlay has [tags.{name}]")));
         };
         let key = (home, name.to_owned(), fields);

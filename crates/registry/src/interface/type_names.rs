@@ -8,7 +8,7 @@ use std::collections::HashSet;
 /// A name for each type, all different.
 pub(crate) fn names(tables: &Tables) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let mut taken = HashSet::new();
+    let mut used_names = HashSet::new();
     // A type stands behind those that it is made of.
     for ty in &tables.types {
         let of = |id: u16| names.get(usize::from(id)).cloned().map_or_else(|| format!("{id}"), |n| n[2..].to_owned());
@@ -34,7 +34,7 @@ pub(crate) fn names(tables: &Tables) -> Vec<String> {
         };
         // Names of Rust's own numbers and of the tables' words stay free.
         let mut name = format!("t_{name}");
-        while !taken.insert(name.clone()) {
+        while !used_names.insert(name.clone()) {
             name.push('_');
         }
         names.push(name);

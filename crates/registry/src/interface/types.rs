@@ -20,7 +20,7 @@ impl<'w> Tables<'w> {
     }
 
     fn resolve_at(&mut self, family: usize, ty: &CType, location: Location, depth: u32) -> Result<TypeId, Error> {
-        let made = match ty {
+        let resolved = match ty {
             CType::Code => Type::Code,
             CType::Array(of, count) => Type::Array(self.resolve_at(family, of, location, depth)?, *count),
             CType::Pointer(to) if self.tagged(family, to).is_some() => {
@@ -30,7 +30,7 @@ impl<'w> Tables<'w> {
             CType::Pointer(to) => Type::Pointer(self.resolve_at(family, to, location, depth)?, to.is_const()),
             CType::Name(name, _) => return self.named(family, name, location, depth),
         };
-        Ok(self.id(made))
+        Ok(self.id(resolved))
     }
 
     /// The handle that is a pointer to this struct.
@@ -44,11 +44,11 @@ impl<'w> Tables<'w> {
         if depth > DEEPEST {
             return Err(location.error(format!("{name} leads to itself")));
         }
-        let found = self.api.find(family, name);
-        if let (Some(ty), None | Some(Found::Def(..))) = (builtin(name), found) {
+        let definition = self.api.find(family, name);
+        if let (Some(ty), None | Some(Found::Def(..))) = (builtin(name), definition) {
             return Ok(self.id(ty));
         }
-        match found {
+        match definition {
             Some(Found::Overlay(at, TypeText::Same(ty))) => self.resolve_at(at, ty, location, depth + 1),
             Some(Found::Overlay(at, TypeText::Is(is @ (Is::Flags | Is::Enum)))) => {
                 let Some(Def::Enum(n)) = self.api.families[at].types.defs.get(name) else {

@@ -18,7 +18,7 @@ struct Line {
 /// The text of the file; the two names when two have one hash.
 pub(crate) fn capture(tables: &Tables, all: &[Vec<FunctionRow>]) -> Result<String, (String, String)> {
     let mut lines: BTreeMap<u64, Line> = BTreeMap::new();
-    let mut steps = Steps { all: Vec::new(), known: HashMap::new() };
+    let mut steps = Steps { all: Vec::new(), starts: HashMap::new() };
     for (family, rows) in tables.api.families.iter().zip(all) {
         let versions: Vec<u32> = family.functions.versions.iter().filter_map(|v| version::parse(v)).collect();
         let at = At { version: 0, driver: family.name == "driver" };
@@ -72,8 +72,8 @@ fn named(
     majors.dedup();
     for major in majors.iter().rev() {
         let of_major = versions.iter().rev().filter(|v| version::major(**v) == *major);
-        let found = of_major.flat_map(|v| forms.iter().rev().map(move |f| (v, f))).find(|(v, f)| f.span.contains(**v));
-        let Some((version, function)) = found else { continue };
+        let newest = of_major.flat_map(|v| forms.iter().rev().map(move |f| (v, f))).find(|(v, f)| f.span.contains(**v));
+        let Some((version, function)) = newest else { continue };
         let Some(row) = row(tables, function, form, At { version: *version, ..at }, steps) else { continue };
         let label = match rows.first() {
             None => name.clone(),
@@ -98,7 +98,7 @@ fn row(tables: &Tables, function: &FunctionRow, form: Form, at: At, steps: &mut 
 /// The table of steps; a list that was there before is not written again.
 struct Steps {
     all: Vec<(Step, String)>,
-    known: HashMap<String, u16>,
+    starts: HashMap<String, u16>,
 }
 
 impl Steps {
@@ -107,7 +107,7 @@ impl Steps {
             return 0;
         }
         let first = self.all.len() as u16;
-        let at = *self.known.entry(format!("{list:?}")).or_insert(first);
+        let at = *self.starts.entry(format!("{list:?}")).or_insert(first);
         if at == first {
             self.all.extend(list.into_iter().map(|s| (s, name.to_owned())));
         }

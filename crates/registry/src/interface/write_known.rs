@@ -20,7 +20,7 @@ fn head(about: &str) -> String {
     )
 }
 
-pub(crate) fn known(tables: &Tables, all: &[Vec<FunctionRow>]) -> Vec<(PathBuf, String)> {
+pub(crate) fn known_files(tables: &Tables, all: &[Vec<FunctionRow>]) -> Vec<(PathBuf, String)> {
     let folder = Path::new("crates/calls/src/generated/known");
     let names = type_names::names(tables);
     let mut files = vec![(folder.join("mod.rs"), module(tables)), (folder.join("types.rs"), types(tables, &names))];

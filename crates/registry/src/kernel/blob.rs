@@ -11,20 +11,20 @@ const SECTIONS: usize = 11;
 #[derive(Default)]
 struct Texts {
     bytes: Vec<u8>,
-    known: BTreeMap<String, u32>,
+    offsets: BTreeMap<String, u32>,
 }
 
 impl Texts {
     /// Where a text is: its length in two bytes, then the text.
     fn put(&mut self, text: &str) -> u32 {
-        if let Some(at) = self.known.get(text) {
+        if let Some(at) = self.offsets.get(text) {
             return *at;
         }
         let at = u32::try_from(self.bytes.len()).unwrap_or(0);
         let length = u16::try_from(text.len()).unwrap_or(0);
         self.bytes.extend(length.to_le_bytes());
         self.bytes.extend(text.as_bytes().get(..usize::from(length)).unwrap_or_default());
-        self.known.insert(text.to_owned(), at);
+        self.offsets.insert(text.to_owned(), at);
         at
     }
 }
@@ -66,12 +66,12 @@ pub(super) fn pack(tables: &Tables) -> Vec<u8> {
         }
     }
     for p in &tables.shared.pointers.all {
-        pointers.extend([p.what, p.form, p.direction, 0]);
+        pointers.extend([p.content, p.form, p.direction, 0]);
         words(pointers, &[texts.put(&p.element), p.record, texts.put(&p.selector)]);
         words(pointers, &[texts.put(&p.count[0]), texts.put(&p.count[1]), p.fixed]);
     }
     for r in &tables.rows.all {
-        words(rows, &[r.number, texts.put(&r.name), texts.put(&r.params), r.record, r.other, r.size]);
+        words(rows, &[r.number, texts.put(&r.name), texts.put(&r.params), r.record, r.alternative, r.size]);
         words(rows, &[u32::from(r.privilege), r.properties, r.rights]);
     }
     for (name, record) in &tables.names.all {

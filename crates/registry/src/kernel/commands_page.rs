@@ -38,10 +38,10 @@ pub(super) fn write(tables: &Tables) -> String {
     let versions: Vec<&str> = open.iter().map(|release| release.version.as_str()).collect();
     let _ = writeln!(page, "\n{}", wrapped(&format!("Releases: {}.", versions.join(", "))));
     for (section, (list, title)) in LISTS.iter().zip(TITLES).enumerate() {
-        let known = of_section(tables, &open, section);
-        let _ = write!(page, "\n## {title}\n\n{} {list}.\n\n| number | name | bytes | releases |\n", known.len());
+        let commands = of_section(tables, &open, section);
+        let _ = write!(page, "\n## {title}\n\n{} {list}.\n\n| number | name | bytes | releases |\n", commands.len());
         page.push_str("| --- | --- | ---: | --- |\n");
-        for ((number, name), KnownCommand { row, first, last }) in &known {
+        for ((number, name), KnownCommand { row, first, last }) in &commands {
             let size = bytes(tables, row);
             let _ = writeln!(page, "| {number:#x} | `{name}` | {size} | {} |", span(&versions, *first, *last));
         }
@@ -56,13 +56,13 @@ pub(super) fn write(tables: &Tables) -> String {
 fn write_old(page: &mut String, tables: &Tables, release: &Own) {
     let _ = write!(page, "\n## The interface of 2010: release {}\n\n{OLD}", release.version);
     for (section, title) in TITLES.iter().enumerate() {
-        let known = of_section(tables, &[release], section);
-        if known.is_empty() {
+        let commands = of_section(tables, &[release], section);
+        if commands.is_empty() {
             continue;
         }
         let _ =
             write!(page, "\n### {title} of {}\n\n| number | name | bytes |\n| --- | --- | ---: |\n", release.version);
-        for ((number, name), KnownCommand { row, .. }) in &known {
+        for ((number, name), KnownCommand { row, .. }) in &commands {
             let size = bytes(tables, row);
             let _ = writeln!(page, "| {number:#x} | `{name}` | {size} |");
         }
@@ -70,16 +70,16 @@ fn write_old(page: &mut String, tables: &Tables, release: &Own) {
 }
 
 fn of_section<'a>(tables: &'a Tables, releases: &[&Own], section: usize) -> BTreeMap<(u32, &'a str), KnownCommand<'a>> {
-    let mut known: BTreeMap<(u32, &str), KnownCommand<'_>> = BTreeMap::new();
+    let mut commands: BTreeMap<(u32, &str), KnownCommand<'_>> = BTreeMap::new();
     for (release, own) in releases.iter().enumerate() {
         let rows = own.lists.get(section).into_iter().flatten().filter_map(|at| tables.rows.all.get(*at as usize));
         for row in rows {
             let entry =
-                known.entry((row.number, &row.name)).or_insert(KnownCommand { row, first: release, last: release });
+                commands.entry((row.number, &row.name)).or_insert(KnownCommand { row, first: release, last: release });
             (entry.row, entry.last) = (row, release);
         }
     }
-    known
+    commands
 }
 
 /// The bytes of its parameters; of an escape those of its struct.

@@ -34,7 +34,7 @@ pub(super) fn text(tables: &Tables) -> String {
                 }
                 if ["uvm", "escapes"].contains(section) {
                     for of in
-                        [row.record, row.other].iter().filter_map(|at| tables.shared.structs.all.get(*at as usize))
+                        [row.record, row.alternative].iter().filter_map(|at| tables.shared.structs.all.get(*at as usize))
                     {
                         if let Some(status) = status(tables, of, 3) {
                             statuses.entry((row.number, of.size)).or_insert(status);
@@ -44,7 +44,7 @@ pub(super) fn text(tables: &Tables) -> String {
                 let Some(owner) = ["escapes", "controls", "classes"].iter().position(|s| s == section) else {
                     continue;
                 };
-                for record in [row.record, row.other] {
+                for record in [row.record, row.alternative] {
                     let Some(of) = tables.shared.structs.all.get(record as usize) else { continue };
                     let size = if owner == 0 { of.size } else { 0 };
                     let into = rows.entry((owner as u8, row.number, size)).or_default();
@@ -117,14 +117,14 @@ fn pointers(tables: &Tables, record: u32, base: u32, depth: u32, into: &mut Vec<
             continue;
         }
         let Some(p) = tables.shared.pointers.all.get(f.pointer as usize) else { continue };
-        let element = match p.what {
+        let element = match p.content {
             0 => BYTES.get(usize::from(p.form)).copied().unwrap_or(1),
             1 => tables.shared.structs.all.get(p.record as usize).map_or(1, |r| r.size),
             _ => 1,
         };
         let counts = p.count.each_ref().map(|name| field(name).map_or((0, 0), place));
         let selector = field(&p.selector).map_or(0, |f| base + f.offset);
-        let row = (base + f.offset, counts, element, p.fixed, p.what, selector);
+        let row = (base + f.offset, counts, element, p.fixed, p.content, selector);
         if !into.contains(&row) {
             into.push(row);
         }

@@ -39,7 +39,7 @@ pub(super) fn text(tables: &Tables) -> String {
                     Some(part) => row.name.contains(part),
                     None => row.name == *name,
                 };
-                for record in [row.record, row.other].into_iter().filter(|_| is) {
+                for record in [row.record, row.alternative].into_iter().filter(|_| is) {
                     let Some(of) = tables.shared.structs.all.get(record as usize) else { continue };
                     // Allocation parameters have no size in the request of libcuda.
                     let size = if *name == "_CHANNEL_GPFIFO*" { 0 } else { of.size };

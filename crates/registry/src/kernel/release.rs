@@ -93,20 +93,20 @@ pub(crate) fn read_all(folder: &Path) -> Result<Vec<Release>, String> {
             waiting.push((numbers, structs));
         }
     }
-    let mut done: Vec<Release> = Vec::new();
+    let mut resolved: Vec<Release> = Vec::new();
     while !waiting.is_empty() {
         let ready =
-            waiting.iter().position(|(n, _)| n.base.as_ref().is_none_or(|b| done.iter().any(|d| d.version == *b)));
+            waiting.iter().position(|(n, _)| n.base.as_ref().is_none_or(|b| resolved.iter().any(|d| d.version == *b)));
         let Some(at) = ready else {
             let names: Vec<&str> = waiting.iter().map(|(n, _)| n.release.as_str()).collect();
             return Err(format!("{}: the base of {} is missing", folder.display(), names.join(", ")));
         };
         let (numbers, structs) = waiting.swap_remove(at);
-        let base = numbers.base.as_ref().and_then(|b| done.iter().find(|d| d.version == *b)).cloned();
-        done.push(complete(base.unwrap_or_default(), numbers, structs)?);
+        let base = numbers.base.as_ref().and_then(|b| resolved.iter().find(|d| d.version == *b)).cloned();
+        resolved.push(complete(base.unwrap_or_default(), numbers, structs)?);
     }
-    done.sort_by_key(|r| order(&r.version));
-    Ok(done)
+    resolved.sort_by_key(|r| order(&r.version));
+    Ok(resolved)
 }
 
 /// The numbers of a version, to sort by.
@@ -120,7 +120,7 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
 }
 
 fn complete(mut base: Release, numbers: Numbers, structs: Structs) -> Result<Release, String> {
-    let known = |section: &str| SECTIONS.iter().any(|(name, _)| *name == section);
+    let is_section = |section: &str| SECTIONS.iter().any(|(name, _)| *name == section);
     let wrong = |what: &str| format!("api/kernel/{}: {what}", numbers.release);
     for (section, keys) in &numbers.removed {
         let rows = base.rows.get_mut(section).ok_or_else(|| wrong(&format!("{section} is no section of the base")))?;
@@ -129,7 +129,7 @@ fn complete(mut base: Release, numbers: Numbers, structs: Structs) -> Result<Rel
         }
     }
     for (section, rows) in &numbers.rows {
-        if !known(section) {
+        if !is_section(section) {
             return Err(wrong(&format!("{section} is no section")));
         }
         let all = base.rows.entry(section.clone()).or_default();

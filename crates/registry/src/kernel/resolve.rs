@@ -40,7 +40,7 @@ pub(super) struct Struct {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pointer {
     /// 0: numbers or bytes, 1: records, 2: text, 3: a control's parameters, 4: a class's, 5: an escape's.
-    pub(super) what: u8,
+    pub(super) content: u8,
     pub(super) form: u8,
     /// 0: in, 1: out, 2: both.
     pub(super) direction: u8,
@@ -60,22 +60,22 @@ pub(super) type Enum = (String, Vec<(String, i64)>);
 #[derive(Debug)]
 pub(super) struct Once<T> {
     pub(super) all: Vec<T>,
-    known: BTreeMap<T, u32>,
+    indices: BTreeMap<T, u32>,
 }
 
 impl<T> Default for Once<T> {
     fn default() -> Self {
-        Self { all: Vec::new(), known: BTreeMap::new() }
+        Self { all: Vec::new(), indices: BTreeMap::new() }
     }
 }
 
 impl<T: Ord + Clone> Once<T> {
     pub(super) fn put(&mut self, value: T) -> u32 {
-        if let Some(at) = self.known.get(&value) {
+        if let Some(at) = self.indices.get(&value) {
             return *at;
         }
         let at = u32::try_from(self.all.len()).unwrap_or(NONE);
-        self.known.insert(value.clone(), at);
+        self.indices.insert(value.clone(), at);
         self.all.push(value);
         at
     }
@@ -95,7 +95,7 @@ pub(super) struct Types<'a> {
     kinds: &'a Kinds,
     shared: &'a mut Shared,
     pointers: BTreeMap<String, &'a str>,
-    done: BTreeMap<String, u32>,
+    record_numbers: BTreeMap<String, u32>,
     open: BTreeSet<String>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Types<'a> {
         for (key, row) in overlay.pointers.iter().filter_map(|row| row.split_once(' ')) {
             pointers.insert(key.to_owned(), row);
         }
-        Self { release, kinds, shared, pointers, done: BTreeMap::new(), open: BTreeSet::new() }
+        Self { release, kinds, shared, pointers, record_numbers: BTreeMap::new(), open: BTreeSet::new() }
     }
 
     /// All records of the release by each of their names, sorted.
@@ -137,21 +137,21 @@ impl<'a> Types<'a> {
         if name == "-" {
             return Ok(NONE);
         }
-        if let Some(at) = self.done.get(name) {
+        if let Some(at) = self.record_numbers.get(name) {
             return Ok(*at);
         }
         let release = self.release;
         let by_name = release.records.get_key_value(name);
-        let found = by_name.or_else(|| release.records.iter().find(|(_, r)| r.also.iter().any(|a| a == name)));
-        let made = match found {
+        let entry = by_name.or_else(|| release.records.iter().find(|(_, r)| r.also.iter().any(|a| a == name)));
+        let number = match entry {
             Some((own, _)) if own != name => self.record(own)?,
             Some((_, record)) => {
                 if !self.open.insert(name.to_owned()) {
                     return Err(format!("{}: {name} contains itself", self.release.version));
                 }
-                let made = self.lay_out(name, record)?;
+                let layout = self.lay_out(name, record)?;
                 self.open.remove(name);
-                self.shared.structs.put(made)
+                self.shared.structs.put(layout)
             }
             None => {
                 let (form, size) = self.scalar(name).ok_or_else(|| self.wrong(name, "is no type of this release"))?;
@@ -160,8 +160,8 @@ impl<'a> Types<'a> {
                 self.shared.structs.put(Struct { name: name.into(), union: false, size, fields: vec![value] })
             }
         };
-        self.done.insert(name.to_owned(), made);
-        Ok(made)
+        self.record_numbers.insert(name.to_owned(), number);
+        Ok(number)
     }
 
     fn wrong(&self, name: &str, what: &str) -> String {
@@ -196,27 +196,27 @@ impl<'a> Types<'a> {
 
     fn field(&mut self, record: &str, text: &str) -> Result<Field, String> {
         let mut words = text.splitn(3, ' ');
-        let what = || format!("api/kernel/{}: {record}: \"{text}\" is no field", self.release.version);
+        let message = || format!("api/kernel/{}: {record}: \"{text}\" is no field", self.release.version);
         let (Some(offset), Some(ty), Some(name)) = (words.next(), words.next(), words.next()) else {
-            return Err(what());
+            return Err(message());
         };
-        let mut field = Field { ty: ty.to_owned(), offset: offset.parse().map_err(|_| what())?, ..plain() };
+        let mut field = Field { ty: ty.to_owned(), offset: offset.parse().map_err(|_| message())?, ..plain() };
         let (name, bits) = name.split_once(':').unwrap_or((name, ""));
         if let Some((bit, bits)) = bits.split_once(':') {
-            (field.bit, field.bits) = (bit.parse().map_err(|_| what())?, bits.parse().map_err(|_| what())?);
+            (field.bit, field.bits) = (bit.parse().map_err(|_| message())?, bits.parse().map_err(|_| message())?);
         }
         let mut parts = name.split('[');
         parts.next().unwrap_or("").clone_into(&mut field.name);
         for (n, count) in parts.enumerate() {
-            let at = field.counts.get_mut(n).ok_or_else(what)?;
-            *at = count.trim_end_matches(']').parse().map_err(|_| what())?;
+            let at = field.counts.get_mut(n).ok_or_else(message)?;
+            *at = count.trim_end_matches(']').parse().map_err(|_| message())?;
         }
         let path = format!("{record}.{}", field.name);
         if let Some((form, _)) = self.scalar(ty) {
             field.form = form;
             field.kind = self.kinds.of(record, &field.name, ty);
         } else if let Some(row) = self.release.rows.get("enums").and_then(|rows| rows.get(ty)) {
-            (field.form, field.names) = self.names(ty, row).ok_or_else(what)?;
+            (field.form, field.names) = self.names(ty, row).ok_or_else(message)?;
         } else {
             field.record = self.record(ty)?;
         }
@@ -246,7 +246,7 @@ impl<'a> Types<'a> {
             return Err(self.wrong(path, &format!("has the row \"{row}\", expected element, count and direction")));
         };
         let mut pointer = Pointer {
-            what: 0,
+            content: 0,
             form: 0,
             direction: match direction {
                 "in" => 0,
@@ -269,7 +269,7 @@ impl<'a> Types<'a> {
         }
         match element.strip_prefix('@').and_then(|e| e.split_once(':')) {
             Some((what, selector)) => {
-                pointer.what = match what {
+                pointer.content = match what {
                     "control" => 3,
                     "class" => 4,
                     "escape" => 5,
@@ -281,11 +281,11 @@ impl<'a> Types<'a> {
                 };
                 selector.clone_into(&mut pointer.selector);
             }
-            None if element == "text" => pointer.what = 2,
+            None if element == "text" => pointer.content = 2,
             None => match self.scalar(element) {
                 Some((form, _)) => pointer.form = form,
                 None => {
-                    pointer.what = 1;
+                    pointer.content = 1;
                     pointer.record = self.record(element)?;
                 }
             },

@@ -33,7 +33,7 @@ pub(super) struct Row {
     pub(super) params: String,
     pub(super) record: u32,
     /// A second record that it may have instead.
-    pub(super) other: u32,
+    pub(super) alternative: u32,
     pub(super) size: u32,
     pub(super) privilege: u8,
     pub(super) properties: u32,
@@ -77,23 +77,23 @@ impl Tables {
             let mut lists = Vec::new();
             for section in LISTS {
                 let none = Rows::new();
-                let mut found = Vec::new();
+                let mut section_rows = Vec::new();
                 for (key, row) in release.rows.get(section).unwrap_or(&none) {
                     let wrong = |what: &str| format!("api/kernel/{}: {section}: {key}: {what}", release.version);
-                    let mut made =
+                    let mut parsed =
                         row_of(section, key, row, overlay).ok_or_else(|| wrong("this row is not understood"))?;
                     // A release may lack the struct of an escape: it came or went with a later one.
-                    made.1.retain(|name| section != "escapes" || types.has(name));
-                    for (name, record) in made.1.iter().zip([&mut made.0.record, &mut made.0.other]) {
+                    parsed.1.retain(|name| section != "escapes" || types.has(name));
+                    for (name, record) in parsed.1.iter().zip([&mut parsed.0.record, &mut parsed.0.alternative]) {
                         *record = types.record(name)?;
                         if *record != NONE {
                             names.entry(name.clone()).or_insert(*record);
                         }
                     }
-                    found.push(made.0);
+                    section_rows.push(parsed.0);
                 }
-                found.sort();
-                lists.push(found);
+                section_rows.sort();
+                lists.push(section_rows);
             }
             let lists =
                 lists.into_iter().map(|rows| rows.into_iter().map(|row| tables.rows.put(row)).collect()).collect();
@@ -129,7 +129,7 @@ fn row_of(section: &str, key: &str, text: &str, overlay: &Overlay) -> Option<(Ro
     };
     let mut words = text.split(' ');
     let name = words.next()?.to_owned();
-    let mut row = Row { number, name, record: NONE, other: NONE, ..Row::default() };
+    let mut row = Row { number, name, record: NONE, alternative: NONE, ..Row::default() };
     let mut records = Vec::new();
     match section {
         "escapes" => {

@@ -270,7 +270,7 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
     if let Type::Struct(first) = walk.ty(ty) {
         // The caller said where it goes; the register has the address.
         let fragment = walk.memory.at(exit.result)?;
-        return Some(Box::new(walk.structure(first, fragment.bytes, fragment.meant.into())));
+        return Some(Box::new(walk.structure(first, fragment.bytes, fragment.full_length.into())));
     }
     let bytes = exit.result.to_le_bytes();
     let value = walk.by_type(ty, bytes.get(..walk.size_of(ty))?, cutap_calls::known::Unit::None);

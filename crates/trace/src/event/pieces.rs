@@ -1,7 +1,7 @@
 //! The MEMORY records of one call, put together: what was kept of a call of the layers `syscall` and `submit` beside
 //! its words. `cutap_rm` knows what the bytes mean.
 
-use cutap_wire::memory::{MOST as PIECE, MemoryPiece, what};
+use cutap_wire::memory::{MOST as PIECE, MemoryPiece, piece_kind};
 use std::sync::Arc;
 
 /// A piece of memory, before or after the call.
@@ -53,13 +53,13 @@ const MOST: usize = 1 << 20;
 impl Pieces {
     /// Takes a record.
     pub(crate) fn take(&mut self, piece: &MemoryPiece<'_>) {
-        let after = match piece.what {
-            what::BEFORE => false,
-            what::AFTER => true,
-            what::FILE => return self.file = Some(String::from_utf8_lossy(piece.bytes).into_owned()),
-            what::ERRNO => return self.errno = i32::try_from(piece.address).ok(),
-            what::ANSWERED => return self.answered = Some(piece.address as u32),
-            what::ENTRIES | what::COMMANDS | what::DESCRIPTOR | what::CLASSES => return self.submission(piece),
+        let after = match piece.kind {
+            piece_kind::BEFORE => false,
+            piece_kind::AFTER => true,
+            piece_kind::FILE => return self.file = Some(String::from_utf8_lossy(piece.bytes).into_owned()),
+            piece_kind::ERRNO => return self.errno = i32::try_from(piece.address).ok(),
+            piece_kind::ANSWERED => return self.answered = Some(piece.address as u32),
+            piece_kind::ENTRIES | piece_kind::COMMANDS | piece_kind::DESCRIPTOR | piece_kind::CLASSES => return self.submission(piece),
             _ => return,
         };
         if self.memory.iter().map(|p| p.bytes.len()).sum::<usize>() + piece.bytes.len() > MOST {
@@ -76,7 +76,7 @@ impl Pieces {
     }
 
     fn submission(&mut self, piece: &MemoryPiece<'_>) {
-        let MemoryPiece { what: kind, address, meant: full_length, bytes, .. } = *piece;
+        let MemoryPiece { kind, address, full_length, bytes, .. } = *piece;
         if self.submitted.iter().map(|p| p.bytes.len()).sum::<usize>() + bytes.len() > MOST {
             return;
         }
@@ -84,7 +84,7 @@ impl Pieces {
         let end = |last: &Submitted| last.address.wrapping_add(last.bytes.len() as u64);
         match self.submitted.last_mut() {
             Some(last)
-                if kind == what::COMMANDS
+                if kind == piece_kind::COMMANDS
                     && last.kind == kind
                     && end(last) == address
                     && last.full_length.checked_sub(last.bytes.len() as u32) == Some(full_length) =>
@@ -127,19 +127,19 @@ mod tests {
     use super::*;
 
     fn piece(what: u8, address: u64, bytes: &[u8]) -> MemoryPiece<'_> {
-        MemoryPiece { number: 0, what, address, meant: bytes.len() as u32, bytes }
+        MemoryPiece { number: 0, piece_kind, address, full_length: bytes.len() as u32, bytes }
     }
 
     #[test]
     fn pieces_are_joined_and_read() {
         let (mut pieces, long) = (Pieces::default(), vec![7; PIECE]);
-        pieces.take(&piece(what::FILE, 9, b"/dev/nvidiactl"));
-        pieces.take(&piece(what::BEFORE, 100, &[1, 2, 3, 4]));
-        pieces.take(&piece(what::BEFORE, 104, &[5, 6]));
-        pieces.take(&piece(what::AFTER, 100, &[9, 9]));
-        pieces.take(&piece(what::ERRNO, 22, &[]));
-        pieces.take(&piece(what::BEFORE, 5000, &long));
-        pieces.take(&piece(what::BEFORE, 5000 + PIECE as u64, &[8]));
+        pieces.take(&piece(piece_kind::FILE, 9, b"/dev/nvidiactl"));
+        pieces.take(&piece(piece_kind::BEFORE, 100, &[1, 2, 3, 4]));
+        pieces.take(&piece(piece_kind::BEFORE, 104, &[5, 6]));
+        pieces.take(&piece(piece_kind::AFTER, 100, &[9, 9]));
+        pieces.take(&piece(piece_kind::ERRNO, 22, &[]));
+        pieces.take(&piece(piece_kind::BEFORE, 5000, &long));
+        pieces.take(&piece(piece_kind::BEFORE, 5000 + PIECE as u64, &[8]));
         assert_eq!((pieces.file.as_deref(), pieces.errno), (Some("/dev/nvidiactl"), Some(22)));
         assert_eq!(pieces.memory.iter().map(|p| p.bytes.len()).collect::<Vec<_>>(), [4, 2, 2, PIECE + 1]);
         assert_eq!(pieces.before(102, 8), Some(vec![3, 4]));

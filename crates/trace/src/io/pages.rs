@@ -56,7 +56,7 @@ impl ProcPage {
             rings: u32_at(page, offset_of!(Process, rings)),
             forked: u32_at(page, offset_of!(Process, forked)) == 1,
             driver: u32_at(page, offset_of!(Process, driver)) == 1,
-            ended_monotonic: u64_at(page, offset_of!(Process, ended)),
+            ended_monotonic: u64_at(page, offset_of!(Process, end_ns)),
             counters,
             parent: clean(text_at(page, offset_of!(Process, parent), 64)),
             exe: own(text_at(page, offset_of!(Process, exe), 512)),

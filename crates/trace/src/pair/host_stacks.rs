@@ -35,7 +35,7 @@ pub fn add_piece(open: &mut OpenCall<QueuedCall>, piece: &StackPiece<'_>, contex
     for fragment in piece.memory {
         copied.raw.add(fragment.address, fragment.bytes);
         // No more could be read.
-        last |= (fragment.bytes.len() as u64) < u64::from(fragment.meant);
+        last |= (fragment.bytes.len() as u64) < u64::from(fragment.full_length);
     }
     last && finish_stack(open, context)
 }
@@ -57,6 +57,6 @@ pub fn finish_stack(open: &mut OpenCall<QueuedCall>, context: &mut Context<'_>) 
 fn unwind(copied: &CopiedStack, inside: bool, context: &mut Context<'_>) -> Stack {
     let process = &mut *context.process;
     process.read_new_names();
-    let of = Of { pid: process.dir.process.pid, began: process.dir.process.start_realtime_ns };
+    let of = Of { pid: process.dir.process.pid, start_unix_ns: process.dir.process.start_realtime_ns };
     process.names.stacks.unwind(&mut context.shared.files, &copied.raw, copied.ticks, of, inside)
 }

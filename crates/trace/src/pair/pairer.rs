@@ -130,7 +130,7 @@ impl<S: Sink> Pairer<S> {
                 self.finish_below_top(number, end, context);
             }
             Record::Thread { tid } => self.thread(tid, context),
-            Record::Note { number, what, value } => {
+            Record::Note { number, kind: what, value } => {
                 if let Some(open) = self.stack.find_mut(number)
                     && call_builder::apply_note(open, what, value, context.process)
                 {

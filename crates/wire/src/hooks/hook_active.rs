@@ -63,7 +63,7 @@ pub enum HookPlace {
 }
 
 /// Process and library of such a word, and where it is.
-pub const fn asked(word: u64) -> Option<(u32, u32, HookPlace)> {
+pub const fn library_and_place(word: u64) -> Option<(u32, u32, HookPlace)> {
     let place = match word & (CONSTRUCTING | DESTROYING) {
         0 => HookPlace::Init,
         CONSTRUCTING => HookPlace::Constructor,
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn the_word_of_a_library_that_begins_or_ends() {
-        assert_eq!(asked(asking(77, 0)), Some((77, 0, HookPlace::Init)));
-        assert_eq!(asked(constructing(u32::MAX, 7)), Some((u32::MAX, 7, HookPlace::Constructor)));
-        assert_eq!(asked(destroying(77, 7)), Some((77, 7, HookPlace::Destructor)));
-        assert_eq!(asked(0), None);
+        assert_eq!(library_and_place(asking(77, 0)), Some((77, 0, HookPlace::Init)));
+        assert_eq!(library_and_place(constructing(u32::MAX, 7)), Some((u32::MAX, 7, HookPlace::Constructor)));
+        assert_eq!(library_and_place(destroying(77, 7)), Some((77, 7, HookPlace::Destructor)));
+        assert_eq!(library_and_place(0), None);
     }
 
     #[test]

@@ -42,9 +42,9 @@ pub fn added(walk: &Walk<'_>, state: &ProcessState, row: &Row<'_>, effects: &[Ef
     let Some(logs) = effects.iter().find_map(logs_of) else { return Box::default() };
     let pieces = logs.iter().zip(NAMES).filter_map(|(log, name)| {
         let piece = walk.memory.pieces().find(|f| log.contains(&f.address))?;
-        match text::value(piece.bytes, piece.meant.into(), false) {
+        match text::value(piece.bytes, piece.full_length.into(), false) {
             Value::Text(text) => {
-                Some(Log { name, text: Text { cut: piece.bytes.len() < piece.meant as usize, ..*text } })
+                Some(Log { name, text: Text { cut: piece.bytes.len() < piece.full_length as usize, ..*text } })
             }
             _ => None,
         }

@@ -49,7 +49,7 @@ impl Walk<'_> {
             Count::ZeroEnded => {
                 fragment.bytes.chunks_exact(size).take_while(|e| e.iter().any(|b| *b != 0)).count() as u64
             }
-            _ => counted.unwrap_or(u64::from(fragment.meant) / size as u64),
+            _ => counted.unwrap_or(u64::from(fragment.full_length) / size as u64),
         };
         let value = self.items(of, fragment.bytes, total);
         Some(Value::Pointee(address, Box::new(value)))
@@ -85,7 +85,7 @@ impl Walk<'_> {
         let fragment = self.memory.at(address)?;
         let lengths = row.cell(bytes.into(), 8).and_then(|cell| self.either(word(cell.bytes())));
         let lengths = lengths.map_or(&[][..], |f| f.bytes.as_chunks::<8>().0);
-        let total = counted.unwrap_or(u64::from(fragment.meant) / 8);
+        let total = counted.unwrap_or(u64::from(fragment.full_length) / 8);
         let most = usize::try_from(total).unwrap_or(ELEMENTS).min(ELEMENTS);
         let mut values = Vec::new();
         for (n, at) in fragment.bytes.as_chunks::<8>().0.iter().take(most).enumerate() {

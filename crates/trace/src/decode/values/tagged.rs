@@ -42,7 +42,7 @@ impl Walk<'_> {
             _ => {
                 let fragment = self.memory.at(address)?;
                 let size = self.element(ty) as u64;
-                let total = self.count(row, count).unwrap_or(u64::from(fragment.meant) / size);
+                let total = self.count(row, count).unwrap_or(u64::from(fragment.full_length) / size);
                 let value = self.items(ty, fragment.bytes, total);
                 Some(Value::Pointee(address, Box::new(value)))
             }

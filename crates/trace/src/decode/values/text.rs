@@ -9,7 +9,7 @@ impl Walk<'_> {
     /// Text at an address, in a buffer of this size if that is known.
     pub fn text(&mut self, address: u64, most: Option<u64>) -> Option<Value> {
         let fragment = self.memory.at(address)?;
-        let total = most.unwrap_or(fragment.meant.into());
+        let total = most.unwrap_or(fragment.full_length.into());
         Some(Value::Pointee(address, Box::new(value(fragment.bytes, total, most.is_some()))))
     }
 
@@ -18,7 +18,7 @@ impl Walk<'_> {
         let fragment = self.memory.at(address)?;
         let pointers = fragment.bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w));
         let pointers = pointers.take(ELEMENTS);
-        let total = self.count(row, count).unwrap_or(u64::from(fragment.meant) / 8);
+        let total = self.count(row, count).unwrap_or(u64::from(fragment.full_length) / 8);
         let mut values = Vec::new();
         for pointer in pointers.take(usize::try_from(total).unwrap_or(ELEMENTS)) {
             if !self.take() || (pointer == 0 && count == Count::ZeroEnded) {

@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
             Type::Void => None,
             Type::Char => self.text(address, None),
             Type::Struct(first) => {
-                let value = self.structure(first, fragment.bytes, fragment.meant.into());
+                let value = self.structure(first, fragment.bytes, fragment.full_length.into());
                 Some(Value::Pointee(address, Box::new(value)))
             }
             Type::Union(of) => {

@@ -40,9 +40,9 @@ fn main() {
 /// The commit that is checked out. A release build is made again after each commit.
 fn commit(root: &Path) -> String {
     let git = |args: &[&str]| {
-        let done = Command::new("git").arg("-C").arg(root).args(args).output().ok()?;
-        let text = String::from_utf8(done.stdout).ok()?.trim().to_owned();
-        (done.status.success() && !text.is_empty()).then_some(text)
+        let output = Command::new("git").arg("-C").arg(root).args(args).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !text.is_empty()).then_some(text)
     };
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).map(|log| root.join(log));
     if let Some(log) = log.filter(|log| log.is_file() && var("PROFILE") == "release") {
@@ -108,9 +108,9 @@ fn build(root: &Path, package: &str, cargo: &[&str], rustc: &[&str]) -> PathBuf 
             command.env_remove(name);
         }
     }
-    let done = command.output().unwrap_or_else(|e| panic!("cannot start cargo for {package}: {e}"));
-    if !done.status.success() {
-        eprintln!("{}", String::from_utf8_lossy(&done.stderr));
+    let output = command.output().unwrap_or_else(|e| panic!("cannot start cargo for {package}: {e}"));
+    if !output.status.success() {
+        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
         panic!("building {package}, which cutap carries inside, failed; the reason stands above");
     }
     let file = format!("lib{}.so", package.replace('-', "_"));

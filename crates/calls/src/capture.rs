@@ -135,19 +135,19 @@ pub const PARAMETERS: usize = 64;
 pub const CUTS: [usize; 6] = [256, 128, 64, 32, 16, 8];
 
 /// Total bytes of parameters with these sizes when at most `cut` bytes of each are copied.
-pub fn kept(sizes: impl Iterator<Item = usize>, cut: usize) -> usize {
+pub fn captured_size(sizes: impl Iterator<Item = usize>, cut: usize) -> usize {
     sizes.take(PARAMETERS).fold(0, |all, size| all.saturating_add(size.min(cut)))
 }
 
 /// The largest limit for each parameter with which all of them fit into `room` bytes; `usize::MAX`: no limit.
 pub fn cut(sizes: impl Iterator<Item = usize> + Clone, room: usize) -> usize {
-    let fits = |cut: &usize| kept(sizes.clone(), *cut) <= room;
+    let fits = |cut: &usize| captured_size(sizes.clone(), *cut) <= room;
     if fits(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(fits).unwrap_or(8) }
 }
 
 /// The limit that [`cut`] chose, computed from the total of copied bytes. `usize::MAX` if no limit gives that total.
 pub fn cut_of(sizes: impl Iterator<Item = usize> + Clone, kept_bytes: usize) -> usize {
-    let is = |cut: &usize| kept(sizes.clone(), *cut) == kept_bytes;
+    let is = |cut: &usize| captured_size(sizes.clone(), *cut) == kept_bytes;
     if is(&usize::MAX) { usize::MAX } else { CUTS.into_iter().find(is).unwrap_or(usize::MAX) }
 }
 
@@ -221,7 +221,7 @@ mod tests {
         ] {
             let each = sizes.iter().copied();
             assert_eq!(cut(each.clone(), room), expected, "{sizes:?}");
-            assert_eq!(cut_of(each.clone(), kept(each, expected)), expected, "{sizes:?}");
+            assert_eq!(cut_of(each.clone(), captured_size(each, expected)), expected, "{sizes:?}");
         }
         // A total that no limit gives.
         assert_eq!(cut_of([4000, 8].into_iter(), 999), usize::MAX);

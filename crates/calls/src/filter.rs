@@ -5,7 +5,7 @@
 //! matches or there is none. Only cutap writes this text; a malformed line is ignored, since the target cannot
 //! report it.
 //!
-//! A layer that must be asked for (`asked` in `api/layers.toml`) is recorded only where a `+` rule has its letter
+//! A layer that must be asked for (`opt_in` in `api/layers.toml`) is recorded only where a `+` rule has its letter
 //! ([`armed`]). A rule for all of it adds the layer and takes nothing from the others. A rule for some of its functions
 //! wants those, as any other rule does. A reader shows all that was recorded ([`wanted`]).
 //!
@@ -15,7 +15,7 @@
 use crate::{glob, tells_of_memory};
 
 /// Whether a reader shows calls of function `name` of `library` (its SONAME). `layer` is the number of a `Layer`.
-pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
+pub fn is_shown(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     decide(rules, layer, library, name, false)
 }
 
@@ -164,7 +164,7 @@ mod tests {
         for rules in [&b""[..], b"+* * *\n", b"+d * *\n", b"-r * *\n", b"+h * *\n-* * *\n", b"-* * *\n"] {
             assert!(!is(rules, b"21318c60[51]") && !wants_layer(rules, HIDDEN), "{rules:?}");
         }
-        assert!(wanted(b"", HIDDEN, b"libcuda.so.1", b"21318c60[51]"));
+        assert!(is_shown(b"", HIDDEN, b"libcuda.so.1", b"21318c60[51]"));
         assert!(is(b"+h * *\n+d * *\n", b"21318c60[51]") && wants_layer(b"+h * *\n", HIDDEN));
         assert!(is(b"+* * *\n+h * 21318c60[51]\n", b"21318c60[51]"));
         assert!(!is(b"+* * *\n+h * 21318c60[51]\n", b"21318c60[5]"));
@@ -175,7 +175,7 @@ mod tests {
     fn a_layer_that_must_be_asked_for_is_added() {
         let kernel = crate::Layer::SYSCALL.number();
         let of = |rules: &str, layer| armed(rules.as_bytes(), layer, b"libc.so.6", b"ioctl");
-        assert!(!of("", kernel) && wanted(b"", kernel, b"libc.so.6", b"ioctl"));
+        assert!(!of("", kernel) && is_shown(b"", kernel, b"libc.so.6", b"ioctl"));
         assert!(of("+k * *\n", kernel) && of("+k * *\n", DRIVER) && wants_layer(b"+k * *\n", LIBRARY));
         assert!(of("+k * *\n+d * *\n", DRIVER) && !of("+k * *\n+d * *\n", RUNTIME));
         assert!(!of("+* * ioctl\n", kernel) && !wants_layer(b"+* * ioctl\n", kernel));
@@ -189,7 +189,7 @@ mod tests {
         let rules = b"+k * ioctl\n";
         assert!(armed(rules, kernel, b"libc.so.6", b"ioctl") && !armed(rules, kernel, b"libc.so.6", b"open"));
         assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuInit") && !wants_layer(rules, DRIVER));
-        assert!(!wanted(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
+        assert!(!is_shown(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
         let both = b"+k * ioctl\n+d * *\n";
         assert!(armed(both, DRIVER, b"libcuda.so.1", b"cuInit") && !armed(both, RUNTIME, b"saxpy", b"cudaMalloc"));
         let all = b"+k * ioctl\n+* * *\n";

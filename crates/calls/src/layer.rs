@@ -15,7 +15,7 @@ pub struct LayerRow {
     /// Its letter in the rules of a filter.
     pub letter: u8,
     /// Recorded only where a rule names the layer itself.
-    pub asked: bool,
+    pub opt_in: bool,
 }
 
 impl Layer {
@@ -41,7 +41,7 @@ impl Layer {
     }
     /// Whether it is recorded only where a rule names it.
     pub fn is_asked(self) -> bool {
-        self.row().is_some_and(|row| row.asked)
+        self.row().is_some_and(|row| row.opt_in)
     }
     /// One line for people.
     pub fn about(self) -> &'static str {

@@ -34,9 +34,9 @@ pub struct FilterArgs {
 impl FilterArgs {
     /// The filter's text; none wants all calls.
     pub fn text(&self) -> Option<String> {
-        let ends = [("!error", self.succeeded), ("error", self.failed)];
-        let ends = ends.into_iter().filter(|(_, given)| *given).map(|(term, _)| term.to_owned());
-        let all: Vec<String> = self.filter.iter().cloned().chain(ends).collect();
+        let outcomes = [("!error", self.succeeded), ("error", self.failed)];
+        let terms = outcomes.into_iter().filter(|(_, given)| *given).map(|(term, _)| term.to_owned());
+        let all: Vec<String> = self.filter.iter().cloned().chain(terms).collect();
         (!all.is_empty()).then(|| all.join(" & "))
     }
 

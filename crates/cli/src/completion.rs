@@ -38,8 +38,8 @@ pub fn write_script(shell: &str, out: &mut dyn Write) -> io::Result<()> {
 /// The commands with what completes their values. What is hidden is left out.
 fn completed() -> Command {
     let all = command();
-    let shown = all.get_subcommands().filter(|of| !of.is_hide_set()).cloned().map(with_values);
-    Command::new("cutap").disable_help_subcommand(true).args(all.get_arguments().cloned()).subcommands(shown)
+    let visible = all.get_subcommands().filter(|of| !of.is_hide_set()).cloned().map(with_values);
+    Command::new("cutap").disable_help_subcommand(true).args(all.get_arguments().cloned()).subcommands(visible)
 }
 
 fn with_values(command: Command) -> Command {
@@ -65,8 +65,8 @@ fn functions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let (before, name) = typed.split_at(typed.rfind([',', '!', ' ']).map_or(0, |at| at + 1));
     let words = filter_words().filter(|word| word.starts_with(name));
     let functions = all_names().filter(|function| !name.is_empty() && function.starts_with(name));
-    let found: BTreeSet<&str> = words.chain(functions).take(MOST_FUNCTIONS).collect();
-    found.into_iter().map(|word| CompletionCandidate::new(format!("{before}{word}"))).collect()
+    let candidates: BTreeSet<&str> = words.chain(functions).take(MOST_FUNCTIONS).collect();
+    candidates.into_iter().map(|word| CompletionCandidate::new(format!("{before}{word}"))).collect()
 }
 
 /// Processes that run under cutap.
@@ -89,15 +89,15 @@ struct Program;
 
 impl ValueCompleter for Program {
     fn complete(&self, typed: &OsStr) -> Vec<CompletionCandidate> {
-        let mut found = PathCompleter::any().complete(typed);
+        let mut candidates = PathCompleter::any().complete(typed);
         let name = typed.to_string_lossy();
         if !name.is_empty() && !name.contains('/') {
             let path = std::env::var_os("PATH").unwrap_or_default();
             let entries = std::env::split_paths(&path).flat_map(std::fs::read_dir).flatten().flatten();
             let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-            found.extend(names.filter(|file| file.starts_with(&*name)).map(CompletionCandidate::new));
+            candidates.extend(names.filter(|file| file.starts_with(&*name)).map(CompletionCandidate::new));
         }
-        found
+        candidates
     }
 
     fn complete_at(&self, index: usize, typed: &OsStr) -> Vec<CompletionCandidate> {

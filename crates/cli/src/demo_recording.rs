@@ -29,7 +29,7 @@ fn written_to(path: &Path) -> io::Result<()> {
 
 /// Leaves the recording in this folder, or in that for temporary files where a file cannot be made. One that is there
 /// from before is used.
-pub fn leave() -> Result<PathBuf> {
+pub fn store() -> Result<PathBuf> {
     let here = PathBuf::from(NAME);
     if std::fs::read(&here).is_ok_and(|bytes| bytes == RECORDING) || written_to(&here).is_ok() {
         return Ok(here);
@@ -43,13 +43,13 @@ pub fn leave() -> Result<PathBuf> {
 /// Writes a call of cuBLAS with all below it, in this format and with or without colours. What two
 /// commands print of the recording follows.
 pub fn show(path: &Path, form: (TextFormat, bool), out: &mut dyn Write) -> Result<()> {
-    let shown = path.display();
+    let display_path = path.display();
     let mut text = Vec::new();
     let mut events = Vec::new();
     read_run(path, filter(None)?, &mut |event| events.push(event.clone()))?;
     let heading = "# one call of cuBLAS, the runtime calls inside it, and the driver calls inside those";
     written(writeln!(text, "{heading}").and_then(|()| write_tree(&events, form, &mut text)))?;
-    written(writeln!(text, "\n$ cutap report --by library {shown}"))?;
+    written(writeln!(text, "\n$ cutap report --by library {display_path}"))?;
     if let Some(kind) = REPORTS.first() {
         let mut report = (kind.new)("library");
         let end = match report.input() {
@@ -61,8 +61,8 @@ pub fn show(path: &Path, form: (TextFormat, bool), out: &mut dyn Write) -> Resul
     let mut explain = Explain::default();
     events.iter().for_each(|event| explain.event(event));
     written(
-        writeln!(text, "\n$ cutap explain {shown}")
-            .and_then(|()| explain.write_text(&shown.to_string(), false, false, &mut text)),
+        writeln!(text, "\n$ cutap explain {display_path}")
+            .and_then(|()| explain.write_text(&display_path.to_string(), false, false, &mut text)),
     )?;
     written(out.write_all(&text))
 }

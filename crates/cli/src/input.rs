@@ -64,11 +64,11 @@ fn has_its_end(path: &Path) -> bool {
 /// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
 /// One that is being written is none. `damage` was found while it was read.
 pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) -> Result<()> {
-    let shown = path.display();
+    let display_path = path.display();
     let Some(RecordingCoverage { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
         if let Some(short) = short_of(path) {
-            return Err(Error::own(format!("{shown} was not read whole: {short}; mend that and try it again")));
+            return Err(Error::own(format!("{display_path} was not read whole: {short}; mend that and try it again")));
         }
         let unread = FolderScan::at(path).unread().filter(|_| path.is_dir());
         let unread = unread.map(|files| format!("what could not be read is {files}"));
@@ -78,7 +78,7 @@ pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) 
             return Ok(());
         }
         let lacks = lacks.join("; ");
-        return Err(Error::own(format!("{shown} is damaged, and all else in it was read: {lacks}")));
+        return Err(Error::own(format!("{display_path} is damaged, and all else in it was read: {lacks}")));
     };
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
     let unended = matches!(cut.why, Why::Open | Why::CutOff);
@@ -98,7 +98,7 @@ pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) 
     let lacks: Vec<String> = lacks.into_iter().flatten().collect();
     let sentence = match cut.why {
         Why::Ended | Why::Open if damaged > 0 => {
-            format!("{shown} is damaged: {blocks} cannot be read, and the calls or names in there are missing")
+            format!("{display_path} is damaged: {blocks} cannot be read, and the calls or names in there are missing")
         }
         _ if completed.is_some() && (open || cut.why == Why::Ended) => {
             let (at, parts) = completed.unwrap_or_default();
@@ -107,25 +107,25 @@ pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) 
                 1 => "1 part of the calls that had stood behind is missing".to_owned(),
                 n => format!("{n} parts of the calls that had stood behind are missing"),
             };
-            format!("{shown} was cut off at byte {at} before cutap recover added to it: {lost}")
+            format!("{display_path} was cut off at byte {at} before cutap recover added to it: {lost}")
         }
         _ if !lacks.is_empty() && (open || cut.why == Why::Ended) => {
-            format!("{shown} is not all there was: {}", lacks.join("; "))
+            format!("{display_path} is not all there was: {}", lacks.join("; "))
         }
         Why::Ended => return Ok(()),
         _ if in_writing => {
-            print_notice(&format!("{shown} is being written: what stood there by now was read"));
+            print_notice(&format!("{display_path} is being written: what stood there by now was read"));
             return Ok(());
         }
         Why::Open => without_end(path, cut.at),
         _ if damaged > 0 => {
-            format!("{shown} is damaged: {blocks} cannot be read, and nothing behind byte {} was read", cut.at)
+            format!("{display_path} is damaged: {blocks} cannot be read, and nothing behind byte {} was read", cut.at)
         }
-        Why::Damaged => format!("{shown} is damaged at byte {}; what follows was not read", cut.at),
+        Why::Damaged => format!("{display_path} is damaged at byte {}; what follows was not read", cut.at),
         Why::CutOff if cut.at == 0 => {
-            format!("{shown} is cut off within its first 24 bytes, and nothing is left of it")
+            format!("{display_path} is cut off within its first 24 bytes, and nothing is left of it")
         }
-        Why::CutOff => format!("{shown} is cut off; what stands before byte {} was read", cut.at),
+        Why::CutOff => format!("{display_path} is cut off; what stands before byte {} was read", cut.at),
     };
     Err(Error::own(sentence))
 }

@@ -89,10 +89,10 @@ pub fn say_filter_of_run(run_ends: &[FinishedRun]) {
 /// The lines of [`say_filter_of_run`].
 pub fn filter_lines_of_runs(run_ends: &[FinishedRun]) -> Vec<String> {
     notes_of_runs(&end_refs(run_ends), &|end| {
-        let kept = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0);
-        let absent = end.coverage.filter.as_ref().filter(|_| kept.is_none());
+        let filtered = end.filtered.as_ref().filter(|f| f.is_kept && f.filtered_out > 0);
+        let absent = end.coverage.filter.as_ref().filter(|_| filtered.is_none());
         let absent = absent.map(|text| format!("recorded with -e {text}: other calls are not in the file"));
-        let line = kept.map(|filtered| {
+        let line = filtered.map(|filtered| {
             let (text, more) = (&filtered.text, filtered.filtered_out);
             let more = if more == 1 { "1 more call".to_owned() } else { format!("{more} more calls") };
             format!("the run was made with the filter {text}, so only these calls are here; -a adds {more} of the run")

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         print_notice(&sentence);
         return OWN_FAILURE.into();
     }
-    let done = match command_line::parse(&words) {
+    let result = match command_line::parse(&words) {
         Ok(command) => command.run(),
         Err(e) if e.use_stderr() => {
             let _ = e.print();
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         }
         Err(help) => print_help(&help),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             print_notice(&e.to_string());

@@ -110,18 +110,18 @@ fn advice(flag: &str, name: &str, command: &Command) -> String {
         Some(long) => arg.get_long() == Some(long.split('=').next().unwrap_or(long)),
         None => flag.starts_with('-') && arg.get_short() == flag.chars().nth(1),
     };
-    let shown = command.get_subcommands().filter(|of| !of.is_hide_set());
-    let others: Vec<&str> = shown.filter(|of| visible(of).any(has)).map(Command::get_name).collect();
+    let visible_commands = command.get_subcommands().filter(|of| !of.is_hide_set());
+    let commands_with_flag: Vec<&str> = visible_commands.filter(|of| visible(of).any(has)).map(Command::get_name).collect();
     if let Some((_, advice)) = EXPECTED.iter().find(|(expected, _)| *expected == flag) {
         return (*advice).to_owned();
     }
     let is_short = flag.len() == 2 && ["trace", "record", "run"].contains(&name);
-    match others.as_slice() {
+    match commands_with_flag.as_slice() {
         [] if is_short => {
             format!("cutap help {name} lists the flags of cutap {name}; cutap help strace those of strace")
         }
         [] => format!("cutap help {name} lists the flags of cutap {name}"),
-        others => format!("cutap {name} has no '{flag}'; these have: {}", others.join(", ")),
+        commands_with_flag => format!("cutap {name} has no '{flag}'; these have: {}", commands_with_flag.join(", ")),
     }
 }
 

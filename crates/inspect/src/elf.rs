@@ -107,10 +107,10 @@ impl Image {
     }
 
     /// Shows the bytes of each mapped part, code or data, one part after the other. A large part is shown in pieces.
-    pub(crate) fn each(&self, executable: bool, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    pub(crate) fn each(&self, executable: bool, visit: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let mut bytes = Vec::new();
         for part in self.parts.iter().filter(|p| p.executable == executable) {
-            let result = pieces(&self.file, part, PIECE, &mut bytes, look);
+            let result = pieces(&self.file, part, PIECE, &mut bytes, visit);
             result.map_err(|error| Error::Read { path: self.path.clone(), error })?;
         }
         Ok(())
@@ -129,7 +129,7 @@ fn pieces(
     part: &Part,
     most: u64,
     bytes: &mut Vec<u8>,
-    look: &mut dyn FnMut(&[u8]),
+    visit: &mut dyn FnMut(&[u8]),
 ) -> std::io::Result<()> {
     let end = part.offset.saturating_add(part.size);
     let mut at = part.offset;
@@ -147,7 +147,7 @@ fn pieces(
         let zero = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == 0).map(|zero| zero + 1);
         let length = if last { bytes.len() } else { zero(bytes).unwrap_or(bytes.len()) };
         let chunk = bytes.get(..length).unwrap_or_default();
-        look(chunk);
+        visit(chunk);
         if last {
             break;
         }
@@ -358,12 +358,12 @@ mod tests {
         for most in [700, 4096, 1 << 20] {
             let (mut found, mut bytes, mut read) = (BTreeSet::new(), Vec::new(), 0);
             let part = Part { offset: 0, size: end, executable: false };
-            let mut look = |bytes: &[u8]| {
+            let mut visit = |bytes: &[u8]| {
                 read += bytes.len();
                 let strings = bytes.split(|byte| *byte == 0).filter(|string| !string.is_empty());
                 found.extend(strings.map(|string| String::from_utf8_lossy(string).into_owned()));
             };
-            pieces(&file, &part, most, &mut bytes, &mut look).unwrap();
+            pieces(&file, &part, most, &mut bytes, &mut visit).unwrap();
             let expected: BTreeSet<_> = words.iter().cloned().chain(["at the end".to_owned()]).collect();
             assert_eq!(found, expected, "{most}");
             assert!(read < 8 << 20, "{read} bytes");

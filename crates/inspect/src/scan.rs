@@ -37,7 +37,7 @@ pub(crate) fn scan(image: &Image) -> Result<Found, Error> {
     let mut runtime = false;
     image.each(false, &mut |bytes| {
         runtime |= identifier.find(bytes).is_some();
-        hunt.look(bytes);
+        hunt.search(bytes);
         let mut looked_at = 0;
         for at in so.find_iter(bytes) {
             // A string with many of these words needs one look.
@@ -75,13 +75,13 @@ pub(crate) fn runtime(image: &Image) -> Result<bool, Error> {
 /// The toolkit libraries alone: less to look for, so quicker.
 pub(crate) fn toolkits(image: &Image) -> Result<Vec<String>, Error> {
     let mut hunt = Hunt::new(image);
-    image.each(false, &mut |bytes| hunt.look(bytes))?;
+    image.each(false, &mut |bytes| hunt.search(bytes))?;
     Ok(hunt.caught())
 }
 
 /// The words still to be found, over all parts of one file.
 struct Hunt {
-    wanted: Vec<(Finder<'static>, usize)>,
+    patterns: Vec<(Finder<'static>, usize)>,
     kernels: Vec<(Finder<'static>, usize)>,
     /// How many words of each toolkit library are still missing.
     missing: Vec<usize>,
@@ -90,12 +90,12 @@ struct Hunt {
 impl Hunt {
     fn new(image: &Image) -> Self {
         let soname = image.facts.soname.as_deref().unwrap_or("").as_bytes();
-        let mut hunt = Self { wanted: Vec::new(), kernels: Vec::new(), missing: Vec::new() };
+        let mut hunt = Self { patterns: Vec::new(), kernels: Vec::new(), missing: Vec::new() };
         for (n, toolkit) in TOOLKITS.iter().enumerate() {
             let own = toolkit.library.iter().any(|l| cutap_calls::glob(l.as_bytes(), soname));
             hunt.missing.push(if own { usize::MAX } else { toolkit.words.len().max(1) });
             if !own {
-                hunt.wanted.extend(toolkit.words.iter().map(|w| (Finder::new(*w), n)));
+                hunt.patterns.extend(toolkit.words.iter().map(|w| (Finder::new(*w), n)));
             }
             if !own && !toolkit.kernel.is_empty() {
                 hunt.kernels.push((Finder::new(toolkit.kernel), n));
@@ -104,9 +104,9 @@ impl Hunt {
         hunt
     }
 
-    fn look(&mut self, bytes: &[u8]) {
+    fn search(&mut self, bytes: &[u8]) {
         let missing = &mut self.missing;
-        self.wanted.retain(|(word, n)| {
+        self.patterns.retain(|(word, n)| {
             let there = word.find_iter(bytes).any(|at| whole_string(bytes, at) == word.needle());
             if there && let Some(left) = missing.get_mut(*n) {
                 *left -= 1;

@@ -46,8 +46,8 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     let launched = call.driver_args().filter(|_| !told);
     let mut sign = '(';
     for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
-        let shown = exit.output(n).unwrap_or(input);
-        let launched = launched.filter(|l| l.has_value_in(shown));
+        let displayed = exit.output(n).unwrap_or(input);
+        let launched = launched.filter(|l| l.has_value_in(displayed));
         let Some(value) = exit.output(n).or(launched.map(|_| input)) else { continue };
         to.push(sign);
         to.push_str(if sign == ',' { " " } else { "" });

@@ -100,10 +100,10 @@ impl Column {
         name: &'static str,
         header: &'static str,
         unit: Unit,
-        shown: &'static [View],
+        views: &'static [View],
         value: fn(&CallStats) -> u64,
     ) -> Column {
-        Column { name, header, unit, value, text: shown, json: shown }
+        Column { name, header, unit, value, text: views, json: views }
     }
 }
 
@@ -126,8 +126,8 @@ impl CallStats {
 
     /// The headers of a text table.
     pub fn headings(view: View) -> Vec<Heading> {
-        let shown = CallStats::columns().iter().filter(|c| c.text.contains(&view));
-        shown.map(|c| Heading { title: c.header, width: c.unit.width() }).collect()
+        let columns = CallStats::columns().iter().filter(|c| c.text.contains(&view));
+        columns.map(|c| Heading { title: c.header, width: c.unit.width() }).collect()
     }
 
     /// The numbers below these headers. `all_ns` is the time of which a share is a part.
@@ -149,8 +149,8 @@ impl CallStats {
             (Unit::Share, ns) => share(ns, all_ns).into(),
             (_, number) => number.into(),
         };
-        let shown = CallStats::columns().iter().filter(|c| c.json.contains(&view));
-        shown.map(|c| (c.name.to_owned(), value(c))).collect()
+        let columns = CallStats::columns().iter().filter(|c| c.json.contains(&view));
+        columns.map(|c| (c.name.to_owned(), value(c))).collect()
     }
 
     /// The line below a row, if some calls did not return.

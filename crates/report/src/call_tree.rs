@@ -257,12 +257,12 @@ impl CallSink for CallTree {
             self.runs[key].get_or_insert_with(|| run.clone());
         }
         node.sums.add(CallEnd::from(done));
-        self.failures.ended(node.depth, done.place, outcome(done.function, done.status()), done.late);
+        self.failures.record_end(node.depth, done.place, outcome(done.function, done.status()), done.late);
     }
 
     /// Failures inside a call that never ended are no failures of the next ring's calls.
     fn ring_ends(&mut self) {
-        self.failures.ended(1, 0, Outcome::Unknown, false);
+        self.failures.record_end(1, 0, Outcome::Unknown, false);
     }
 
     fn function_instance(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {

@@ -22,7 +22,7 @@ type CallerKey = (Vec<u32>, Option<Arc<str>>, Option<Arc<str>>);
 pub struct CalledPaths {
     open: OpenCalls,
     /// Objects that are no callers: those that they call on behalf of are.
-    passed: fn(&str) -> bool,
+    is_passed_through: fn(&str) -> bool,
     labels: Vec<Label>,
     numbers: HashMap<Label, u32>,
     chains: HashMap<CallerKey, CallStats>,
@@ -30,10 +30,10 @@ pub struct CalledPaths {
 
 impl CalledPaths {
     /// With the first object of each stack that is not `passed`.
-    pub fn new(passed: fn(&str) -> bool) -> CalledPaths {
+    pub fn new(is_passed_through: fn(&str) -> bool) -> CalledPaths {
         CalledPaths {
             open: OpenCalls::default(),
-            passed,
+            is_passed_through,
             labels: Vec::new(),
             numbers: HashMap::new(),
             chains: HashMap::new(),
@@ -57,13 +57,13 @@ impl CalledPaths {
     }
 
     fn sums(&mut self, call: &Call) -> Option<&mut CallStats> {
-        let calls: Vec<_> = self.open.around(call.thread.key).cloned().collect();
+        let calls: Vec<_> = self.open.open_calls(call.thread.key).cloned().collect();
         let path = calls.iter().filter(|around| !around.is_same_call(call)).chain([call]);
         let path = path.map(|call| Label::new(&call.function, call.instance().map(|i| &**i)));
         let path: Vec<u32> = path.map(|label| self.number(label)).collect();
         let stack = stack_of(&self.open, call);
         let mut frames = stack.into_iter().flat_map(|stack| stack.frames.iter());
-        let first = frames.find(|frame| frame.object.as_ref().is_some_and(|object| !(self.passed)(object)));
+        let first = frames.find(|frame| frame.object.as_ref().is_some_and(|object| !(self.is_passed_through)(object)));
         let from = first.and_then(|frame| frame.object.clone());
         let key = (path, from, first.and_then(place).map(Arc::from));
         if self.chains.len() >= MOST && !self.chains.contains_key(&key) {

@@ -57,7 +57,7 @@ pub struct Failures {
 
 impl Failures {
     /// A call of this depth ended: 1 is the outermost. `late`: the calls around it ended before.
-    pub fn ended(&mut self, depth: u32, node: u32, outcome: Outcome, late: bool) {
+    pub fn record_end(&mut self, depth: u32, node: u32, outcome: Outcome, late: bool) {
         let is_handled = matches!(outcome, Outcome::Deinitialized(_));
         if outcome == Outcome::Succeeded {
             self.pending.iter_mut().filter(|inner| inner.depth > depth).for_each(|inner| inner.is_handled = true);
@@ -102,9 +102,9 @@ mod tests {
     fn a_failure_that_is_passed_on_is_one() {
         let mut failures = Failures::default();
         // library(runtime(driver fails) fails) fails
-        failures.ended(3, 3, Outcome::Failed(2), false);
-        failures.ended(2, 2, Outcome::Failed(2), false);
-        failures.ended(1, 1, Outcome::Failed(3), false);
+        failures.record_end(3, 3, Outcome::Failed(2), false);
+        failures.record_end(2, 2, Outcome::Failed(2), false);
+        failures.record_end(1, 1, Outcome::Failed(3), false);
         assert_eq!(failures.counts().len(), 1);
         let count = &failures.counts()[&(1, 3)];
         assert_eq!((count.calls, count.causes[&(2, 2)], count.causes[&(3, 2)]), (1, 1, 1));
@@ -113,10 +113,10 @@ mod tests {
     #[test]
     fn a_failure_that_is_handled_counts_apart() {
         let mut failures = Failures::default();
-        failures.ended(2, 2, Outcome::Failed(201), false);
-        failures.ended(2, 2, Outcome::Failed(201), false);
-        failures.ended(1, 1, Outcome::Succeeded, false);
-        failures.ended(1, 1, Outcome::Failed(7), false);
+        failures.record_end(2, 2, Outcome::Failed(201), false);
+        failures.record_end(2, 2, Outcome::Failed(201), false);
+        failures.record_end(1, 1, Outcome::Succeeded, false);
+        failures.record_end(1, 1, Outcome::Failed(7), false);
         assert_eq!((calls(&failures, (2, 201)), calls(&failures, (1, 7))), (0, 1));
         assert_eq!(failures.handled()[&(2, 201)].calls, 2);
         assert!(failures.counts()[&(1, 7)].causes.is_empty(), "the call before it has ended");
@@ -125,22 +125,22 @@ mod tests {
     #[test]
     fn a_failure_at_the_end_of_the_process_counts_apart() {
         let mut failures = Failures::default();
-        failures.ended(1, 1, Outcome::Deinitialized(4), false);
+        failures.record_end(1, 1, Outcome::Deinitialized(4), false);
         assert_eq!((failures.handled()[&(1, 4)].calls, failures.counts().len()), (1, 0));
     }
 
     #[test]
     fn a_call_around_it_that_did_not_return_handles_nothing() {
         let mut failures = Failures::default();
-        failures.ended(2, 2, Outcome::Failed(1), false);
-        failures.ended(1, 0, Outcome::Unknown, false);
+        failures.record_end(2, 2, Outcome::Failed(1), false);
+        failures.record_end(1, 0, Outcome::Unknown, false);
         assert_eq!((calls(&failures, (2, 1)), failures.handled().len()), (1, 0));
     }
 
     #[test]
     fn one_that_ended_after_the_calls_around_it() {
         let mut failures = Failures::default();
-        failures.ended(2, 2, Outcome::Failed(1), true);
+        failures.record_end(2, 2, Outcome::Failed(1), true);
         assert_eq!(calls(&failures, (2, 1)), 1);
     }
 }

@@ -86,7 +86,7 @@ impl<W: io::Write> Fold<W> {
             self.kinds.resize(key + 1, None);
         }
         let is_answer = self.is_answer;
-        let found = || {
+        let classify = || {
             let has = |role| has_role(function.name.as_bytes(), role);
             match function.layer {
                 _ if function.entry_only => Kind::Other,
@@ -104,7 +104,7 @@ impl<W: io::Write> Fold<W> {
                 _ => Kind::Other,
             }
         };
-        self.kinds.get_mut(key).map_or(Kind::Other, |kind| *kind.get_or_insert_with(found))
+        self.kinds.get_mut(key).map_or(Kind::Other, |kind| *kind.get_or_insert_with(classify))
     }
 
     fn state_of(&mut self, key: u32) -> &mut Held {
@@ -152,11 +152,11 @@ impl<W: io::Write> Fold<W> {
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let key = exit.call.thread.key;
-        let held = self.state_of(key);
-        if let Some(unit) = held.unit.as_mut().filter(|unit| unit.has(&exit.call)) {
+        let state = self.state_of(key);
+        if let Some(unit) = state.unit.as_mut().filter(|unit| unit.has(&exit.call)) {
             unit.exit(exit);
             if unit.is_outermost(&exit.call) {
-                return held.unit.take().map_or(Ok(()), |unit| self.end_unit(key, unit, exit));
+                return state.unit.take().map_or(Ok(()), |unit| self.end_unit(key, unit, exit));
             }
             return Ok(());
         }
@@ -243,7 +243,7 @@ impl<W: io::Write> Fold<W> {
     }
 
     /// A held call is printed with what became known of it meanwhile.
-    fn learned(&mut self, known: &Call) {
+    fn update_call(&mut self, known: &Call) {
         let Some(held) = self.threads.get_mut(&known.thread.key) else { return };
         held.open.iter_mut().filter(|call| call.is_same_call(known)).for_each(|call| call.clone_from(known));
         held.unit.iter_mut().for_each(|unit| unit.update_call(known));
@@ -292,7 +292,7 @@ impl<W: io::Write> Fold<W> {
                 self.text.handle(event)
             }
             Event::Updated(call) => {
-                self.learned(call);
+                self.update_call(call);
                 self.text.handle(event)
             }
             other => self.text.handle(other),

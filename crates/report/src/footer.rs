@@ -104,8 +104,8 @@ pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     lines.extend(switched_lines(end));
     running(end, &mut lines);
     let all = end_notes(end).iter().filter(|line| !line.starts_with("  ")).count();
-    let others = all.saturating_sub(lines.len());
-    (lines, others)
+    let omitted = all.saturating_sub(lines.len());
+    (lines, omitted)
 }
 
 /// The lines that tell what a sum of calls lacks.
@@ -263,16 +263,16 @@ fn names_library(filter: &str) -> bool {
 
 /// The runtimes that were seen.
 fn runtimes(end: &End, lines: &mut Vec<String>) {
-    let mut seen: Vec<String> = Vec::new();
+    let mut listed: Vec<String> = Vec::new();
     for instance in &end.instances {
         let version = instance.version.as_deref().unwrap_or("of unknown version");
         let text = format!("{version} in {} ({})", instance.library, instance.linkage());
-        if !seen.contains(&text) {
-            seen.push(text);
+        if !listed.contains(&text) {
+            listed.push(text);
         }
     }
-    if !seen.is_empty() {
-        lines.push(format!("runtimes seen: {}", seen.join(", ")));
+    if !listed.is_empty() {
+        lines.push(format!("runtimes seen: {}", listed.join(", ")));
     }
 }
 

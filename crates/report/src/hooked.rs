@@ -37,7 +37,7 @@ fn write_one(call: &Call, HookEffect { hook, action: did }: &HookEffect, to: &mu
         }
         HookAction::Argument(n, value) => {
             let _ = write!(to, "{hook}: {}=", parameter(call, n));
-            match meant(call, n, value) {
+            match typed_argument(call, n, value) {
                 Some(meant) => write_value(&meant, to),
                 None => word(value, to),
             }
@@ -60,7 +60,7 @@ pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
         HookAction::Argument(n, value) => {
             let mut one = json!({"hook": &*h.hook, "action": "argument", "argument": parameter(call, n)});
             one["value"] = format!("{value:#x}").into();
-            if let Some(meant) = meant(call, n, value) {
+            if let Some(meant) = typed_argument(call, n, value) {
                 let mut text = String::new();
                 write_value(&meant, &mut text);
                 one["text"] = text.into();
@@ -83,7 +83,7 @@ fn parameter(call: &Call, n: usize) -> String {
 }
 
 /// The new value of a parameter, if its bits do not show it: a float, signed number, letter, flags or enum.
-fn meant(call: &Call, n: usize, value: u64) -> Option<Argument> {
+fn typed_argument(call: &Call, n: usize, value: u64) -> Option<Argument> {
     let described = call.function.described.as_ref()?;
     let ty = described.tables.types.get(usize::from(described.function.params.get(n)?.ty))?;
     Some(match *ty {

@@ -8,7 +8,7 @@ const BEGINNING: usize = 6;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Depth {
     angles: usize,
-    others: usize,
+    other_brackets: usize,
 }
 
 impl Depth {
@@ -171,8 +171,8 @@ fn characters(name: &str) -> impl Iterator<Item = (usize, char, Depth)> + '_ {
         match c {
             '<' if !is_sign => depth.angles += 1,
             '>' if !is_sign => depth.angles = depth.angles.saturating_sub(1),
-            '(' | '[' | '{' => depth.others += 1,
-            ')' | ']' | '}' => depth.others = depth.others.saturating_sub(1),
+            '(' | '[' | '{' => depth.other_brackets += 1,
+            ')' | ']' | '}' => depth.other_brackets = depth.other_brackets.saturating_sub(1),
             _ => {}
         }
         before = c;

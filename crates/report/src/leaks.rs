@@ -25,7 +25,7 @@ pub(crate) const MOST: usize = 1 << 22;
 pub struct Leaks {
     nest: OpenCalls,
     /// Kinds of handles that some function destroys.
-    ended: BTreeSet<&'static str>,
+    destroyable_kinds: BTreeSet<&'static str>,
     alive: HashMap<Thing, Made>,
     /// When the driver last made a resource, by thread.
     latest: HashMap<u32, u64>,
@@ -111,7 +111,7 @@ impl Default for Leaks {
     fn default() -> Leaks {
         Leaks {
             nest: OpenCalls::default(),
-            ended: ended(&cutap_calls::generated::known::TABLES),
+            destroyable_kinds: destroyable_kinds(&cutap_calls::generated::known::TABLES),
             alive: HashMap::default(),
             latest: HashMap::default(),
             functions: Vec::new(),
@@ -156,14 +156,14 @@ impl Leaks {
                 self.nest.exit(exit);
                 // A result that a hook changed does not count; the result of the function does.
                 if exit.duration_ns.is_some() && !exit.has_failed() {
-                    self.over(exit);
+                    self.finish_call(exit);
                 }
             }
             _ => {}
         }
     }
 
-    fn over(&mut self, exit: &Exit) {
+    fn finish_call(&mut self, exit: &Exit) {
         let function = &exit.call.function;
         let Some(described) = function.described else { return };
         let process = exit.call.thread.process.key;
@@ -182,16 +182,16 @@ impl Leaks {
         if begins_capture {
             self.captures(stream, exit);
         }
-        let given = if ends_capture { self.captured.get(&stream).copied() } else { None };
+        let captured_graph = if ends_capture { self.captured.get(&stream).copied() } else { None };
         // The nested call has made the resource, and a hook gave the program another value.
         let inside = self.latest.get(&exit.call.thread.key).is_some_and(|made| *made > exit.call.start_ns);
-        let told = |n: u8| inside && function.layer != Layer::DRIVER && exit.call.is_written_by_hook(n.into());
+        let is_hook_value = |n: u8| inside && function.layer != Layer::DRIVER && exit.call.is_written_by_hook(n.into());
         if !hands_out {
-            for (n, value) in exit.outputs.iter().filter(|(n, _)| !told(*n)) {
+            for (n, value) in exit.outputs.iter().filter(|(n, _)| !is_hook_value(*n)) {
                 // A parameter that it also reads has an existing handle.
                 if function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
                     for (kind, value) in handles(value) {
-                        if self.ended.contains(kind) && given != Some(value) {
+                        if self.destroyable_kinds.contains(kind) && captured_graph != Some(value) {
                             self.make((process, kind, value), exit, None);
                         }
                     }
@@ -202,7 +202,7 @@ impl Leaks {
             match *effect {
                 // A module's variable ends with the module.
                 Effect::Allocates { memory: Memory::Mapped, .. } => {}
-                Effect::Allocates { at, by_value, memory, .. } if !hands_out && !told(at) => {
+                Effect::Allocates { at, by_value, memory, .. } if !hands_out && !is_hook_value(at) => {
                     let input = exit.call.effective_args().get(usize::from(at));
                     let address =
                         if by_value { input.and_then(address) } else { exit.output(at.into()).and_then(written) };
@@ -212,8 +212,8 @@ impl Leaks {
                     }
                 }
                 Effect::Destroys(n) => {
-                    let ended = exit.call.effective_args().get(usize::from(n)).map(handles).unwrap_or_default();
-                    for (kind, value) in ended {
+                    let destroyed = exit.call.effective_args().get(usize::from(n)).map(handles).unwrap_or_default();
+                    for (kind, value) in destroyed {
                         self.end((process, kind, value), exit);
                     }
                 }
@@ -224,7 +224,7 @@ impl Leaks {
                         }
                     }
                 }
-                Effect::Creates(n) if hands_out && !told(n) => {
+                Effect::Creates(n) if hands_out && !is_hook_value(n) => {
                     for (kind, value) in exit.output(n.into()).map(handles).unwrap_or_default() {
                         self.retain((process, kind, value), exit);
                     }
@@ -243,31 +243,31 @@ impl Leaks {
         let call = &exit.call;
         let (process, thread) = (call.thread.process.key, call.thread.key);
         let devices = self.devices.entry(process).or_default();
-        let given = call.effective_args().iter().flat_map(handles);
-        let context = given.clone().find(|(kind, _)| *kind == "context").map(|(_, value)| value);
+        let argument_handles = call.effective_args().iter().flat_map(handles);
+        let context = argument_handles.clone().find(|(kind, _)| *kind == "context").map(|(_, value)| value);
         let device = call.effective_args().first().and_then(|value| match value {
             Value::Handle { value, kind, .. } if kind.short == "device" => u32::try_from(*value).ok(),
             _ => None,
         });
         let primary = || devices.primary_context(device.or_else(|| devices.current(thread))?);
-        let ends = context.or_else(primary);
+        let ended_context = context.or_else(primary);
         let all = context.is_none();
         let (changes, ended_with) = (&mut self.changes, &mut self.ended_with_context);
         self.alive.retain(|(of, kind, value), made| {
-            let here = match (made.context, ends) {
-                (Some(made), Some(ends)) => made == ends,
+            let here = match (made.context, ended_context) {
+                (Some(made), Some(ended_context)) => made == ended_context,
                 (None, _) | (_, None) => all,
             };
             let is_it = *kind == "context" && Some(*value) == context;
-            let stays =
+            let survives =
                 *of != process || made.since > call.start_ns || !(is_it || here && !OF_NO_CONTEXT.contains(kind));
-            if let (false, Some(bytes)) = (stays, made.bytes) {
+            if let (false, Some(bytes)) = (survives, made.bytes) {
                 *ended_with = (ended_with.0 + 1, ended_with.1 + bytes);
             }
-            if !stays {
+            if !survives {
                 changes.iter_mut().for_each(|changes| changes.push(Change::Ended((*of, *kind, *value))));
             }
-            stays
+            survives
         });
     }
 
@@ -286,8 +286,8 @@ impl Leaks {
 
     /// Begins a capture: into the graph that the call was given, or into a new one.
     fn captures(&mut self, stream: (u32, u64), exit: &Exit) {
-        let given = exit.call.effective_args().iter().flat_map(handles).find(|(kind, _)| *kind == "graph");
-        match given {
+        let target = exit.call.effective_args().iter().flat_map(handles).find(|(kind, _)| *kind == "graph");
+        match target {
             Some((_, graph)) if self.captured.len() < MOST => drop(self.captured.insert(stream, graph)),
             _ => drop(self.captured.remove(&stream)),
         }
@@ -342,8 +342,8 @@ impl Leaks {
             self.runs.entry(thing.0).or_insert_with(|| run.clone());
         }
         let context = self.devices.get(&thing.0).and_then(|d| d.context(thread));
-        let made = Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 };
-        if self.alive.insert(thing, made).is_some() {
+        let resource = Made { way: number, since: exit.end_ns, thread, bytes, context, references: 1 };
+        if self.alive.insert(thing, resource).is_some() {
             self.changed(Change::Ended(thing));
         }
         self.changed(Change::Made(thing, bytes));
@@ -357,9 +357,9 @@ impl Leaks {
     /// The live resources that calls of these functions made, in that order.
     pub fn groups_of(&self, selected: Option<&SelectedFunctions>) -> Vec<Group> {
         let mut groups: BTreeMap<(&str, u32), Group> = BTreeMap::new();
-        let mut things: Vec<_> = self.alive.iter().collect();
-        things.sort_by_key(|(thing, made)| (made.since, thing.2));
-        for (thing, made) in things {
+        let mut resources: Vec<_> = self.alive.iter().collect();
+        resources.sort_by_key(|(thing, made)| (made.since, thing.2));
+        for (thing, made) in resources {
             let (way, stack) = self.ways.get(made.way as usize).cloned().unwrap_or_default();
             if selected.is_some_and(|selected| !selected.has_any(thing.0, &way)) {
                 continue;
@@ -404,7 +404,7 @@ impl Leaks {
 }
 
 /// The kinds of handles that some function destroys.
-fn ended(tables: &'static Tables) -> BTreeSet<&'static str> {
+fn destroyable_kinds(tables: &'static Tables) -> BTreeSet<&'static str> {
     let ty = |id: u16| tables.types.get(usize::from(id)).copied();
     let functions = tables.families.iter().flat_map(|f| f.functions);
     let each = functions.flat_map(|f| f.effects.iter().map(move |e| (f, e)));

@@ -128,7 +128,7 @@ pub trait Output: Send {
         self.end(&End::joined(ends))
     }
     /// The state that a successor needs to continue this output; `None` if it needs none.
-    fn kept(&self) -> Option<Vec<u8>> {
+    fn saved_state(&self) -> Option<Vec<u8>> {
         None
     }
     /// Continues from the saved state of another output; false if the state is not valid.

@@ -12,13 +12,13 @@ pub(crate) struct LiveBytes {
     /// Nothing was freed since the peak was reached.
     is_at_peak: bool,
     /// By the place that allocated.
-    held: HashMap<u32, Held>,
+    by_place: HashMap<u32, PlaceBytes>,
     /// Places that changed since `at_peak` was set.
     changed: Vec<u32>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Held {
+struct PlaceBytes {
     live: u64,
     at_peak: u64,
     is_changed: bool,
@@ -45,22 +45,22 @@ impl LiveBytes {
     pub fn freed(&mut self, place: u32, bytes: u64) {
         if std::mem::take(&mut self.is_at_peak) {
             for place in std::mem::take(&mut self.changed) {
-                self.held.entry(place).and_modify(|held| {
-                    *held = Held { live: held.live, at_peak: held.live, is_changed: false };
+                self.by_place.entry(place).and_modify(|held| {
+                    *held = PlaceBytes { live: held.live, at_peak: held.live, is_changed: false };
                 });
             }
         }
-        let held = self.change(place);
-        held.live = held.live.saturating_sub(bytes);
+        let entry = self.change(place);
+        entry.live = entry.live.saturating_sub(bytes);
         self.live = self.live.saturating_sub(bytes);
     }
 
-    fn change(&mut self, place: u32) -> &mut Held {
-        let held = self.held.entry(place).or_default();
-        if !std::mem::replace(&mut held.is_changed, true) {
+    fn change(&mut self, place: u32) -> &mut PlaceBytes {
+        let entry = self.by_place.entry(place).or_default();
+        if !std::mem::replace(&mut entry.is_changed, true) {
             self.changed.push(place);
         }
-        held
+        entry
     }
 
     /// Bytes at the end.
@@ -75,7 +75,7 @@ impl LiveBytes {
 
     /// What a place holds.
     pub fn holding(&self, place: u32) -> Holding {
-        let Held { live, at_peak, is_changed } = self.held.get(&place).copied().unwrap_or_default();
+        let PlaceBytes { live, at_peak, is_changed } = self.by_place.get(&place).copied().unwrap_or_default();
         Holding { at_peak: if self.is_at_peak && is_changed { live } else { at_peak }, at_end: live }
     }
 }

@@ -44,7 +44,7 @@ fn limited(notes: Vec<Vec<String>>, most: usize) -> Vec<String> {
     if most == 0 {
         return Vec::new();
     }
-    let left = notes.len().saturating_sub(most);
+    let omitted = notes.len().saturating_sub(most);
     let mut lines: Vec<String> = Vec::new();
     for note in notes.into_iter().take(most) {
         let more = note.len().saturating_sub(DETAILS + 1);
@@ -53,10 +53,10 @@ fn limited(notes: Vec<Vec<String>>, most: usize) -> Vec<String> {
             lines.push(format!("  and {more} more"));
         }
     }
-    match left {
+    match omitted {
         0 => {}
         1 => lines.push("1 more note: -v shows all, and so does cutap report --notes".to_owned()),
-        _ => lines.push(format!("{left} more notes: -v shows all, and so does cutap report --notes")),
+        _ => lines.push(format!("{omitted} more notes: -v shows all, and so does cutap report --notes")),
     }
     lines
 }

@@ -36,7 +36,7 @@ impl OpenCalls {
     }
 
     /// The open calls of a thread, the outermost first.
-    pub fn around(&self, thread: u32) -> impl DoubleEndedIterator<Item = &Call> {
+    pub fn open_calls(&self, thread: u32) -> impl DoubleEndedIterator<Item = &Call> {
         self.threads.get(thread as usize).into_iter().flatten().map(|(call, _)| call)
     }
 }

@@ -26,23 +26,23 @@ pub struct PathStacks {
     lines: Lines,
     /// The word of a call; none for calls that the report does not list.
     word: fn(&Exit) -> Option<String>,
-    known: HashMap<Key, Vec<Arc<[String]>>>,
+    stacks: HashMap<Key, Vec<Arc<[String]>>>,
 }
 
 impl PathStacks {
     /// For the calls that have a word.
     pub fn new(word: fn(&Exit) -> Option<String>) -> PathStacks {
-        PathStacks { open: OpenCalls::default(), lines: Lines::default(), word, known: HashMap::new() }
+        PathStacks { open: OpenCalls::default(), lines: Lines::default(), word, stacks: HashMap::new() }
     }
 
     /// Whether any stack is known.
     pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.stacks.is_empty()
     }
 
     /// Different stacks of a group, the first one first.
     pub fn of(&self, path: &[String], word: &str) -> &[Arc<[String]>] {
-        self.known.get(&(path.to_vec(), word.to_owned())).map_or(&[], |stacks| stacks)
+        self.stacks.get(&(path.to_vec(), word.to_owned())).map_or(&[], |stacks| stacks)
     }
 
     /// Writes the first stack of a group below its other lines, with so many spaces before each.
@@ -71,14 +71,14 @@ pub(crate) fn write_frames(lines: &[String], indent: usize, out: &mut dyn io::Wr
 /// The names from the outermost open call to this one.
 pub(crate) fn path_of(open: &OpenCalls, call: &Call) -> Vec<String> {
     let label = |call: &Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
-    let around = open.around(call.thread.key).filter(|c| !c.is_same_call(call)).map(&label);
-    around.chain([label(call)]).collect()
+    let outer_labels = open.open_calls(call.thread.key).filter(|c| !c.is_same_call(call)).map(&label);
+    outer_labels.chain([label(call)]).collect()
 }
 
 /// The stack of a call, or of the innermost call around it that has one.
 pub(crate) fn stack_of<'a>(open: &'a OpenCalls, call: &'a Call) -> Option<&'a Stack> {
-    let around = open.around(call.thread.key).rev();
-    [call].into_iter().chain(around).find_map(Call::stack)
+    let outer_calls = open.open_calls(call.thread.key).rev();
+    [call].into_iter().chain(outer_calls).find_map(Call::stack)
 }
 
 /// The name or number of an error.
@@ -100,10 +100,10 @@ impl EventSink for PathStacks {
                 if let Some((word, stack)) = word.zip(stack_of(&self.open, &exit.call)) {
                     let lines = self.lines.of(stack);
                     let key = (path_of(&self.open, &exit.call), word);
-                    if self.known.len() < GROUPS || self.known.contains_key(&key) {
-                        let known = self.known.entry(key).or_default();
-                        if known.len() < OTHERS && !known.contains(&lines) {
-                            known.push(lines);
+                    if self.stacks.len() < GROUPS || self.stacks.contains_key(&key) {
+                        let stacks = self.stacks.entry(key).or_default();
+                        if stacks.len() < OTHERS && !stacks.contains(&lines) {
+                            stacks.push(lines);
                         }
                     }
                 }

@@ -122,11 +122,11 @@ impl Active {
         let mut calls: Vec<(&Arc<str>, &u64)> = self.calls.iter().collect();
         calls.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
         let named: Vec<String> = calls.iter().take(most).map(|(name, count)| format!("{name} ×{count}")).collect();
-        let others: u64 = calls.iter().skip(most).map(|(_, count)| **count).sum();
-        let calls = match (named.len(), others) {
-            (0, others) => format!("{others} calls"),
+        let other_calls: u64 = calls.iter().skip(most).map(|(_, count)| **count).sum();
+        let calls = match (named.len(), other_calls) {
+            (0, other_calls) => format!("{other_calls} calls"),
             (_, 0) => named.join(", "),
-            (_, others) => format!("{}, {others} more calls", named.join(", ")),
+            (_, other_calls) => format!("{}, {other_calls} more calls", named.join(", ")),
         };
         format!("… the {} lines above {times}{error}: {calls}, {took} (-a shows them)", self.line_count)
     }

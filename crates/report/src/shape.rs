@@ -84,15 +84,15 @@ fn launch(
         _ if !format.abbreviate && format.width.is_none_or(|width| columns(line) <= width) => return 0,
         Some(width) => {
             let brace = if result.is_none() { 2 } else { 0 };
-            let taken = columns(head) + columns(configuration) + columns(end) + brace;
-            fitting(kernel, width.saturating_sub(taken).max(1))
+            let used_columns = columns(head) + columns(configuration) + columns(end) + brace;
+            fitting(kernel, width.saturating_sub(used_columns).max(1))
         }
         None => plain(kernel).to_owned(),
     };
-    let taken = columns(head) + columns(&kernel) + columns(configuration) + columns(end);
+    let used_columns = columns(head) + columns(&kernel) + columns(configuration) + columns(end);
     // An opening line ends with ` {`.
     let opening = if result.is_none() && parameters.ends_with(" {") { " {" } else { "" };
-    let has_room = format.width.is_none_or(|width| width >= taken + columns(parameters).min(OTHERS));
+    let has_room = format.width.is_none_or(|width| width >= used_columns + columns(parameters).min(OTHERS));
     let parameters = if has_room { parameters } else { opening };
     let shorter = format!("{head}{kernel}{configuration}{parameters}{end}");
     *line = shorter;
@@ -111,10 +111,10 @@ fn abbreviate(line: &mut String) {
         let inner = line.get(open + 1..).unwrap_or("");
         at = open + 1;
         if let Some(cut) = seventh(inner) {
-            let mut kept = inner.get(..cut.from).unwrap_or("").to_owned();
+            let mut beginning = inner.get(..cut.from).unwrap_or("").to_owned();
             // Structs inside are abbreviated too.
-            abbreviate(&mut kept);
-            out.push_str(&kept);
+            abbreviate(&mut beginning);
+            out.push_str(&beginning);
             out.push('…');
             at += cut.to;
         }
@@ -133,11 +133,11 @@ fn shorten_texts(line: &mut String, most: usize) {
     while let Some((before, quoted)) = rest.split_once('"') {
         out.push_str(before);
         let (inner, after) = quoted.split_at(end_of_text(quoted, usize::MAX));
-        let kept = end_of_text(inner, most);
+        let cut = end_of_text(inner, most);
         out.push('"');
-        out.push_str(inner.get(..kept).unwrap_or(""));
+        out.push_str(inner.get(..cut).unwrap_or(""));
         rest = after;
-        if kept < inner.len() {
+        if cut < inner.len() {
             out.push_str("\"...");
             let closed = rest.strip_prefix('"').unwrap_or(rest);
             rest = closed.strip_prefix("...").unwrap_or(closed);

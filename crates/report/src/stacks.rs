@@ -57,7 +57,7 @@ pub(crate) fn end(stack: &Stack) -> Option<&'static str> {
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     /// By the address of the list. The list is kept, so its address stays unique.
-    known: HashMap<(usize, StackEnd), ResolvedStack>,
+    resolved: HashMap<(usize, StackEnd), ResolvedStack>,
 }
 
 /// A list of frames, and its lines.
@@ -69,12 +69,12 @@ const KEPT: usize = 1 << 12;
 impl Lines {
     /// The lines of a stack.
     pub(crate) fn of(&mut self, stack: &Stack) -> Arc<[String]> {
-        if self.known.len() > KEPT {
-            self.known.clear();
+        if self.resolved.len() > KEPT {
+            self.resolved.clear();
         }
         let key = (stack.frames.as_ptr().addr(), stack.end);
-        let known = self.known.entry(key).or_insert_with(|| (stack.frames.clone(), of_stack(stack).into()));
-        known.1.clone()
+        let entry = self.resolved.entry(key).or_insert_with(|| (stack.frames.clone(), of_stack(stack).into()));
+        entry.1.clone()
     }
 }
 
@@ -94,9 +94,9 @@ pub(crate) fn is_before_main(frame: &Frame) -> bool {
 
 /// The frames without those before `main`.
 pub(crate) fn shown_frames(frames: &[Frame]) -> &[Frame] {
-    let kept = frames.iter().rposition(|frame| !is_before_main(frame)).map_or(0, |last| last + 1);
+    let count = frames.iter().rposition(|frame| !is_before_main(frame)).map_or(0, |last| last + 1);
     // A stack of nothing else is shown.
-    if kept == 0 { frames } else { &frames[..kept] }
+    if count == 0 { frames } else { &frames[..count] }
 }
 
 fn of_stack(stack: &Stack) -> Vec<String> {

@@ -28,7 +28,7 @@ impl Streams {
             Event::Exit(exit) => {
                 let inside = self.nest.exit(exit);
                 // A nested call of another layer has the same stream. Only the outermost one counts.
-                let counted = self.nest.around(exit.call.thread.key).any(|call| stream(call).is_some());
+                let counted = self.nest.open_calls(exit.call.thread.key).any(|call| stream(call).is_some());
                 if let Some(name) = name(exit).filter(|_| !counted) {
                     self.tables.named(&name, CallEnd::of(exit, inside));
                 }

@@ -12,7 +12,7 @@ use std::fmt::Write;
 const SHOWN: usize = 96;
 
 /// What was read of the ring of a channel.
-struct Found {
+struct SubmissionContent {
     submission: Submission,
     /// Entries, each with its commands as far as they could be read.
     entries: Vec<(Entry, Vec<u32>)>,
@@ -28,35 +28,35 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
 }
 
-impl Found {
+impl SubmissionContent {
     /// None where the call belongs to another layer.
-    fn of(exit: &Exit) -> Option<Found> {
+    fn of(exit: &Exit) -> Option<SubmissionContent> {
         let call = &exit.call;
         if call.function.layer != Layer::SUBMIT {
             return None;
         }
         let submission = Submission::of(call.args.words())?;
-        let mut found = Found { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
+        let mut content = SubmissionContent { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
         for Submitted { kind: what, address, full_length: meant, bytes } in call.pieces().submitted {
-            found.missing += u64::from(meant).saturating_sub(bytes.len() as u64);
+            content.missing += u64::from(meant).saturating_sub(bytes.len() as u64);
             match (piece_kind, words(&bytes)) {
                 (piece_kind::ENTRIES, entry) => {
                     let pair = [0, 1].map(|n| u64::from(entry.get(n).copied().unwrap_or(0)));
-                    found.entries.push((Entry::of(pair[0] | pair[1] << 32), Vec::new()));
+                    content.entries.push((Entry::of(pair[0] | pair[1] << 32), Vec::new()));
                 }
                 (piece_kind::COMMANDS, words) => {
-                    if let Some((_, to)) = found.entries.last_mut() {
+                    if let Some((_, to)) = content.entries.last_mut() {
                         to.extend(words);
                     }
                 }
-                (piece_kind::DESCRIPTOR, words) => found.descriptors.push((address, words)),
+                (piece_kind::DESCRIPTOR, words) => content.descriptors.push((address, words)),
                 (piece_kind::CLASSES, words) => {
-                    found.classes.iter_mut().zip(words).for_each(|(to, class)| *to = class);
+                    content.classes.iter_mut().zip(words).for_each(|(to, class)| *to = class);
                 }
                 _ => {}
             }
         }
-        Some(found)
+        Some(content)
     }
 
     fn work(&self) -> Work {
@@ -80,11 +80,11 @@ impl Found {
 /// The lines of a call of the layer `submit`: the channel, then one for each thing that the GPU is asked to do. None
 /// where it belongs to another layer.
 pub(crate) fn lines(exit: &Exit) -> Option<Vec<String>> {
-    let found = Found::of(exit)?;
-    let work = found.work();
-    let Submission { channel, count, .. } = found.submission;
+    let content = SubmissionContent::of(exit)?;
+    let work = content.work();
+    let Submission { channel, count, .. } = content.submission;
     let entries = if count == 1 { "entry" } else { "entries" };
-    let total: usize = found.entries.iter().map(|(_, words)| words.len()).sum();
+    let total: usize = content.entries.iter().map(|(_, words)| words.len()).sum();
     let mut head = format!("channel {channel:#x}: {count} {entries}, {total} words");
     for (flag, text) in [
         ("shared", "; shared: other threads were in driver calls"),
@@ -92,12 +92,12 @@ pub(crate) fn lines(exit: &Exit) -> Option<Vec<String>> {
         ("cut", "; cut"),
         ("call_not_recorded", "; by a call that is not recorded"),
     ] {
-        if found.flags().any(|own| own == flag) {
+        if content.flags().any(|own| own == flag) {
             head.push_str(text);
         }
     }
-    if found.missing > 0 {
-        let _ = write!(head, "; {} bytes not read", found.missing);
+    if content.missing > 0 {
+        let _ = write!(head, "; {} bytes not read", content.missing);
     }
     if work.unknown > 0 {
         let _ = write!(head, "; {} words not understood", work.unknown);
@@ -176,31 +176,31 @@ fn line(step: &Step, launches: &[&Launch]) -> Option<String> {
 /// The addresses that a call of the layer `submit` names. None where it belongs to another layer.
 #[must_use]
 pub fn submitted(exit: &Exit) -> Option<cutap_kernel::Submitted> {
-    let found = Found::of(exit)?;
+    let content = SubmissionContent::of(exit)?;
     let semaphore = |step: &Step| match step {
         Step::Release { address, .. } | Step::Acquire { address, .. } => Some(*address),
         _ => None,
     };
     Some(cutap_kernel::Submitted {
         pid: exit.call.thread.process.pid,
-        commands: found.entries.iter().map(|(entry, _)| (entry.address, u64::from(entry.words) * 4)).collect(),
-        semaphores: found.work().steps.iter().filter_map(semaphore).collect(),
+        commands: content.entries.iter().map(|(entry, _)| (entry.address, u64::from(entry.words) * 4)).collect(),
+        semaphores: content.work().steps.iter().filter_map(semaphore).collect(),
     })
 }
 
 /// All of a call of the layer `submit`. None where it belongs to another layer.
 pub(crate) fn submission_json(exit: &Exit) -> Option<Value> {
-    let found = Found::of(exit)?;
-    let work = found.work();
-    let Submission { client, channel, class, ring, entries, engine, first, count, .. } = found.submission;
-    let rows = found.entries.iter().map(|(e, words)| {
+    let content = SubmissionContent::of(exit)?;
+    let work = content.work();
+    let Submission { client, channel, class, ring, entries, engine, first, count, .. } = content.submission;
+    let rows = content.entries.iter().map(|(e, words)| {
         json!({"address": hex(e.address), "words": e.words, "read": words.len(), "level": e.level, "sync": e.sync})
     });
     Some(json!({
         "client": hex(client.into()), "channel": hex(channel.into()), "class": hex(class.into()), "ring": hex(ring),
         "ring_entries": entries, "engine": engine, "first": first, "count": count,
-        "flags": found.flags().collect::<Vec<_>>(), "not_read": found.missing, "not_understood": work.unknown,
-        "entries": rows.collect::<Vec<_>>(), "methods": methods(&found),
+        "flags": content.flags().collect::<Vec<_>>(), "not_read": content.missing, "not_understood": work.unknown,
+        "entries": rows.collect::<Vec<_>>(), "methods": methods(&content),
         "steps": work.steps.iter().map(step_json).collect::<Vec<_>>(),
     }))
 }
@@ -210,7 +210,7 @@ fn hex(number: u64) -> String {
 }
 
 /// Each method with its subchannel, name and value; of inline data only the number of words.
-fn methods(found: &Found) -> Vec<Value> {
+fn methods(found: &SubmissionContent) -> Vec<Value> {
     let mut classes = found.classes;
     let mut all = Vec::new();
     let mut inline = 0_u64;

@@ -237,7 +237,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
         Ok(())
     }
 
-    fn kept(&self) -> Option<Vec<u8>> {
+    fn saved_state(&self) -> Option<Vec<u8>> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let row = |((layer, library, runtime, name), sums): ((Layer, &str, _, &str), _)| -> SavedRow<String> {
             (layer.name().to_owned(), library.to_owned(), owned(runtime), name.to_owned(), sums)

@@ -31,13 +31,13 @@ pub fn switched_lines(end: &End) -> Vec<String> {
             (None, Some(to)) => format!("until {to} after the start"),
             (_, None) => "for a time".to_owned(),
         };
-        format!("recording{} was off {time} (cutap ctl): calls made then are missing", whose(pid))
+        format!("recording{} was off {time} (cutap ctl): calls made then are missing", process_suffix(pid))
     };
     let mut lines = Vec::new();
     // When recording of each process went off; 0 is all processes.
     let mut off: BTreeMap<u32, u64> = BTreeMap::new();
     for Switched { ns, to, pid } in switched {
-        let whose = whose(*pid);
+        let suffix = process_suffix(*pid);
         match (to, off.get(pid)) {
             (SwitchedTo::Off, None) => {
                 off.insert(*pid, *ns);
@@ -49,16 +49,16 @@ pub fn switched_lines(end: &End) -> Vec<String> {
             (SwitchedTo::On, None) if lines.is_empty() && after(*ns).is_some() => {
                 let until = after(*ns).unwrap_or_default();
                 lines.push(format!(
-                    "recording{whose} was off until {until} after the start (cutap ctl or --delay): \
+                    "recording{suffix} was off until {until} after the start (cutap ctl or --delay): \
                      calls made before are missing"
                 ));
             }
             (SwitchedTo::Filter, _) => lines.push(format!(
-                "the filter{whose} was changed {} (cutap ctl): from then on calls that it leaves out are missing",
+                "the filter{suffix} was changed {} (cutap ctl): from then on calls that it leaves out are missing",
                 at(*ns)
             )),
             (SwitchedTo::NoFilter, _) => {
-                lines.push(format!("the filter{whose} was taken away {} (cutap ctl)", at(*ns)));
+                lines.push(format!("the filter{suffix} was taken away {} (cutap ctl)", at(*ns)));
             }
             _ => {}
         }
@@ -77,7 +77,7 @@ pub fn switched_lines(end: &End) -> Vec<String> {
             let from = after(from).map_or_else(|| "some time on".to_owned(), |t| format!("{t} after the start"));
             format!(
                 "recording{} was off from {from} (cutap ctl or --duration) to the end: calls made then are missing",
-                whose(pid)
+                process_suffix(pid)
             )
         }));
     }
@@ -90,7 +90,7 @@ pub fn switched_lines(end: &End) -> Vec<String> {
     lines
 }
 
-fn whose(pid: u32) -> String {
+fn process_suffix(pid: u32) -> String {
     if pid == 0 { String::new() } else { format!(" of process {pid} and what it started") }
 }
 

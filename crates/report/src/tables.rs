@@ -64,7 +64,7 @@ pub struct Tables {
     kernels: HashMap<usize, (Arc<str>, CallStats)>,
     named: BTreeMap<String, CallStats>,
     all_self_ns: u64,
-    wanted: Rows,
+    rows: Rows,
 }
 
 /// The counts and times of a function.
@@ -134,7 +134,7 @@ impl Tables {
             kernels: HashMap::new(),
             named: BTreeMap::new(),
             all_self_ns: 0,
-            wanted: Rows::default(),
+            rows: Rows::default(),
         }
     }
 
@@ -196,13 +196,13 @@ impl Tables {
             let key = |r: &Row| (std::cmp::Reverse(r.sums.self_ns), std::cmp::Reverse(r.sums.calls));
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.label).cmp(&(&b.name, &b.label)))
         });
-        self.wanted.apply_to_calls(&mut rows, |row| &row.sums);
+        self.rows.apply_to_calls(&mut rows, |row| &row.sums);
         rows
     }
 
     /// Writes these rows only.
     pub fn want(&mut self, rows: Rows) {
-        self.wanted = rows;
+        self.rows = rows;
     }
 
     fn by_process(&self) -> Vec<Row> {
@@ -252,15 +252,15 @@ impl Tables {
             exe.rsplit('/').next().unwrap_or(&exe).to_owned()
         };
         let key = |thread: &Thread| (thread.process.pid, thread.tid, program(thread));
-        let mut known = HashMap::<_, u32>::new();
-        self.threads.iter().flatten().for_each(|(thread, _)| *known.entry(key(thread)).or_default() += 1);
+        let mut counts = HashMap::<_, u32>::new();
+        self.threads.iter().flatten().for_each(|(thread, _)| *counts.entry(key(thread)).or_default() += 1);
         let row = |(thread, sums): &(Arc<Thread>, CallStats)| {
             let name = thread.name.as_ref().map_or_else(String::new, |name| format!(", {}", printable(name)));
             let (pid, tid, program) = key(thread);
             let run = thread.process.run.as_ref().map_or_else(String::new, |run| format!("{run} "));
             let mut name = format!("{run}process {pid} thread {tid} ({program}{name})");
             // After exec, a process has the same ids and another folder.
-            if known.get(&key(thread)).is_some_and(|rows| *rows > 1) {
+            if counts.get(&key(thread)).is_some_and(|rows| *rows > 1) {
                 name = format!("{name} in {}", thread.process.folder);
             }
             Row { label: None, name, thread: Some(thread.clone()), sums: sums.clone(), runs: RunSums::default() }

@@ -15,7 +15,7 @@ use crate::stacks;
 use crate::style::Styles;
 use crate::submission;
 use crate::text_format::{TextFormat, TimeState};
-use crate::text_parts::asked;
+use crate::text_parts::lookup_text;
 use crate::units::write_time;
 use cutap_kernel::decode::Decoder;
 use cutap_trace::{Answer, Call, End, Event, Exit, Lookup, State, Thread};
@@ -64,7 +64,7 @@ struct Open {
     call: Call,
     opened: bool,
     /// Its opening line had the parameters of the kernel, or there is none yet.
-    told: bool,
+    has_kernel_parameters: bool,
     /// Its stack is below its opening line.
     stacked: bool,
 }
@@ -107,7 +107,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn enter(&mut self, call: &Call) -> io::Result<()> {
-        self.seen(&call.thread);
+        self.record_thread(&call.thread);
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
         if call.function.entry_only {
@@ -115,12 +115,12 @@ impl<W: io::Write> Text<W> {
             return self.flush_line();
         }
         self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
-        self.stack(&call.thread).push(Open { call: call.clone(), opened: false, told: true, stacked: false });
+        self.stack(&call.thread).push(Open { call: call.clone(), opened: false, has_kernel_parameters: true, stacked: false });
         Ok(())
     }
 
     /// More is known of a call: its opening line says it, if it is not written yet.
-    fn learned(&mut self, call: &Call) {
+    fn update_call(&mut self, call: &Call) {
         let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is_same_call(call));
         open.into_iter().for_each(|open| open.call = call.clone());
     }
@@ -132,7 +132,7 @@ impl<W: io::Write> Text<W> {
         let place = stack.iter().rposition(|o| o.call.is_same_call(call));
         let (opened, told, stacked) = match place {
             Some(place) => {
-                let (opened, told, stacked) = (stack[place].opened, stack[place].told, stack[place].stacked);
+                let (opened, told, stacked) = (stack[place].opened, stack[place].has_kernel_parameters, stack[place].stacked);
                 stack.truncate(place);
                 (opened, told, stacked)
             }
@@ -198,7 +198,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
-        self.seen(&lookup.thread);
+        self.record_thread(&lookup.thread);
         self.open_until(lookup.ns)?;
         self.open_top(&lookup.thread)?;
         let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
@@ -212,7 +212,7 @@ impl<W: io::Write> Text<W> {
             Answer::Function(function) => format!("{} of {}", function.display_name(), function.library),
             Answer::Address(address) => format!("{address:#x}"),
         };
-        let _ = write!(self.line, "lookup {} by {by} = {answer}", asked(lookup));
+        let _ = write!(self.line, "lookup {} by {by} = {answer}", lookup_text(lookup));
         if lookup.code != 0 || lookup.symbol_status != 0 {
             let style = self.styles.error;
             let text = format!(" ! (result {}, status {})", lookup.code, lookup.symbol_status);
@@ -222,7 +222,7 @@ impl<W: io::Write> Text<W> {
     }
 
     /// Records a thread. Lines have ids from the second thread on.
-    fn seen(&mut self, thread: &Arc<Thread>) {
+    fn record_thread(&mut self, thread: &Arc<Thread>) {
         self.several |= thread.process.run.is_some();
         match &self.first {
             None => self.first = Some(thread.clone()),
@@ -280,7 +280,7 @@ impl<W: io::Write> Text<W> {
     fn open_top(&mut self, thread: &Thread) -> io::Result<()> {
         let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
         open.opened = true;
-        open.told = open.call.driver_args().is_some();
+        open.has_kernel_parameters = open.call.driver_args().is_some();
         open.stacked = open.call.stack().is_some();
         let call = open.call.clone();
         self.head(CallView::enter(&call));
@@ -300,7 +300,7 @@ impl<W: io::Write> Text<W> {
             }
             Event::Enter(call) => self.enter(call),
             Event::Updated(call) => {
-                self.learned(call);
+                self.update_call(call);
                 Ok(())
             }
             Event::Exit(exit) => self.exit(exit),
@@ -324,16 +324,16 @@ impl<W: io::Write + Send> Output for Text<W> {
 
     fn replay(&mut self, event: &Event) -> io::Result<()> {
         self.muted = true;
-        let done = self.handle(event);
+        let result = self.handle(event);
         self.muted = false;
-        done
+        result
     }
 
     fn replayed(&mut self, now: u64) -> io::Result<()> {
         self.muted = true;
-        let done = self.open_until(now);
+        let result = self.open_until(now);
         self.muted = false;
-        done
+        result
     }
 
     fn tick(&mut self, now: u64) -> io::Result<()> {

@@ -66,7 +66,7 @@ pub fn legend(end: &End) -> Vec<String> {
 }
 
 /// A look-up as it was asked for.
-pub fn asked(lookup: &Lookup) -> String {
+pub fn lookup_text(lookup: &Lookup) -> String {
     use cutap_trace::LookupKind::*;
     let (name, word) = (lookup.name.replace('"', "\\\""), lookup.kind.word());
     match lookup.kind {

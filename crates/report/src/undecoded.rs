@@ -66,7 +66,7 @@ pub fn raw_lines(end: &End) -> Vec<String> {
         format!("of {} {functions} ({}{more})", rows.len(), names.join(", "))
     };
     let count = |rows: &[Row]| rows.iter().map(Row::count).sum::<u64>();
-    let known = (!known.is_empty()).then(|| {
+    let known_line = (!known.is_empty()).then(|| {
         let (count, of) = (count(&known), functions(&known));
         format!("arguments shown as plain addresses: {count} {of}; cutap report --undecoded DIR lists all")
     });
@@ -75,7 +75,7 @@ pub fn raw_lines(end: &End) -> Vec<String> {
         let calls = if count == 1 { "call" } else { "calls" };
         format!("arguments shown as plain words, for nothing is known of them: {count} {calls} {of}")
     });
-    known.into_iter().chain(unknown).collect()
+    known_line.into_iter().chain(unknown).collect()
 }
 
 /// The full list.
@@ -110,8 +110,8 @@ pub fn undecoded_report(end: &End) -> String {
 /// The full list as JSON: `raw` and `undescribed` of the end line.
 pub fn raw_json(end: &End) -> (Value, Value) {
     let (known, unknown) = rows(end);
-    let known =
+    let known_rows =
         known.iter().map(|r| json!({"library": r.library, "name": r.name, "calls": r.calls, "params": r.params}));
     let unknown = unknown.iter().map(|r| json!({"library": r.library, "name": r.name, "calls": r.calls}));
-    (known.collect(), unknown.collect())
+    (known_rows.collect(), unknown.collect())
 }

@@ -84,11 +84,11 @@ pub fn write_launched(value: &Value, launched: Option<&DriverArgs>, to: &mut Str
         }
         Value::Struct(fields) => return write_fields(fields, launched, to),
         Value::Array(items) => {
-            let each = Each { most: ELEMENTS, around: ['[', ']'], name: &|_| None, launched };
+            let each = Each { most: ELEMENTS, brackets: ['[', ']'], name: &|_| None, launched };
             return write_all(&items.values, items.total, &each, to);
         }
         Value::List(list) => {
-            let each = Each { most: usize::MAX, around: ['{', '}'], name: &|n| list.name(n), launched: None };
+            let each = Each { most: usize::MAX, brackets: ['{', '}'], name: &|n| list.name(n), launched: None };
             write_all(&list.values, list.total, &each, to);
             if list.more > 0 {
                 to.pop();
@@ -219,13 +219,13 @@ fn write_fields(fields: &Fields, launched: Option<&DriverArgs>, to: &mut String)
 /// How to write the values of a list.
 struct Each<'a> {
     most: usize,
-    around: [char; 2],
+    brackets: [char; 2],
     name: &'a dyn Fn(usize) -> Option<&'a str>,
     launched: Option<&'a DriverArgs>,
 }
 
 fn write_all(values: &[Value], total: u64, each: &Each<'_>, to: &mut String) {
-    to.push(each.around[0]);
+    to.push(each.brackets[0]);
     for (n, value) in values.iter().take(each.most).enumerate() {
         if n > 0 {
             to.push_str(", ");
@@ -240,7 +240,7 @@ fn write_all(values: &[Value], total: u64, each: &Each<'_>, to: &mut String) {
         let comma = if values.is_empty() { "" } else { ", " };
         let _ = write!(to, "{comma}... {total} in all");
     }
-    to.push(each.around[1]);
+    to.push(each.brackets[1]);
 }
 
 /// Writes bytes of an unknown type as words.

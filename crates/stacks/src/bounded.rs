@@ -27,7 +27,7 @@ impl Bounded {
 
 impl std::fmt::Debug for Bounded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bounded").field("left", &self.remaining).finish_non_exhaustive()
+        f.debug_struct("Bounded").field("remaining", &self.remaining).finish_non_exhaustive()
     }
 }
 

@@ -21,12 +21,12 @@ impl Layer {
 
 /// All of them, by number.
 pub static LAYERS: &[LayerRow] = &[
-    LayerRow { layer: Layer::LIBRARY, name: "library", letter: b'l', asked: false },
-    LayerRow { layer: Layer::RUNTIME, name: "runtime", letter: b'r', asked: false },
-    LayerRow { layer: Layer::DRIVER, name: "driver", letter: b'd', asked: false },
-    LayerRow { layer: Layer::HIDDEN, name: "hidden", letter: b'h', asked: true },
-    LayerRow { layer: Layer::SYSCALL, name: "syscall", letter: b'k', asked: true },
-    LayerRow { layer: Layer::SUBMIT, name: "submit", letter: b's', asked: true },
+    LayerRow { layer: Layer::LIBRARY, name: "library", letter: b'l', opt_in: false },
+    LayerRow { layer: Layer::RUNTIME, name: "runtime", letter: b'r', opt_in: false },
+    LayerRow { layer: Layer::DRIVER, name: "driver", letter: b'd', opt_in: false },
+    LayerRow { layer: Layer::HIDDEN, name: "hidden", letter: b'h', opt_in: true },
+    LayerRow { layer: Layer::SYSCALL, name: "syscall", letter: b'k', opt_in: true },
+    LayerRow { layer: Layer::SUBMIT, name: "submit", letter: b's', opt_in: true },
 ];
 
 /// A line about each, by number. What runs in the target does not use it.

@@ -34,8 +34,8 @@ impl Api {
     fn text(&self) -> Result<String> {
         let json = self.json.json;
         if let Some(family) = &self.list {
-            let known = |near: Vec<&str>| format!("cutap knows no library {family}; one of {}", near.join(", "));
-            return list(family, json).map_err(|unknown| Error::own(known(unknown.near)));
+            let message = |near: Vec<&str>| format!("cutap knows no library {family}; one of {}", near.join(", "));
+            return list(family, json).map_err(|unknown| Error::own(message(unknown.near)));
         }
         let mut out = String::new();
         for name in &self.names {

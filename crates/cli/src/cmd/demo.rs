@@ -48,12 +48,12 @@ impl Demo {
             output: self.record,
             ..TraceOptions::default()
         };
-        let ended = cutap_collect::trace(LIBRARIES, &options)?;
+        let program_end = cutap_collect::trace(LIBRARIES, &options)?;
         if !record {
             print_notice("now a recording of a real run: six training steps of PyTorch on an H200");
             let mut output =
                 output.map(File::from).map_err(|e| Error::own(format!("cannot write to standard output: {e}")))?;
-            let path = demo_recording::leave()?;
+            let path = demo_recording::store()?;
             demo_recording::show(&path, form, &mut output)?;
             let path = path.display();
             print_notice(&format!(
@@ -61,7 +61,7 @@ impl Demo {
             ));
             print_notice("your program: cutap ./app; cutap help lists all commands");
         }
-        ended.exit_like()
+        program_end.exit_like()
     }
 }
 

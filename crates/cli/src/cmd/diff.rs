@@ -66,8 +66,8 @@ impl DiffArgs {
         let json = self.json.json;
         let pager = (!json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-        let done = if json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
-        written(done.and_then(|()| out.flush()))?;
+        let result = if json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
+        written(result.and_then(|()| out.flush()))?;
         drop((out, pager));
         for (name, end) in names.iter().zip([&a_end, &b_end]) {
             important_notes(end).0.iter().take(NOTES).for_each(|note| print_notice(&format!("{name}: {note}")));

@@ -14,10 +14,10 @@ pub struct Doctor {}
 
 /// The state of one thing.
 struct Finding {
-    what: &'static str,
+    subject: &'static str,
     state: State,
     /// What is there, or what is missing.
-    found: String,
+    detail: String,
     /// What to do; empty if there is nothing to do.
     advice: &'static str,
 }
@@ -35,7 +35,7 @@ impl Doctor {
     pub fn run(self) -> Result<()> {
         let all = [driver(), gpu(), runtimes(), cupti(), ptrace(), files(), cache(), run_directory(), tracing()];
         let mut text = String::new();
-        for Finding { what, state, found, advice } in &all {
+        for Finding { subject: what, state, detail: found, advice } in &all {
             let mark = match state {
                 State::Works => "ok     ",
                 State::Missing => "missing",
@@ -57,7 +57,7 @@ impl Doctor {
 
 fn finding(what: &'static str, good: bool, found: String, advice: &'static str) -> Finding {
     let state = if good { State::Works } else { State::Missing };
-    Finding { what, state, found, advice: if good { "" } else { advice } }
+    Finding { subject: what, state, detail: found, advice: if good { "" } else { advice } }
 }
 
 fn driver() -> Finding {
@@ -66,14 +66,14 @@ fn driver() -> Finding {
         line.split_whitespace().find(|word| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit()))
     });
     let library = has_driver_library();
-    let found = match (version.flatten(), library) {
+    let detail = match (version.flatten(), library) {
         (Some(version), true) => format!("kernel driver {version}, libcuda.so.1"),
         (Some(version), false) => format!("kernel driver {version}, but no libcuda.so.1"),
         (None, true) => "libcuda.so.1, but no kernel driver".to_owned(),
         (None, false) => "no NVIDIA driver".to_owned(),
     };
     let good = version.flatten().is_some() && library;
-    finding("driver", good, found, "install the NVIDIA driver, or run programs on the simulated one: cutap --sim PROG")
+    finding("driver", good, detail, "install the NVIDIA driver, or run programs on the simulated one: cutap --sim PROG")
 }
 
 fn gpu() -> Finding {
@@ -84,7 +84,7 @@ fn gpu() -> Finding {
     };
     let models: Vec<String> = folders.filter_map(|entry| model(entry.path())).collect();
     let usable = is_usable_node(Path::new("/dev/nvidiactl"));
-    let found = match (models.is_empty(), usable) {
+    let detail = match (models.is_empty(), usable) {
         (true, _) => "no GPU".to_owned(),
         (false, true) => models.join(", "),
         (false, false) => format!("{}, but /dev/nvidiactl cannot be opened", models.join(", ")),
@@ -92,7 +92,7 @@ fn gpu() -> Finding {
     finding(
         "GPU",
         !models.is_empty() && usable,
-        found,
+        detail,
         "in a container pass the GPU on (docker run --gpus all); or use --sim",
     )
 }
@@ -118,16 +118,16 @@ fn runtimes() -> Finding {
     if Path::new("/usr/local/cuda/lib64/libcudart.so").exists() && names.is_empty() {
         names.push("/usr/local/cuda/lib64/libcudart.so".to_owned());
     }
-    let found = if names.is_empty() { "no shared runtime in the loader's paths".to_owned() } else { names.join(", ") };
-    finding("runtimes", !names.is_empty(), found, "nothing to do: programs and Python packages bring their own")
+    let detail = if names.is_empty() { "no shared runtime in the loader's paths".to_owned() } else { names.join(", ") };
+    finding("runtimes", !names.is_empty(), detail, "nothing to do: programs and Python packages bring their own")
 }
 
 fn cupti() -> Finding {
     let folder = "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so";
     let mut names = cached("libcupti.so");
     names.extend(Path::new(folder).exists().then(|| folder.to_owned()));
-    let found = names.first().cloned().unwrap_or_else(|| "no CUPTI".to_owned());
-    finding("CUPTI", !names.is_empty(), found, "cutap does not need it; times on the GPU need Nsight Systems")
+    let detail = names.first().cloned().unwrap_or_else(|| "no CUPTI".to_owned());
+    finding("CUPTI", !names.is_empty(), detail, "cutap does not need it; times on the GPU need Nsight Systems")
 }
 
 fn ptrace() -> Finding {
@@ -148,9 +148,9 @@ fn cache() -> Finding {
     match cutap_collect::unpack::unpack(LIBRARIES, true) {
         Ok(unpacked) => finding("cache", true, unpacked.preload.display().to_string(), ""),
         Err(e) => Finding {
-            what: "cache",
+            subject: "cache",
             state: State::Broken,
-            found: e.to_string(),
+            detail: e.to_string(),
             advice: "set CUTAP_CACHE_DIR to a folder that you may write, on a file system without noexec",
         },
     }
@@ -160,14 +160,14 @@ fn run_directory() -> Finding {
     match cutap_collect::fresh_run_directory() {
         Ok(run) => {
             let run = run.path();
-            let found = run.parent().unwrap_or(&run).display().to_string();
+            let detail = run.parent().unwrap_or(&run).display().to_string();
             let _ = std::fs::remove_dir_all(&run);
-            finding("run directory", true, found, "")
+            finding("run directory", true, detail, "")
         }
         Err(e) => Finding {
-            what: "run directory",
+            subject: "run directory",
             state: State::Broken,
-            found: e.to_string(),
+            detail: e.to_string(),
             advice: "make room in /tmp, /var/tmp or /dev/shm, or give a folder with --run-dir",
         },
     }
@@ -179,16 +179,16 @@ fn tracing() -> Finding {
         let cutap = std::env::current_exe().ok()?;
         let mut command = Command::new(&cutap);
         command.args(["trace", "--sim", "-C", "--json", "--"]).arg(&cutap).arg("__demo-program");
-        let done = command.env_remove("LD_PRELOAD").output().ok()?;
-        let text = String::from_utf8(done.stderr).ok()?;
+        let output = command.env_remove("LD_PRELOAD").output().ok()?;
+        let text = String::from_utf8(output.stderr).ok()?;
         Some(text.lines().filter(|line| line.contains("\"cuMemAlloc")).count() as u64)
     };
     match run() {
         Some(1..) => finding("tracing", true, "a program on the simulated driver was traced".to_owned(), ""),
         _ => Finding {
-            what: "tracing",
+            subject: "tracing",
             state: State::Broken,
-            found: "the program of cutap demo was not traced".to_owned(),
+            detail: "the program of cutap demo was not traced".to_owned(),
             advice: "run cutap demo and read its messages",
         },
     }

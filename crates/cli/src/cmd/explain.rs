@@ -55,14 +55,14 @@ impl ExplainArgs {
         }
         let pager = (!json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-        let done = match json {
+        let result = match json {
             true => explain.write_json(self.all, &mut out),
             false => {
                 let filtered = run_ends.iter().any(|of| of.end.filtered.is_some() || of.end.coverage.filter.is_some());
                 explain.write_text(&named(&runs), filtered, self.all, &mut out)
             }
         };
-        written(done.and_then(|()| out.flush()))?;
+        written(result.and_then(|()| out.flush()))?;
         drop((out, pager));
         // What was not recorded cannot be explained.
         say_notes(&runs, &run_ends);

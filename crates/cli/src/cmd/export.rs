@@ -65,14 +65,14 @@ impl Export {
         let (format, path) = self.target.choice();
         let filter = self.filter.of_reader(self.all)?.during(self.input.window()?);
         let runs = self.input.open()?;
-        let shown = path.display();
+        let display_path = path.display();
         if runs.paths().iter().any(|run| is_same_file(run, &path)) {
-            return Err(Error::own(format!("{shown} is what is to be exported; give another name for the export")));
+            return Err(Error::own(format!("{display_path} is what is to be exported; give another name for the export")));
         }
         if let Some(run) = runs.paths().iter().find(|run| inside(run, &path)) {
             let run = run.display();
             return Err(Error::own(format!(
-                "{shown} is in the run directory {run}, which is only read; {ADVICE} elsewhere"
+                "{display_path} is in the run directory {run}, which is only read; {ADVICE} elsewhere"
             )));
         }
         if path.as_os_str() == "-" {
@@ -103,15 +103,15 @@ impl Export {
 
 /// Opens the file and empties it. What another cutap writes or reads is refused.
 fn open(path: &Path) -> Result<File> {
-    let other = "give another file";
+    let advice = "give another file";
     let file = output_file::open_alone(
         path,
         false,
         &OpenWording {
             action: WHAT,
             advice: ADVICE,
-            alternative: other,
-            locked: other,
+            alternative: advice,
+            locked: advice,
             for_pipe: "it is written when somebody does",
         },
     )?;

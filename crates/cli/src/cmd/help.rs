@@ -52,6 +52,6 @@ fn unknown(command: &clap::Command, word: &str) -> Error {
         return Error::own(format!("{word} is a function; cutap api {word} says what is known of it"));
     }
     let nearest = did_you_mean(word, commands.chain(topics));
-    let meant = nearest.first().map_or_else(String::new, |name| format!("did you mean {name}? "));
-    Error::own(format!("there is no command or topic {word}; {meant}cutap help lists all"))
+    let suggestion = nearest.first().map_or_else(String::new, |name| format!("did you mean {name}? "));
+    Error::own(format!("there is no command or topic {word}; {suggestion}cutap help lists all"))
 }

@@ -19,7 +19,7 @@ impl Inspect {
     pub fn run(self) -> Result<()> {
         let mut unreadable: Option<Error> = None;
         for file in &self.files {
-            match cutap_inspect::inspect(&found(file)) {
+            match cutap_inspect::inspect(&locate(file)) {
                 Ok(report) => print(&if self.json.json { report.json() + "\n" } else { report.to_string() })?,
                 Err(e) => {
                     if let Some(before) = unreadable.replace(Error::own(e.to_string())) {
@@ -33,7 +33,7 @@ impl Inspect {
 }
 
 /// The file, or the program of this name on PATH, as trace finds it.
-fn found(file: &Path) -> PathBuf {
+fn locate(file: &Path) -> PathBuf {
     let is_name = !file.exists() && !file.to_string_lossy().contains('/');
     let on_path = is_name.then(|| find_on_path(file.as_os_str()).ok()).flatten();
     on_path.unwrap_or_else(|| file.to_owned())

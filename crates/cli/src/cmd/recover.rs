@@ -50,26 +50,26 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
             run.display()
         )));
     }
-    let made = |e| cannot("write the recording to", path, &e, advice);
+    let write_error = |e| cannot("write the recording to", path, &e, advice);
     let mut recorder = match OpenOptions::new().read(true).write(true).open(path) {
         Err(not_there) if not_there.kind() == ErrorKind::NotFound => {
             // A link that leads nowhere is there, and what it leads to is not.
             let file = File::create_new(path)
-                .map_err(|e| made(if e.kind() == ErrorKind::AlreadyExists { not_there } else { e }))?;
+                .map_err(|e| write_error(if e.kind() == ErrorKind::AlreadyExists { not_there } else { e }))?;
             output_file::lock(&file);
-            Recorder::begin(run, file, false).map_err(made)?
+            Recorder::begin(run, file, false).map_err(write_error)?
         }
-        Err(e) => return Err(made(e)),
+        Err(e) => return Err(write_error(e)),
         Ok(file) if !output_file::lock(&file) => {
             let path = path.display();
             return Err(Error::own(format!("cannot add to {path}: another cutap is writing to it; {advice}")));
         }
-        Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => Recorder::begin(run, file, false).map_err(made)?,
+        Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => Recorder::begin(run, file, false).map_err(write_error)?,
         Ok(file) => Recorder::go_on(run, file, path, false)?,
     };
     recorder.discover();
     let progress = Progress::new(format!("reading {}", run.display()));
-    let done = match recorder.other_run() {
+    let result = match recorder.other_run() {
         true => Ok(false),
         false => {
             recorder.unread = unread(run);
@@ -80,15 +80,15 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
         }
     };
     drop(progress);
-    match done {
+    match result {
         Ok(true) => {
             let flight = page.is_some_and(|page| page.is_flight_recorder());
-            told(run, path, &mut recorder, flight)
+            print_outcome(run, path, &mut recorder, flight)
         }
         Ok(false) => Err(Error::own(format!("{} holds another run than {}; {advice}", path.display(), run.display()))),
         Err(e) => {
             recorder.cut_back(&e);
-            Err(made(e))
+            Err(write_error(e))
         }
     }
 }
@@ -100,7 +100,7 @@ fn unread(run: &Path) -> Option<String> {
 }
 
 /// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
-fn told(run: &Path, path: &Path, recorder: &mut Recorder, flight: bool) -> Result<()> {
+fn print_outcome(run: &Path, path: &Path, recorder: &mut Recorder, flight: bool) -> Result<()> {
     let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.copied(), path.display());
     let short = short_of(run);
     let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });

@@ -95,9 +95,9 @@ impl FromArgMatches for Question {
             Takes::Nothing => matches.get_flag(kind.flag).then(String::new),
             _ => matches.get_one::<String>(kind.flag).cloned(),
         };
-        let mut asked = REPORTS.iter().filter_map(|kind| Some(Question { report: kind, value: value(kind)? }));
+        let mut questions = REPORTS.iter().filter_map(|kind| Some(Question { report: kind, value: value(kind)? }));
         let first = || REPORTS.first().map(|report| Question { report, value: String::new() });
-        asked.next().or_else(first).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument))
+        questions.next().or_else(first).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument))
     }
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
         *self = Question::from_arg_matches(matches)?;

@@ -126,7 +126,7 @@ impl LiveTrace {
             None => self.reader.give_back(false),
             Some(sums) => {
                 if now || sums.is_due(self.reader.unreleased_chunks()) {
-                    sums.write(self.reader.printed(), &self.output.kept().unwrap_or_default());
+                    sums.write(self.reader.printed(), &self.output.saved_state().unwrap_or_default());
                     self.reader.give_back(true);
                 }
             }

@@ -99,6 +99,6 @@ pub fn captures_stack_of(layer: u8, library: &[u8], name: &[u8]) -> bool {
     run::stack_bytes() != 0
         && run::control().is_some_and(|c: &control::Control| {
             c.flags.load(Relaxed) & STACK_OUTERMOST != 0
-                || cutap_calls::filter::wanted(run::stack_rules(c), layer, library, name)
+                || cutap_calls::filter::is_shown(run::stack_rules(c), layer, library, name)
         })
 }

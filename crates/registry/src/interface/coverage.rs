@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// How a parameter is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum Presentation {
     /// A number, an enum, flags, a handle, a struct by value.
     Value,
     /// What it points to.
@@ -24,21 +24,21 @@ enum Shown {
     Raw,
 }
 
-fn presentation(tables: &Tables, param: &Member) -> Shown {
+fn presentation(tables: &Tables, param: &Member) -> Presentation {
     let Type::Pointer(to, _) = tables.get(param.ty) else {
         return match (tables.get(param.ty), param.rule) {
-            (Type::Code, _) => Shown::Cookie,
-            (Type::DevicePointer, _) => Shown::Memory,
-            _ => Shown::Value,
+            (Type::Code, _) => Presentation::Cookie,
+            (Type::DevicePointer, _) => Presentation::Memory,
+            _ => Presentation::Value,
         };
     };
     match param.rule {
-        _ if param.guessed => Shown::Raw,
-        Rule::One | Rule::Array(_) if is_untold(tables, to) => Shown::Raw,
-        Rule::Memory(_) | Rule::Host(_) | Rule::Either(_) | Rule::From(..) | Rule::To(..) => Shown::Memory,
-        Rule::Opaque => Shown::Cookie,
-        Rule::One if tables.extent(to, u32::MAX).size == 0 => Shown::Raw,
-        _ => Shown::Read,
+        _ if param.guessed => Presentation::Raw,
+        Rule::One | Rule::Array(_) if is_untold(tables, to) => Presentation::Raw,
+        Rule::Memory(_) | Rule::Host(_) | Rule::Either(_) | Rule::From(..) | Rule::To(..) => Presentation::Memory,
+        Rule::Opaque => Presentation::Cookie,
+        Rule::One if tables.extent(to, u32::MAX).size == 0 => Presentation::Raw,
+        _ => Presentation::Read,
     }
 }
 
@@ -76,11 +76,11 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
         for text in &family.functions.versions {
             let at = version::parse(text).unwrap_or(u32::MAX);
             let rows: Vec<&FunctionRow> = rows.iter().filter(|r| r.span.contains(at)).collect();
-            let params: Vec<Shown> = rows.iter().flat_map(|r| &r.params).map(|p| presentation(tables, p)).collect();
+            let params: Vec<Presentation> = rows.iter().flat_map(|r| &r.params).map(|p| presentation(tables, p)).collect();
             let of = |kind| params.iter().filter(|s| **s == kind).count();
             let (functions, count) = (rows.len(), params.len());
-            let (values, read, memory) = (of(Shown::Value), of(Shown::Read), of(Shown::Memory));
-            let (cookies, raw, name) = (of(Shown::Cookie), of(Shown::Raw), &family.name);
+            let (values, read, memory) = (of(Presentation::Value), of(Presentation::Read), of(Presentation::Memory));
+            let (cookies, raw, name) = (of(Presentation::Cookie), of(Presentation::Raw), &family.name);
             writeln!(
                 out,
                 "| {name} | {text} | {functions} | {count} | {values} | {read} | {memory} | {cookies} | {raw} |"
@@ -92,7 +92,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
     for (family, rows) in tables.api.families.iter().zip(all) {
         let mut raw: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for row in rows {
-            for param in row.params.iter().filter(|p| presentation(tables, p) == Shown::Raw) {
+            for param in row.params.iter().filter(|p| presentation(tables, p) == Presentation::Raw) {
                 let names = raw.entry(&row.name).or_default();
                 if !names.contains(&param.name.as_str()) {
                     names.push(&param.name);
@@ -105,7 +105,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
     }
     let mut fields: BTreeSet<String> = BTreeSet::new();
     for row in &tables.structs {
-        let raw = |f: &&Member| presentation(tables, f) == Shown::Raw || is_untold(tables, f.ty);
+        let raw = |f: &&Member| presentation(tables, f) == Presentation::Raw || is_untold(tables, f.ty);
         for field in row.fields.iter().filter(raw) {
             fields.insert(format!("- `{}`: {}\n", row.name, field.name));
         }

@@ -14,29 +14,29 @@ const WIDEST: usize = 44;
 /// All functions that match. Per-thread forms are listed only if nothing else matches. With `json`, one object each.
 pub fn matching(pattern: &str, json: bool) -> Result<String, Unknown> {
     let matches = |name: &str| glob(pattern.as_bytes(), name.as_bytes());
-    let mut found: BTreeMap<&str, (&str, String, String)> = BTreeMap::new();
+    let mut functions: BTreeMap<&str, (&str, String, String)> = BTreeMap::new();
     for family in TABLES.families {
         // The newest of several forms is the last one.
         for function in family.functions.iter().filter(|f| matches(f.name)) {
             let row = (family.name, words::span(family, function), meaning(&TABLES, function));
-            found.insert(function.name, row);
+            functions.insert(function.name, row);
         }
     }
     for name in all_names().filter(|n| matches(n)) {
         if let Some(family) = undeclared(name) {
-            found.entry(name).or_insert_with(|| (family, String::new(), "No public header declares it.".to_owned()));
+            functions.entry(name).or_insert_with(|| (family, String::new(), "No public header declares it.".to_owned()));
         }
     }
     let form = |name: &str| name.ends_with("_ptsz") || name.ends_with("_ptds");
-    if found.keys().any(|name| !form(name)) {
-        found.retain(|name, _| !form(name));
+    if functions.keys().any(|name| !form(name)) {
+        functions.retain(|name, _| !form(name));
     }
-    if found.is_empty() {
+    if functions.is_empty() {
         return Err(Unknown::near(near::nearest(&pattern.replace('*', ""), all_names())));
     }
-    let width = found.keys().map(|name| name.len()).max().unwrap_or(0).min(WIDEST);
+    let width = functions.keys().map(|name| name.len()).max().unwrap_or(0).min(WIDEST);
     let mut out = String::new();
-    for (name, (family, span, about)) in &found {
+    for (name, (family, span, about)) in &functions {
         let line = match json {
             true => {
                 let about = (!about.is_empty()).then_some(about);

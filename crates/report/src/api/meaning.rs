@@ -12,29 +12,29 @@ pub(super) fn meaning(tables: &Tables, function: &Function) -> String {
         Some(Type::Handle(n)) => tables.handles.get(usize::from(*n)).map(|h| h.short),
         _ => None,
     };
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     for effect in function.effects {
         if let Effect::Destroys(n) = effect
             && let Some((name, kind)) = function.params.get(usize::from(*n)).and_then(|p| Some((p.name, kind(p.ty)?)))
         {
-            said.push(format!("Ends a handle of kind {kind} ({name})."));
+            sentences.push(format!("Ends a handle of kind {kind} ({name})."));
         }
     }
-    let mut taken: Vec<&str> = Vec::new();
+    let mut input_kinds: Vec<&str> = Vec::new();
     for param in function.params {
         match tables.types.get(usize::from(param.ty)) {
             Some(Type::Pointer(to, _)) if param.dir == Dir::Out => {
                 if let Some(kind) = kind(*to) {
-                    said.push(format!("Hands out a handle of kind {kind} (*{}).", param.name));
+                    sentences.push(format!("Hands out a handle of kind {kind} (*{}).", param.name));
                 }
             }
-            _ => taken.extend(kind(param.ty)),
+            _ => input_kinds.extend(kind(param.ty)),
         }
     }
-    taken.sort_unstable();
-    taken.dedup();
-    if said.is_empty() && !taken.is_empty() {
-        said.push(format!("Takes handles of kind {}.", taken.join(", ")));
+    input_kinds.sort_unstable();
+    input_kinds.dedup();
+    if sentences.is_empty() && !input_kinds.is_empty() {
+        sentences.push(format!("Takes handles of kind {}.", input_kinds.join(", ")));
     }
-    said.join(" ")
+    sentences.join(" ")
 }

@@ -84,29 +84,29 @@ pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
     if let Some(said) = hidden::describe(name, json) {
         return said;
     }
-    let known = |name: &str| all_names().any(|n| n == name || is_newer(n, name));
-    let same = if known(name) { None } else { all_names().find(|n| n.eq_ignore_ascii_case(name)) };
+    let is_known = |name: &str| all_names().any(|n| n == name || is_newer(n, name));
+    let same = if is_known(name) { None } else { all_names().find(|n| n.eq_ignore_ascii_case(name)) };
     let name = same.unwrap_or(name);
     let mut out = String::new();
-    let mut found = false;
+    let mut has_match = false;
     for family in TABLES.families {
         let exact = family.functions.iter().filter(|f| f.name == name);
         let newer = family.functions.iter().filter(|f| is_newer(f.name, name));
         for function in exact.chain(newer) {
-            let gap = if found && !json { "\n" } else { "" };
+            let gap = if has_match && !json { "\n" } else { "" };
             let text = if json { format!("{}\n", object(family, function)) } else { text(family, function) };
             write!(out, "{gap}{text}").unwrap_or_default();
-            found = true;
+            has_match = true;
         }
     }
-    if let Some(family) = undeclared(name).filter(|_| !found) {
+    if let Some(family) = undeclared(name).filter(|_| !has_match) {
         out = match json {
             true => format!("{}\n", json!({ "type": "function", "family": family, "name": name, "declared": false })),
             false => format!("{name} ({family})\n  exported; no public header declares it\n"),
         };
-        found = true;
+        has_match = true;
     }
-    if found { Ok(out) } else { Err(Unknown::near(near::nearest(name, all_names()))) }
+    if has_match { Ok(out) } else { Err(Unknown::near(near::nearest(name, all_names()))) }
 }
 
 /// The family of an exported name that no header declares.
@@ -172,8 +172,8 @@ fn text(family: &'static Family, function: &Function) -> String {
         let rule = words::rule(&TABLES, function.params, param);
         let dir = if rule.is_some() { words::direction(param.dir) } else { "" };
         let more = words::unit(param.unit, rule.is_some()).into_iter().chain(words::writes(param.written));
-        let said: Vec<String> = rule.into_iter().chain(more.map(str::to_owned)).collect();
-        let text = format!("{:width$}  {dir:5}  {}", param.name, said.join(", "));
+        let notes: Vec<String> = rule.into_iter().chain(more.map(str::to_owned)).collect();
+        let text = format!("{:width$}  {dir:5}  {}", param.name, notes.join(", "));
         line(format!("  {}", text.trim_end()));
     }
     out

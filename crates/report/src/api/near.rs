@@ -9,11 +9,11 @@ const MOST: usize = 3;
 pub(super) fn nearest(word: &str, names: impl Iterator<Item = &'static str> + Clone) -> Vec<&'static str> {
     let lower = word.to_ascii_lowercase();
     let contains = |name: &&str| lower.len() > 3 && name.to_ascii_lowercase().contains(&lower);
-    let mut found: Vec<&str> = names.clone().filter(contains).collect();
-    found.sort_by_key(|name| (name.len(), *name));
-    found.dedup();
-    found.truncate(MOST);
-    if found.is_empty() { did_you_mean(word, names) } else { found }
+    let mut candidates: Vec<&str> = names.clone().filter(contains).collect();
+    candidates.sort_by_key(|name| (name.len(), *name));
+    candidates.dedup();
+    candidates.truncate(MOST);
+    if candidates.is_empty() { did_you_mean(word, names) } else { candidates }
 }
 
 #[cfg(test)]

@@ -14,12 +14,12 @@ pub(super) fn version(family: &Family, number: u32) -> String {
 
 /// The first and last version, if headers show them.
 pub(super) fn span(family: &Family, function: &Function) -> String {
-    let what = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
+    let product = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
     match (function.since, function.until) {
-        (0, u32::MAX) => format!("{what}: all versions looked at"),
-        (0, last) => format!("{what}: to {}", version(family, last)),
-        (first, u32::MAX) => format!("{what}: since {}", version(family, first)),
-        (first, last) => format!("{what}: {} to {}", version(family, first), version(family, last)),
+        (0, u32::MAX) => format!("{product}: all versions looked at"),
+        (0, last) => format!("{product}: to {}", version(family, last)),
+        (first, u32::MAX) => format!("{product}: since {}", version(family, first)),
+        (first, last) => format!("{product}: {} to {}", version(family, first), version(family, last)),
     }
 }
 
@@ -30,20 +30,20 @@ pub(super) fn of_headers(family: &'static Family, name: &str) -> impl Iterator<I
 
 /// These names in words.
 pub(super) fn written(family: &'static Family, name: &str) -> Vec<String> {
-    let what = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
-    let said = |w: &Written| {
+    let product = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
+    let sentence = |w: &Written| {
         let when = match w.span {
             (0, u32::MAX) => String::new(),
-            (0, last) => format!(", up to {what} {}", version(family, last)),
-            (first, u32::MAX) => format!(", since {what} {}", version(family, first)),
-            (first, last) => format!(", {what} {} to {}", version(family, first), version(family, last)),
+            (0, last) => format!(", up to {product} {}", version(family, last)),
+            (first, u32::MAX) => format!(", since {product} {}", version(family, first)),
+            (first, last) => format!(", {product} {} to {}", version(family, first), version(family, last)),
         };
         match w.name == name {
             true => format!("a program that writes {name} calls {}{when}", w.export),
             false => format!("what headers make of {}{when}", w.name),
         }
     };
-    of_headers(family, name).map(said).collect()
+    of_headers(family, name).map(sentence).collect()
 }
 
 pub(super) fn direction(dir: Dir) -> &'static str {

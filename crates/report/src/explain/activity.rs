@@ -161,9 +161,9 @@ impl TimeSpent {
         let thread = self.thread(call.thread.key);
         thread.span.get_or_insert((call.start_ns, call.start_ns));
         let number = call.number();
-        let around = thread.open.last().filter(|around| own.is_none_or(|own| own == around.activity));
-        let (activity, named) = match around {
-            Some(around) => (around.activity, around.named.clone()),
+        let outer = thread.open.last().filter(|around| own.is_none_or(|own| own == around.activity));
+        let (activity, named) = match outer {
+            Some(outer) => (outer.activity, outer.named.clone()),
             None => (own.unwrap_or(Activity::Other), (number, call.function.clone())),
         };
         thread.open.push(OpenTime { number, activity, named, inside_ns: 0, once_ns: 0 });

@@ -1,7 +1,7 @@
 //! Memory that is allocated and freed again and again in the steady state. Stream-ordered allocations come from a
 //! pool, and are no problem.
 
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::allocation_size::allocation_size;
@@ -27,7 +27,7 @@ struct AllocationChurn {
 
 #[derive(Default)]
 struct Pieces {
-    made: u64,
+    allocated: u64,
     freed: u64,
     /// How many there were at a time.
     most: u64,
@@ -35,7 +35,7 @@ struct Pieces {
 }
 
 impl AllocationChurn {
-    fn allocated(&mut self, seen: &Seen<'_>, at: u64) {
+    fn allocated(&mut self, seen: &ObservedCall<'_>, at: u64) {
         let process = seen.call().thread.process.key;
         // The driver's call inside a runtime's has named the address first: the outermost one counts.
         let size = allocation_size(seen.exit).unwrap_or(0);
@@ -43,16 +43,16 @@ impl AllocationChurn {
         if let Some(before) = self.alive.insert((process, at), place)
             && let Some((_, pieces)) = self.places.get_mut(&before)
         {
-            pieces.made -= 1;
+            pieces.allocated -= 1;
             pieces.ns = pieces.ns.saturating_sub(seen.took_ns());
         }
         let (_, pieces) = self.places.entry(place).or_insert_with(|| (Site::of(seen), Pieces::default()));
-        pieces.made += 1;
+        pieces.allocated += 1;
         pieces.ns += seen.took_ns();
-        pieces.most = pieces.most.max(pieces.made - pieces.freed.min(pieces.made));
+        pieces.most = pieces.most.max(pieces.allocated - pieces.freed.min(pieces.allocated));
     }
 
-    fn freed(&mut self, seen: &Seen<'_>, at: u64) {
+    fn freed(&mut self, seen: &ObservedCall<'_>, at: u64) {
         let process = seen.call().thread.process.key;
         let place = self.alive.remove(&(process, at));
         if let Some((_, pieces)) = place.and_then(|place| self.places.get_mut(&place)) {
@@ -67,7 +67,7 @@ impl Rule for AllocationChurn {
         "allocation_churn"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         let (exit, call) = (seen.exit, seen.call());
         let Some(described) = call.function.described.filter(|_| exit.duration_ns.is_some() && !exit.is_error()) else {
             return;
@@ -91,9 +91,9 @@ impl Rule for AllocationChurn {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let is_habit = |p: &Pieces| p.made >= FEWEST && p.freed * 5 >= p.made * 4 && p.most * 4 <= p.made;
-        let found = self.places.iter().filter(|(_, (_, pieces))| is_habit(pieces));
-        found.map(|(place, (site, pieces))| finding(place.1, site, pieces)).collect()
+        let is_habit = |p: &Pieces| p.allocated >= FEWEST && p.freed * 5 >= p.allocated * 4 && p.most * 4 <= p.allocated;
+        let habits = self.places.iter().filter(|(_, (_, pieces))| is_habit(pieces));
+        habits.map(|(place, (site, pieces))| finding(place.1, site, pieces)).collect()
     }
 }
 
@@ -106,10 +106,10 @@ fn finding(size: u64, site: &Site, pieces: &Pieces) -> Finding {
         rank: Rank::Slow,
         evidence: vec![format!(
             "{} allocations{of}, {} freed, at most {} at a time",
-            pieces.made, pieces.freed, pieces.most
+            pieces.allocated, pieces.freed, pieces.most
         )],
         site: site.clone(),
         advice: "Allocate once and reuse the memory, or use a pool: cudaMallocAsync and cudaFreeAsync.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::durations::Durations;
 use super::activity::waits;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::units::time;
@@ -32,8 +32,8 @@ impl Rule for DeviceWaits {
         "device_waits"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
-        if !waits(seen.function()) || seen.around.iter().any(|call| waits(&call.function)) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
+        if !waits(seen.function()) || seen.outer_calls.iter().any(|call| waits(&call.function)) {
             return;
         }
         let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Waits::default()));
@@ -43,8 +43,8 @@ impl Rule for DeviceWaits {
 
     fn findings(&self, whole_ns: u64) -> Vec<Finding> {
         let is_much = |w: &Waits| w.ns >= LEAST.1 && w.ns as f64 >= LEAST.0 * whole_ns as f64;
-        let found = self.places.values().filter(|(_, w)| is_much(w) && !super::sync_in_loop::is_short(&w.durations));
-        found.map(|(site, waits)| finding(site, waits)).collect()
+        let costly = self.places.values().filter(|(_, w)| is_much(w) && !super::sync_in_loop::is_short(&w.durations));
+        costly.map(|(site, waits)| finding(site, waits)).collect()
     }
 }
 
@@ -61,6 +61,6 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         evidence: vec![evidence],
         site: site.clone(),
         advice: "See in Nsight Systems whether the device is busy then: if so, its kernels are slow, else the host is.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -2,7 +2,7 @@
 //! the stream, and none of a toolkit library has ended: those may give it work too.
 
 use super::activity::waits;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::streams::handle;
@@ -48,10 +48,10 @@ impl Rule for IdleWaits {
         "idle_waits"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         let (call, function) = (seen.call(), seen.function());
         let process = call.thread.process.key;
-        if seen.around.iter().any(|call| waits(&call.function)) {
+        if seen.outer_calls.iter().any(|call| waits(&call.function)) {
             return;
         }
         // A toolkit library knows streams by its own handles, and of a function without a description no argument is
@@ -82,8 +82,8 @@ impl Rule for IdleWaits {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let found = self.places.values().filter(|(_, waits)| waits.idle >= FEWEST);
-        found.map(|(site, waits)| finding(site, waits)).collect()
+        let frequent = self.places.values().filter(|(_, waits)| waits.idle >= FEWEST);
+        frequent.map(|(site, waits)| finding(site, waits)).collect()
     }
 }
 
@@ -100,6 +100,6 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         )],
         site: site.clone(),
         advice: "Leave such waits out: wait once, after the last work that is needed.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

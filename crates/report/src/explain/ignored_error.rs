@@ -1,7 +1,7 @@
 //! A call that failed, after which the thread went on as if it had not: its next call asks neither for the error nor
 //! for its text.
 
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use cutap_calls::{Role, has_role};
@@ -32,9 +32,9 @@ struct Ignored {
 
 /// What runtimes get when they clean up after the driver has ended, or after the program has ended its context.
 fn is_of_cleanup(function: &str, status: &str) -> bool {
-    let ends = |role| has_role(function.as_bytes(), role);
-    let ended = ["DEINITIALIZED", "CudartUnloading"].iter().any(|end| status.ends_with(end));
-    ended || ends(Role::EndsModules) || ends(Role::ReleasesPrimaryContext)
+    let has = |role| has_role(function.as_bytes(), role);
+    let is_shutdown_status = ["DEINITIALIZED", "CudartUnloading"].iter().any(|end| status.ends_with(end));
+    is_shutdown_status || has(Role::EndsModules) || has(Role::ReleasesPrimaryContext)
 }
 
 impl Rule for IgnoredError {
@@ -42,14 +42,14 @@ impl Rule for IgnoredError {
         "ignored_error"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         // Errors inside a library or a runtime are theirs to handle, and start-up asks for what may be missing.
-        let asks = |role| has_role(seen.function().name.as_bytes(), role);
-        if !seen.around.is_empty() || asks(Role::ProcAddress) || asks(Role::ExportTable) {
+        let has = |role| has_role(seen.function().name.as_bytes(), role);
+        if !seen.outer_calls.is_empty() || has(Role::ProcAddress) || has(Role::ExportTable) {
             return;
         }
         let thread = seen.call().thread.key;
-        let asks_error = asks(Role::AsksLastError) || seen.function().name.contains("Error");
+        let asks_error = has(Role::AsksLastError) || seen.function().name.contains("Error");
         if let Some(Failure { place, site }) = self.failed.remove(&thread)
             && !asks_error
         {
@@ -85,6 +85,6 @@ fn finding(status: &str, site: &Site, calls: u64, next: &str) -> Finding {
         evidence: vec![format!("It failed {times}, and the thread went on with {next}.")],
         site: site.clone(),
         advice: "Check the result of each call. Later results may be wrong, and later errors may come from this one.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -16,7 +16,7 @@ use crate::runs::RunCounts;
 use crate::selected_functions::SelectedFunctions;
 use crate::units::{bytes, time};
 use cutap_trace::{Event, Exit, Returned};
-use seen::Seen;
+use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
 use std::cmp::Reverse;
@@ -60,7 +60,7 @@ trait Rule {
     /// The word for it in JSON.
     fn name(&self) -> &'static str;
     /// Takes a finished call.
-    fn call(&mut self, seen: &Seen<'_>);
+    fn call(&mut self, seen: &ObservedCall<'_>);
     /// The program runs on: what is open may end.
     fn runs_on(&mut self) {}
     /// What it has found in a run whose threads took so many nanoseconds together.
@@ -79,7 +79,7 @@ struct Finding {
     site: Site,
     advice: &'static str,
     /// Other places whose findings read the same, and their nanoseconds.
-    others: (u64, u64),
+    other_places: (u64, u64),
 }
 
 /// How bad a finding is. The worst comes first; within a rank that which takes most time,
@@ -123,7 +123,7 @@ fn merged(found: Vec<(&'static str, Finding)>) -> Vec<Found> {
         let runs = match merged.iter_mut().find(same) {
             Some(known) => {
                 known.finding.cost_ns += cost_ns;
-                known.finding.others = (known.finding.others.0 + 1, known.finding.others.1 + cost_ns);
+                known.finding.other_places = (known.finding.other_places.0 + 1, known.finding.other_places.1 + cost_ns);
                 Some(&mut known.runs)
             }
             None => {
@@ -146,7 +146,7 @@ pub struct Explain {
     rules: Vec<Box<dyn Rule>>,
     /// By the thread's key.
     failures: BTreeMap<u32, Failures>,
-    left: Leaks,
+    leaks: Leaks,
     first_ns: u64,
     last_ns: u64,
     calls: u64,
@@ -164,7 +164,7 @@ impl Default for Explain {
             open: OpenCalls::default(),
             rules: rules(),
             failures: BTreeMap::new(),
-            left: Leaks::default(),
+            leaks: Leaks::default(),
             first_ns: u64::MAX,
             last_ns: 0,
             calls: 0,
@@ -207,7 +207,7 @@ impl Explain {
 
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
-        self.left.event(event);
+        self.leaks.event(event);
         match event {
             Event::Enter(call) => {
                 self.first_ns = self.first_ns.min(call.start_ns);
@@ -224,15 +224,15 @@ impl Explain {
         self.calls += 1;
         self.last_ns = self.last_ns.max(exit.end_ns);
         let counted = self.spent.exit(exit);
-        let around: Vec<_> = self.open.around(exit.call.thread.key).collect();
+        let outer_calls: Vec<_> = self.open.open_calls(exit.call.thread.key).collect();
         self.has_stacks |= exit.call.stack().is_some();
         let status = match exit.returned() {
             Some(Returned::Status(status)) => Some(status),
             _ => None,
         };
         let failures = self.failures.entry(exit.call.thread.key).or_default();
-        failures.ended(around.len() as u32 + 1, 0, outcome(&exit.call.function, status), exit.late);
-        let seen = Seen { exit, counted, around: &around };
+        failures.record_end(outer_calls.len() as u32 + 1, 0, outcome(&exit.call.function, status), exit.late);
+        let seen = ObservedCall { exit, counted, outer_calls: &outer_calls };
         self.rules.iter_mut().for_each(|rule| rule.call(&seen));
     }
 
@@ -249,22 +249,22 @@ impl Explain {
     fn findings(&self, all: bool) -> (Vec<Found>, usize) {
         let whole = self.spent.whole_ns();
         let of = |rule: &dyn Rule| rule.findings(whole).into_iter().map(|f| (rule.name(), f)).collect::<Vec<_>>();
-        let mut found: Vec<_> = self.rules.iter().flat_map(|rule| of(&**rule)).collect();
+        let mut findings: Vec<_> = self.rules.iter().flat_map(|rule| of(&**rule)).collect();
         if let Some(selected) = &self.selected {
-            found.retain(|(_, finding)| selected.has_any(finding.site.process(), finding.site.path()));
+            findings.retain(|(_, finding)| selected.has_any(finding.site.process(), finding.site.path()));
         }
         let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns), finding.site.first_ns());
-        found.sort_by_key(|(_, finding)| worst(finding));
-        let mut found = merged(found);
-        found.sort_by_key(|found| worst(&found.finding));
-        let number = found.len();
+        findings.sort_by_key(|(_, finding)| worst(finding));
+        let mut findings = merged(findings);
+        findings.sort_by_key(|found| worst(&found.finding));
+        let number = findings.len();
         if !all {
             let least = (LEAST * whole as f64) as u64;
-            found.retain(|Found { finding, .. }| finding.rank < Rank::Slow || finding.cost_ns >= least);
-            found.truncate(MOST);
+            findings.retain(|Found { finding, .. }| finding.rank < Rank::Slow || finding.cost_ns >= least);
+            findings.truncate(MOST);
         }
-        let left = number - found.len();
-        (found, left)
+        let omitted = number - findings.len();
+        (findings, omitted)
     }
 
     /// How many findings are listed. While the program runs, a call that has not returned is none.
@@ -291,12 +291,12 @@ impl Explain {
             };
             writeln!(out, "{}. {}{part}", n + 1, finding.title)?;
             match (runs.text(), finding.site.run()) {
-                (Some(names), Some(_)) if finding.others.0 == 0 => writeln!(out, "   in {names}")?,
+                (Some(names), Some(_)) if finding.other_places.0 == 0 => writeln!(out, "   in {names}")?,
                 (Some(names), Some(worst)) => writeln!(out, "   in {names}; of {worst}:")?,
                 _ => {}
             }
             finding.evidence.iter().try_for_each(|line| writeln!(out, "   {line}"))?;
-            match finding.others {
+            match finding.other_places {
                 (0, _) => {}
                 _ if finding.site.run().is_some() => {}
                 (1, ns) => writeln!(out, "   and 1 more place like it, {} of the time above", time(ns))?,
@@ -322,9 +322,9 @@ impl Explain {
             n => writeln!(out, "{indent}{n} calls failed: cutap report --errors {run}")?,
         }
         // A filter may have left out the calls that free.
-        let left: u64 = self.left.groups().iter().map(|group| group.bytes).sum();
-        if left > 0 && !filtered {
-            writeln!(out, "{indent}{} of memory were not freed: cutap report --leaks {run}", bytes(left))?;
+        let leaked_bytes: u64 = self.leaks.groups().iter().map(|group| group.bytes).sum();
+        if leaked_bytes > 0 && !filtered {
+            writeln!(out, "{indent}{} of memory were not freed: cutap report --leaks {run}", bytes(leaked_bytes))?;
         }
         if filtered {
             writeln!(out, "{indent}a filter (-e) left out calls: without it the rules may find more")?;
@@ -367,7 +367,7 @@ impl Explain {
             let mut line = json!({
                 "type": "finding", "rule": rule, "title": finding.title, "cost_ns": finding.cost_ns,
                 "evidence": finding.evidence, "path": finding.site.path(), "stack": finding.site.stack(),
-                "advice": finding.advice, "other_places": finding.others.0,
+                "advice": finding.advice, "other_places": finding.other_places.0,
             });
             runs.to_json("cost_ns", &mut line);
             writeln!(out, "{line}")

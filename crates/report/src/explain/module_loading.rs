@@ -2,7 +2,7 @@
 //! kernels are used, or PTX may be compiled again in each run.
 
 use super::activity::Activity;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::units::time;
@@ -31,7 +31,7 @@ impl Rule for ModuleLoading {
         "module_loading"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         let Some(ns) = seen.exit.duration_ns.filter(|_| seen.counted.activity == Activity::Modules) else { return };
         let (_, loads) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Loads::default()));
         loads.calls += 1;
@@ -57,6 +57,6 @@ fn finding(ns: u64, site: &Site, most: &Loads) -> Finding {
         evidence: vec![format!("most of it in {name}: {calls}, {}", time(most.ns))],
         site: site.clone(),
         advice: "Build kernels for this device, so that no PTX is compiled, and leave CUDA_MODULE_LOADING at LAZY.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -2,7 +2,7 @@
 //! may wait for it.
 
 use super::durations::Durations;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::units::bytes;
@@ -32,7 +32,7 @@ impl Rule for PageableCopies {
         "pageable_copies"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         if !seen.is_outermost(&[Role::AsyncCopy]) || !seen.is_pageable() {
             return;
         }
@@ -42,8 +42,8 @@ impl Rule for PageableCopies {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let found = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
-        found.map(|(site, copies)| finding(site, copies)).collect()
+        let frequent = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
+        frequent.map(|(site, copies)| finding(site, copies)).collect()
     }
 }
 
@@ -57,6 +57,6 @@ fn finding(site: &Site, copies: &Copies) -> Finding {
         evidence: [evidence].into_iter().chain(copies.durations.left_out()).collect(),
         site: site.clone(),
         advice: "Allocate the host memory with cudaMallocHost, or register it with cudaHostRegister.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

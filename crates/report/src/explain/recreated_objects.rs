@@ -1,6 +1,6 @@
 //! Streams, events, modules and executable graphs that are made and destroyed again and again.
 
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::resource_names::{handles, plural};
@@ -26,7 +26,7 @@ struct RecreatedObjects {
 
 #[derive(Default)]
 struct Objects {
-    made: u64,
+    created: u64,
     destroyed: u64,
     /// How many there were at a time.
     most: u64,
@@ -34,23 +34,23 @@ struct Objects {
 }
 
 impl RecreatedObjects {
-    fn made(&mut self, seen: &Seen<'_>, kind: &'static str, handle: u64) {
+    fn created(&mut self, seen: &ObservedCall<'_>, kind: &'static str, handle: u64) {
         let place = (key(seen), kind);
         let process = seen.call().thread.process.key;
         // The outermost call that hands it out counts.
         if let Some(before) = self.alive.insert((process, kind, handle), place)
             && let Some((_, objects)) = self.places.get_mut(&before)
         {
-            objects.made -= 1;
+            objects.created -= 1;
             objects.ns = objects.ns.saturating_sub(seen.took_ns());
         }
         let (_, objects) = self.places.entry(place).or_insert_with(|| (Site::of(seen), Objects::default()));
-        objects.made += 1;
+        objects.created += 1;
         objects.ns += seen.took_ns();
-        objects.most = objects.most.max(objects.made - objects.destroyed.min(objects.made));
+        objects.most = objects.most.max(objects.created - objects.destroyed.min(objects.created));
     }
 
-    fn destroyed(&mut self, seen: &Seen<'_>, kind: &'static str, handle: u64) {
+    fn destroyed(&mut self, seen: &ObservedCall<'_>, kind: &'static str, handle: u64) {
         let process = seen.call().thread.process.key;
         let place = self.alive.remove(&(process, kind, handle));
         if let Some((_, objects)) = place.and_then(|place| self.places.get_mut(&place)) {
@@ -65,7 +65,7 @@ impl Rule for RecreatedObjects {
         "recreated_objects"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         let (exit, call) = (seen.exit, seen.call());
         let Some(described) = call.function.described.filter(|_| exit.duration_ns.is_some() && !exit.is_error()) else {
             return;
@@ -74,22 +74,22 @@ impl Rule for RecreatedObjects {
             for (n, value) in exit.outputs.iter() {
                 if call.function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
                     let of_kind = handles(value).into_iter().filter(|(kind, _)| KINDS.contains(kind));
-                    of_kind.for_each(|(kind, handle)| self.made(seen, kind, handle));
+                    of_kind.for_each(|(kind, handle)| self.created(seen, kind, handle));
                 }
             }
         }
         for effect in described.function.effects {
             if let Effect::Destroys(n) = *effect {
-                let ended = call.effective_args().get(usize::from(n)).map(handles).unwrap_or_default();
-                ended.into_iter().for_each(|(kind, handle)| self.destroyed(seen, kind, handle));
+                let destroyed_handles = call.effective_args().get(usize::from(n)).map(handles).unwrap_or_default();
+                destroyed_handles.into_iter().for_each(|(kind, handle)| self.destroyed(seen, kind, handle));
             }
         }
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let is_habit = |o: &Objects| o.made >= FEWEST && o.destroyed * 5 >= o.made * 4 && o.most * 4 <= o.made;
-        let found = self.places.iter().filter(|(_, (_, objects))| is_habit(objects));
-        found.map(|(place, (site, objects))| finding(place.1, site, objects)).collect()
+        let is_habit = |o: &Objects| o.created >= FEWEST && o.destroyed * 5 >= o.created * 4 && o.most * 4 <= o.created;
+        let habits = self.places.iter().filter(|(_, (_, objects))| is_habit(objects));
+        habits.map(|(place, (site, objects))| finding(place.1, site, objects)).collect()
     }
 }
 
@@ -101,10 +101,10 @@ fn finding(kind: &str, site: &Site, objects: &Objects) -> Finding {
         rank: Rank::Slow,
         evidence: vec![format!(
             "{} made, {} destroyed, at most {} at a time",
-            objects.made, objects.destroyed, objects.most
+            objects.created, objects.destroyed, objects.most
         )],
         site: site.clone(),
         advice: "Make such objects once and reuse them.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

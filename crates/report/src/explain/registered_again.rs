@@ -1,7 +1,7 @@
 //! Host memory that is page-locked and released again and again at the same address. The functions are known by what
 //! their description says: they make page-locked memory of an address that they are given.
 
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::allocation_size::allocation_size;
@@ -38,7 +38,7 @@ struct Pointer {
 }
 
 impl RegisteredAgain {
-    fn registered(&mut self, seen: &Seen<'_>, at: u64) {
+    fn registered(&mut self, seen: &ObservedCall<'_>, at: u64) {
         let place = key(seen);
         let (_, pointers) = self.places.entry(place).or_insert_with(|| (Site::of(seen), HashMap::new()));
         if pointers.len() >= MOST && !pointers.contains_key(&at) {
@@ -51,7 +51,7 @@ impl RegisteredAgain {
         self.alive.insert((seen.call().thread.process.key, at), place);
     }
 
-    fn unregistered(&mut self, seen: &Seen<'_>, at: u64) {
+    fn unregistered(&mut self, seen: &ObservedCall<'_>, at: u64) {
         let place = self.alive.remove(&(seen.call().thread.process.key, at));
         let pointers = place.and_then(|place| self.places.get_mut(&place));
         if let Some(pointer) = pointers.and_then(|(_, pointers)| pointers.get_mut(&at)) {
@@ -82,14 +82,14 @@ impl Rule for RegisteredAgain {
         "registered_again"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         let (exit, function) = (seen.exit, seen.function());
         if exit.duration_ns.is_none() || exit.is_error() {
             return;
         }
         let argument = |n: u8| seen.call().effective_args().get(usize::from(n)).and_then(address);
         // A runtime's call counts, and not the driver's inside it.
-        let is_inside = |of: fn(&Function) -> Option<u8>| seen.around.iter().any(|call| of(&call.function).is_some());
+        let is_inside = |of: fn(&Function) -> Option<u8>| seen.outer_calls.iter().any(|call| of(&call.function).is_some());
         if let Some(at) = registers(function).and_then(argument).filter(|_| !is_inside(registers)) {
             self.registered(seen, at);
         }
@@ -104,13 +104,13 @@ impl Rule for RegisteredAgain {
 }
 
 fn finding(site: &Site, pointers: &HashMap<u64, Pointer>) -> Option<Finding> {
-    let again: Vec<&Pointer> = pointers.values().filter(|p| p.registered > 1 && p.unregistered > 0).collect();
-    let largest = again.iter().map(|p| p.bytes).max()?;
-    let sum = |of: fn(&Pointer) -> u64| again.iter().map(|p| of(p)).sum::<u64>();
+    let repeated: Vec<&Pointer> = pointers.values().filter(|p| p.registered > 1 && p.unregistered > 0).collect();
+    let largest = repeated.iter().map(|p| p.bytes).max()?;
+    let sum = |of: fn(&Pointer) -> u64| repeated.iter().map(|p| of(p)).sum::<u64>();
     if sum(|p| p.registered - 1) < FEWEST {
         return None;
     }
-    let of = match again.len() {
+    let of = match repeated.len() {
         1 => format!("one address ({})", bytes(largest)),
         n => format!("{n} addresses (at most {} each)", bytes(largest)),
     };
@@ -126,6 +126,6 @@ fn finding(site: &Site, pointers: &HashMap<u64, Pointer>) -> Option<Finding> {
         )],
         site: site.clone(),
         advice: "Register the memory once and keep it registered, or allocate it page-locked: cudaMallocHost.",
-        others: (0, 0),
+        other_places: (0, 0),
     })
 }

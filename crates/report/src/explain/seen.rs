@@ -8,14 +8,14 @@ use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Function};
 
 /// A finished call, and the calls around it.
-pub struct Seen<'a> {
+pub struct ObservedCall<'a> {
     pub exit: &'a Exit,
     pub counted: Counted,
     /// The outermost first.
-    pub around: &'a [&'a Call],
+    pub outer_calls: &'a [&'a Call],
 }
 
-impl Seen<'_> {
+impl ObservedCall<'_> {
     pub fn call(&self) -> &Call {
         &self.exit.call
     }
@@ -32,7 +32,7 @@ impl Seen<'_> {
     /// It has one of these roles, and no call around it has: a runtime's call, and not the driver's inside it.
     pub fn is_outermost(&self, roles: &[Role]) -> bool {
         let has = |function: &Function| roles.iter().any(|role| has_role(function.name.as_bytes(), *role));
-        has(self.function()) && !self.around.iter().any(|call| has(&call.function))
+        has(self.function()) && !self.outer_calls.iter().any(|call| has(&call.function))
     }
 
     /// Bytes that it moves, as far as its arguments tell.

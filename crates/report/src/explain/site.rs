@@ -1,7 +1,7 @@
 //! Where a problem is: the calls around the call, and its stack if that was recorded. Calls of one place in the program
 //! have one key.
 
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use crate::label::Label;
 use crate::stacks;
 use cutap_trace::{Call, RunName};
@@ -29,19 +29,19 @@ pub struct Site {
 pub type Key = (u32, u32, u64, u32);
 
 /// The key of the place of a call.
-pub fn key(seen: &Seen<'_>) -> Key {
+pub fn key(seen: &ObservedCall<'_>) -> Key {
     let call = seen.call();
-    let around = seen.around.last().map_or(u32::MAX, |call| call.function.key);
-    (call.thread.process.key, call.function.key, call.caller, around)
+    let outer_function = seen.outer_calls.last().map_or(u32::MAX, |call| call.function.key);
+    (call.thread.process.key, call.function.key, call.caller, outer_function)
 }
 
 impl Site {
     /// The place of a call.
-    pub fn of(seen: &Seen<'_>) -> Site {
+    pub fn of(seen: &ObservedCall<'_>) -> Site {
         let label = |call: &Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
-        let around = seen.around.iter().map(|call| label(call));
-        let path = around.chain([label(seen.call())]).collect();
-        let with_stack = [seen.call()].into_iter().chain(seen.around.iter().rev().copied());
+        let outer_labels = seen.outer_calls.iter().map(|call| label(call));
+        let path = outer_labels.chain([label(seen.call())]).collect();
+        let with_stack = [seen.call()].into_iter().chain(seen.outer_calls.iter().rev().copied());
         let stack = with_stack.filter_map(Call::stack).next().map(|stack| {
             let frame = |frame| {
                 let mut text = String::new();
@@ -77,10 +77,10 @@ impl Site {
 
     /// Lines for people.
     pub fn lines(&self) -> Vec<String> {
-        let around = self.path.iter().rev().skip(1).map(|call| format!("in {call}"));
+        let outer_lines = self.path.iter().rev().skip(1).map(|call| format!("in {call}"));
         let stack = self.stack.iter().cloned();
         let none = (self.stack.is_empty() && self.path.len() < 2)
             .then(|| "record with --stack to see the place in the program".to_owned());
-        around.chain(stack).chain(none).collect()
+        outer_lines.chain(stack).chain(none).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Many small copies from one place: each costs the same some microseconds, whatever it moves.
 
 use super::durations::Durations;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::units::bytes;
@@ -33,7 +33,7 @@ impl Rule for SmallCopies {
         "small_copies"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         let Some(bytes) = seen.bytes().filter(|bytes| *bytes < SMALL) else { return };
         if !seen.is_outermost(&[Role::Copy, Role::AsyncCopy]) {
             return;
@@ -44,8 +44,8 @@ impl Rule for SmallCopies {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let found = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
-        found.map(|(site, copies)| finding(site, copies)).collect()
+        let frequent = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
+        frequent.map(|(site, copies)| finding(site, copies)).collect()
     }
 }
 
@@ -61,6 +61,6 @@ fn finding(site: &Site, copies: &Copies) -> Finding {
         evidence: [evidence].into_iter().chain(copies.durations.left_out()).collect(),
         site: site.clone(),
         advice: "Gather the data in one buffer and copy it at once, or use cudaMemcpy2D for rows.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::durations::Durations;
 use super::activity::waits;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::units::time;
@@ -50,16 +50,16 @@ impl Rule for SyncInLoop {
         "sync_in_loop"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         let (thread, process) = (seen.call().thread.key, seen.call().thread.process.key);
         if seen.is_outermost(&GIVES_WORK) {
             *self.work.entry(process).or_default() += 1;
         }
-        if !waits(seen.function()) || seen.around.iter().any(|call| waits(&call.function)) {
+        if !waits(seen.function()) || seen.outer_calls.iter().any(|call| waits(&call.function)) {
             return;
         }
-        let given = self.work.get(&process).copied().unwrap_or(0);
-        let work = given - self.waited.insert(thread, given).unwrap_or(0).min(given);
+        let submitted = self.work.get(&process).copied().unwrap_or(0);
+        let work = submitted - self.waited.insert(thread, submitted).unwrap_or(0).min(submitted);
         // A wait for nothing costs next to nothing.
         if work > 0 {
             let (_, sums) = self.places.entry(key(seen)).or_insert_with(|| (Site::of(seen), Waits::default()));
@@ -70,8 +70,8 @@ impl Rule for SyncInLoop {
 
     fn findings(&self, _: u64) -> Vec<Finding> {
         let is_loop = |w: &Waits| is_short(&w.durations) && w.work <= WORK * w.durations.calls();
-        let found = self.places.values().filter(|(_, waits)| is_loop(waits));
-        found.map(|(site, waits)| finding(site, waits)).collect()
+        let loops = self.places.values().filter(|(_, waits)| is_loop(waits));
+        loops.map(|(site, waits)| finding(site, waits)).collect()
     }
 }
 
@@ -90,6 +90,6 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         evidence: evidence.into_iter().chain(waits.durations.left_out()).collect(),
         site: site.clone(),
         advice: "Wait once after the loop, or let streams and events order the work; check results in batches.",
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -2,7 +2,7 @@
 //! through a buffer of the driver.
 
 use super::durations::Durations;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::units::{bytes, time};
@@ -38,7 +38,7 @@ impl Rule for SynchronousCopies {
         "synchronous_copies"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         if !seen.is_outermost(&[Role::Copy, Role::Fill]) {
             return;
         }
@@ -52,8 +52,8 @@ impl Rule for SynchronousCopies {
     fn findings(&self, wall_ns: u64) -> Vec<Finding> {
         let is_much = |ns: u64| ns >= LEAST.1 && ns as f64 >= LEAST.0 * wall_ns as f64;
         let is_habit = |c: &Copies| c.durations.calls() >= FEWEST && is_much(c.durations.ns());
-        let found = self.places.values().filter(|(_, copies)| is_habit(copies));
-        found.map(|(site, copies)| finding(site, copies)).collect()
+        let habits = self.places.values().filter(|(_, copies)| is_habit(copies));
+        habits.map(|(site, copies)| finding(site, copies)).collect()
     }
 }
 
@@ -83,6 +83,6 @@ fn finding(site: &Site, copies: &Copies) -> Finding {
         evidence,
         site: site.clone(),
         advice,
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -1,7 +1,7 @@
 //! Calls that never ended: the program hangs in them, or ended there.
 
 use super::activity::waits;
-use super::seen::Seen;
+use super::seen::ObservedCall;
 use super::site::Site;
 use super::{Finding, Rank, Rule};
 use crate::units::time;
@@ -33,7 +33,7 @@ impl Rule for UnfinishedCalls {
         "unfinished_calls"
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
+    fn call(&mut self, seen: &ObservedCall<'_>) {
         if seen.exit.state != State::Unfinished {
             return;
         }
@@ -82,6 +82,6 @@ fn finding(open: &OpenCall, runs_on: bool) -> Finding {
         evidence: vec![evidence],
         site: open.site.clone(),
         advice,
-        others: (0, 0),
+        other_places: (0, 0),
     }
 }

@@ -23,7 +23,7 @@ pub struct Chrome<W> {
     out: W,
     /// The event that is written.
     line: Vec<u8>,
-    begun: bool,
+    has_begun: bool,
     pids: Pids,
     /// Threads that have their names, by key.
     threads: BTreeSet<u32>,
@@ -32,11 +32,11 @@ pub struct Chrome<W> {
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, line: Vec::new(), begun: false, pids: Pids::default(), threads: BTreeSet::new() }
+        Chrome { out, line: Vec::new(), has_begun: false, pids: Pids::default(), threads: BTreeSet::new() }
     }
 
     fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
-        self.out.write_all(if std::mem::replace(&mut self.begun, true) { b",\n" } else { b"[\n" })?;
+        self.out.write_all(if std::mem::replace(&mut self.has_begun, true) { b",\n" } else { b"[\n" })?;
         json_writer::write_json_by(&mut self.line, &mut self.out, line)
     }
 
@@ -192,7 +192,7 @@ impl<W: io::Write + Send> Output for Chrome<W> {
         for exit in &end.unfinished {
             self.call("B", CallView::exit(exit))?;
         }
-        self.out.write_all(if self.begun { b"\n]\n" } else { b"[]\n" })?;
+        self.out.write_all(if self.has_begun { b"\n]\n" } else { b"[]\n" })?;
         self.out.flush()
     }
 }

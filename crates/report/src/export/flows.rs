@@ -32,7 +32,7 @@ struct Open {
 }
 
 impl Open {
-    fn takes(&mut self, flow: u64) {
+    fn add_nested(&mut self, flow: u64) {
         if self.inside.len() < MOST {
             self.inside.push(flow);
         }
@@ -42,7 +42,7 @@ impl Open {
 impl Flows {
     /// Writes the flows of a call that begins to its event. `next` is the number of a new flow. Returns the number that
     /// this call got.
-    pub fn begins(&mut self, call: &Call, next: u64, event: &mut Message) -> Option<u64> {
+    pub fn begin_call(&mut self, call: &Call, next: u64, event: &mut Message) -> Option<u64> {
         let later = self.last.iter().rev().take_while(|(began, _)| *began > call.start_ns);
         let mut inside: Vec<u64> = later.map(|(_, flow)| *flow).collect();
         inside.reverse();
@@ -65,7 +65,7 @@ impl Flows {
         if let Some(outer) = self.open.iter().rev().find_map(|open| open.flow) {
             return outer;
         }
-        self.open.last_mut().into_iter().for_each(|around| around.takes(next));
+        self.open.last_mut().into_iter().for_each(|around| around.add_nested(next));
         if self.last.len() == MOST {
             self.last.pop_front();
         }
@@ -75,18 +75,18 @@ impl Flows {
 
     /// Writes the flows that lead to the end of a call to its event, and hands them to the call around it. Returns the
     /// number of calls inside that did not end; `None` if the call is not open.
-    pub fn ends(&mut self, call: &Call, event: &mut Message) -> Option<usize> {
+    pub fn end_call(&mut self, call: &Call, event: &mut Message) -> Option<usize> {
         let place = self.open.iter().rposition(|open| open.call.is_same_call(call))?;
-        let ended = self.open.split_off(place);
-        for flow in ended.iter().flat_map(|open| &open.inside).take(MOST) {
+        let ended_calls = self.open.split_off(place);
+        for flow in ended_calls.iter().flat_map(|open| &open.inside).take(MOST) {
             event.fixed(FLOWS, *flow);
             self.open
                 .last_mut()
                 .into_iter()
                 .filter(|o| !o.inside.contains(flow))
-                .for_each(|around| around.takes(*flow));
+                .for_each(|around| around.add_nested(*flow));
         }
-        Some(ended.len() - 1)
+        Some(ended_calls.len() - 1)
     }
 
     /// Whether the call is open.

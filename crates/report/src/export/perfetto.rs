@@ -46,14 +46,14 @@ pub struct Perfetto<W> {
     out: W,
     packet: Message,
     /// Numbers of interned names, by the field of InternedData.
-    told: HashMap<u32, HashMap<Box<str>, u64>>,
+    interned: HashMap<u32, HashMap<Box<str>, u64>>,
     /// The interned names of each function, by its key.
     functions: Vec<Option<Arc<Interned>>>,
     /// The last status. It is nearly always that of the next call, too.
     status: (&'static str, Option<u64>),
     /// New names, for the next packet.
     new: Message,
-    begun: bool,
+    has_begun: bool,
     /// Open calls of each thread, by its key.
     threads: Vec<Option<Flows>>,
     flows: u64,
@@ -83,11 +83,11 @@ impl<W: io::Write> Perfetto<W> {
         Perfetto {
             out,
             packet: Message::default(),
-            told: HashMap::new(),
+            interned: HashMap::new(),
             functions: Vec::new(),
             status: ("", None),
             new: Message::default(),
-            begun: false,
+            has_begun: false,
             threads: Vec::new(),
             flows: 0,
             pids: Pids::default(),
@@ -112,7 +112,7 @@ impl<W: io::Write> Perfetto<W> {
 
     /// Writes the first packet: names begin here, and the offset of the clocks.
     fn begin(&mut self, process: &Process) -> io::Result<()> {
-        if std::mem::replace(&mut self.begun, true) {
+        if std::mem::replace(&mut self.has_begun, true) {
             return Ok(());
         }
         let reading = |m: &mut Message, id: u64, ns: u64| {
@@ -171,15 +171,15 @@ impl<W: io::Write> Perfetto<W> {
 
     /// The number of a name, which goes into the next packet if it is new. `None` where there are too many names.
     fn number(&mut self, field: u32, name: &str) -> Option<u64> {
-        let told = self.told.entry(field).or_default();
-        if let Some(number) = told.get(name) {
+        let numbers = self.interned.entry(field).or_default();
+        if let Some(number) = numbers.get(name) {
             return Some(*number);
         }
-        let next = told.len() as u64 + 1;
-        if told.len() >= MOST_TEXTS {
+        let next = numbers.len() as u64 + 1;
+        if numbers.len() >= MOST_TEXTS {
             return None;
         }
-        told.insert(name.into(), next);
+        numbers.insert(name.into(), next);
         self.new.message(field, |m| {
             m.number(entry::NUMBER, next).text(entry::TEXT, name);
         });
@@ -187,13 +187,13 @@ impl<W: io::Write> Perfetto<W> {
     }
 
     /// The numbers of the names of a function. New names go into the next packet.
-    fn told(&mut self, function: &Function) -> Arc<Interned> {
+    fn intern_names(&mut self, function: &Function) -> Arc<Interned> {
         let key = function.key as usize;
-        if let Some(Some(told)) = self.functions.get(key) {
-            return told.clone();
+        if let Some(Some(names)) = self.functions.get(key) {
+            return names.clone();
         }
         let params = function.params().iter();
-        let told = Arc::new(Interned {
+        let names = Arc::new(Interned {
             category: self.number(CATEGORIES, function.layer.name()),
             name: self.number(NAMES, function.display_name()),
             library: self.number(TEXTS, &function.library),
@@ -207,8 +207,8 @@ impl<W: io::Write> Perfetto<W> {
         if key >= self.functions.len() {
             self.functions.resize(key + 1, None);
         }
-        self.functions[key] = Some(told.clone());
-        told
+        self.functions[key] = Some(names.clone());
+        names
     }
 
     /// Adds an argument: a number as a number, anything else as text.
@@ -283,12 +283,12 @@ impl<W: io::Write> Perfetto<W> {
             Some(number) => event.number(track_event::NAME_NUMBER, number),
             None => event.text(track_event::NAME, function.display_name()),
         };
-        Self::constant(told.library_is, &function.library, told.library, &mut event);
+        Self::constant(names.library_is, &function.library, names.library, &mut event);
         if let Some(version) = call.runtime_version() {
             let number = self.number(TEXTS, version);
-            Self::constant(told.runtime_is, version, number, &mut event);
+            Self::constant(names.runtime_is, version, number, &mut event);
         }
-        for ((name, _), value) in told.params.iter().zip(call.inputs()) {
+        for ((name, _), value) in names.params.iter().zip(call.inputs()) {
             self.argument(*name, value, call, &mut event);
         }
         if function.described.is_none() {
@@ -302,8 +302,8 @@ impl<W: io::Write> Perfetto<W> {
         }
         if !function.entry_only {
             let next = self.flows + 1;
-            let given = self.track(&call.thread)?.begins(call, next, &mut event);
-            self.flows = self.flows.max(given.unwrap_or(0));
+            let new_flow = self.track(&call.thread)?.begin_call(call, next, &mut event);
+            self.flows = self.flows.max(new_flow.unwrap_or(0));
         }
         self.event(&call.thread, call.start_ns, &event)
     }
@@ -313,30 +313,30 @@ impl<W: io::Write> Perfetto<W> {
         let mut event = Message::default();
         event.number(track_event::TYPE, END).number(track_event::TRACK, thread_track(&call.thread));
         // A late call was closed before.
-        let Some(left) = self.track(&call.thread)?.ends(call, &mut event) else { return Ok(()) };
+        let Some(unfinished) = self.track(&call.thread)?.end_call(call, &mut event) else { return Ok(()) };
         // Calls inside that did not end are closed with it.
-        for _ in 0..left {
+        for _ in 0..unfinished {
             let mut event = Message::default();
             event.number(track_event::TYPE, END).number(track_event::TRACK, thread_track(&call.thread));
             self.event(&call.thread, exit.end_ns, &event)?;
         }
-        let told = self.told(&call.function);
+        let names = self.intern_names(&call.function);
         match (exit.returned(), exit.status_name(), &exit.value) {
             (_, Some(name), _) => {
                 if !std::ptr::eq(self.status.0, name) {
                     self.status = (name, self.number(TEXTS, name));
                 }
-                Self::constant(told.result_is, name, self.status.1, &mut event);
+                Self::constant(names.result_is, name, self.status.1, &mut event);
             }
-            (_, _, Some(value)) => self.argument(told.result_is, value, call, &mut event),
-            (Some(Returned::Status(n)), ..) => self.argument(told.result_is, &Value::Int(n.into()), call, &mut event),
+            (_, _, Some(value)) => self.argument(names.result_is, value, call, &mut event),
+            (Some(Returned::Status(n)), ..) => self.argument(names.result_is, &Value::Int(n.into()), call, &mut event),
             (Some(Returned::Number(n) | Returned::Word(n)), ..) => {
-                self.argument(told.result_is, &Value::Hex(n), call, &mut event)
+                self.argument(names.result_is, &Value::Hex(n), call, &mut event)
             }
             _ => {}
         }
         for (n, value) in &exit.outputs {
-            if let Some((_, name)) = told.params.get(usize::from(*n)) {
+            if let Some((_, name)) = names.params.get(usize::from(*n)) {
                 self.argument(*name, value, call, &mut event);
             }
         }

@@ -10,9 +10,9 @@ const LARGEST: u32 = 4_194_304;
 /// The numbers that are in use.
 #[derive(Debug, Default)]
 pub(super) struct Pids {
-    taken: BTreeSet<u32>,
+    used: BTreeSet<u32>,
     /// Later processes with a PID in use, by key, and the PIDs that they get here.
-    others: BTreeMap<u32, u32>,
+    replacements: BTreeMap<u32, u32>,
 }
 
 impl Pids {
@@ -23,15 +23,15 @@ impl Pids {
             Some(run) => format!("{run}: {program}"),
             None => program,
         };
-        if self.taken.insert(process.pid) {
+        if self.used.insert(process.pid) {
             return name;
         }
-        self.others.insert(process.key, LARGEST.saturating_add(self.others.len() as u32).saturating_add(1));
+        self.replacements.insert(process.key, LARGEST.saturating_add(self.replacements.len() as u32).saturating_add(1));
         format!("{name} (process {})", process.pid)
     }
 
     /// The PID of a process in the file.
     pub fn number(&self, process: &Process) -> u32 {
-        self.others.get(&process.key).copied().unwrap_or(process.pid)
+        self.replacements.get(&process.key).copied().unwrap_or(process.pid)
     }
 }

@@ -110,8 +110,8 @@ fn ioctl(words: &[u64], path: String, pieces: &Pieces) -> Ioctl {
     let (fd, request, argument) = (word(0) as u32 as i32, word(1) & 0xffff_ffff, word(2));
     let size = match Device::of_path(&path) {
         Some(device @ (Device::Uvm | Device::UvmTools)) => {
-            let known = tables(pieces).and_then(|tables| tables.argument_size(device, request as u32));
-            known.unwrap_or(usize::MAX)
+            let size = tables(pieces).and_then(|tables| tables.argument_size(device, request as u32));
+            size.unwrap_or(usize::MAX)
         }
         _ => escape_of(request as u32).1,
     };
@@ -123,9 +123,9 @@ fn ioctl(words: &[u64], path: String, pieces: &Pieces) -> Ioctl {
         let len = piece.bytes.len();
         let before = pieces.before(piece.address, len).unwrap_or_else(|| vec![0; len]);
         let after = pieces.after(piece.address, before.len().max(len)).filter(|after| *after != before);
-        let found = memory.entry(piece.address).or_default();
-        if found.before.len() <= before.len() {
-            *found = Piece { address: piece.address, before, after };
+        let entry = memory.entry(piece.address).or_default();
+        if entry.before.len() <= before.len() {
+            *entry = Piece { address: piece.address, before, after };
         }
     }
     let memory = memory.into_values().collect();

@@ -69,12 +69,12 @@ impl<W: io::Write> KernelLines<W> {
             Some(decoder) => decoder,
             None => self.begin(recorded)?,
         };
-        let done = match self.style.select.matches(&call, &decoder) {
+        let result = match self.style.select.matches(&call, &decoder) {
             true => self.line(&call, &decoder),
             false => Ok(()),
         };
         self.decoder = Some(decoder);
-        done
+        result
     }
 
     /// The first call tells which driver it is.
@@ -103,10 +103,10 @@ impl<W: io::Write> KernelLines<W> {
             }
             Action::Close { path, .. } | Action::Dup { path, .. } => formats::is_of_driver(path),
             Action::Mmap { path, .. } => {
-                let shown = formats::is_of_driver(path);
-                let address = call.result.filter(|r| shown && *r > 0);
+                let is_driver_file = formats::is_of_driver(path);
+                let address = call.result.filter(|r| is_driver_file && *r > 0);
                 self.mapped.extend(address.map(i64::cast_unsigned));
-                shown
+                is_driver_file
             }
             Action::Munmap { address, .. } => self.mapped.remove(address),
             Action::Getenv { .. } => false,

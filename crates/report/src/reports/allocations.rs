@@ -35,7 +35,7 @@ pub(super) const KIND: Kind = Kind {
 const POOLS: usize = 8;
 
 struct Allocations {
-    left: Leaks,
+    leaks: Leaks,
     lines: Lines,
     /// The number of each site.
     sites: BTreeMap<AllocationSite, (u32, Sums)>,
@@ -57,7 +57,7 @@ impl Default for Allocations {
     fn default() -> Allocations {
         let (lines, sites, runs, pending, alive) = Default::default();
         let (pools, processes, kinds, rows) = Default::default();
-        Allocations { left: Leaks::with_changes(), lines, sites, runs, pending, alive, pools, processes, kinds, rows }
+        Allocations { leaks: Leaks::with_changes(), lines, sites, runs, pending, alive, pools, processes, kinds, rows }
     }
 }
 
@@ -124,17 +124,17 @@ impl Allocations {
 
     fn exit(&mut self, exit: &Exit) {
         let call = &exit.call;
-        for change in self.left.changes() {
+        for change in self.leaks.changes() {
             self.changed(change, call.thread.key);
         }
         let Some(kind) = self.kind(&call.function) else { return };
-        let open = self.left.open_calls();
-        if open.around(call.thread.key).any(|call| allocates(&call.function).is_some()) {
+        let open = self.leaks.open_calls();
+        if open.open_calls(call.thread.key).any(|call| allocates(&call.function).is_some()) {
             return;
         }
-        let made = self.pending.remove(&call.thread.key).unwrap_or_default();
+        let allocations = self.pending.remove(&call.thread.key).unwrap_or_default();
         let has_failed = exit.duration_ns.is_none() || exit.is_error();
-        if has_failed && made.is_empty() {
+        if has_failed && allocations.is_empty() {
             return;
         }
         let stack = stack_of(open, call).map(|stack| self.lines.of(stack)).unwrap_or_default();
@@ -151,7 +151,7 @@ impl Allocations {
             sums.bytes = sums.bytes.saturating_add(size);
             sums.most = sums.most.max(size);
         }
-        for (thing, bytes) in made {
+        for (thing, bytes) in allocations {
             self.alive.insert(thing, (*site, bytes));
             self.pools.entry((thing.0, thing.1)).or_default().allocated(*site, bytes, exit.end_ns);
             self.processes.entry(thing.0).or_insert_with(|| call.thread.process.clone());
@@ -203,14 +203,14 @@ impl Allocations {
         let first = end.processes.iter().map(|process| process.start_ns).min().unwrap_or(0);
         let pools = self.pools();
         for (process, kind, pool) in pools.iter().take(POOLS) {
-            let who = match &process.run {
+            let owner = match &process.run {
                 Some(run) => format!("{run} process {}: ", process.pid),
                 None if self.processes.len() > 1 => format!("process {}: ", process.pid),
                 None => String::new(),
             };
             let ((peak, ns), left) = (pool.peak(), bytes(pool.live()));
             let after = time(ns.saturating_sub(first));
-            writeln!(out, "{who}{kind}: {} at the peak, after {after}; {left} at the end", bytes(peak))?;
+            writeln!(out, "{owner}{kind}: {} at the peak, after {after}; {left} at the end", bytes(peak))?;
         }
         match pools.len().saturating_sub(POOLS) {
             0 => Ok(()),
@@ -231,7 +231,7 @@ fn sort_keys<'a>() -> [SortKey<Row<'a>>; 5] {
 
 impl EventSink for Allocations {
     fn event(&mut self, event: &Event) {
-        self.left.event(event);
+        self.leaks.event(event);
         if let Event::Exit(exit) = event {
             self.exit(exit);
         }

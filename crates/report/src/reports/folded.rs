@@ -32,8 +32,8 @@ impl EventSink for Folded {
             && !exit.late
             && let Some(way) = way(exit)
         {
-            let known = self.stacks.len() < MOST || self.stacks.contains_key(&way);
-            let sums = self.stacks.entry(if known { way } else { vec![MORE.into()] }).or_default();
+            let has_room = self.stacks.len() < MOST || self.stacks.contains_key(&way);
+            let sums = self.stacks.entry(if has_room { way } else { vec![MORE.into()] }).or_default();
             sums.0 += 1;
             sums.1 = sums.1.saturating_add(exit.took_ns().unwrap_or(0));
         }

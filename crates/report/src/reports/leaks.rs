@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
 
 #[derive(Default)]
 struct LeakList {
-    left: Leaks,
+    leaks: Leaks,
     rows: Rows,
     calls: u64,
     /// The functions that the filter selects; none without a filter.
@@ -34,7 +34,7 @@ const SORT_KEYS: &[SortKey<Group>] = &[("count", |group| group.count), ("bytes",
 impl EventSink for LeakList {
     fn event(&mut self, event: &Event) {
         self.calls += u64::from(matches!(event, Event::Enter(_)));
-        self.left.event(event);
+        self.leaks.event(event);
     }
 }
 
@@ -46,7 +46,7 @@ impl EventSink for SelectedFunctions {
 
 impl LeakList {
     fn groups(&self) -> Vec<Group> {
-        self.left.groups_of(self.selected.as_ref())
+        self.leaks.groups_of(self.selected.as_ref())
     }
 
     fn listed(&self) -> Vec<Group> {
@@ -83,22 +83,22 @@ impl Report for LeakList {
 
     fn problems(&self) -> Option<u64> {
         let count: u64 = self.groups().iter().map(|group| group.count).sum();
-        Some(count + self.left.beyond())
+        Some(count + self.leaks.beyond())
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {
-        let none = || match self.left.ended_with_context() {
-            _ if self.selected.is_some() => "nothing of what the filter selects was left".into(),
-            _ if !self.left.has_made() => "nothing was left: no call made memory or a handle".into(),
+        let none = || match self.leaks.ended_with_context() {
+            _ if self.selected.is_some() => "nothing of what the filter selects was leaks".into(),
+            _ if !self.leaks.has_made() => "nothing was leaks: no call made memory or a handle".into(),
             (0, _) => "nothing was left: all that was made was freed".into(),
             (count, size) => {
                 let pieces = if count == 1 { "1 piece".to_owned() } else { format!("{count} pieces") };
                 let size = bytes(size);
-                let ended = format!("all that was made was freed or ended with its context: {pieces}, {size}");
-                format!("nothing was left: {ended}").into()
+                let freed = format!("all that was made was freed or ended with its context: {pieces}, {size}");
+                format!("nothing was left: {freed}").into()
             }
         };
-        (self.groups().is_empty() && self.left.beyond() == 0).then(none)
+        (self.groups().is_empty() && self.leaks.beyond() == 0).then(none)
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
@@ -115,8 +115,8 @@ impl Report for LeakList {
         let (count, size) = groups.iter().fold((0, 0), |(n, size), group| (n + group.count, size + group.bytes));
         let memory = if size > 0 { format!(", {} of memory", bytes(size)) } else { String::new() };
         writeln!(out, "{count:>9} in all{memory}")?;
-        if self.left.beyond() > 0 {
-            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.left.beyond())?;
+        if self.leaks.beyond() > 0 {
+            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.leaks.beyond())?;
         }
         match groups.iter().all(|group| group.stack.is_empty()) {
             true => writeln!(out, "record --stack also shows where the program makes these calls"),

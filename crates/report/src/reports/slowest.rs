@@ -107,7 +107,7 @@ struct Candidate {
 /// The selected calls with their arguments.
 #[derive(Default)]
 struct Decoded {
-    wanted: HashSet<CallPlace>,
+    places: HashSet<CallPlace>,
     nest: OpenCalls,
     calls: Vec<Slow>,
 }
@@ -125,7 +125,7 @@ struct Slow {
     ns: u64,
     exit: Exit,
     /// The calls around it, the outermost first.
-    around: Vec<Call>,
+    outer_calls: Vec<Call>,
 }
 
 impl Selection {
@@ -218,9 +218,9 @@ impl EventSink for Decoded {
                 self.nest.exit(exit);
                 let thread = &exit.call.thread;
                 let place = place_of(thread, exit.call.number());
-                if let Some(ns) = exit.took_ns().filter(|_| self.wanted.contains(&place)) {
-                    let around = self.nest.around(thread.key).cloned().collect();
-                    self.calls.push(Slow { ns, exit: (**exit).clone(), around });
+                if let Some(ns) = exit.took_ns().filter(|_| self.places.contains(&place)) {
+                    let outer_calls = self.nest.open_calls(thread.key).cloned().collect();
+                    self.calls.push(Slow { ns, exit: (**exit).clone(), outer_calls });
                 }
             }
             _ => {}
@@ -245,8 +245,8 @@ impl Slowest {
         let places: HashMap<_, usize> = calls.iter().enumerate().map(|(n, slow)| (key(&slow.exit.call), n)).collect();
         let (mut roots, mut inside) = (Vec::new(), vec![Vec::new(); calls.len()]);
         for (n, slow) in calls.iter().enumerate() {
-            let around = slow.around.iter().rev().find_map(|call| places.get(&key(call)));
-            match around.and_then(|around| inside.get_mut(*around)) {
+            let outer_place = slow.outer_calls.iter().rev().find_map(|call| places.get(&key(call)));
+            match outer_place.and_then(|outer_place| inside.get_mut(*outer_place)) {
                 Some(inside) => inside.push(n),
                 None => roots.push(n),
             }
@@ -272,10 +272,10 @@ impl Report for Slowest {
     }
 
     fn selected(&mut self) -> Option<(SelectedCalls, &mut dyn EventSink)> {
-        self.decoded.wanted = self.selection.selected();
+        self.decoded.places = self.selection.selected();
         let mut selected = SelectedCalls::default();
-        self.decoded.wanted.iter().for_each(|(_, folder, _, number)| selected.add(folder, *number));
-        (!self.decoded.wanted.is_empty()).then_some((selected, &mut self.decoded))
+        self.decoded.places.iter().for_each(|(_, folder, _, number)| selected.add(folder, *number));
+        (!self.decoded.places.is_empty()).then_some((selected, &mut self.decoded))
     }
 
     fn rows(&mut self, rows: Rows) -> bool {
@@ -306,9 +306,9 @@ impl Report for Slowest {
         let threads = &self.selection.threads;
         let processes: HashSet<u32> = threads.values().map(|thread| thread.process.key).collect();
         let (processes, threads) = (processes.len() > 1, threads.len() > 1);
-        let who = [("process", processes), ("thread", threads)];
-        let who = who.into_iter().filter_map(|(title, is_shown)| is_shown.then_some(title));
-        let headings = ["time", "start"].into_iter().chain(who).map(|title| Heading { title, width: 9 });
+        let columns = [("process", processes), ("thread", threads)];
+        let titles = columns.into_iter().filter_map(|(title, is_shown)| is_shown.then_some(title));
+        let headings = ["time", "start"].into_iter().chain(titles).map(|title| Heading { title, width: 9 });
         let headings: Vec<Heading> = headings.collect();
         // A space follows each column, and one more is before the call.
         let before = headings.iter().map(|heading| heading.width + 1).sum::<usize>() + 1;
@@ -319,12 +319,12 @@ impl Report for Slowest {
         for (level, Slow { ns, exit, .. }) in lines {
             let thread = &exit.call.thread;
             let times = [*ns, exit.call.start_ns.saturating_sub(first)].map(|ns| Cell::Time(Some(ns)));
-            let who = [(processes, thread.process.pid), (threads, thread.tid)];
-            let who = who.into_iter().filter_map(|(is_shown, id)| is_shown.then_some(Cell::Count(id.into())));
-            let cells: Vec<Cell> = times.into_iter().chain(who).collect();
+            let ids = [(processes, thread.process.pid), (threads, thread.tid)];
+            let id_cells = ids.into_iter().filter_map(|(is_shown, id)| is_shown.then_some(Cell::Count(id.into())));
+            let cells: Vec<Cell> = times.into_iter().chain(id_cells).collect();
             let tag = tag(exit.call.function.layer, library_of(&exit.call), exit.call.runtime_version());
-            let taken = before + 2 * level + tag.chars().count();
-            let width = self.format.width.map(|width| width.saturating_sub(taken));
+            let used_columns = before + 2 * level + tag.chars().count();
+            let width = self.format.width.map(|width| width.saturating_sub(used_columns));
             let format = TextFormat { width, ..self.format };
             let run = thread.process.run.as_ref().map_or_else(String::new, |run| format!("{run}: "));
             table.row(&cells, 2 * level, &format!("{run}{}", text(exit, &styles, &format)), &tag)?;
@@ -339,7 +339,7 @@ impl Report for Slowest {
 
     /// The lines that `show --json` has.
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for Slow { exit, around, .. } in self.listed() {
+        for Slow { exit, outer_calls: around, .. } in self.listed() {
             write_json(out, &CallView::exit(exit).inside(around.last().map(id)))?;
             out.write_all(b"\n")?;
         }

@@ -3,7 +3,7 @@
 //! fulfil.
 
 use crate::event::Layer;
-use cutap_calls::filter::wanted;
+use cutap_calls::filter::is_shown;
 
 /// The prefix of the term.
 pub(super) const UNDER: &str = "under:";
@@ -41,7 +41,7 @@ impl Ancestors {
     pub fn bits(&self, layer: Layer, library: &str, name: &str) -> u64 {
         let names = name.split_once(':').filter(|_| layer == Layer::HIDDEN).map_or([name, name], |(a, b)| [a, b]);
         let of = layer.number();
-        let picks = |rules: &str, name: &str| wanted(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
+        let picks = |rules: &str, name: &str| is_shown(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
         let fulfilled = self.terms().enumerate().filter(|(_, rules)| names.iter().any(|name| picks(rules, name)));
         fulfilled.fold(0, |bits, (n, _)| bits | 1 << n)
     }

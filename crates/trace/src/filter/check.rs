@@ -4,7 +4,7 @@
 use super::comparison::{Comparison, KERNEL};
 use super::parse::Filter;
 use super::refusal::{FilterError, did_you_mean_text, nearest, suggestion_or_fields};
-use cutap_calls::filter::wanted;
+use cutap_calls::filter::is_shown;
 use cutap_calls::known::{self, Effect, Family, Function, Rule, Tables, Type, TypeId};
 use cutap_calls::{Layer, glob, plain};
 
@@ -79,7 +79,7 @@ fn picked_functions(family: &'static Family, rules: &str) -> impl Iterator<Item 
     };
     let sonames: Vec<String> = family.sonames.iter().map(|s| s.replace('*', "1")).collect();
     let is_picked = move |f: &&Function| {
-        let of = |soname: &str| wanted(rules.as_bytes(), layer.number(), soname.as_bytes(), f.name.as_bytes());
+        let of = |soname: &str| is_shown(rules.as_bytes(), layer.number(), soname.as_bytes(), f.name.as_bytes());
         sonames.iter().any(|s| of(s)) || sonames.is_empty() && of("?")
     };
     family.functions.iter().filter(is_picked)

@@ -5,7 +5,7 @@ use super::owners::Owners;
 use super::parse::Filter;
 use crate::event::Layer;
 use crate::event::value::Value;
-use cutap_calls::filter::wanted;
+use cutap_calls::filter::is_shown;
 
 /// The conditions on the calls of one function.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,7 +49,7 @@ impl Filter {
             return None;
         }
         let of = layer.number();
-        let matches = |rules: &str| wanted(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
+        let matches = |rules: &str| is_shown(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
         let pick = |is_wanted: bool| {
             let terms = self.arguments.iter().filter(|t| t.is_wanted == is_wanted && matches(&t.rules));
             terms.map(|t: &Term| t.comparisons.clone()).collect::<Vec<_>>()

@@ -190,7 +190,7 @@ impl Filter {
     pub(crate) fn wants_function(&self, of: Layer, library: &str, name: &str) -> bool {
         let of = of.number();
         let adds_function = |filter: &Filter| {
-            cutap_calls::filter::wanted(filter.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+            cutap_calls::filter::is_shown(filter.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
         };
         adds_function(self) && self.other_parts.iter().all(adds_function)
     }

@@ -21,26 +21,26 @@ pub fn dump(who: &str, path: &Path) -> Result<()> {
     }
     drop(EventReader::open(&run, ReaderOptions::default())?);
     let advice = "give a new file that you may write with -o FILE";
-    let made = |e| cannot("write the recording to", path, &e, advice);
-    let file = File::create_new(path).map_err(made)?;
+    let write_error = |e| cannot("write the recording to", path, &e, advice);
+    let file = File::create_new(path).map_err(write_error)?;
     output_file::lock(&file);
     let begin = || file.set_len(0).and_then(|()| (&file).rewind()).and_then(|()| file.try_clone());
     let mut recorder;
     // Who would write over a chunk waits a moment.
     page.put_copying(true);
-    let done = loop {
+    let result = loop {
         let forgotten = page.forgotten();
-        recorder = Recorder::begin(&run, begin().map_err(made)?, false).map_err(made)?;
-        let done = recorder.round(true, &mut || page.put_copying(true)).and_then(|_| recorder.end());
+        recorder = Recorder::begin(&run, begin().map_err(write_error)?, false).map_err(write_error)?;
+        let round_result = recorder.round(true, &mut || page.put_copying(true)).and_then(|_| recorder.end());
         // What the collector was taking away just then is in part here; from now on it takes nothing.
-        if done.is_err() || page.forgotten() == forgotten {
-            break done;
+        if round_result.is_err() || page.forgotten() == forgotten {
+            break round_result;
         }
     };
     page.put_copying(false);
-    done.map_err(|e| {
+    result.map_err(|e| {
         recorder.cut_back(&e);
-        made(e)
+        write_error(e)
     })?;
     print_notice(&record_summary(path, false));
     Ok(())

@@ -23,16 +23,16 @@ use target::Target;
 pub struct Ctl {
     /// The process to switch; or a run directory, for all its processes. Without it, running programs are listed
     #[arg(value_name = "PID")]
-    who: Option<String>,
+    process: Option<String>,
     /// Switch all processes of its run
     #[arg(long)]
     all: bool,
     #[command(subcommand)]
-    what: Option<What>,
+    command: Option<CtlCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum CtlCommand {
     /// Record calls, but only of functions that the filter at the start wanted
     On,
     /// Let all calls pass, at next to no cost
@@ -53,22 +53,22 @@ enum What {
     },
 }
 
-impl What {
+impl CtlCommand {
     /// The word on the command line.
     fn name(&self) -> &'static str {
         match self {
-            What::On => "on",
-            What::Off => "off",
-            What::Filter { .. } => "filter FILTER",
-            What::Status => "status",
-            What::Dump { .. } => "dump",
+            CtlCommand::On => "on",
+            CtlCommand::Off => "off",
+            CtlCommand::Filter { .. } => "filter FILTER",
+            CtlCommand::Status => "status",
+            CtlCommand::Dump { .. } => "dump",
         }
     }
 }
 
 impl Ctl {
     pub fn run(self) -> Result<()> {
-        let who = match (self.who, &self.what) {
+        let process = match (self.process, &self.command) {
             (Some(who), _) => who,
             (None, None) => return print(&list::list()),
             (None, Some(what)) => {
@@ -78,14 +78,14 @@ impl Ctl {
                 )));
             }
         };
-        let change = match self.what {
-            Some(What::Dump { output }) => return dump::dump(&who, &output),
-            Some(What::Status) | None => return print(&status::status(&Target::find(&who, self.all)?)),
-            Some(What::On) => Switch::On,
-            Some(What::Off) => Switch::Off,
-            Some(What::Filter { filter }) => Switch::Filter(filter),
+        let change = match self.command {
+            Some(CtlCommand::Dump { output }) => return dump::dump(&process, &output),
+            Some(CtlCommand::Status) | None => return print(&status::status(&Target::find(&process, self.all)?)),
+            Some(CtlCommand::On) => Switch::On,
+            Some(CtlCommand::Off) => Switch::Off,
+            Some(CtlCommand::Filter { filter }) => Switch::Filter(filter),
         };
-        print(&switch(&Target::find(&who, self.all)?, &who, self.all, &change)?)
+        print(&switch(&Target::find(&process, self.all)?, &process, self.all, &change)?)
     }
 }
 
@@ -94,7 +94,7 @@ pub fn reversed(words: &[OsString]) -> Option<String> {
     let words: Vec<&str> =
         words.iter().filter_map(|word| word.to_str()).filter(|word| !word.starts_with('-')).collect();
     match words[..] {
-        ["ctl", command, who, ..] if What::has_subcommand(command) && !What::has_subcommand(who) => {
+        ["ctl", command, who, ..] if CtlCommand::has_subcommand(command) && !CtlCommand::has_subcommand(who) => {
             Some(format!("the process comes first: cutap ctl {who} {command}"))
         }
         _ => None,

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 fn processes(run: &Path) -> Vec<PathBuf> {
     let is_process = |p: &Path| p.file_name().is_some_and(|n| n.as_bytes().starts_with(b"p")) && p.is_dir();
     let entries = std::fs::read_dir(run).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| is_process(p)).collect();
-    found.sort();
-    found
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| is_process(p)).collect();
+    paths.sort();
+    paths
 }
 
 /// The processes that have something of a run mapped, with what they have mapped.
@@ -66,8 +66,8 @@ pub fn status(target: &Target) -> String {
     }
     let _ = writeln!(text, "filter: {filter}\ncollector: {collector}");
     if page.is_flight_recorder() {
-        let who = pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
-        let _ = writeln!(text, "flight recorder: holds the newest calls; cutap ctl {who} dump -o FILE writes them");
+        let target = pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
+        let _ = writeln!(text, "flight recorder: holds the newest calls; cutap ctl {target} dump -o FILE writes them");
     }
     let run = std::fs::canonicalize(run).unwrap_or_else(|_| run.clone());
     let living = living_of(&run);

@@ -88,9 +88,9 @@ fn run_in(environment: &[u8], pid: u32, process: &Path) -> Option<PathBuf> {
 pub fn running() -> Vec<(u32, PathBuf)> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|e| e.file_name().into_string().ok()?.parse::<u32>().ok());
-    let mut found: Vec<(u32, PathBuf)> = pids.filter_map(|pid| Some((pid, mapped(&living(pid)?)?))).collect();
-    found.sort_unstable();
-    found
+    let mut processes: Vec<(u32, PathBuf)> = pids.filter_map(|pid| Some((pid, mapped(&living(pid)?)?))).collect();
+    processes.sort_unstable();
+    processes
 }
 
 /// The process that a number is of, which may be a thread's: /proc has those too, and lists them not.
@@ -102,13 +102,13 @@ fn process_of(number: u32) -> Option<u32> {
 /// What is said of a folder that may not be looked into, as another user's run directory may not.
 fn closed(path: &Path) -> Option<String> {
     let refused = std::fs::metadata(path.join(FILE)).err().is_some_and(|e| e.kind() == ErrorKind::PermissionDenied);
-    let shown = path.display();
+    let display_path = path.display();
     let sentence = match std::fs::metadata(path).ok().filter(|data| data.uid() != own_uid()) {
         Some(data) => format!(
-            "{shown} may not be opened: it belongs to user {}; run cutap ctl as that user, or as root",
+            "{display_path} may not be opened: it belongs to user {}; run cutap ctl as that user, or as root",
             data.uid()
         ),
-        None => format!("{shown} may not be opened; run cutap ctl as the user that it belongs to, or as root"),
+        None => format!("{display_path} may not be opened; run cutap ctl as the user that it belongs to, or as root"),
     };
     refused.then_some(sentence)
 }

@@ -75,11 +75,11 @@ impl Threads {
             let ago = |ns: u64| time(now.saturating_sub(ns));
             let activity = match (open.split_last(), last) {
                 (Some((call, around)), _) => {
-                    let around: Vec<&str> = around.iter().rev().map(|call| call.function.display_name()).collect();
-                    let inside = if around.is_empty() {
+                    let outer: Vec<&str> = around.iter().rev().map(|call| call.function.display_name()).collect();
+                    let inside = if outer.is_empty() {
                         String::new()
                     } else {
-                        format!(", inside {}", around.join(", inside "))
+                        format!(", inside {}", outer.join(", inside "))
                     };
                     format!("in {} for {}{inside}", call.function.display_name(), ago(call.start_ns))
                 }

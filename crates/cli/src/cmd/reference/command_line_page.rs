@@ -50,12 +50,12 @@ fn add_command(page: &mut String, command: &Command, path: &str) {
     let usage = usage.trim_start_matches("Usage: ").trim();
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     let _ = write!(page, "## {path}\n\n{}\n\n```text\n{usage}\n```\n\n", wrapped(&sentence(&about)));
-    let shown: Vec<&Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set() && !is_help(arg)).collect();
-    if shown.is_empty() {
+    let visible: Vec<&Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set() && !is_help(arg)).collect();
+    if visible.is_empty() {
         return;
     }
     page.push_str("| flag | meaning |\n| --- | --- |\n");
-    for arg in shown {
+    for arg in visible {
         let _ = writeln!(page, "| `{}` | {} |", flag(arg), meaning(arg));
     }
     page.push('\n');

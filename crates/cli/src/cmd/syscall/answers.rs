@@ -74,17 +74,17 @@ fn command(tables: Tables, word: &str, flag: &str) -> Result<[u32; 2]> {
         };
         return Ok([owner, number]);
     }
-    let mut found: Vec<([u32; 2], &str)> = Vec::new();
-    found.extend(tables.escapes().filter(|e| is(word, e.name(), e.number())).map(|e| ([ESCAPE, e.number()], e.name())));
-    found.extend(
+    let mut commands: Vec<([u32; 2], &str)> = Vec::new();
+    commands.extend(tables.escapes().filter(|e| is(word, e.name(), e.number())).map(|e| ([ESCAPE, e.number()], e.name())));
+    commands.extend(
         tables.controls().filter(|c| is(word, c.name(), c.number())).map(|c| ([CONTROL, c.number()], c.name())),
     );
-    found.extend(tables.classes().filter(|c| is(word, c.name(), c.number())).map(|c| ([CLASS, c.number()], c.name())));
-    found.extend(
+    commands.extend(tables.classes().filter(|c| is(word, c.name(), c.number())).map(|c| ([CLASS, c.number()], c.name())));
+    commands.extend(
         tables.uvm_commands().filter(|u| is(word, u.name(), u.number())).map(|u| ([UVM, u.number()], u.name())),
     );
-    let exact = found.iter().find(|(_, name)| name.eq_ignore_ascii_case(word)).map(|(row, _)| *row);
-    match (exact, found.as_slice()) {
+    let exact = commands.iter().find(|(_, name)| name.eq_ignore_ascii_case(word)).map(|(row, _)| *row);
+    match (exact, commands.as_slice()) {
         (Some(row), _) => Ok(row),
         (None, [(row, _)]) => Ok(*row),
         (None, []) => Err(Error::own(format!(

@@ -36,13 +36,13 @@ impl Decode {
         let threads = run.calls.iter().any(|call| (call.pid, call.tid) != (0, 0));
         let mut text = Text::new(&decoder, Style { threads, parents: true, ..self.style.style() });
         let mut out = BufWriter::new(std::io::stdout().lock());
-        let mut shown = 0_usize;
+        let mut printed_calls = 0_usize;
         let mut write = || {
             if self.json.json {
                 cutap_kernel::json::write_head(&run.head, &mut out)?;
             }
             for call in run.calls.iter().filter(|call| select.matches(call, &decoder)) {
-                shown += 1;
+                printed_calls += 1;
                 match self.json.json {
                     true => writeln!(out, "{}", show::json::line(call, &decoder))?,
                     false => out.write_all(text.line(call).as_bytes())?,
@@ -51,7 +51,7 @@ impl Decode {
             out.flush()
         };
         written(write())?;
-        if shown == 0 {
+        if printed_calls == 0 {
             print_notice("no call matches --command, --class, --object and --status");
         }
         whole

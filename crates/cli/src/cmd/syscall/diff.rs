@@ -66,8 +66,8 @@ impl Diff {
             Ok((run, decoder, whole))
         };
         let (first, second) = (read(&self.first)?, read(&self.second)?);
-        let found = runs::compare((&first.0, &first.1), (&second.0, &second.1)).map_err(own)?;
-        print(&if self.json.json { runs::json(&found) } else { runs::text(&found) })?;
+        let differences = runs::compare((&first.0, &first.1), (&second.0, &second.1)).map_err(own)?;
+        print(&if self.json.json { runs::json(&differences) } else { runs::text(&differences) })?;
         first.2.and(second.2)
     }
 }

@@ -45,9 +45,9 @@ impl Getenv {
 
     fn scan(&self) -> Result<()> {
         for file in &self.scan {
-            let found = env::variables(&Binary::read(&named(file)).map_err(own)?);
+            let variables = env::variables(&Binary::read(&named(file)).map_err(own)?);
             let name = file.to_string_lossy();
-            print(&if self.json.json { env::json(&name, &found) } else { env::text(&name, &found) })?;
+            print(&if self.json.json { env::json(&name, &variables) } else { env::text(&name, &variables) })?;
         }
         Ok(())
     }

@@ -46,11 +46,11 @@ fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
     run.calls.sort_by_key(|call| call.time_ns);
     if run.calls.is_empty() {
         whole(path, end.recording.clone(), end.damage())?;
-        let shown = path.display();
+        let display_path = path.display();
         return Err(cutap_collect::Error::own(match wanted {
-            Some(wanted) => format!("{shown}: no call to the kernel driver matches -e '{wanted}'; leave it out"),
+            Some(wanted) => format!("{display_path}: no call to the kernel driver matches -e '{wanted}'; leave it out"),
             None => format!(
-                "{shown} has no calls to the kernel driver; record them with cutap record -e syscall PROG, on \
+                "{display_path} has no calls to the kernel driver; record them with cutap record -e syscall PROG, on \
                  a machine with NVIDIA's driver (/dev/nvidiactl)"
             ),
         }));

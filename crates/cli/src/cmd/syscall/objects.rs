@@ -36,7 +36,7 @@ pub struct Maps {
 
 impl Tree {
     pub fn run(self) -> Result<()> {
-        let Found { objects, whole, .. } = objects(&self.run, &self.filter, &self.driver)?;
+        let RunObjects { objects, whole, .. } = objects(&self.run, &self.filter, &self.driver)?;
         print(&tree::text(&objects))?;
         whole
     }
@@ -48,7 +48,7 @@ impl Maps {
         match pid {
             Some(pid) => print(&maps::of_process(pid).map_err(own)?),
             None => {
-                let Found { objects, has_mmap, whole } = objects(&self.run, &self.filter, &self.driver)?;
+                let RunObjects { objects, has_mmap, whole } = objects(&self.run, &self.filter, &self.driver)?;
                 if !has_mmap {
                     print_notice("there is no mmap among the calls: cutap record -e syscall PROG keeps it");
                 }
@@ -65,7 +65,7 @@ impl Maps {
 }
 
 /// What a run has.
-struct Found {
+struct RunObjects {
     objects: Objects,
     /// Whether there is a call of mmap.
     has_mmap: bool,
@@ -73,7 +73,7 @@ struct Found {
     whole: Result<()>,
 }
 
-fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Found> {
+fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<RunObjects> {
     let Input { run, whole } = input::read(path, filter.text().as_deref())?;
     let decoder = Decoder::new(driver.driver.as_deref(), &run).map_err(own)?;
     print_notice(&decoder.description());
@@ -83,5 +83,5 @@ fn objects(path: &Path, filter: &FilterArgs, driver: &DriverArgs) -> Result<Foun
         );
     }
     let has_mmap = run.calls.iter().any(|call| matches!(call.action, Action::Mmap { .. }));
-    Ok(Found { objects: Objects::of(&run, &decoder), has_mmap, whole })
+    Ok(RunObjects { objects: Objects::of(&run, &decoder), has_mmap, whole })
 }

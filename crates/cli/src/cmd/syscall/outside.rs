@@ -29,10 +29,10 @@ pub struct Outside {
 }
 
 /// Set by a signal that asks cutap to leave the traced process.
-static LEAVE: AtomicBool = AtomicBool::new(false);
+static DETACH: AtomicBool = AtomicBool::new(false);
 
-extern "C" fn leave(_: libc::c_int) {
-    LEAVE.store(true, Ordering::Relaxed);
+extern "C" fn request_detach(_: libc::c_int) {
+    DETACH.store(true, Ordering::Relaxed);
 }
 
 impl Outside {
@@ -54,14 +54,14 @@ impl Outside {
         );
         let mut sink = |call: KernelCall| output.call(&call);
         let mut tracer = Tracer::of_child(pid, &gate, decoder.tables, &mut sink);
-        let ended = tracer.run(&LEAVE);
+        let tracee_end = tracer.run(&DETACH);
         let missed = tracer.missed();
         let written = output.end(missed);
-        match ended {
+        match tracee_end {
             TraceeEnd::Code(0) => written,
-            ended => {
+            tracee_end => {
                 written.unwrap_or_else(|e| print_notice(&e.to_string()));
-                exit_like(ended)
+                exit_like(tracee_end)
             }
         }
     }
@@ -76,15 +76,15 @@ impl Outside {
         let mut tracer = Tracer::attach(pid, decoder.tables, &mut sink).map_err(own)?;
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             // SAFETY: the handler stores to one atomic variable.
-            unsafe { libc::signal(signal, leave as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+            unsafe { libc::signal(signal, request_detach as extern "C" fn(libc::c_int) as libc::sighandler_t) };
         }
         print_notice(&format!(
             "process {pid} is traced by ptrace, which stops it at every system call: it is slow meanwhile; Ctrl-C \
              leaves it running"
         ));
-        let ended = tracer.run(&LEAVE);
+        let tracee_end = tracer.run(&DETACH);
         let missed = tracer.missed();
-        print_notice(&match ended {
+        print_notice(&match tracee_end {
             TraceeEnd::Code(code) => format!("process {pid} exited with {code}"),
             TraceeEnd::Signal(signal) => format!("process {pid} was ended by signal {signal}"),
             TraceeEnd::Detached => format!("process {pid} is left running"),

@@ -26,10 +26,10 @@ impl Sites {
     pub fn run(self) -> Result<()> {
         for file in &self.files {
             let binary = Binary::read(&named(file)).map_err(own)?;
-            let mut found = sites::find(&binary, self.context.min(64).into());
-            found.retain(|site| self.function.as_deref().is_none_or(|name| name == site.function));
+            let mut sites = sites::find(&binary, self.context.min(64).into());
+            sites.retain(|site| self.function.as_deref().is_none_or(|name| name == site.function));
             let name = file.to_string_lossy();
-            print(&if self.json.json { sites::json(&name, &found) } else { sites::text(&name, &found) })?;
+            print(&if self.json.json { sites::json(&name, &sites) } else { sites::text(&name, &sites) })?;
         }
         Ok(())
     }

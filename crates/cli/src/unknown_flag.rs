@@ -111,7 +111,8 @@ fn advice(flag: &str, name: &str, command: &Command) -> String {
         None => flag.starts_with('-') && arg.get_short() == flag.chars().nth(1),
     };
     let visible_commands = command.get_subcommands().filter(|of| !of.is_hide_set());
-    let commands_with_flag: Vec<&str> = visible_commands.filter(|of| visible(of).any(has)).map(Command::get_name).collect();
+    let commands_with_flag: Vec<&str> =
+        visible_commands.filter(|of| visible(of).any(has)).map(Command::get_name).collect();
     if let Some((_, advice)) = EXPECTED.iter().find(|(expected, _)| *expected == flag) {
         return (*advice).to_owned();
     }

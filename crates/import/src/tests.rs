@@ -163,9 +163,9 @@ fn names_that_nothing_declares() {
     let Some(kitchen) = Kitchen::of("names", header, header) else { return };
     let mut read = Read::of(&kitchen.place, &kitchen.family()).unwrap();
     let unknown = |read: &Read| {
-        let mut known = crate::UsedNames::default();
-        crate::check::names(read, &mut known);
-        known.unknown()
+        let mut used_names = crate::UsedNames::default();
+        crate::check::names(read, &mut used_names);
+        used_names.unknown()
     };
     assert_eq!(unknown(&read), [""; 0], "the content of a lid is its library's own business");
     read.functions[0].params[0].ty = "saucepan *".to_owned();
@@ -192,18 +192,18 @@ fn an_unknown_version_is_one_sentence() {
     let Some(kitchen) = Kitchen::of("unknown", OLD, OLD) else { return };
     let mut family = kitchen.family();
     family.version_macro = Some("POT_VERSION".to_owned());
-    let said = format!("{:#}", Read::of(&kitchen.place, &family).err().unwrap());
-    assert!(said.starts_with("pots 1: the headers of pots==1 say nothing by POT_VERSION; "), "{said}");
-    let other = OLD.replace("#define POT_LID", "#define POT_VERSION 13060\n#define POT_LID");
-    std::fs::write(kitchen.place.cache.join("pots-1/include/pots.h"), other).unwrap();
-    let said = format!("{:#}", Read::of(&kitchen.place, &family).err().unwrap());
-    assert!(said.starts_with("pots 1: the headers of pots==1 say 13.6; put "), "{said}");
+    let error = format!("{:#}", Read::of(&kitchen.place, &family).err().unwrap());
+    assert!(error.starts_with("pots 1: the headers of pots==1 say nothing by POT_VERSION; "), "{error}");
+    let with_version = OLD.replace("#define POT_LID", "#define POT_VERSION 13060\n#define POT_LID");
+    std::fs::write(kitchen.place.cache.join("pots-1/include/pots.h"), with_version).unwrap();
+    let error = format!("{:#}", Read::of(&kitchen.place, &family).err().unwrap());
+    assert!(error.starts_with("pots 1: the headers of pots==1 say 13.6; put "), "{error}");
 }
 
 #[test]
 fn a_damaged_header_is_one_sentence() {
     let Some(kitchen) = Kitchen::of("damaged", OLD, &OLD.replace("enum potKind_enum {", "enum {{")) else { return };
     let error = Read::of(&kitchen.place, &kitchen.family()).err().unwrap();
-    let said = format!("{error:#}");
-    assert!(said.starts_with("pots 2: pots.h could not be read: ") && !said.contains('\n'), "{said}");
+    let message = format!("{error:#}");
+    assert!(message.starts_with("pots 2: pots.h could not be read: ") && !message.contains('\n'), "{message}");
 }

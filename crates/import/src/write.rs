@@ -19,7 +19,8 @@ pub(crate) struct Head<'a> {
 
 impl Head<'_> {
     fn text(&self) -> String {
-        let mut text = format!("# {}. Written by `cargo xtask import`; corrections go to overlay.toml.\n\n", self.title);
+        let mut text =
+            format!("# {}. Written by `cargo xtask import`; corrections go to overlay.toml.\n\n", self.title);
         let versions: Vec<String> = self.versions.iter().map(|v| format!("\"{v}\"")).collect();
         filled(&mut text, "versions = [", &versions, "]");
         let _ = writeln!(text, "source = \"{}; wheels: api/sources.toml\"", self.headers.join(", "));

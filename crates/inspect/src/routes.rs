@@ -80,7 +80,8 @@ fn gains_rights(mark: &str) -> String {
 fn itself(report: &mut Report) {
     let soname = report.soname.as_deref().unwrap_or("");
     if let Some(layer) = crate::report::layer(soname) {
-        let message = format!("it is watched ({layer}): calls into it from other files are seen, known functions or not");
+        let message =
+            format!("it is watched ({layer}): calls into it from other files are seen, known functions or not");
         report.notes.push(message);
     } else if cutap_calls::is_profiler(soname.as_bytes()) {
         let message = "it is a profiler: it gets the driver's own tables, and its calls are not shown";

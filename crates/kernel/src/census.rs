@@ -72,7 +72,10 @@ impl Census {
                 Action::Close { .. } | Action::Dup { .. } => {}
                 Action::Mmap { path, .. } => {
                     let of_node = path.starts_with("/dev/nvidia");
-                    *self.other_actions.entry(if of_node { "mappings of nodes" } else { "other mappings" }).or_default() += 1;
+                    *self
+                        .other_actions
+                        .entry(if of_node { "mappings of nodes" } else { "other mappings" })
+                        .or_default() += 1;
                 }
                 Action::Munmap { .. } => *self.other_actions.entry("unmappings").or_default() += 1,
                 Action::Getenv { .. } => *self.other_actions.entry("variables read").or_default() += 1,

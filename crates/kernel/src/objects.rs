@@ -162,7 +162,16 @@ impl Objects {
                 let (pid, node, protection) = (call.pid, path.clone(), *protection);
                 let length = *length;
                 self.mapped.entry((pid, address)).or_default().push(self.mappings.len());
-                self.mappings.push(Mapping { pid, address, length, node, protection, object, made_in, is_unmapped: false });
+                self.mappings.push(Mapping {
+                    pid,
+                    address,
+                    length,
+                    node,
+                    protection,
+                    object,
+                    made_in,
+                    is_unmapped: false,
+                });
             }
             Action::Munmap { address, length } if call.result == Some(0) => {
                 let inside = (call.pid, *address)..(call.pid, address.saturating_add(*length));

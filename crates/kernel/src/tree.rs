@@ -16,7 +16,8 @@ pub fn text(objects: &Objects) -> String {
     let mut by_handle = HashMap::<Key, Vec<usize>>::new();
     for (at, object) in objects.all.iter().enumerate() {
         let key = object.key;
-        let above = by_handle.get_mut(&Key { handle: object.parent, ..key }).and_then(|all| living(objects, all, object));
+        let above =
+            by_handle.get_mut(&Key { handle: object.parent, ..key }).and_then(|all| living(objects, all, object));
         match above.filter(|_| key.client != key.handle).and_then(|above| children.get_mut(above)) {
             Some(children) => children.push(at),
             None => roots.entry(key.pid).or_default().push(at),

@@ -24,8 +24,11 @@ pub(crate) fn layers(layers: &[Layer]) -> String {
     for layer in layers {
         let (constant, name, letter) = (layer.name().to_uppercase(), layer.name(), layer.letter());
         let opt_in = layer.opt_in;
-        writeln!(out, "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', opt_in: {opt_in} }},")
-            .unwrap();
+        writeln!(
+            out,
+            "LayerRow {{ layer: Layer::{constant}, name: {name:?}, letter: b'{letter}', opt_in: {opt_in} }},"
+        )
+        .unwrap();
     }
     out.push_str("];\n\n/// A line about each, by number. What runs in the target does not use it.\n");
     out.push_str("pub static ABOUT: &[&str] = &[\n");

@@ -29,7 +29,7 @@ pub struct CalledPaths {
 }
 
 impl CalledPaths {
-    /// With the first object of each stack that is not `passed`.
+    /// With the first object of each stack that is not passed through.
     pub fn new(is_passed_through: fn(&str) -> bool) -> CalledPaths {
         CalledPaths {
             open: OpenCalls::default(),

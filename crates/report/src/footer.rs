@@ -81,7 +81,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
 }
 
 /// Calls that cutap caused and does not show: nothing is missing because of them.
-const CAUSED: [usize; 2] = [diagnostic::FOOTPRINT, diagnostic::PARAMETERS_ASKED];
+const CAUSED: [usize; 2] = [diagnostic::SELF_INDUCED, diagnostic::PARAMETERS_ASKED];
 
 /// Without the calls that cutap caused.
 fn without_caused(end: &End) -> End {

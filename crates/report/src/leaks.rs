@@ -192,7 +192,7 @@ impl Leaks {
                 if function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
                     for (kind, value) in handles(value) {
                         if self.destroyable_kinds.contains(kind) && captured_graph != Some(value) {
-                            self.make((process, kind, value), exit, None);
+                            self.add((process, kind, value), exit, None);
                         }
                     }
                 }
@@ -208,7 +208,7 @@ impl Leaks {
                         if by_value { input.and_then(address) } else { exit.output(at.into()).and_then(written) };
                     if let Some(address) = address {
                         let bytes = allocation_size(exit);
-                        self.make((process, word(memory), address), exit, bytes);
+                        self.add((process, word(memory), address), exit, bytes);
                     }
                 }
                 Effect::Destroys(n) => {
@@ -308,13 +308,13 @@ impl Leaks {
     fn retain(&mut self, thing: Thing, exit: &Exit) {
         match self.alive.get_mut(&thing) {
             Some(made) => made.references = made.references.saturating_add(1),
-            None => self.make(thing, exit, None),
+            None => self.add(thing, exit, None),
         }
     }
 
     /// Adds a resource. The call around the one that made it reports it again, which changes nothing. Otherwise an
     /// earlier resource with this handle has ended.
-    fn make(&mut self, thing: Thing, exit: &Exit, bytes: Option<u64>) {
+    fn add(&mut self, thing: Thing, exit: &Exit, bytes: Option<u64>) {
         let thread = exit.call.thread.key;
         if exit.call.function.layer == Layer::DRIVER {
             self.latest.insert(thread, exit.end_ns);

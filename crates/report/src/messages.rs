@@ -34,7 +34,7 @@ const MESSAGES: &[(usize, &str, &str)] = &[
     (NO_INSTANCE_LEFT,
      "runtime {instance|instances} beyond the table, or no memory for it: {its|their} calls are not seen",
      "A memory limit may be the reason."),
-    (FOOTPRINT,
+    (SELF_INDUCED,
      "driver {call|calls} that only {happens|happen} because we watch (a kernel's name, asked at its launch): not \
       shown",
      "A runtime asks for the name of a kernel because its launches are watched. Nothing is missing."),
@@ -129,7 +129,7 @@ const MESSAGES: &[(usize, &str, &str)] = &[
     (SUBMISSION_MISSED,
      "{entry|entries} of rings left out: submitted while calls were not recorded",
      "cutap ctl or --capture-range switched recording off."),
-    (HIDDEN_FOOTPRINT,
+    (HIDDEN_SELF_INDUCED,
      "hidden {call|calls} made only because runtime calls are watched: not shown",
      "A runtime makes them for its reports. Nothing is missing."),
     (HIDDEN_TABLE_LEFT,

@@ -36,7 +36,8 @@ impl SubmissionContent {
             return None;
         }
         let submission = Submission::of(call.args.words())?;
-        let mut content = SubmissionContent { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
+        let mut content =
+            SubmissionContent { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
         for Submitted { kind: what, address, full_length: meant, bytes } in call.pieces().submitted {
             content.missing += u64::from(meant).saturating_sub(bytes.len() as u64);
             match (piece_kind, words(&bytes)) {

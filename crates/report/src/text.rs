@@ -115,7 +115,12 @@ impl<W: io::Write> Text<W> {
             return self.flush_line();
         }
         self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
-        self.stack(&call.thread).push(Open { call: call.clone(), opened: false, has_kernel_parameters: true, stacked: false });
+        self.stack(&call.thread).push(Open {
+            call: call.clone(),
+            opened: false,
+            has_kernel_parameters: true,
+            stacked: false,
+        });
         Ok(())
     }
 
@@ -132,7 +137,8 @@ impl<W: io::Write> Text<W> {
         let place = stack.iter().rposition(|o| o.call.is_same_call(call));
         let (opened, told, stacked) = match place {
             Some(place) => {
-                let (opened, told, stacked) = (stack[place].opened, stack[place].has_kernel_parameters, stack[place].stacked);
+                let (opened, told, stacked) =
+                    (stack[place].opened, stack[place].has_kernel_parameters, stack[place].stacked);
                 stack.truncate(place);
                 (opened, told, stacked)
             }

@@ -157,7 +157,8 @@ impl Stacks {
         if let Some(known) = self.stacks.get(places) {
             return known.clone();
         }
-        let frames = places.iter().filter_map(|n| self.continuations.get(*n as usize)).flat_map(|p| p.frames.iter().cloned());
+        let frames =
+            places.iter().filter_map(|n| self.continuations.get(*n as usize)).flat_map(|p| p.frames.iter().cloned());
         let frames: Arc<[Frame]> = frames.collect();
         self.frame_count += places.len() + frames.len();
         self.stacks.insert(places.into(), frames.clone());

@@ -152,7 +152,7 @@ pub struct Control {
     /// ticks of the kernel (the lower half): numbers of both come round. 0: not known.
     pub pid_namespace: AtomicU32,
     /// See `pid_namespace`.
-    pub began: AtomicU32,
+    pub start_time: AtomicU32,
     /// How often the run was switched since its start.
     pub switches: AtomicU32,
     /// The first of these times: CLOCK_MONOTONIC nanoseconds, and one of the `RECORDING_*` values [`RULES_CHANGED`] or

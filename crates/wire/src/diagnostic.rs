@@ -32,8 +32,8 @@ reasons! {
     FORKED_IN_LOADER = 7;
     /// A runtime instance too many for the table.
     NO_INSTANCE_LEFT = 8;
-    /// Own footprint: cuKernelGetName asked by the runtime because a launch flag is on.
-    FOOTPRINT = 9;
+    /// Self-induced: cuKernelGetName asked by the runtime because a launch flag is on.
+    SELF_INDUCED = 9;
     /// A thread could not get a ring.
     NO_RING = 10;
     /// A name record could not be written.
@@ -112,8 +112,8 @@ reasons! {
     NAMESPACE = 47;
     /// Once for each table and reason; the list has both.
     HIDDEN_TABLE_LEFT = 48;
-    /// Own footprint: a runtime fills the record of a report, or looks for the name of a kernel.
-    HIDDEN_FOOTPRINT = 49;
+    /// Self-induced: a runtime fills the record of a report, or looks for the name of a kernel.
+    HIDDEN_SELF_INDUCED = 49;
     /// Its ring or USERD is not mapped where the process reads it; or the table of channels is full.
     CHANNEL_NOT_READ = 50;
     /// Entries whose commands, or descriptors that, are in memory that the process has not mapped.

@@ -100,7 +100,13 @@ pub fn selectors<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = Select
         let number = |n: usize| u32_at(numbers, n * 4);
         let text = |t: &'a [u8]| t.get(..t.iter().position(|&b| b == 0).unwrap_or(PATTERN));
         (number(0)? == 2).then_some(())?;
-        Some(Selector { library: number(2)?, layers: number(3)?, met: number(1)? != 0, name: text(name)?, of: text(of)? })
+        Some(Selector {
+            library: number(2)?,
+            layers: number(3)?,
+            met: number(1)? != 0,
+            name: text(name)?,
+            of: text(of)?,
+        })
     })
 }
 
@@ -326,7 +332,8 @@ mod tests {
 
     #[test]
     fn wants_are_read_as_they_stand() {
-        let head = Head { version: crate::VERSION, bytes: 8, libraries: 1, paths: 0, rows: 0, parameters: 0, selectors: 8 };
+        let head =
+            Head { version: crate::VERSION, bytes: 8, libraries: 1, paths: 0, rows: 0, parameters: 0, selectors: 8 };
         let mut file = vec![0; 8 + 3 * size_of::<SelectorRow>()];
         for (n, state) in [(0, 2), (1, 1)] {
             let row = &mut file[8 + n * size_of::<SelectorRow>()..];
@@ -337,7 +344,11 @@ mod tests {
         let want = Selector { library: 3, layers: 7, met: false, name: b"cu*", of: &[b'l'; PATTERN] };
         assert!(selectors(&file, &head).eq([want]));
         (0..file.len()).for_each(|len| assert!(selectors(&file[..len], &head).count() < 2));
-        assert_eq!(selectors(&file, &Head { selectors: 4, ..head }).count(), 0, "behind the file that was written before");
+        assert_eq!(
+            selectors(&file, &Head { selectors: 4, ..head }).count(),
+            0,
+            "behind the file that was written before"
+        );
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub const MOST: usize = (crate::words::MAX_WORDS as usize - HEAD - 1) * 8;
 /// The second word.
 pub const fn about(kind: u8, captured: usize, full_length: usize) -> u64 {
     let full_length = if full_length > u32::MAX as usize { u32::MAX as usize } else { full_length };
-    full_length as u64 | (piece_kind as u64) << 32 | (captured as u64) << 40
+    full_length as u64 | (kind as u64) << 32 | (captured as u64) << 40
 }
 
 /// A piece that is about to be written.
@@ -150,7 +150,10 @@ mod tests {
         }
         let mut cursor = Cursor::new(0, 5);
         let Step::Record(Record::Memory(found)) = cursor.step(&bytes, bytes.len(), false) else { panic!() };
-        assert_eq!((found.number, found.kind, found.address, found.full_length), (4, piece_kind::AFTER, 0x7ffe_0000, 20));
+        assert_eq!(
+            (found.number, found.kind, found.address, found.full_length),
+            (4, piece_kind::AFTER, 0x7ffe_0000, 20)
+        );
         assert_eq!(found.bytes, [0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x22, 0x22, 0x22, 0x22]);
     }
 }

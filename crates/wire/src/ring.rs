@@ -36,7 +36,7 @@ pub struct RingHeader {
     /// Thread that owns the ring now.
     pub tid: AtomicU32,
     /// Calls of its threads that only happen because we watch; those that the process counts come on top.
-    pub footprint: AtomicU64,
+    pub self_induced: AtomicU64,
     /// A process-shared robust mutex held by the owner: its first word tells when the thread is dead.
     pub owner: OwnerLock,
 }

@@ -67,7 +67,9 @@ impl Export {
         let runs = self.input.open()?;
         let display_path = path.display();
         if runs.paths().iter().any(|run| is_same_file(run, &path)) {
-            return Err(Error::own(format!("{display_path} is what is to be exported; give another name for the export")));
+            return Err(Error::own(format!(
+                "{display_path} is what is to be exported; give another name for the export"
+            )));
         }
         if let Some(run) = runs.paths().iter().find(|run| inside(run, &path)) {
             let run = run.display();

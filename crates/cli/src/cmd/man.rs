@@ -29,7 +29,8 @@ impl Man {
 /// Writes the page of a command and those of its subcommands, which it refers to. Returns their number.
 fn page_and_below(folder: &Path, of: &clap::Command, name: &str) -> io::Result<usize> {
     page(folder, of, name)?;
-    let visible_commands = of.get_subcommands().filter(|c| !c.is_hide_set() && (c.get_name() != "help" || name == "cutap"));
+    let visible_commands =
+        of.get_subcommands().filter(|c| !c.is_hide_set() && (c.get_name() != "help" || name == "cutap"));
     visible_commands
         .map(|below| page_and_below(folder, below, &format!("{name}-{}", below.get_name())))
         .try_fold(1, |n, more| Ok(n + more?))

@@ -64,7 +64,9 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
             let path = path.display();
             return Err(Error::own(format!("cannot add to {path}: another cutap is writing to it; {advice}")));
         }
-        Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => Recorder::begin(run, file, false).map_err(write_error)?,
+        Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => {
+            Recorder::begin(run, file, false).map_err(write_error)?
+        }
         Ok(file) => Recorder::go_on(run, file, path, false)?,
     };
     recorder.discover();

@@ -6,7 +6,7 @@ use cutap_calls::Layer;
 use cutap_calls::WATCHED;
 use cutap_hook::contract::ALL;
 use cutap_trace::{FunctionMatch, find_function};
-use cutap_wire::hooks::{self, Head, Selector, text, selectors};
+use cutap_wire::hooks::{self, Head, Selector, selectors, text};
 use std::path::{Path, PathBuf};
 
 /// A sentence for each want of a function that cannot be.

@@ -18,7 +18,8 @@ pub fn has_started(run: &Path) -> bool {
 /// called.
 pub fn ended_at_start(run: &Path, main: i32) -> bool {
     let word = file_of(run).and_then(|file| Some(u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?)));
-    word.and_then(hooks::library_and_place).is_some_and(|(pid, _, place)| pid as i32 == main && place != HookPlace::Destructor)
+    word.and_then(hooks::library_and_place)
+        .is_some_and(|(pid, _, place)| pid as i32 == main && place != HookPlace::Destructor)
 }
 
 /// A sentence if the loader gave up before anything of ours ran: it has said why, and not whose fault it is.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Reasons that are about how calls are shown, which is said where they are.
 const OF_SHOWING: [usize; 6] = [
-    diagnostic::FOOTPRINT,
+    diagnostic::SELF_INDUCED,
     diagnostic::STACK_SHORT,
     diagnostic::TOO_DEEP,
     diagnostic::PARAMETERS_ASKED,

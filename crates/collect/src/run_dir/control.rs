@@ -189,14 +189,14 @@ impl Page {
         Some(Page(path.open_file(true).ok()?, path)).filter(Page::is_a_run)
     }
     /// Makes one for a process that has none yet, and finds it when it wants one.
-    pub fn own_for(&self, pid: u32, (namespace, began): (u32, u32)) -> Option<Page> {
+    pub fn own_for(&self, pid: u32, (namespace, start_time): (u32, u32)) -> Option<Page> {
         let n = self.fetch_add(offset_of!(Control, own_pages))?;
         let path = self.1.join(format!("{}{n}", cutap_wire::flags::FILE));
         let mut page = [0; cutap_wire::PAGE];
         self.0.read_exact_at(&mut page, 0).ok()?;
         page[offset_of!(Control, first_pid)..][..4].copy_from_slice(&pid.to_le_bytes());
         page[offset_of!(Control, pid_namespace)..][..4].copy_from_slice(&namespace.to_le_bytes());
-        page[offset_of!(Control, began)..][..4].copy_from_slice(&began.to_le_bytes());
+        page[offset_of!(Control, start_time)..][..4].copy_from_slice(&start_time.to_le_bytes());
         let epoch = self.word(offset_of!(Control, rules_epoch)) as u32 & !1;
         page[offset_of!(Control, rules_epoch)..][..4].copy_from_slice(&epoch.to_le_bytes());
         let own = Page(path.create_new().ok()?, path);

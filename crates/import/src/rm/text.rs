@@ -30,17 +30,17 @@ pub(super) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'
 pub(super) fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let mut depth = 0_usize;
     let mut from = 0;
-    let mut found = Vec::new();
+    let mut arguments = Vec::new();
     for (at, c) in text.char_indices() {
         match c {
             '(' => depth += 1,
             ')' if depth == 0 => {
-                found.push(text.get(from..at)?.trim());
-                return Some((found, text.get(at + 1..)?));
+                arguments.push(text.get(from..at)?.trim());
+                return Some((arguments, text.get(at + 1..)?));
             }
             ')' => depth -= 1,
             ',' if depth == 0 => {
-                found.push(text.get(from..at)?.trim());
+                arguments.push(text.get(from..at)?.trim());
                 from = at + 1;
             }
             _ => {}

@@ -18,8 +18,8 @@ pub(super) struct Types<'a> {
     /// The name of each record and enum, by its key among the declarations.
     names: BTreeMap<String, String>,
     also: BTreeMap<String, Vec<String>>,
-    wanted: Vec<String>,
-    seen: BTreeSet<String>,
+    pending: Vec<String>,
+    queued: BTreeSet<String>,
     pub(super) records: BTreeMap<String, Record>,
     pub(super) scalars: Rows,
     pub(super) enums: Rows,
@@ -65,8 +65,8 @@ impl<'a> Types<'a> {
             layouts: Layouts::of(decls),
             names,
             also,
-            wanted: Vec::new(),
-            seen: BTreeSet::new(),
+            pending: Vec::new(),
+            queued: BTreeSet::new(),
             records: BTreeMap::new(),
             scalars: Rows::new(),
             enums: Rows::new(),
@@ -78,18 +78,18 @@ impl<'a> Types<'a> {
     /// A record without a name is `OUTER.FIELD`; the outer one may itself be so.
     fn name_inner(&mut self) {
         loop {
-            let mut found = Vec::new();
+            let mut names = Vec::new();
             for (key, record) in self.decls.records.iter().filter(|(k, _)| !self.names.contains_key(*k)) {
                 if let Some((outer, field)) = &record.outer
                     && let Some(outer) = self.names.get(outer)
                 {
-                    found.push((key.clone(), format!("{outer}.{field}")));
+                    names.push((key.clone(), format!("{outer}.{field}")));
                 }
             }
-            if found.is_empty() {
+            if names.is_empty() {
                 return;
             }
-            self.names.extend(found);
+            self.names.extend(names);
         }
     }
 
@@ -110,14 +110,14 @@ impl<'a> Types<'a> {
     }
 
     fn want(&mut self, key: &str) {
-        if self.seen.insert(key.to_owned()) {
-            self.wanted.push(key.to_owned());
+        if self.queued.insert(key.to_owned()) {
+            self.pending.push(key.to_owned());
         }
     }
 
     /// Takes all that is wanted, and what that is made of.
     pub(super) fn follow(&mut self) -> Result<()> {
-        while let Some(key) = self.wanted.pop() {
+        while let Some(key) = self.pending.pop() {
             let name = self.names.get(&key).with_context(|| format!("{key} has no name"))?.clone();
             let also = self.also.get(&key).cloned().unwrap_or_default();
             let decls = self.decls;

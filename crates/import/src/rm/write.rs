@@ -43,7 +43,8 @@ impl Release {
             numbers.push_str(removed.trim_start());
         }
         let mut structs = head("Layouts of structs and unions");
-        let removed_records: Vec<String> = old.records.keys().filter(|k| !self.records.contains_key(*k)).cloned().collect();
+        let removed_records: Vec<String> =
+            old.records.keys().filter(|k| !self.records.contains_key(*k)).cloned().collect();
         if !removed_records.is_empty() {
             list(&mut structs, "removed", &removed_records);
         }

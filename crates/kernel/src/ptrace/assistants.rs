@@ -46,7 +46,15 @@ pub(super) enum Answer<T> {
 impl<T: Send + 'static> Assistants<T> {
     pub(super) fn new() -> Self {
         let (report, done) = channel();
-        Self { threads: Vec::new(), idle: Vec::new(), queue: VecDeque::new(), results: done, report, orders: 0, open: 0 }
+        Self {
+            threads: Vec::new(),
+            idle: Vec::new(),
+            queue: VecDeque::new(),
+            results: done,
+            report,
+            orders: 0,
+            open: 0,
+        }
     }
 
     /// Whether results are still to come.

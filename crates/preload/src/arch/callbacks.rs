@@ -109,7 +109,7 @@ unsafe extern "C" fn cutap_fast_after(frame: *const FastFrame, recorded: u32, or
 
 /// What is to be done with a call that a runtime may make because cutap watches.
 #[unsafe(no_mangle)]
-extern "C" fn cutap_is_footprint(caller: usize, at: usize, slot: usize) -> u32 {
+extern "C" fn cutap_is_self_induced(caller: usize, at: usize, slot: usize) -> u32 {
     own_calls_gate::sort_out(caller, at, slot)
 }
 

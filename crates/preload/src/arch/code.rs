@@ -13,7 +13,7 @@ pub static CODE: Code = Code {
     cxx_note: thunks::cutap_note,
     resolve: thunks::cutap_resolve,
     call_stack: call_stack_frame::cutap_stacked,
-    own_calls: own_calls_frame::cutap_footprint,
+    own_calls: own_calls_frame::cutap_self_induced,
     hooked: hook_frame::cutap_hooked,
     fast: frames::entry,
     kernel_function: kernel_function::instead_of,

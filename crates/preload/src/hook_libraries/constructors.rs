@@ -8,7 +8,7 @@ use crate::loader::elf::Tables;
 use crate::sys::{self, PROT_READ, PROT_WRITE};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_wire::hooks::{LIBRARIES, library_and_place, constructing, destroying};
+use cutap_wire::hooks::{LIBRARIES, constructing, destroying, library_and_place};
 
 type Constructor = extern "C" fn(c_int, *const *const u8, *const *const u8);
 type Destructor = extern "C" fn();

@@ -46,7 +46,7 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
     if !rules::is_wanted(slot) {
         return;
     }
-    if interceptors::may_be_footprint(slot.interceptors()) {
+    if interceptors::may_be_self_induced(slot.interceptors()) {
         let hidden = own_calls::fills_record(thread_state, frame);
         if hidden || own_calls::is_one(thread_state, frame.caller, frame.slot) {
             return page::count(own_calls::reason(frame.slot), 1);
@@ -73,9 +73,9 @@ fn not_recorded(frame: &Frame, slot: &Slot) {
     if !rules::is_wanted(slot) {
         return;
     }
-    if interceptors::may_be_footprint(slot.interceptors()) {
+    if interceptors::may_be_self_induced(slot.interceptors()) {
         if own_calls::fills_record(thread_state, frame) {
-            return page::count(diagnostic::HIDDEN_FOOTPRINT, 1);
+            return page::count(diagnostic::HIDDEN_SELF_INDUCED, 1);
         }
         return own_calls::counted(thread_state, frame.caller, frame.stack as usize, frame.slot);
     }

@@ -11,7 +11,7 @@ use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
-    Candidate, FOOTPRINT, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, STACK, SUBMIT, is_footprint_name,
+    Candidate, SELF_INDUCED, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, STACK, SUBMIT, is_self_induced_name,
 };
 use cutap_calls::hidden::SlotName;
 use cutap_calls::{Layer, Role, argument, has_role};
@@ -52,7 +52,7 @@ const TABLE: &[Interceptor] = &[
     row(submits, Action::Around(extended, extended_after)),
     row(|of| has(of, Role::ProcAddress), Action::After(proc_address::after)),
     row(gives_export_tables, Action::After(export_table::after)),
-    row(may_be_footprint, Action::Mark),
+    row(may_be_self_induced, Action::Mark),
     row(|of| has(of, Role::KernelHandle), Action::Results(handles::record_kernel_handle)),
     row(|of| has(of, Role::EndsModules), Action::Before(|_| handles::unload())),
     row(|of| has(of, Role::LoadsImage) || is_slot_of_image(of, IMAGE), Action::Inputs(handles::image)),
@@ -85,7 +85,7 @@ const KEEP: [u32; 2] = {
 /// The bits that lower floors name are those of these rows.
 const _: () = {
     assert!(TABLE.len() <= MOST);
-    assert!(RECORD == 1 && SUBMIT == 1 << 1 && FOOTPRINT == 1 << 4 && IMAGE == 1 << 7 && IMAGE_FIRST == 1 << 8);
+    assert!(RECORD == 1 && SUBMIT == 1 << 1 && SELF_INDUCED == 1 << 4 && IMAGE == 1 << 7 && IMAGE_FIRST == 1 << 8);
     assert!(STACK == 1 << 11 && KERNEL == 1 << 12);
 };
 
@@ -137,7 +137,7 @@ fn has(of: &Candidate, role: Role) -> bool {
 
 /// A function of the driver, and not one that a runtime calls only because cutap watches.
 fn is_drivers(of: &Candidate) -> bool {
-    of.layer == Layer::DRIVER.number() && !is_footprint_name(of.name, of.route)
+    of.layer == Layer::DRIVER.number() && !is_self_induced_name(of.name, of.route)
 }
 
 fn submits(of: &Candidate) -> bool {
@@ -149,9 +149,9 @@ fn gives_export_tables(of: &Candidate) -> bool {
     nvmls || has(of, Role::ExportTable)
 }
 
-fn may_be_footprint(of: &Candidate) -> bool {
+fn may_be_self_induced(of: &Candidate) -> bool {
     match of.layer {
-        layer if layer == Layer::DRIVER.number() => is_footprint_name(of.name, of.route),
+        layer if layer == Layer::DRIVER.number() => is_self_induced_name(of.name, of.route),
         layer if layer == Layer::HIDDEN.number() => of.is_recorded && own_calls::may_be_hidden(of.name),
         _ => false,
     }

@@ -36,12 +36,12 @@ impl Identity {
     /// Says in a page whose it is.
     pub fn put(self, page: &Control) {
         page.pid_namespace.store(self.namespace, Relaxed);
-        page.began.store(self.start_time, Relaxed);
+        page.start_time.store(self.start_time, Relaxed);
         page.first_pid.store(self.pid, Release);
     }
     /// Whether a page is this process's.
     pub fn owns(self, page: &Control) -> bool {
-        let (namespace, start_time) = (page.pid_namespace.load(Acquire), page.began.load(Acquire));
+        let (namespace, start_time) = (page.pid_namespace.load(Acquire), page.start_time.load(Acquire));
         page.first_pid.load(Acquire) == self.pid
             && (namespace == self.namespace || namespace == 0 || self.namespace == 0)
             && (start_time == self.start_time || start_time == 0 || self.start_time == 0)

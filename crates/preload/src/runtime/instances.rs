@@ -46,7 +46,7 @@ pub struct Instance {
     pub list: AtomicPtr<ListedName>,
     /// Length of that list.
     pub listed: AtomicU32,
-    /// Where it asks for a kernel's function only because we watch, as far as `footprint` has found out: return
+    /// Where it asks for a kernel's function only because we watch, as far as `own_calls` has found out: return
     /// addresses.
     pub self_induced_callers: [AtomicUsize; 4],
 }

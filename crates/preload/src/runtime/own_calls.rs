@@ -100,7 +100,7 @@ fn remember(i: &Instance, caller: usize, slot: u32) {
 
 /// By which such a call is counted.
 pub fn reason(slot: u32) -> usize {
-    if is_hidden(table::name_of(slot)) { diagnostic::HIDDEN_FOOTPRINT } else { diagnostic::FOOTPRINT }
+    if is_hidden(table::name_of(slot)) { diagnostic::HIDDEN_SELF_INDUCED } else { diagnostic::SELF_INDUCED }
 }
 
 /// True for the first of the two questions.
@@ -192,12 +192,12 @@ pub fn reported(i: &Instance, thread_state: &mut ThreadState, at: usize, launch:
     }
 }
 
-/// What was asked last was our footprint, and counted as the program's.
+/// What was asked last was self-induced, and counted as the program's.
 #[cold]
 fn was_one(i: &Instance, thread_state: &mut ThreadState) {
     let (before, slot) = thread_state.unreported_lookup;
     counts::take_back(thread_state, slot);
-    page::count(diagnostic::FOOTPRINT, 1);
+    page::count(diagnostic::SELF_INDUCED, 1);
     // Beyond the places that are remembered it goes like this each time.
     if let Some(free) = i.self_induced_callers.iter().find(|a| a.load(Relaxed) == 0) {
         free.store(before, Relaxed);

@@ -7,12 +7,12 @@ use crate::slots::{plan, table};
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::diagnostic;
 
-/// Answers of `sort_out`. `BY_QUICK` is for functions of two words.
+/// Answers of `sort_out`. `BY_FAST` is for functions of two words.
 const COMMON: u32 = 0;
 pub const FUNCTION: u32 = 1;
-const BY_QUICK: u32 = 2;
+const BY_FAST: u32 = 2;
 
-/// What is to be done with the call that returns to `caller`, and whose stack words begin at `at`: it is our footprint
+/// What is to be done with the call that returns to `caller`, and whose stack words begin at `at`: it is self-induced
 /// or only counted, or for which of the frames it is.
 #[inline(always)]
 pub fn sort_out(caller: usize, at: usize, slot: usize) -> u32 {
@@ -31,12 +31,12 @@ pub fn sort_out(caller: usize, at: usize, slot: usize) -> u32 {
         return FUNCTION;
     }
     if own_calls::is_one(thread_state, caller, n) {
-        page::count(diagnostic::FOOTPRINT, 1);
+        page::count(diagnostic::SELF_INDUCED, 1);
         return FUNCTION;
     }
     let [of_words, two_words] = plan::TWO_WORDS;
     match table::slot(n) {
-        Some(s) if s.has_first() && s.plan.load(Relaxed) as u32 & of_words == two_words => BY_QUICK,
+        Some(s) if s.has_first() && s.plan.load(Relaxed) as u32 & of_words == two_words => BY_FAST,
         _ => COMMON,
     }
 }

@@ -35,7 +35,7 @@ fn cell_of(key: usize) -> usize {
 /// The address to hand out for `real`, a function `name` of `owner`; `None`: the real one.
 pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
     // The runtime's own cuKernelGetName is a separate slot, for it may be called because we watch.
-    let load = owner.id | if interceptors::is_footprint_name(name, how) { 1 << 31 } else { 0 };
+    let load = owner.id | if interceptors::is_self_induced_name(name, how) { 1 << 31 } else { 0 };
     // A word of a table may hold the same function: that is another slot.
     let is = |s: &Slot| !is_slot_name(s.name());
     find_or_make(real, real, load, is, || create(real, owner, load, owner.layer, name, how))
@@ -111,7 +111,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     let layer = hook_layer(of);
     // A C++ function's arguments by value may be larger than what a frame passes on.
     let hooked =
-        !cxx && !of_kernel && !interceptors::is_footprint_name(name, how) && hooks::want(layer, owner.name(), name);
+        !cxx && !of_kernel && !interceptors::is_self_induced_name(name, how) && hooks::want(layer, owner.name(), name);
     // Without a folder nothing can be told of it. The parent of a vfork child may have one later.
     if interceptors == 0 && !hooked || !folder::ensure_folder() {
         return None;
@@ -130,7 +130,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
-    if interceptors & interceptors::FOOTPRINT != 0
+    if interceptors & interceptors::SELF_INDUCED != 0
         && has_role(name, Role::KernelFunction)
         && let Some(ours) = (code.kernel_function)(real)
     {
@@ -162,7 +162,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
             None => code.gate as usize,
         },
         _ if interceptors & interceptors::STACK != 0 => code.call_stack as usize,
-        interceptors::RECORD_FOOTPRINT if of != Layer::HIDDEN.number() => {
+        interceptors::RECORD_SELF_INDUCED if of != Layer::HIDDEN.number() => {
             // Those that are the program's may have the fast frame.
             if let Some((_, first)) = (code.fast)(n, row, owner) {
                 s.first.store(first, Relaxed);

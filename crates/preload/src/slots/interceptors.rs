@@ -9,10 +9,10 @@ use cutap_wire::names::route;
 pub const RECORD: u32 = 1 << 0;
 /// The rings of the GPU's channels are looked at after the call and all other interceptors, before its end is recorded.
 pub const SUBMIT: u32 = 1 << 1;
-/// See `RECORD_FOOTPRINT`.
-pub const FOOTPRINT: u32 = 1 << 4;
-/// Bits of a function of which calls may be our own footprint.
-pub const RECORD_FOOTPRINT: u32 = RECORD | FOOTPRINT;
+/// See `RECORD_SELF_INDUCED`.
+pub const SELF_INDUCED: u32 = 1 << 4;
+/// Bits of a function of which calls may be self-induced.
+pub const RECORD_SELF_INDUCED: u32 = RECORD | SELF_INDUCED;
 /// A module's image is kept: the second argument.
 pub const IMAGE: u32 = 1 << 7;
 /// The same: the first argument.
@@ -25,14 +25,14 @@ pub const KERNEL: u32 = 1 << 12;
 /// Slots that take an image, and the interceptor that finds it among the arguments.
 pub const IMAGES: [(usize, u32); 3] = [(1, IMAGE), (6, IMAGE), (8, IMAGE_FIRST)];
 
-/// True when the slot's calls may be our own footprint.
-pub fn may_be_footprint(interceptors: u32) -> bool {
-    interceptors & FOOTPRINT != 0
+/// True when the slot's calls may be self-induced.
+pub fn may_be_self_induced(interceptors: u32) -> bool {
+    interceptors & SELF_INDUCED != 0
 }
 
 /// True for a function that a runtime fetches by cuGetProcAddress and calls only because a launch's
 /// flag is on.
-pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
+pub fn is_self_induced_name(name: &[u8], how: u8) -> bool {
     how == route::GET_PROC_ADDRESS && has_role(name, Role::KernelName)
 }
 

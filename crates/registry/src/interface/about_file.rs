@@ -48,7 +48,9 @@ impl About {
         let (_, prefix) = PREFIXES.iter().find(|(of, _)| *of == family)?;
         let own = if family == "driver" { &self.driver } else { &self.runtime };
         let stem = stem(name);
-        find_text(own, name).or_else(|| find_text(own, stem)).or_else(|| find_text(&self.both, stem.strip_prefix(prefix)?))
+        find_text(own, name)
+            .or_else(|| find_text(own, stem))
+            .or_else(|| find_text(&self.both, stem.strip_prefix(prefix)?))
     }
 }
 

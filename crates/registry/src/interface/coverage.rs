@@ -76,7 +76,8 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
         for text in &family.functions.versions {
             let at = version::parse(text).unwrap_or(u32::MAX);
             let rows: Vec<&FunctionRow> = rows.iter().filter(|r| r.span.contains(at)).collect();
-            let params: Vec<Presentation> = rows.iter().flat_map(|r| &r.params).map(|p| presentation(tables, p)).collect();
+            let params: Vec<Presentation> =
+                rows.iter().flat_map(|r| &r.params).map(|p| presentation(tables, p)).collect();
             let of = |kind| params.iter().filter(|s| **s == kind).count();
             let (functions, count) = (rows.len(), params.len());
             let (values, read, memory) = (of(Presentation::Value), of(Presentation::Read), of(Presentation::Memory));

@@ -33,8 +33,9 @@ pub(super) fn text(tables: &Tables) -> String {
                     *size = row.size.max(*size);
                 }
                 if ["uvm", "escapes"].contains(section) {
-                    for of in
-                        [row.record, row.alternative].iter().filter_map(|at| tables.shared.structs.all.get(*at as usize))
+                    for of in [row.record, row.alternative]
+                        .iter()
+                        .filter_map(|at| tables.shared.structs.all.get(*at as usize))
                     {
                         if let Some(status) = status(tables, of, 3) {
                             statuses.entry((row.number, of.size)).or_insert(status);

@@ -24,7 +24,9 @@ pub fn matching(pattern: &str, json: bool) -> Result<String, Unknown> {
     }
     for name in all_names().filter(|n| matches(n)) {
         if let Some(family) = undeclared(name) {
-            functions.entry(name).or_insert_with(|| (family, String::new(), "No public header declares it.".to_owned()));
+            functions
+                .entry(name)
+                .or_insert_with(|| (family, String::new(), "No public header declares it.".to_owned()));
         }
     }
     let form = |name: &str| name.ends_with("_ptsz") || name.ends_with("_ptds");

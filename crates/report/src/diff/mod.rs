@@ -90,9 +90,9 @@ impl<'a> Diff<'a> {
         if options.rows.sort == Some(BY_NAME) {
             rows.sort_by_key(|row| &row.key.name);
         }
-        let found = rows.len();
+        let row_count = rows.len();
         options.rows.apply(&mut rows, &sort_keys());
-        Diff { a, b, options, left_out: found - rows.len(), rows }
+        Diff { a, b, options, left_out: row_count - rows.len(), rows }
     }
 
     /// The words of `--sort`.

@@ -102,16 +102,16 @@ impl Normal {
 
     fn list<'a>(&mut self, values: impl Iterator<Item = &'a Value>, total: u64) {
         self.text.push('[');
-        let mut shown = 0;
+        let mut written = 0;
         for value in values {
-            if shown > 0 {
+            if written > 0 {
                 self.text.push_str(", ");
             }
             self.value(value);
-            shown += 1;
+            written += 1;
         }
-        if total > shown {
-            let _ = write!(self.text, ", {} more", total - shown);
+        if total > written {
+            let _ = write!(self.text, ", {} more", total - written);
         }
         self.text.push(']');
     }

@@ -59,7 +59,9 @@ impl Pieces {
             piece_kind::FILE => return self.file = Some(String::from_utf8_lossy(piece.bytes).into_owned()),
             piece_kind::ERRNO => return self.errno = i32::try_from(piece.address).ok(),
             piece_kind::ANSWERED => return self.answered = Some(piece.address as u32),
-            piece_kind::ENTRIES | piece_kind::COMMANDS | piece_kind::DESCRIPTOR | piece_kind::CLASSES => return self.submission(piece),
+            piece_kind::ENTRIES | piece_kind::COMMANDS | piece_kind::DESCRIPTOR | piece_kind::CLASSES => {
+                return self.submission(piece);
+            }
             _ => return,
         };
         if self.memory.iter().map(|p| p.bytes.len()).sum::<usize>() + piece.bytes.len() > MOST {

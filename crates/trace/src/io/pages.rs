@@ -76,7 +76,7 @@ pub struct RingPage {
     /// No live thread owns it.
     pub abandoned: bool,
     /// Calls that only happened because we watch.
-    pub footprint: u64,
+    pub self_induced: u64,
 }
 
 /// Bytes of a ring's first page that matter.
@@ -99,7 +99,7 @@ impl RingPage {
             chunks: u32_at(page, offset_of!(RingHeader, chunks)),
             tid: u32_at(page, offset_of!(RingHeader, tid)),
             abandoned: owner & OWNER_DIED != 0 || owner & OWNER_TID == 0,
-            footprint: u64_at(page, offset_of!(RingHeader, footprint)),
+            self_induced: u64_at(page, offset_of!(RingHeader, self_induced)),
         })
     }
 }

@@ -121,8 +121,8 @@ impl Ring {
     }
 
     /// Calls of its threads that only happened because we watch.
-    pub fn footprint(&mut self) -> u64 {
-        self.chunks.refresh().map_or(0, |p| p.footprint)
+    pub fn self_induced(&mut self) -> u64 {
+        self.chunks.refresh().map_or(0, |p| p.self_induced)
     }
 
     /// Nothing is expected of it: its file is closed until it is read again.

@@ -284,7 +284,7 @@ impl End {
         self.records_unknown += ring.unknown();
         match ring.footprint() {
             0 => {}
-            calls => self.count(reason::FOOTPRINT, calls),
+            calls => self.count(reason::SELF_INDUCED, calls),
         }
         if !self.running.contains(process) && !ring.abandoned() {
             self.running.push(process.clone());
@@ -371,7 +371,7 @@ mod tests {
             is_kept: false,
         };
         let mut end = End {
-            counts: [reason::PARAMETERS_UNKNOWN, reason::FOOTPRINT].map(count).into(),
+            counts: [reason::PARAMETERS_UNKNOWN, reason::SELF_INDUCED].map(count).into(),
             filtered: filtered_out.map(filtered),
             ..End::default()
         };

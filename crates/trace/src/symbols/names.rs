@@ -74,7 +74,8 @@ impl Names {
             }
             kind::LOADED => {
                 let identity = name.s.into();
-                let loaded = Loaded { ticks: name.ticks, object: name.a, bias: name.b, identity_kind: name.c, identity };
+                let loaded =
+                    Loaded { ticks: name.ticks, object: name.a, bias: name.b, identity_kind: name.c, identity };
                 self.stacks.map.loaded(loaded);
             }
             kind::SLOT => {

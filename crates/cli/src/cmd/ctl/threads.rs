@@ -76,11 +76,8 @@ impl Threads {
             let activity = match (open.split_last(), last) {
                 (Some((call, around)), _) => {
                     let outer: Vec<&str> = around.iter().rev().map(|call| call.function.display_name()).collect();
-                    let inside = if outer.is_empty() {
-                        String::new()
-                    } else {
-                        format!(", inside {}", outer.join(", inside "))
-                    };
+                    let inside =
+                        if outer.is_empty() { String::new() } else { format!(", inside {}", outer.join(", inside ")) };
                     format!("in {} for {}{inside}", call.function.display_name(), ago(call.start_ns))
                 }
                 (None, Some(exit)) => {

@@ -75,11 +75,13 @@ fn command(tables: Tables, word: &str, flag: &str) -> Result<[u32; 2]> {
         return Ok([owner, number]);
     }
     let mut commands: Vec<([u32; 2], &str)> = Vec::new();
-    commands.extend(tables.escapes().filter(|e| is(word, e.name(), e.number())).map(|e| ([ESCAPE, e.number()], e.name())));
+    commands
+        .extend(tables.escapes().filter(|e| is(word, e.name(), e.number())).map(|e| ([ESCAPE, e.number()], e.name())));
     commands.extend(
         tables.controls().filter(|c| is(word, c.name(), c.number())).map(|c| ([CONTROL, c.number()], c.name())),
     );
-    commands.extend(tables.classes().filter(|c| is(word, c.name(), c.number())).map(|c| ([CLASS, c.number()], c.name())));
+    commands
+        .extend(tables.classes().filter(|c| is(word, c.name(), c.number())).map(|c| ([CLASS, c.number()], c.name())));
     commands.extend(
         tables.uvm_commands().filter(|u| is(word, u.name(), u.number())).map(|u| ([UVM, u.number()], u.name())),
     );

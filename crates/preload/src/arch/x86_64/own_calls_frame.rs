@@ -14,17 +14,17 @@ use cutap_wire::control::{Control, RECORDING_ON};
 use cutap_wire::ring::RingHeader;
 
 unsafe extern "C" {
-    pub fn cutap_footprint();
+    pub fn cutap_self_induced();
 }
 
 global_asm!(
-    ".hidden cutap_footprint, cutap_is_footprint, cutap_frame, cutap_fast_2, CUTAP_CONTROL, CUTAP_FORK",
+    ".hidden cutap_self_induced, cutap_is_self_induced, cutap_frame, cutap_fast_2, CUTAP_CONTROL, CUTAP_FORK",
     ".hidden CUTAP_ASKING, CUTAP_QUIET, cutap_tls",
-    ".globl cutap_footprint",
-    ".type cutap_footprint,@function",
+    ".globl cutap_self_induced",
+    ".type cutap_self_induced,@function",
     ".text",
     ".balign 32",
-    "cutap_footprint:",
+    "cutap_self_induced:",
     ".cfi_startproc",
     "  push rax",
     ".cfi_adjust_cfa_offset 8",
@@ -132,7 +132,7 @@ global_asm!(
     "  mov rdi, [rbp + 8]",
     "  lea rsi, [rbp + 16]",
     "  mov rdx, r11",
-    "  call cutap_is_footprint",
+    "  call cutap_is_self_induced",
     "  cmp eax, {function}",
     "  lea rsp, [rsp + 8]", // the flags are needed
     "  pop r11",
@@ -150,7 +150,7 @@ global_asm!(
     "  ja cutap_fast_2",
     "  jmp [r11]",
     ".cfi_endproc",
-    ".size cutap_footprint, . - cutap_footprint",
+    ".size cutap_self_induced, . - cutap_self_induced",
     recording = const offset_of!(Control, recording),
     on = const RECORDING_ON,
     here = const fork::RECORDED as u32,
@@ -168,5 +168,5 @@ global_asm!(
     reported = const offset_of!(ThreadState, reported),
     asked = const offset_of!(ThreadState, unreported_lookup.0),
     header = const offset_of!(ThreadState, header),
-    counter = const offset_of!(RingHeader, footprint),
+    counter = const offset_of!(RingHeader, self_induced),
 );

@@ -29,7 +29,7 @@ fn written_to(path: &Path) -> io::Result<()> {
 
 /// Leaves the recording in this folder, or in that for temporary files where a file cannot be made. One that is there
 /// from before is used.
-pub fn store() -> Result<PathBuf> {
+pub fn write_demo() -> Result<PathBuf> {
     let here = PathBuf::from(NAME);
     if std::fs::read(&here).is_ok_and(|bytes| bytes == RECORDING) || written_to(&here).is_ok() {
         return Ok(here);

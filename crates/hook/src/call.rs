@@ -1,6 +1,6 @@
 //! A call as an author sees it: arguments by name or number, the answer, the result.
 
-use crate::{Handler, Refused, check, contract, host};
+use crate::{Handler, Refused, contract, host, to_result};
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 pub(crate) unsafe extern "C" fn before(call: *mut contract::Call) {
@@ -183,7 +183,7 @@ impl Call<'_> {
     pub fn read_at(&self, n: usize, to: &mut [u8]) -> Result<(), Refused> {
         let (at, bytes) = (to.as_mut_ptr().cast(), to.len());
         // SAFETY: the host's function, with its own call and as many bytes as there are.
-        host().map_or(Err(Refused::NotSupported), |h| check(unsafe { (h.read)(self.0, n as c_int, at, bytes) }))
+        host().map_or(Err(Refused::NotSupported), |h| to_result(unsafe { (h.read)(self.0, n as c_int, at, bytes) }))
     }
     /// Changes them, before the call.
     pub fn write(&mut self, name: &str, from: &[u8]) -> Result<(), Refused> {
@@ -194,7 +194,7 @@ impl Call<'_> {
     pub fn write_at(&mut self, n: usize, from: &[u8]) -> Result<(), Refused> {
         let (at, bytes) = (from.as_ptr().cast(), from.len());
         // SAFETY: as above.
-        host().map_or(Err(Refused::NotSupported), |h| check(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
+        host().map_or(Err(Refused::NotSupported), |h| to_result(unsafe { (h.write)(self.0, n as c_int, at, bytes) }))
     }
     /// Writes an output of the call through the pointer that it was given, before (of a call that is answered) or after
     /// it; the trace tells that this hook wrote it. [`Refused::NotSupported`]: the pointer is null, or the argument is
@@ -215,12 +215,12 @@ impl Call<'_> {
         let covers = |h: &&contract::Host| h.size as usize >= core::mem::offset_of!(contract::Host, unknown);
         let host = host().filter(covers).ok_or(Refused::NotSupported)?;
         // SAFETY: the host's function, with its own call; the rest is the caller's promise.
-        check(unsafe { (host.output)(self.0, n as c_int, (&raw const value).cast(), size_of::<T>()) })
+        to_result(unsafe { (host.output)(self.0, n as c_int, (&raw const value).cast(), size_of::<T>()) })
     }
     /// Answers without calling: the program gets this result.
     pub fn return_value(&mut self, result: u64) -> Result<(), Refused> {
         // SAFETY: the host's function, with its own call.
-        host().map_or(Err(Refused::NotSupported), |h| check(unsafe { (h.answer)(self.0, result) }))
+        host().map_or(Err(Refused::NotSupported), |h| to_result(unsafe { (h.answer)(self.0, result) }))
     }
     /// The result, after the call.
     pub fn result(&self) -> u64 {
@@ -230,13 +230,13 @@ impl Call<'_> {
     /// Changes the result, after the call.
     pub fn set_result(&mut self, result: u64) -> Result<(), Refused> {
         // SAFETY: as above.
-        host().map_or(Err(Refused::NotSupported), |h| check(unsafe { (h.set_result)(self.0, result) }))
+        host().map_or(Err(Refused::NotSupported), |h| to_result(unsafe { (h.set_result)(self.0, result) }))
     }
     /// Answers a function that returns a double (`cublasDdot`). Such a result, and a float, cannot be changed after the
     /// call.
     pub fn return_double(&mut self, result: f64) -> Result<(), Refused> {
         // SAFETY: as above.
-        host().map_or(Err(Refused::NotSupported), |h| check(unsafe { (h.answer_float)(self.0, result) }))
+        host().map_or(Err(Refused::NotSupported), |h| to_result(unsafe { (h.answer_float)(self.0, result) }))
     }
     /// The result of one, after the call.
     pub fn result_double(&self) -> f64 {

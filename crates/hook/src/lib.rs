@@ -82,7 +82,7 @@ pub enum Refused {
     NotInInit,
 }
 
-fn check(code: c_int) -> Result<(), Refused> {
+fn to_result(code: c_int) -> Result<(), Refused> {
     Err(match code {
         contract::OK => return Ok(()),
         contract::NO_PARAM => Refused::NoParam,
@@ -122,7 +122,7 @@ impl Registrar {
             user: core::ptr::from_ref(handler).cast_mut().cast(),
         };
         // SAFETY: the host's function, with a request that it copies.
-        host().map_or(Err(Refused::NotInInit), |h| check(unsafe { (h.add)(&request) }))
+        host().map_or(Err(Refused::NotInInit), |h| to_result(unsafe { (h.add)(&request) }))
     }
     /// A variable of the environment; libc does not have it yet.
     pub fn environment(&self, name: &CStr) -> Option<&'static CStr> {

@@ -41,15 +41,15 @@ pub(crate) fn check(place: &Repository, snapshot: &Snapshot, cupti: &str) -> Res
 
 /// The struct of the newest version of each function.
 fn newest(meta: &Decls) -> BTreeMap<&str, &Record> {
-    let mut latest: BTreeMap<&str, (u32, &Record)> = BTreeMap::new();
+    let mut newest_by_name: BTreeMap<&str, (u32, &Record)> = BTreeMap::new();
     for (tag, record) in &meta.records {
         let Some((name, since)) = tag.strip_suffix("_params_st").and_then(|t| t.rsplit_once("_v")) else { continue };
         let Ok(since) = since.parse::<u32>() else { continue };
-        if latest.get(name).is_none_or(|old| old.0 < since) {
-            latest.insert(name, (since, record));
+        if newest_by_name.get(name).is_none_or(|old| old.0 < since) {
+            newest_by_name.insert(name, (since, record));
         }
     }
-    latest.into_iter().map(|(name, (_, record))| (name, record)).collect()
+    newest_by_name.into_iter().map(|(name, (_, record))| (name, record)).collect()
 }
 
 /// Offset and resolved type of each field.

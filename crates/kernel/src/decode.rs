@@ -35,11 +35,11 @@ impl Decoder {
     /// The version is none.
     pub fn new(given: Option<&str>, run: &Run) -> Result<Self> {
         let running = || running_driver().map(|version| (version, Origin::Running));
-        let requested = given.map(|version| (version.to_owned(), Origin::Given));
+        let requested_release = given.map(|version| (version.to_owned(), Origin::Given));
         let recorded = run.head.driver.clone().map(|version| (version, Origin::Recorded));
         let of_shim = run.head.source.as_deref() == Some("shim");
         let shim = of_shim.then(|| (OF_SHIM.to_owned(), Origin::Shim));
-        let release_and_origin = requested.or(recorded).or(shim).or_else(running);
+        let release_and_origin = requested_release.or(recorded).or(shim).or_else(running);
         let (driver, origin) = release_and_origin.unwrap_or_else(|| (DEFAULT_RELEASE.to_owned(), Origin::Guessed));
         let Some(Selection { tables, fit }) = Tables::select(&driver) else {
             let driver = cutap_printable::printable(&driver).into_owned();

@@ -64,14 +64,14 @@ fn check_layers(source: &Source, watched: &Watched, layers: &[&str]) -> Result<(
 }
 
 fn check(source: &Source, watched: &Watched) -> Result<(), Error> {
-    let mut listed = BTreeMap::new();
+    let mut listed_sonames = BTreeMap::new();
     let sonames = watched.library.iter().map(|l| (&l.soname, &l.source));
     for (soname, from) in sonames.chain(watched.profiler.iter().chain(&watched.part).map(|p| (&p.soname, &p.source))) {
         let (name, at) = (soname.get_ref(), soname.span().start);
         if !name.starts_with("lib") || !name.contains(".so") {
             return Err(source.error(at, format!("soname is \"{name}\", expected something like \"libfoo.so.*\"")));
         }
-        if listed.insert(name, at).is_some() {
+        if listed_sonames.insert(name, at).is_some() {
             return Err(source.error(at, format!("soname \"{name}\" stands here a second time")));
         }
         if from.get_ref().is_empty() {

@@ -38,9 +38,9 @@ impl SubmissionContent {
         let submission = Submission::of(call.args.words())?;
         let mut content =
             SubmissionContent { submission, entries: Vec::new(), classes: [0; 8], descriptors: Vec::new(), missing: 0 };
-        for Submitted { kind: what, address, full_length: meant, bytes } in call.pieces().submitted {
-            content.missing += u64::from(meant).saturating_sub(bytes.len() as u64);
-            match (piece_kind, words(&bytes)) {
+        for Submitted { kind, address, full_length, bytes } in call.pieces().submitted {
+            content.missing += u64::from(full_length).saturating_sub(bytes.len() as u64);
+            match (kind, words(&bytes)) {
                 (piece_kind::ENTRIES, entry) => {
                     let pair = [0, 1].map(|n| u64::from(entry.get(n).copied().unwrap_or(0)));
                     content.entries.push((Entry::of(pair[0] | pair[1] << 32), Vec::new()));

@@ -99,7 +99,7 @@ impl Tables {
         };
         let mut saved = Vec::new();
         for (register, rule) in row.registers() {
-            let saved = match rule {
+            let location = match rule {
                 RegisterRule::Undefined => Saved::Lost,
                 RegisterRule::Offset(n) => Saved::At(*n),
                 RegisterRule::ValOffset(n) => Saved::Is(*n),
@@ -110,7 +110,7 @@ impl Tables {
                 _ => Saved::Lost,
             };
             if usize::from(register.0) < REGISTERS {
-                saved.push((usize::from(register.0), saved));
+                saved.push((usize::from(register.0), location));
             }
         }
         Some(Row { cfa, saved, signal: fde.is_signal_trampoline() })

@@ -53,7 +53,7 @@ impl Demo {
             print_notice("now a recording of a real run: six training steps of PyTorch on an H200");
             let mut output =
                 output.map(File::from).map_err(|e| Error::own(format!("cannot write to standard output: {e}")))?;
-            let path = demo_recording::store()?;
+            let path = demo_recording::write_demo()?;
             demo_recording::show(&path, form, &mut output)?;
             let path = path.display();
             print_notice(&format!(

@@ -101,8 +101,8 @@ impl KeptRequest<'_> {
     }
 
     /// One piece whose bytes are here.
-    fn put(&mut self, what: u8, address: u64, bytes: &[u8]) {
-        let piece = NewPiece { piece_kind, address, room: bytes.len(), full_length: bytes.len() };
+    fn put(&mut self, kind: u8, address: u64, bytes: &[u8]) {
+        let piece = NewPiece { kind, address, room: bytes.len(), full_length: bytes.len() };
         record::memory(self.thread_state, self.at, self.number, &piece, |to| {
             // SAFETY: as many bytes as the record has room for.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };

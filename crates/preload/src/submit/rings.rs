@@ -242,9 +242,9 @@ struct KeptSubmission<'a> {
 
 impl KeptSubmission<'_> {
     /// Words that are here.
-    fn own(&mut self, what: u8, address: u64, words: &[u32]) {
+    fn own(&mut self, kind: u8, address: u64, words: &[u32]) {
         let len = size_of_val(words);
-        let piece = NewPiece { piece_kind, address, room: len, full_length: len };
+        let piece = NewPiece { kind, address, room: len, full_length: len };
         record::memory(self.thread_state, self.at, self.number, &piece, |to| {
             // SAFETY: as many bytes as the record has room for.
             unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), to, len) };

@@ -108,8 +108,8 @@ fn treatment(table: &Table) -> &'static str {
 
 /// `470: 68, 535: 77`.
 fn lengths(table: &Table) -> String {
-    let nonempty = DRIVERS.into_iter().zip(table.words).filter(|(_, words)| *words > 0);
-    let text: Vec<String> = nonempty.map(|(driver, words)| format!("{driver}: {words}")).collect();
+    let known_tables = DRIVERS.into_iter().zip(table.words).filter(|(_, words)| *words > 0);
+    let text: Vec<String> = known_tables.map(|(driver, words)| format!("{driver}: {words}")).collect();
     if text.is_empty() { "length unknown".to_owned() } else { text.join(", ") }
 }
 

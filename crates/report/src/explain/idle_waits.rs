@@ -82,8 +82,8 @@ impl Rule for IdleWaits {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let frequent = self.places.values().filter(|(_, waits)| waits.idle >= FEWEST);
-        frequent.map(|(site, waits)| finding(site, waits)).collect()
+        let frequent_places = self.places.values().filter(|(_, waits)| waits.idle >= FEWEST);
+        frequent_places.map(|(site, waits)| finding(site, waits)).collect()
     }
 }
 

@@ -88,8 +88,8 @@ impl Rule for RecreatedObjects {
 
     fn findings(&self, _: u64) -> Vec<Finding> {
         let is_habit = |o: &Objects| o.created >= FEWEST && o.destroyed * 5 >= o.created * 4 && o.most * 4 <= o.created;
-        let habits = self.places.iter().filter(|(_, (_, objects))| is_habit(objects));
-        habits.map(|(place, (site, objects))| finding(place.1, site, objects)).collect()
+        let habitual_places = self.places.iter().filter(|(_, (_, objects))| is_habit(objects));
+        habitual_places.map(|(place, (site, objects))| finding(place.1, site, objects)).collect()
     }
 }
 

@@ -44,8 +44,8 @@ impl Rule for SmallCopies {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let frequent = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
-        frequent.map(|(site, copies)| finding(site, copies)).collect()
+        let frequent_places = self.places.values().filter(|(_, copies)| copies.durations.calls() >= FEWEST);
+        frequent_places.map(|(site, copies)| finding(site, copies)).collect()
     }
 }
 

@@ -70,8 +70,8 @@ impl Rule for SyncInLoop {
 
     fn findings(&self, _: u64) -> Vec<Finding> {
         let is_loop = |w: &Waits| is_short(&w.durations) && w.work <= WORK * w.durations.calls();
-        let loops = self.places.values().filter(|(_, waits)| is_loop(waits));
-        loops.map(|(site, waits)| finding(site, waits)).collect()
+        let loop_places = self.places.values().filter(|(_, waits)| is_loop(waits));
+        loop_places.map(|(site, waits)| finding(site, waits)).collect()
     }
 }
 

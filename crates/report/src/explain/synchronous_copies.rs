@@ -52,8 +52,8 @@ impl Rule for SynchronousCopies {
     fn findings(&self, wall_ns: u64) -> Vec<Finding> {
         let is_much = |ns: u64| ns >= LEAST.1 && ns as f64 >= LEAST.0 * wall_ns as f64;
         let is_habit = |c: &Copies| c.durations.calls() >= FEWEST && is_much(c.durations.ns());
-        let habits = self.places.values().filter(|(_, copies)| is_habit(copies));
-        habits.map(|(site, copies)| finding(site, copies)).collect()
+        let habitual_places = self.places.values().filter(|(_, copies)| is_habit(copies));
+        habitual_places.map(|(site, copies)| finding(site, copies)).collect()
     }
 }
 

@@ -88,8 +88,8 @@ impl Report for LeakList {
 
     fn nothing(&self) -> Option<Cow<'static, str>> {
         let none = || match self.leaks.ended_with_context() {
-            _ if self.selected.is_some() => "nothing of what the filter selects was leaks".into(),
-            _ if !self.leaks.has_made() => "nothing was leaks: no call made memory or a handle".into(),
+            _ if self.selected.is_some() => "nothing of what the filter selects was left".into(),
+            _ if !self.leaks.has_made() => "nothing was left: no call made memory or a handle".into(),
             (0, _) => "nothing was left: all that was made was freed".into(),
             (count, size) => {
                 let pieces = if count == 1 { "1 piece".to_owned() } else { format!("{count} pieces") };

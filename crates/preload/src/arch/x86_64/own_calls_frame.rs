@@ -1,5 +1,5 @@
-//! The gate of the few functions that a runtime calls only because it reports a launch to us: those calls are our own
-//! footprint, at every launch, so they are sorted out before a frame is made. It must leave every integer register as
+//! The gate of the few functions that a runtime calls only because it reports a launch to us: those calls are
+//! self-induced, at every launch, so they are sorted out before a frame is made. It must leave every integer register as
 //! it was (the functions take no others), and lead to a frame where the call is anybody else's: to the common one where
 //! anything is not as usual.
 

@@ -11,7 +11,7 @@ use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
-    Candidate, SELF_INDUCED, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, STACK, SUBMIT, is_self_induced_name,
+    Candidate, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
 };
 use cutap_calls::hidden::SlotName;
 use cutap_calls::{Layer, Role, argument, has_role};

@@ -128,8 +128,8 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    fn piece(what: u8, address: u64, bytes: &[u8]) -> MemoryPiece<'_> {
-        MemoryPiece { number: 0, piece_kind, address, full_length: bytes.len() as u32, bytes }
+    fn piece(kind: u8, address: u64, bytes: &[u8]) -> MemoryPiece<'_> {
+        MemoryPiece { number: 0, kind, address, full_length: bytes.len() as u32, bytes }
     }
 
     #[test]

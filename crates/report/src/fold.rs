@@ -26,7 +26,7 @@ pub struct Fold<W> {
     /// By the thread's key.
     threads: HashMap<u32, Held>,
     /// By the function's key: the kind, once it is known.
-    kinds: Vec<Option<Kind>>,
+    kinds: Vec<Option<FunctionKind>>,
     /// Questions that were printed once, by the function's name.
     printed_questions: HashSet<Arc<str>>,
     /// The calls were chosen by a filter: questions are printed as all others.
@@ -36,7 +36,7 @@ pub struct Fold<W> {
 
 /// What a function is to a fold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FunctionKind {
     /// It hands out functions, or starts the driver.
     StartUp,
     /// It asks something.
@@ -80,7 +80,7 @@ impl<W: io::Write> Fold<W> {
         self.text.get_ref()
     }
 
-    fn kind(&mut self, function: &Function) -> Kind {
+    fn kind(&mut self, function: &Function) -> FunctionKind {
         let key = function.key as usize;
         if key >= self.kinds.len() {
             self.kinds.resize(key + 1, None);
@@ -89,22 +89,24 @@ impl<W: io::Write> Fold<W> {
         let classify = || {
             let has = |role| has_role(function.name.as_bytes(), role);
             match function.layer {
-                _ if function.entry_only => Kind::Other,
+                _ if function.entry_only => FunctionKind::Other,
                 Layer::DRIVER if [Role::ProcAddress, Role::ExportTable, Role::StartUp].into_iter().any(has) => {
-                    Kind::StartUp
+                    FunctionKind::StartUp
                 }
-                Layer::RUNTIME if has(Role::CallConfiguration) => Kind::Configuration,
+                Layer::RUNTIME if has(Role::CallConfiguration) => FunctionKind::Configuration,
                 Layer::DRIVER | Layer::RUNTIME if (has(Role::Query) || has(Role::KernelHandle)) && !is_answer => {
-                    Kind::Query
+                    FunctionKind::Query
                 }
-                Layer::LIBRARY if has(Role::SetsUp) && !is_answer => Kind::SetUp,
-                Layer::LIBRARY if has(Role::StartsLibrary) => Kind::Library,
-                Layer::LIBRARY if function.described.is_none() && function.demangled.is_none() => Kind::Internal,
-                Layer::RUNTIME | Layer::DRIVER => Kind::Runtime,
-                _ => Kind::Other,
+                Layer::LIBRARY if has(Role::SetsUp) && !is_answer => FunctionKind::SetUp,
+                Layer::LIBRARY if has(Role::StartsLibrary) => FunctionKind::Library,
+                Layer::LIBRARY if function.described.is_none() && function.demangled.is_none() => {
+                    FunctionKind::Internal
+                }
+                Layer::RUNTIME | Layer::DRIVER => FunctionKind::Runtime,
+                _ => FunctionKind::Other,
             }
         };
-        self.kinds.get_mut(key).map_or(Kind::Other, |kind| *kind.get_or_insert_with(classify))
+        self.kinds.get_mut(key).map_or(FunctionKind::Other, |kind| *kind.get_or_insert_with(classify))
     }
 
     fn state_of(&mut self, key: u32) -> &mut Held {
@@ -118,7 +120,9 @@ impl<W: io::Write> Fold<W> {
             // the runtime and the driver.
             let fits = match unit.layer() {
                 _ if unit.is_library_start => !call.function.entry_only && call.function.layer <= Layer::DRIVER,
-                Layer::LIBRARY => matches!(kind, Kind::StartUp | Kind::Query | Kind::Configuration),
+                Layer::LIBRARY => {
+                    matches!(kind, FunctionKind::StartUp | FunctionKind::Query | FunctionKind::Configuration)
+                }
                 _ => matches!(call.function.layer, Layer::RUNTIME | Layer::DRIVER) && !call.function.entry_only,
             };
             if fits && unit.len() < HELD {
@@ -130,15 +134,15 @@ impl<W: io::Write> Fold<W> {
         }
         let outer_layer = self.state_of(key).open.last().map(|call| call.function.layer);
         match kind {
-            Kind::Internal if outer_layer == Some(Layer::LIBRARY) => {
+            FunctionKind::Internal if outer_layer == Some(Layer::LIBRARY) => {
                 self.print_run(key, Some(call))?;
                 self.state_of(key).internal.push(call.clone());
                 return Ok(());
             }
-            Kind::Internal | Kind::Other => {}
+            FunctionKind::Internal | FunctionKind::Other => {}
             _ => {
                 let mut unit = Unit::new(call);
-                unit.is_library_start = kind == Kind::Library;
+                unit.is_library_start = kind == FunctionKind::Library;
                 self.state_of(key).unit = Some(unit);
                 return Ok(());
             }
@@ -183,10 +187,10 @@ impl<W: io::Write> Fold<W> {
         let kind = self.kind(&exit.call.function);
         let (call, name) = (&exit.call, &exit.call.function.name);
         // A line about look-ups has their time.
-        let is_look_up = kind == Kind::StartUp && !has_role(name.as_bytes(), Role::StartUp);
+        let is_look_up = kind == FunctionKind::StartUp && !has_role(name.as_bytes(), Role::StartUp);
         let longest = if is_look_up { PATIENCE_NS } else { CHEAP_NS };
         let is_cheap = exit.duration_ns.is_some_and(|ns| ns <= longest) && !exit.late && !unit.has_error();
-        if kind == Kind::Query && unit.has_error() && !exit.is_error() && exit.duration_ns.is_some() {
+        if kind == FunctionKind::Query && unit.has_error() && !exit.is_error() && exit.duration_ns.is_some() {
             // The driver refuses, and the runtime answers: the same is printed once.
             let inside = unit.inside();
             if !self.printed_questions.insert(format!("{name}: {}", inside.text).into()) {
@@ -198,11 +202,11 @@ impl<W: io::Write> Fold<W> {
         let is_start = self.state_of(key).run.continues_with(Purpose::StartUp, call);
         let purpose = match kind {
             _ if !is_cheap => None,
-            Kind::StartUp => Some(Purpose::StartUp),
+            FunctionKind::StartUp => Some(Purpose::StartUp),
             // At a start, questions and look-ups take turns.
-            Kind::Query if is_start => Some(Purpose::StartUp),
+            FunctionKind::Query if is_start => Some(Purpose::StartUp),
             // A setting of one library by another tells the user nothing.
-            Kind::SetUp if outer_layer != Some(Layer::LIBRARY) => Some(Purpose::SetUp),
+            FunctionKind::SetUp if outer_layer != Some(Layer::LIBRARY) => Some(Purpose::SetUp),
             _ => None,
         };
         if let Some(purpose) = purpose {
@@ -216,11 +220,15 @@ impl<W: io::Write> Fold<W> {
         let is_silent = is_cheap
             && match kind {
                 // Of a library for itself.
-                Kind::Query if outer_layer == Some(Layer::LIBRARY) => true,
-                Kind::Query if has_role(name.as_bytes(), Role::KernelHandle) => false,
-                Kind::Query => !self.printed_questions.insert(name.clone()),
-                Kind::Configuration | Kind::SetUp => true,
-                Kind::StartUp | Kind::Library | Kind::Runtime | Kind::Internal | Kind::Other => false,
+                FunctionKind::Query if outer_layer == Some(Layer::LIBRARY) => true,
+                FunctionKind::Query if has_role(name.as_bytes(), Role::KernelHandle) => false,
+                FunctionKind::Query => !self.printed_questions.insert(name.clone()),
+                FunctionKind::Configuration | FunctionKind::SetUp => true,
+                FunctionKind::StartUp
+                | FunctionKind::Library
+                | FunctionKind::Runtime
+                | FunctionKind::Internal
+                | FunctionKind::Other => false,
             };
         if is_silent {
             self.folded.add(&unit);

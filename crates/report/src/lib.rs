@@ -88,7 +88,7 @@ pub use messages_page::messages_page;
 pub use missing_calls::{may_lack_frees, missing_against, missing_calls};
 pub use notes::{limit_lines, notes};
 pub use quiet::Quiet;
-pub use reports::{EventSink, Input, Kind, REPORTS, Report, Takes, all_sort_columns};
+pub use reports::{EventSink, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns};
 pub use rows::Rows;
 pub use run_notes::notes_of_runs;
 pub use selected_functions::SelectedFunctions;

@@ -133,11 +133,11 @@ fn shorten_texts(line: &mut String, most: usize) {
     while let Some((before, quoted)) = rest.split_once('"') {
         out.push_str(before);
         let (inner, after) = quoted.split_at(end_of_text(quoted, usize::MAX));
-        let cut = end_of_text(inner, most);
+        let cut_at = end_of_text(inner, most);
         out.push('"');
-        out.push_str(inner.get(..cut).unwrap_or(""));
+        out.push_str(inner.get(..cut_at).unwrap_or(""));
         rest = after;
-        if cut < inner.len() {
+        if cut_at < inner.len() {
             out.push_str("\"...");
             let closed = rest.strip_prefix('"').unwrap_or(rest);
             rest = closed.strip_prefix("...").unwrap_or(closed);

@@ -12,7 +12,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, scan_executables};
 use cutap_report::{
-    Input, Kind, REPORTS, Rows, Takes, all_sort_columns, end_line, end_lines, missing_calls, notes_of_runs, write_csv,
+    Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, missing_calls, notes_of_runs,
+    write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
@@ -53,7 +54,7 @@ pub struct Report {
 
 /// The report that was asked for, and the value of its flag.
 struct Question {
-    report: &'static Kind,
+    report: &'static ReportKind,
     value: String,
 }
 
@@ -64,7 +65,7 @@ impl Debug for Question {
 }
 
 /// The flag of a report.
-fn arg(kind: &'static Kind) -> Arg {
+fn arg(kind: &'static ReportKind) -> Arg {
     let arg = Arg::new(kind.flag).long(kind.flag).help(kind.help).group(GROUP);
     match kind.value {
         Takes::Nothing => arg.action(ArgAction::SetTrue),
@@ -91,7 +92,7 @@ impl clap::Args for Question {
 
 impl FromArgMatches for Question {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Question, clap::Error> {
-        let value = |kind: &'static Kind| match kind.value {
+        let value = |kind: &'static ReportKind| match kind.value {
             Takes::Nothing => matches.get_flag(kind.flag).then(String::new),
             _ => matches.get_one::<String>(kind.flag).cloned(),
         };
@@ -199,7 +200,7 @@ fn no_column(flag: &str, word: &str, columns: &[&str]) -> Error {
 }
 
 /// A word in the place of a run that is no file: a report without its dashes, or the value of a flag that has none.
-fn refuse_slips(runs: &[PathBuf], kind: &Kind, report: &mut dyn cutap_report::Report) -> Result<()> {
+fn refuse_slips(runs: &[PathBuf], kind: &ReportKind, report: &mut dyn cutap_report::Report) -> Result<()> {
     let missing = runs.iter().filter(|run| !run.exists()).filter_map(|run| run.to_str());
     for word in missing {
         if REPORTS.iter().any(|kind| kind.flag == word) {

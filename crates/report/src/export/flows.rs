@@ -4,12 +4,11 @@
 //! Perfetto orders the events of a flow by time, so an event that is written late has its place. Memory does not grow
 //! with the number of launches.
 
+use super::perfetto_fields::event::FLOW_IDS;
 use super::proto::Message;
 use cutap_trace::Call;
 use std::collections::VecDeque;
 
-/// The field of TrackEvent.
-const FLOWS: u32 = 47;
 /// The largest number of flows to one call.
 const MOST: usize = 256;
 
@@ -53,7 +52,7 @@ impl Flows {
             }
             // Otherwise they are the same launches in a lower layer.
             flow.into_iter().chain(inside.drain(..)).for_each(|flow| {
-                event.fixed(FLOWS, flow);
+                event.fixed(FLOW_IDS, flow);
             });
         }
         self.open.push(Open { call: call.clone(), flow, inside });
@@ -79,7 +78,7 @@ impl Flows {
         let place = self.open.iter().rposition(|open| open.call.is_same_call(call))?;
         let ended_calls = self.open.split_off(place);
         for flow in ended_calls.iter().flat_map(|open| &open.inside).take(MOST) {
-            event.fixed(FLOWS, *flow);
+            event.fixed(FLOW_IDS, *flow);
             self.open
                 .last_mut()
                 .into_iter()

@@ -2,7 +2,7 @@
 //! Calls that allocate inside another one that does (a driver's call inside a runtime's) are part of that one. Calls of
 //! one path and one recorded stack are one row.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::json_writer::write_json;
 use crate::leaks::{Change, Leaks, Thing};
 use crate::allocation_size::allocation_size;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "allocations",
     help: "Who allocates memory, how much at the peak and at the end",
     value: Takes::Nothing,

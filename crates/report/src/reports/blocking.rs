@@ -1,7 +1,7 @@
 //! `report --blocking`: the calls that may block the host, with the calls around them, those with the most time first.
 //! A blocking call inside another one is part of that one, so each moment counts once.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::call_stats::{CallStats, View};
 use crate::call_tree::{CallPaths, CallTree, Chain};
 use crate::path_stacks::PathStacks;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "blocking",
     help: "Calls that may block the host, with the calls around them",
     value: Takes::Nothing,

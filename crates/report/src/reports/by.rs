@@ -1,6 +1,6 @@
 //! `report --by`: a row of counts and times for each function, layer, library and so on.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::by_table::{write_json, write_text};
 use crate::rows::{Rows, call_stats_headings};
 use crate::streams::Streams;
@@ -9,7 +9,7 @@ use cutap_trace::{CountedFunction, End, Event};
 use std::borrow::Cow;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "by",
     help: "The table by one of these (default: function)",
     value: Takes::OneOf(

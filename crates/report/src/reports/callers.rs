@@ -1,7 +1,7 @@
 //! `report --callers FUNCTION`: the call tree reversed, from one function to its callers. The last row of each path is
 //! the program or library whose code makes the outermost call.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::call_tree::{CallPaths, CallTree};
 use crate::called_paths::CalledPaths;
 use crate::label::Label;
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "callers",
     help: "Who calls FUNCTION (* allowed): calls and code around it, and how much of its time each causes",
     value: Takes::Text("FUNCTION"),

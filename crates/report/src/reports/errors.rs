@@ -2,7 +2,7 @@
 //! failed calls inside and the stacks that the run keeps. A failure that several calls pass on is one. Failures inside
 //! calls that succeeded, and those after the end of CUDA, are listed last and are no problems.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::path_stacks::{PathStacks, error_word};
 use crate::rows::{Rows, SortKey, headings};
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "errors",
     help: "Calls that failed, with the calls around them",
     value: Takes::Nothing,

@@ -1,14 +1,14 @@
 //! `report --folded`: calls by their stacks, in the input format of flame graphs. A line has the frames from the
 //! outermost one to the call, and a number. Memory grows with the number of different stacks.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::stacks::{shown_frames, end, frame_name};
 use cutap_trace::{End, Event, Exit};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "folded",
     help: "Calls of each stack that --stack kept, or their nanoseconds (=time), in the input format of flame graphs",
     value: Takes::Optional("WEIGHT", &["calls", "time"]),

@@ -1,6 +1,6 @@
 //! `report --leaks`: the resources that were made and never freed, with the calls that made them.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::json_writer::write_json;
 use crate::leaks::{Group, Leaks, MOST};
 use crate::path_stacks::write_frames;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "leaks",
     help: "What was made and never freed, with the calls that made it",
     value: Takes::Nothing,
@@ -94,8 +94,8 @@ impl Report for LeakList {
             (count, size) => {
                 let pieces = if count == 1 { "1 piece".to_owned() } else { format!("{count} pieces") };
                 let size = bytes(size);
-                let freed = format!("all that was made was freed or ended with its context: {pieces}, {size}");
-                format!("nothing was left: {freed}").into()
+                let sentence = format!("all that was made was freed or ended with its context: {pieces}, {size}");
+                format!("nothing was left: {sentence}").into()
             }
         };
         (self.groups().is_empty() && self.leaks.beyond() == 0).then(none)

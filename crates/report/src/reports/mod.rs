@@ -12,7 +12,7 @@ macro_rules! reports {
     ($($module:ident),* $(,)?) => {
         $(mod $module;)*
         /// All reports, in the order of the help. The first one is the answer to no question.
-        pub const REPORTS: &[&Kind] = &[$(&$module::KIND),*];
+        pub const REPORTS: &[&ReportKind] = &[$(&$module::KIND),*];
     };
 }
 
@@ -42,7 +42,7 @@ pub fn all_sort_columns() -> Vec<&'static str> {
 
 /// A report as the command line has it.
 #[derive(Debug)]
-pub struct Kind {
+pub struct ReportKind {
     /// The long flag, without its dashes.
     pub flag: &'static str,
     /// One line of help.

@@ -3,7 +3,7 @@
 //! spend a quarter of their time in those. The run is read twice: the first time adds nothing up but selects the calls,
 //! the second one decodes these.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::arguments::{inputs, words};
 use crate::fields::{CallView, Part};
 use crate::json_writer::write_json;
@@ -26,7 +26,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "slowest",
     help: "The 20 calls that took longest, with their arguments; --top N for another number",
     value: Takes::Nothing,

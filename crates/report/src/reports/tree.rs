@@ -1,6 +1,6 @@
 //! `report --tree`: the call tree. Calls with the same path are one line.
 
-use super::{Input, Kind, Report, Takes};
+use super::{Input, Report, ReportKind, Takes};
 use crate::call_tree::CallTree;
 use crate::path_tree::PathTree;
 use crate::rows::{Rows, call_stats_headings};
@@ -9,7 +9,7 @@ use cutap_trace::End;
 use std::borrow::Cow;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "tree",
     help: "The call tree, calls with the same path merged",
     value: Takes::Nothing,

@@ -1,11 +1,11 @@
 //! `report --undecoded`: the arguments that were not decoded, and the functions without a description.
 
-use super::{EventSink, Input, Kind, Report, Takes};
+use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::undecoded::undecoded_report;
 use cutap_trace::{End, Event};
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ReportKind = ReportKind {
     flag: "undecoded",
     help: "Arguments that were not decoded, and functions without a description, with the number of calls",
     value: Takes::Nothing,

@@ -114,7 +114,7 @@ fn layer_of(letter: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::{TRACKED, armed, recorded, wanted, wants_layer};
+    use super::{TRACKED, armed, is_shown, recorded, wants_layer};
 
     const LIBRARY: u8 = 1;
     const RUNTIME: u8 = 2;

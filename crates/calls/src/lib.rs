@@ -18,8 +18,8 @@ mod role;
 mod status;
 
 pub use behaviour::{begins_capture, blocks, ends_capture, hands_out, plain, resets, tells_of_memory};
-pub use generated::behaviour::{LAUNCH_CALLBACK, LOOKS_FOR_KERNEL_NAME};
 pub use generated::behaviour::status::{INVALID_DEVICE_FUNCTION, INVALID_HANDLE, NOT_READY};
+pub use generated::behaviour::{LAUNCH_CALLBACK, LOOKS_FOR_KERNEL_NAME};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PARTS, PROFILERS, STEMS, WATCHED};

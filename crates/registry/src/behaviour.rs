@@ -178,7 +178,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
     }
     let mut numbers = Vec::new();
     for RawNumber { constant, about, value, callback_of, source: from } in raw.numbers {
-        said(&source, &from)?;
+        check_source(&source, &from)?;
         let value = match (value, callback_of) {
             (Some(value), None) => Some(value),
             (None, Some(function)) => callback(&path.with_file_name("runtime/functions.toml"), &function)?,

@@ -114,8 +114,7 @@ fn tables(source: &Source) -> Result<Tables, Error> {
                 || !name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
                 || !listed.insert(name.clone())
             {
-                let message =
-                    format!("const is \"{name}\", expected a name like CALLBACK_TABLE that stands once");
+                let message = format!("const is \"{name}\", expected a name like CALLBACK_TABLE that stands once");
                 return Err(source.error(constant.span().start, message));
             }
         }

@@ -277,9 +277,9 @@ impl<W: io::Write> Perfetto<W> {
         event
             .number(track_event::TYPE, if function.entry_only { INSTANT } else { BEGIN })
             .number(track_event::TRACK, thread_track(&call.thread));
-        let told = self.told(function);
-        told.category.map(|n| event.number(track_event::CATEGORY, n));
-        match told.name {
+        let names = self.intern_names(function);
+        names.category.map(|n| event.number(track_event::CATEGORY, n));
+        match names.name {
             Some(number) => event.number(track_event::NAME_NUMBER, number),
             None => event.text(track_event::NAME, function.display_name()),
         };

@@ -58,6 +58,7 @@ pub(super) mod event {
     pub(crate) const NAME_NUMBER: u32 = 10;
     pub(crate) const TRACK: u32 = 11;
     pub(crate) const NAME: u32 = 23;
+    pub(crate) const FLOW_IDS: u32 = 47;
 }
 
 /// DebugAnnotation.

@@ -282,7 +282,7 @@ impl End {
         self.overwritten += ring.calls_taken;
         self.records_cut += ring.cut();
         self.records_unknown += ring.unknown();
-        match ring.footprint() {
+        match ring.self_induced() {
             0 => {}
             calls => self.count(reason::SELF_INDUCED, calls),
         }

@@ -1,6 +1,6 @@
 //! Folds calls that tell little, for a terminal: the driver calls inside a call of the runtime, the look-ups with which
-//! a library starts, and repeated cheap questions. It precedes [`Text`] and holds a call back until it has ended. A call
-//! that fails is never folded away, and the end says how many calls are folded. Each thread folds on its own.
+//! a library starts, and repeated cheap questions. It precedes [`Text`] and holds a call back until it has ended. A
+//! call that fails is never folded away, and the end says how many calls are folded. Each thread folds on its own.
 
 use crate::folded_calls::FoldedCalls;
 use crate::sequence::{Printed, Purpose, Sequence};

@@ -1,4 +1,5 @@
-//! A call that is held back until it has ended, with the calls inside it. The last words of its line say what those were.
+//! A call that is held back until it has ended, with the calls inside it. The last words of its line say what
+//! those were.
 
 use crate::launch::Launch;
 use crate::units::time;

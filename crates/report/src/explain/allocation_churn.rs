@@ -91,7 +91,8 @@ impl Rule for AllocationChurn {
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let is_habit = |p: &Pieces| p.allocated >= FEWEST && p.freed * 5 >= p.allocated * 4 && p.most * 4 <= p.allocated;
+        let is_habit =
+            |p: &Pieces| p.allocated >= FEWEST && p.freed * 5 >= p.allocated * 4 && p.most * 4 <= p.allocated;
         let habitual_places = self.places.iter().filter(|(_, (_, pieces))| is_habit(pieces));
         habitual_places.map(|(place, (site, pieces))| finding(place.1, site, pieces)).collect()
     }

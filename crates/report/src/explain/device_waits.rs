@@ -43,7 +43,8 @@ impl Rule for DeviceWaits {
 
     fn findings(&self, whole_ns: u64) -> Vec<Finding> {
         let is_much = |w: &Waits| w.ns >= LEAST.1 && w.ns as f64 >= LEAST.0 * whole_ns as f64;
-        let costly_places = self.places.values().filter(|(_, w)| is_much(w) && !super::sync_in_loop::is_short(&w.durations));
+        let is_costly = |w: &Waits| is_much(w) && !super::sync_in_loop::is_short(&w.durations);
+        let costly_places = self.places.values().filter(|(_, waits)| is_costly(waits));
         costly_places.map(|(site, waits)| finding(site, waits)).collect()
     }
 }

@@ -89,7 +89,8 @@ impl Rule for RegisteredAgain {
         }
         let argument = |n: u8| seen.call().effective_args().get(usize::from(n)).and_then(address);
         // A runtime's call counts, and not the driver's inside it.
-        let is_inside = |of: fn(&Function) -> Option<u8>| seen.outer_calls.iter().any(|call| of(&call.function).is_some());
+        let is_inside =
+            |of: fn(&Function) -> Option<u8>| seen.outer_calls.iter().any(|call| of(&call.function).is_some());
         if let Some(at) = registers(function).and_then(argument).filter(|_| !is_inside(registers)) {
             self.registered(seen, at);
         }

@@ -116,7 +116,8 @@ impl Report for LeakList {
         let memory = if size > 0 { format!(", {} of memory", bytes(size)) } else { String::new() };
         writeln!(out, "{count:>9} in all{memory}")?;
         if self.leaks.beyond() > 0 {
-            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.leaks.beyond())?;
+            let beyond = self.leaks.beyond();
+            writeln!(out, "{beyond:>9} more were made while {MOST} others were alive, and not followed")?;
         }
         match groups.iter().all(|group| group.stack.is_empty()) {
             true => writeln!(out, "record --stack also shows where the program makes these calls"),

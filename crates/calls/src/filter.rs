@@ -7,7 +7,7 @@
 //!
 //! A layer that must be asked for (`opt_in` in `api/layers.toml`) is recorded only where a `+` rule has its letter
 //! ([`armed`]). A rule for all of it adds the layer and takes nothing from the others. A rule for some of its functions
-//! wants those, as any other rule does. A reader shows all that was recorded ([`wanted`]).
+//! wants those, as any other rule does. A reader shows all that was recorded ([`is_shown`]).
 //!
 //! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
 //! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.

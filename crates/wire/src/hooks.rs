@@ -47,11 +47,11 @@ pub struct Head {
     pub rows: u32,
     /// Where the parameters begin.
     pub parameters: u32,
-    /// Where what the libraries want begins, behind `bytes`: [`Wanted`], [`WANTS`] times.
+    /// Where the selectors of the libraries begin, behind `bytes`: [`SelectorRow`], [`SELECTORS`] times.
     pub selectors: u32,
 }
 
-/// Wants of all libraries at most.
+/// Selectors of all libraries at most.
 pub const SELECTORS: usize = 64;
 /// Longest pattern.
 pub const PATTERN: usize = 128;

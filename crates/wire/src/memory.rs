@@ -2,7 +2,8 @@
 //! writes them: the bytes of an ioctl's argument are many. All pieces of a call stand between its beginning and its
 //! end.
 //!
-//! Word 1: an address. Word 2: how many bytes are meant, [`what`] << 32, bytes that are here << 40. Then the bytes.
+//! Word 1: an address. Word 2: how many bytes are meant, [`piece_kind`] << 32, bytes that are here << 40. Then the
+//! bytes.
 
 use crate::words::word;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -44,7 +45,7 @@ pub const fn about(kind: u8, captured: usize, full_length: usize) -> u64 {
 /// A piece that is about to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewPiece {
-    /// One of [`what`].
+    /// One of [`piece_kind`].
     pub kind: u8,
     /// Where the bytes are.
     pub address: u64,
@@ -88,7 +89,7 @@ impl NewPiece {
 pub struct MemoryPiece<'a> {
     /// Which call.
     pub number: u32,
-    /// One of [`what`].
+    /// One of [`piece_kind`].
     pub kind: u8,
     /// Where the bytes are.
     pub address: u64,

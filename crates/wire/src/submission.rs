@@ -1,5 +1,5 @@
 //! A call of the layer `submit`: what was found in the ring of one channel after a driver call. It is no call of the
-//! program. Its record has these words, and its MEMORY records have what was read ([`crate::memory::what`]).
+//! program. Its record has these words, and its MEMORY records have what was read ([`crate::memory::piece_kind`]).
 
 /// The name of the function that such a call has.
 pub const FUNCTION: &str = "submit";

@@ -140,7 +140,7 @@ fn filters_that_name_nothing() {
     refused(&run("cudamalloc,driver"), 125, &["did you mean cudaMalloc?"]);
     refused(&run("bogus"), 125, &["unknown function bogus"]);
     refused(&run(""), 125, &["empty"]);
-    refused(&run(">5"), 125, &["no duration"]);
+    refused(&run(">5days"), 125, &["no duration"]);
     refused(&run("cuda Malloc"), 125, &["no name"]);
     let many = (0..400).map(|n| format!("cudaNeverHeardOf{n}*")).collect::<Vec<_>>().join(",");
     refused(&run(&many), 125, &["the filter is too long"]);

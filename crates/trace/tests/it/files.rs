@@ -167,7 +167,7 @@ fn files_cut_off_at_any_byte() {
 #[test]
 fn files_that_appear_late_and_vanish() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("control"), control_page(1)).unwrap();
+    std::fs::write(folder.path().join("control"), control_page(cutap_wire::VERSION)).unwrap();
     let mut reader = follow(folder.path(), false, "");
     let mut lines = Vec::new();
     assert!(!reader.poll(false, &mut |e| lines.extend(line(e))).unwrap());
@@ -192,7 +192,7 @@ fn files_that_appear_late_and_vanish() {
 fn processes_that_were_left_alone() {
     use cutap_wire::control::{Control, RULES_BYTES};
     let folder = tempfile::tempdir().unwrap();
-    let mut page = control_page(1);
+    let mut page = control_page(cutap_wire::VERSION);
     let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
     put(std::mem::offset_of!(Control, left_alone), &4u32.to_le_bytes());
     put(std::mem::offset_of!(Control, left_names), b"make\0\0a\nb\xff\0make\0cc");

@@ -61,7 +61,7 @@ fn has_its_end(path: &Path) -> bool {
     walked.is_ok_and(|walked| walked.is_ok_and(|cut| cut.why == cutap_file::Why::Ended))
 }
 
-/// Whether a recording, or a run directory, could be read whole: else what is missing of it, as a failure of the command that read it.
+/// Fails, with what is missing, if a recording or a run directory could not be read whole.
 /// One that is being written is none. `damage` was found while it was read.
 pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) -> Result<()> {
     let display_path = path.display();

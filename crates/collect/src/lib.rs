@@ -1,7 +1,7 @@
 //! Starts the traced program and owns its run directory: launch, collector, control page, environment.
 //!
-//! [`trace()`] makes the run directory, unpacks the libraries, starts the collector in a session of its own and the
-//! program in the caller's session, waits in the foreground for the shell, and ends as the program ended.
+//! [`trace()`] makes the run directory and unpacks the libraries. It starts the collector in a separate session and the
+//! program in the caller's session. It waits in the foreground for the shell, and ends as the program ended.
 //! [`env`](fn@env) prepares the same for a program that is started without cutap. Nothing here knows a CUDA function or
 //! formats an event.
 

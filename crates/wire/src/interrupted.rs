@@ -35,7 +35,7 @@ impl Ring {
     }
 }
 
-/// As `ring::next_chunk` in the preload: without signals.
+/// As `ring::chunks::next_chunk` in the preload: without signals.
 fn open_next() {
     blocked(|| {
         with(|ring| {

@@ -101,7 +101,8 @@ fn unread(run: &Path) -> Option<String> {
     unread.filter(|_| short_of(run).is_none())
 }
 
-/// Says what was taken in. What could not be is a failure: without a word a table with nothing in it would look like all there was.
+/// Prints what the new recording has. What could not be read is a failure: an empty table would look like the whole
+/// run.
 fn print_outcome(run: &Path, path: &Path, recorder: &mut Recorder, flight: bool) -> Result<()> {
     let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.copied(), path.display());
     let short = short_of(run);

@@ -74,7 +74,8 @@ fn each_call(runs: &Runs, form: OutputFormat, filter: Filter, output: &mut dyn O
     let options = ReaderOptions { consume: false, filter, decode: !form.counts, ..ReaderOptions::default() };
     let now = monotonic();
     let (run_ends, lines) = write_all(runs, &options, output)?;
-    let output_result = lines.and_then(|()| output.tick(now)).and_then(|()| output.end_runs(&scanned(&run_ends)));
+    let output_result =
+        lines.and_then(|()| output.tick(now)).and_then(|()| output.end_runs(&with_scanned_executables(&run_ends)));
     Ok((run_ends, output_result))
 }
 
@@ -82,7 +83,7 @@ fn each_call(runs: &Runs, form: OutputFormat, filter: Filter, output: &mut dyn O
 fn summed(runs: &Runs, form: OutputFormat, filter: &Filter) -> Result<Read> {
     let mut summary = summary(form);
     let run_ends = runs.calls(filter, &mut summary)?;
-    let output_result = summary.end_runs(&scanned(&run_ends));
+    let output_result = summary.end_runs(&with_scanned_executables(&run_ends));
     Ok((run_ends, output_result))
 }
 
@@ -92,7 +93,7 @@ fn as_csv(runs: &Runs, form: OutputFormat, filter: Filter) -> Result<Read> {
     let run_ends = if form.summary {
         let mut summary = Summary::json(&mut lines);
         let run_ends = runs.calls(&filter, &mut summary)?;
-        (summary.end_runs(&scanned(&run_ends)), run_ends)
+        (summary.end_runs(&with_scanned_executables(&run_ends)), run_ends)
     } else if form.counts {
         let mut counts = Counts::new(&mut lines, true, false);
         let (run_ends, output_result) = each_call(runs, form, filter, &mut counts)?;
@@ -105,8 +106,8 @@ fn as_csv(runs: &Runs, form: OutputFormat, filter: Filter) -> Result<Read> {
     Ok((run_ends, output_result.and_then(|()| write_csv(&lines, &mut stdout().lock()))))
 }
 
-/// The scanned_ends, with what only the programs' files can tell.
-fn scanned(run_ends: &[FinishedRun]) -> Vec<End> {
+/// The ends of the runs, with what only the programs' files can tell.
+fn with_scanned_executables(run_ends: &[FinishedRun]) -> Vec<End> {
     let mut scanned_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
     scanned_ends.iter_mut().for_each(scan_executables);
     scanned_ends

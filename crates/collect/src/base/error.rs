@@ -101,7 +101,7 @@ pub fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// Says something on standard error; nobody there to read it is no reason to fail.
+/// Writes a line to standard error. A closed standard error is no reason to fail.
 pub fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr(), "cutap: {}", printable(text));
 }

@@ -109,7 +109,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     // Its descriptors of the output, at whose other end somebody may wait for the end of it.
     drop(work);
     if !options.record && page.follows_children() && run_dir.join(hooks::FILE).is_file() {
-        // What nobody prints any more would only fill the run directory.
+        // Calls that are not printed any more would only fill the run directory.
         if !options.form.only_hooks {
             page.stop_recording();
         }
@@ -222,7 +222,7 @@ impl Drain for Recorder {
     }
 }
 
-/// The reader has left, or the terminal is gone: nobody is there to be told.
+/// The reader of the output has ended, or the terminal is closed, so no message can reach it.
 fn reader_is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPIPE | libc::EIO))
 }

@@ -1,5 +1,5 @@
-//! The live trace: prints the calls of a run while it goes on, and notes how far it came for a collector that follows
-//! one that was killed. It never prints a line twice.
+//! The live trace prints the calls of a run while its program runs. It notes how far it came, for a collector that
+//! follows one that was killed. It never prints a line twice.
 
 use crate::base::error::{Error, Result, reason};
 use crate::collector::collector_options::CollectorOptions;

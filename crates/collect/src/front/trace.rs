@@ -87,8 +87,8 @@ pub struct TraceOptions {
     pub args: Vec<OsString>,
 }
 
-/// Runs the program to its end and says how it ended: as the program did; but if that was in order and
-/// the trace could not be written, as a failure of ours.
+/// Runs the program to its end and returns how it ended. If the program succeeded and the trace could not be written,
+/// that is a failure of cutap.
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let startup = StartupState::capture();
     let filter = filter(options.filter.as_deref())?;
@@ -161,7 +161,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     new_file.0 = None;
     previous.into_iter().for_each(Previous::put_aside);
 
-    // As soon as it is known: a program may run for days with a hook that nothing calls.
+    // Printed at once: a program may run for days with a hook that nothing calls.
     let mut printed_lines = Vec::new();
     let mut print_unmatched = |lines: Vec<String>| {
         let new: Vec<String> = lines.into_iter().filter(|line| !printed_lines.contains(line)).collect();

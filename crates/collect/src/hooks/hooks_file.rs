@@ -76,8 +76,8 @@ fn parameter(p: &Param, name: u32) -> Parameter {
 }
 
 /// Whether a parameter is surely no output: a handle, code, what the call only reads, frees or keeps, or an address on
-/// a device. Where nobody has said it a pointer to what is not constant may be one, whatever its direction is guessed
-/// to be.
+/// a device. Without a stated direction a pointer to data that is not constant may be an output, whatever is
+/// guessed.
 fn is_input(f: &Function, n: usize, p: &Param) -> bool {
     let ends_lifetime = |e: &Effect| matches!(*e, Effect::Frees(of) | Effect::Destroys(of) if usize::from(of) == n);
     match TABLES.types.get(usize::from(p.ty)) {

@@ -10,8 +10,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens it, and leaves it as it is: what can be refused later must not have cost anything. A recording must be read
-/// too by a collector that goes on with it. `used` are the program, what starts it, its arguments, and hook libraries.
+/// Opens it without a change: a command that is refused later must not have cost its contents. A collector that
+/// continues a recording also reads it. `used` are the program, what starts it, its arguments, and hook libraries.
 /// With `force` a recording may take the place of any file.
 pub fn open(path: &Path, record: bool, force: bool, used: &[&OsStr]) -> Result<File> {
     let action = if record { "write the recording to" } else { "write the trace to" };

@@ -184,13 +184,13 @@ pub fn write_note(thread_state: &mut ThreadState, at: usize, number: u32, note_k
 }
 
 /// Calls ago that a first word surely says, however many a signal handler makes in between.
-pub const NEAR: u32 = META_MAX - 4096;
+pub const NEAR_CALLS: u32 = META_MAX - 4096;
 
 /// A record that says how many calls ago its own began, where all is as usual; else as `about` does it.
 #[inline(always)]
 fn about_fast(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     let Some((&second, rest)) = words.split_first() else { return };
-    let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR);
+    let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR_CALLS);
     if !reserve::put(thread_state, at, kind, back, second, [rest]) {
         about(thread_state, at, kind, number, words);
     }
@@ -205,7 +205,7 @@ pub fn about_with<R>(
     length: u32,
     write: impl FnOnce(&Reserved) -> R,
 ) -> Option<R> {
-    let far = calls(thread_state).wrapping_sub(1).wrapping_sub(number) >= NEAR;
+    let far = calls(thread_state).wrapping_sub(1).wrapping_sub(number) >= NEAR_CALLS;
     let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
     let pending = reserve(thread_state, at, kind, length + u32::from(far), distance)?;
     let written = write(&pending.reserved);
@@ -240,7 +240,7 @@ fn about(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words
     // One word more than most need, for a distance that does not fit: decided before reserving, from
     // the number of calls so far, which only grows in between by a signal handler's few.
     let so_far = calls(thread_state);
-    let far = so_far.wrapping_sub(1).wrapping_sub(number) >= NEAR;
+    let far = so_far.wrapping_sub(1).wrapping_sub(number) >= NEAR_CALLS;
     let length = 1 + words.len() as u32 + u32::from(far);
     let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
     let Some(pending) = reserve(thread_state, at, kind, length, distance) else { return };

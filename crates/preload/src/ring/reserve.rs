@@ -1,5 +1,5 @@
 //! Room for a record in this thread's ring: taking it, and what to do about records that signal handlers interrupted or
-//! left in the middle. It must never wait but where `ring::next_chunk` does, and never write where a handler may have
+//! left in the middle. It must never wait but where `chunks::next_chunk` does, and never write where a handler may have
 //! written.
 
 use super::chunks;
@@ -45,7 +45,7 @@ pub fn reserve(
             let head = thread_state.writer.head();
             let now = clock::ticks();
             let first = first_word(kind, words, meta((head >> 32) as u32), now as u32);
-            if now.wrapping_sub(thread_state.writer.last) < NEAR
+            if now.wrapping_sub(thread_state.writer.last) < NEAR_TICKS
                 && let Ok(reserved) = thread_state.writer.reserve(head, words, first, kind == kind::ENTER)
             {
                 thread_state.writer.last = now;
@@ -79,7 +79,7 @@ pub fn put<const N: usize>(
         let words = 2 + rest.iter().map(|part| part.len() as u32).sum::<u32>();
         // A note has no time of its own.
         let now = if kind == kind::NOTE { thread_state.writer.last } else { clock::ticks() };
-        if now.wrapping_sub(thread_state.writer.last) >= NEAR {
+        if now.wrapping_sub(thread_state.writer.last) >= NEAR_TICKS {
             return false;
         }
         let first = first_word(kind, words, meta, now as u32);
@@ -101,7 +101,7 @@ pub fn put<const N: usize>(
 }
 
 /// Ticks to the record before, beyond which a record of the whole time must stand between them.
-const NEAR: u64 = 1 << 31;
+const NEAR_TICKS: u64 = 1 << 31;
 
 #[cold]
 fn reserve_anyhow(
@@ -121,7 +121,7 @@ fn reserve_anyhow(
         unsafe {
             let head = thread_state.writer.head();
             let now = clock::ticks();
-            let far = now.wrapping_sub(thread_state.writer.last) >= NEAR;
+            let far = now.wrapping_sub(thread_state.writer.last) >= NEAR_TICKS;
             let (kind, words, meta) = if far { (kind::TIME, 2, 0) } else { (kind, words, meta((head >> 32) as u32)) };
             let first = first_word(kind, words, meta, now as u32);
             match thread_state.writer.reserve(head, words, first, kind == kind::ENTER) {

@@ -28,7 +28,7 @@ pub struct Function {
     pub launch: AtomicBool,
     /// Whether hooks want it: see `hook_libraries::callback`.
     pub hooks: AtomicUsize,
-    /// Where its enter callback returns to, and the layout of the frame there: see `runtime::forced`.
+    /// Where its enter callback returns to, and the layout of the frame there: see `hook_libraries::forced`.
     pub site: AtomicUsize,
     /// See `site`.
     pub layout: AtomicU64,

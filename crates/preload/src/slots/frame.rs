@@ -7,7 +7,7 @@ use cutap_wire::diagnostic;
 /// Stack words that a frame passes on at most.
 pub const STACK_WORDS: usize = 40;
 
-/// A call as it stands in its frame. The assembler below knows these offsets.
+/// A call as it stands in its frame. The assembler in `arch` knows these offsets.
 #[repr(C)]
 pub struct Frame {
     /// rdi, rsi, rdx, rcx, r8, r9

@@ -260,7 +260,7 @@ impl Slowest {
     }
 }
 
-/// The columns of the text. The first call to start is the first of `start`.
+/// The columns by which `--sort` can sort. `start` puts the earliest call first.
 fn sort_keys<'a>() -> [SortKey<&'a Slow>; 2] {
     [("time", |slow| slow.ns), ("start", |slow| u64::MAX - slow.exit.call.start_ns)]
 }

@@ -36,13 +36,10 @@ impl Ancestors {
         self.required.iter().chain(&self.excluded)
     }
 
-    /// The bits of its terms that a function fulfils. A function of a hidden table has two names, its slot and what it
-    /// is known as: `c693336e[2]:storage_get`.
+    /// The bits of its terms that a function fulfils.
     pub fn bits(&self, layer: Layer, library: &str, name: &str) -> u64 {
-        let names = name.split_once(':').filter(|_| layer == Layer::HIDDEN).map_or([name, name], |(a, b)| [a, b]);
-        let of = layer.number();
-        let picks = |rules: &str, name: &str| is_shown(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
-        let fulfilled = self.terms().enumerate().filter(|(_, rules)| names.iter().any(|name| picks(rules, name)));
+        let picks = |rules: &str| is_shown(rules.as_bytes(), layer.number(), library.as_bytes(), name.as_bytes());
+        let fulfilled = self.terms().enumerate().filter(|(_, rules)| picks(rules));
         fulfilled.fold(0, |bits, (n, _)| bits | 1 << n)
     }
 

@@ -147,7 +147,12 @@ impl<S: Sink> Pairer<S> {
                 }
             }
             Record::Lookup(lookup) => {
-                if let Some(thread) = &self.thread {
+                let bits = self.stack.last().map_or(0, |open| open.ancestor_bits);
+                let accepts = context.shared.resolver.filter.accepts_ancestors(bits);
+                if let Some(thread) = &self.thread
+                    && accepts
+                    && context.moment(lookup.ticks) == Moment::Inside
+                {
                     self.sink.lookup(&lookup, thread, context);
                 }
             }

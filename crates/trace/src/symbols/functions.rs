@@ -103,7 +103,7 @@ pub(super) fn function(
         library,
         demangled: signature(&name).or_else(|| hidden_name(layer, &name)).map(Arc::from),
         instance,
-        // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
+        // The target jumps to C++ functions, so their return is not recorded.
         entry_only: name.starts_with("_Z"),
         by_name: by_name(&name),
         returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),

@@ -225,7 +225,7 @@ impl Names {
         let launch = launch_of(&function);
         let parent = function.described.is_some_and(|d| d.resolves_caller_args());
         let tests = resolver.filter.tests(function.layer, &function.library, &function.name);
-        let ancestor_bits = resolver.filter.ancestor_bits(function.layer, &function.library, function.display_name());
+        let ancestor_bits = resolver.filter.ancestor_bits(function.layer, &function.library, &function.name);
         let (changes_state, tests) = (changes_state(&function), tests.map(Arc::new));
         Some(ResolvedFunction {
             function,

@@ -38,7 +38,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
         }
         Switch::On | Switch::Off => None,
     };
-    // Of one that nobody drains, more programs may be started.
+    // The run of a whole environment may start more programs, also without a collector.
     if pid.is_none() && page.collector_state() == COLLECTOR_GONE && LingeringProcesses::new(run).are_gone() {
         let run = run.display();
         return Err(Error::own(format!(

@@ -4,7 +4,7 @@
 //!
 //! It only ever continues where all is as usual. Before the call, anything else leads to the common frame with nothing
 //! changed; behind it, to `cutap_fast_after`. It never touches a vector register of an argument, r10 or the caller's
-//! stack words, so that only one thing is believed of the function: that it takes no arguments on the stack. Of a
+//! stack words, so that only one thing is believed of the function: that it takes no arguments on the stack. Of an
 //! unknown function nothing is believed: its form of the frame passes as many stack words on as the common
 //! one. It must agree with `wire::ring` and `ring::{record, reserve}`.
 
@@ -347,5 +347,5 @@ global_asm!(
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),
     output_word = const OUTPUT_WORD,
     len_behind_word = const OUTPUT_LEN - OUTPUT_WORD,
-    far = const record::NEAR,
+    far = const record::NEAR_CALLS,
 );

@@ -378,7 +378,7 @@ global_asm!(
     exit_output = const first_word(kind::EXIT_OUTPUT, 2, 0, 0),
     output_word = const OUTPUT_WORD,
     len_behind_word = const OUTPUT_LEN - OUTPUT_WORD,
-    far = const record::NEAR,
+    far = const record::NEAR_CALLS,
     writing = const offset_of!(ThreadState, writing),
     chunk = const WRITER + offset_of!(ChunkWriter, chunk),
     last = const WRITER + offset_of!(ChunkWriter, last),

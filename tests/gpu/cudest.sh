@@ -36,7 +36,7 @@ if has check; then
   for cubin in kernels-*.cubin; do echo "$cubin:"; for t in kernels shapes globals matmul; do run_ 10 $cubin $t; done; done
 fi
 if has attributes; then
-  # Those that differ are DIFFERENCES in crates/cudest/src/attributes.rs.
+  # Those that differ are DIFFERENCES in crates/cudest/src/machine/attributes.rs.
   each() { grep -oE '\b[0-9]+=(-?[0-9]+|\?)' | sort; }
   timeout 30 ./libcuda_ kernels.cubin attributes | each >attributes.libcuda
   timeout 10 ./hopper kernels.cubin attributes | each >attributes.cudest

@@ -18,68 +18,36 @@
 #[doc = include_str!("../../../docs/explanation/cudest.md")]
 mod pages {}
 
-mod allocation;
-mod attributes;
-mod boost;
-mod channel;
-mod chip;
-mod client;
+mod base;
 mod context;
-mod controls;
-mod cooperation;
-mod cooperative;
-mod copier;
 mod cubin;
 mod encode;
-mod error;
-mod event;
-mod facts;
-mod fault;
-mod fence;
-mod fork;
-mod frees;
-mod gpu;
-mod kernel;
-mod lane;
-mod lanes;
-mod link;
+mod kernel_driver;
+mod machine;
 mod memory;
-mod module;
-mod physical;
-mod pieces;
-mod pool;
-mod ptx;
-mod rectangles;
-mod reserve;
-mod slots;
-mod space;
-mod staging;
-mod stream;
-mod survey;
-mod uvm;
-mod vmm;
-mod wait;
+mod streams;
+mod submission;
 
-pub use attributes::{DIFFERENCES, Difference};
-pub use context::Options;
+pub use base::error::{Error, Fault, Loss, Result, SmError};
+pub use context::context_memory::{Kind, Memory};
+pub use context::shared::Options;
 pub use cubin::{Contents, Entry, Parameter, Variable, contents};
 pub use cutap_rm::Fit;
-pub use error::{Error, Fault, Loss, Result, SmError};
-pub use event::Event;
-pub use facts::{Driver, Facts, driver, probe};
-pub use fence::Fence;
-pub use gpu::{Context, Gpu, HostFence};
-pub use lane::Order;
-pub use link::Card;
-pub use memory::{Kind, Memory};
-pub use module::{Kernel, Module, Shape};
-pub use slots::Placement;
-pub use space::Mode;
-pub use stream::{Fill, Rectangle, Stream};
-pub use survey::Survey;
-pub use vmm::{Addresses, Backing, Mapping};
+pub use kernel_driver::facts::{Driver, Facts, driver, probe};
+pub use kernel_driver::link::Card;
+pub use machine::attributes::{DIFFERENCES, Difference};
+pub use machine::gpu::{Context, Gpu, HostFence};
+pub use machine::survey::Survey;
+pub use machine::vmm::{Addresses, Backing, Mapping};
+pub use memory::space::Mode;
+pub use streams::event::Event;
+pub use streams::module::{Kernel, Module, Shape};
+pub use streams::stream::{Fill, Rectangle, Stream};
+pub use submission::fence::Fence;
+pub use submission::lane::Order;
+pub use submission::slots::Placement;
 
 /// The way to the kernel driver.
 pub mod sys {
-    pub use crate::kernel::{Kernel, Linux, Node};
+    pub use crate::kernel_driver::nodes::{Kernel, Linux, Node};
 }

@@ -36,6 +36,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl From<cutap_ptrace::Error> for Error {
+    fn from(error: cutap_ptrace::Error) -> Self {
+        Self(error.0)
+    }
+}
+
 /// A path, safe for a terminal.
 pub(crate) fn printable_path(path: &Path) -> String {
     cutap_printable::printable(&path.to_string_lossy()).into_owned()

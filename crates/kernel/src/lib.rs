@@ -29,4 +29,4 @@ pub mod variables;
 
 pub use call::{Action, Head, Ioctl, KernelCall, Parent, Piece, Run, Submitted};
 pub use error::{Error, Result};
-pub use system_call::SystemCall;
+pub use system_call::{OpenFlags, SystemCall};

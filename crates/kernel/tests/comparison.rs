@@ -79,8 +79,8 @@ fn handles_that_are_plain_numbers() {
     let run = run("vecadd");
     let decoder = decoder(&run);
     let style = Style { verbose: true, ..Style::default() };
-    let mut text = Text::new(&decoder, style);
-    let lines: Vec<String> = run.calls.iter().map(|call| text.line(call)).collect();
+    let mut text = Text::new(style);
+    let lines: Vec<String> = run.calls.iter().map(|call| text.line(call, &decoder)).collect();
     let first = |name: &str| lines.iter().find(|line| line.contains(name)).unwrap();
     assert!(first("UVM_MAP_EXTERNAL_ALLOCATION").contains("hMemory: 0x5c00"), "{}", first("UVM_MAP_EXTERNAL"));
     assert!(first("UVM_REGISTER_GPU ").contains("uuid: "), "{}", first("UVM_REGISTER_GPU "));
@@ -91,8 +91,8 @@ fn handles_that_are_plain_numbers() {
     let memory = first("NV_ESC_RM_ALLOC_MEMORY");
     assert!(memory.contains("NV_ESC_RM_ALLOC_MEMORY NV01_MEMORY_SYSTEM_OS_DESCRIPTOR {"), "{memory}");
     // USERD is in a list of eight handles.
-    let channel = run.calls.iter().find(|call| text.line(call).contains("HOPPER_CHANNEL_GPFIFO_A")).unwrap();
-    let line = text.line(channel);
+    let channel = run.calls.iter().find(|call| text.line(call, &decoder).contains("HOPPER_CHANNEL_GPFIFO_A")).unwrap();
+    let line = text.line(channel, &decoder);
     let (_, userd) = line.split_once("hUserdMemory: [0x").unwrap();
     let userd = u32::from_str_radix(userd.split(',').next().unwrap(), 16).unwrap();
     assert!(Select { objects: vec![userd], ..Select::default() }.matches(channel, &decoder), "{line}");

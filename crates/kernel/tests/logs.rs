@@ -13,8 +13,8 @@ fn transcript(name: &str) -> PathBuf {
 
 fn lines(run: &Run, style: Style) -> String {
     let decoder = Decoder::new(Some("580.159.04"), run).unwrap();
-    let mut text = Text::new(&decoder, style);
-    run.calls.iter().map(|call| text.line(call)).collect()
+    let mut text = Text::new(style);
+    run.calls.iter().map(|call| text.line(call, &decoder)).collect()
 }
 
 #[test]

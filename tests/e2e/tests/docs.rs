@@ -188,7 +188,9 @@ fn sizes_masked(text: &str, unit: &str) -> String {
         let after = words.get(at + 2).copied().unwrap_or_default();
         let closed = next.strip_prefix(unit).and_then(|rest| rest.strip_prefix(')'));
         let in_brackets = word.starts_with('(') && closed.is_some_and(|rest| matches!(rest, "," | ";" | "." | ""));
-        let is_file = in_brackets || (next == unit && after == "of");
+        // `44 KiB before, 27 KiB now`: a packed recording.
+        let is_packed = next.strip_prefix(unit) == Some("") && matches!(after, "before," | "now");
+        let is_file = in_brackets || is_packed || (next == unit && after == "of");
         out.push(if is_file { "(SIZE".to_owned() } else { (*word).to_owned() });
     }
     out.join(" ").replace("(SIZE bytes", "(SIZE").replace("(SIZE KiB", "(SIZE")
@@ -394,6 +396,7 @@ fn masks() {
     assert_eq!(masked("cuInit(Flags=0x0) = CUDA_SUCCESS <58.3us>"), "cuInit(Flags=0x0) = CUDA_SUCCESS <TIME>");
     assert_eq!(masked("  at 0x7ffd12 [x] process 4711"), "  at ADDRESS [x] process N");
     assert_eq!(masked("    3   23.6us   3.3%  cuMemAlloc_v2"), "3 TIME N% cuMemAlloc_v2");
+    assert_eq!(masked("packed: 44 KiB before, 27 KiB now"), "packed: (SIZE before, (SIZE now");
     assert_eq!(masked("600 calls are in a (28 KiB), none failed"), "600 calls are in a (SIZE), none failed");
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(matches(&lines("a\n...\nd"), &lines("a\nb\nc\nd")));

@@ -48,8 +48,8 @@ fn as_text() {
     client::free(&mut recorder, channel).unwrap();
     assert_eq!(recorder.model.objects(), 0);
     let decoder = decoder(&recorder.run);
-    let mut lines = Text::new(&decoder, Style { parents: true, ..Style::default() });
-    let text: String = recorder.run.calls.iter().map(|call| lines.line(call)).collect();
+    let mut lines = Text::new(Style { parents: true, ..Style::default() });
+    let text: String = recorder.run.calls.iter().map(|call| lines.line(call, &decoder)).collect();
     golden("sequence.txt", &text);
 }
 

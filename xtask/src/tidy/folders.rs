@@ -49,6 +49,11 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "entry",
         ],
     ),
+    (
+        "cudest",
+        "",
+        &["base", "encode", "cubin", "kernel_driver", "memory", "submission", "context", "streams", "machine"],
+    ),
     ("sim/cuda", "", &["abi", "export", "counts", "host", "image", "state", "driver", "tables", "api"]),
 ];
 

@@ -25,7 +25,8 @@ const MAY: &[(&str, &[&str])] = &[
     // outside
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls", "cutap-printable"]),
-    ("cutap-kernel", &["cutap-calls", "cutap-printable", "cutap-rm"]),
+    ("cutap-ptrace", &[]),
+    ("cutap-kernel", &["cutap-calls", "cutap-printable", "cutap-ptrace", "cutap-rm"]),
     ("cutap-file", &[]),
     ("cutap-stacks", &["cutap-wire", "cutap-printable"]),
     (

@@ -1,6 +1,6 @@
 //! Which code of a fat binary runs on a GPU.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use cutap_cubin::Work;
 use cutap_cubin::fatbin::{Entry, Kind, entries};
 use std::borrow::Cow;

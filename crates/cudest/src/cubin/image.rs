@@ -1,7 +1,7 @@
 //! The image of a module in GPU memory: sections side by side, stubs for missing functions, relocations applied.
 
 use super::relocation::{Outcome, apply};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use cutap_cubin::{Cubin, Kernel, Relocation, Relocations, Section, Target, Variable};
 use std::collections::HashMap;
 

@@ -8,7 +8,7 @@ mod relocation;
 pub use cutap_cubin::{Kernel as Entry, Parameter, Variable};
 pub(crate) use image::Layout;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use cutap_cubin::Cubin;
 use fatbin::Code;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! 580 fills them on sm_90.
 
 use super::qmd::Dim3;
-use crate::reserve::STACK_TOP;
+use crate::memory::reserve::STACK_TOP;
 
 /// The bytes before the parameters of sm_90. A cubin says itself where its parameters are.
 pub(crate) const HEADER: usize = 0x210;

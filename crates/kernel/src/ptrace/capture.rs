@@ -2,12 +2,13 @@
 //! traced program is separate, for an assistant does it.
 
 use super::descriptors::{Descriptors, Opened};
-use super::memory::{Reader, Remote};
-use super::sys;
+use super::reader::Reader;
 use crate::call::{Action, Ioctl, KernelCall};
 use crate::decode::device;
 use crate::formats::is_of_system;
-use crate::system_call::{SystemCall, descriptor};
+use crate::system_call::{FileCall, OpenFlags, OpenWords, SystemCall, descriptor};
+use cutap_ptrace::memory::Remote;
+use cutap_ptrace::sys;
 use cutap_rm::{Device, Request, Tables};
 
 /// A call that has begun.
@@ -52,6 +53,16 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
+    fn open(words: OpenWords, arguments: [u64; 6]) -> Wanted {
+        let word = |n: usize| arguments.get(n).copied().unwrap_or(0);
+        let address = word(words.path);
+        match words.flags {
+            OpenFlags::Word(n) => Wanted::Path { address, flags: word(n) },
+            OpenFlags::Behind(n) => Wanted::PathAndFlags { address, how: word(n) },
+            OpenFlags::None => Wanted::Path { address, flags: 0 },
+        }
+    }
+
     /// Whether a file system may be asked.
     pub(super) fn asks_file_system(&self) -> bool {
         matches!(self, Wanted::Node { .. })
@@ -67,19 +78,17 @@ impl Capture {
             Opened::Driver(path) => Some(path),
             _ => None,
         };
-        let call = match number {
-            libc::SYS_ioctl => return self.ioctl(tid, fd, b & 0xffff_ffff, c, descriptors),
-            libc::SYS_open => return Begin::Read(Wanted::Path { address: a, flags: b }),
-            libc::SYS_creat => return Begin::Read(Wanted::Path { address: a, flags: 0 }),
-            libc::SYS_openat => return Begin::Read(Wanted::Path { address: b, flags: c }),
-            libc::SYS_openat2 => return Begin::Read(Wanted::PathAndFlags { address: b, how: c }),
-            _ => SystemCall::of_number(number, arguments),
+        let file_call = match SystemCall::of_number(number, arguments) {
+            Some(SystemCall::Ioctl) => return self.ioctl(tid, fd, b & 0xffff_ffff, c, descriptors),
+            Some(SystemCall::Open(words)) => return Begin::Read(Wanted::open(words, arguments)),
+            Some(SystemCall::File(file_call)) => Some(file_call),
+            None => None,
         };
-        let action_of = |call: SystemCall| {
+        let action_of = |call: FileCall| {
             let file = call.descriptor(arguments).map_or(Some(String::new()), driver)?;
             Some(call.action(arguments, file))
         };
-        call.and_then(action_of).map_or(Begin::Pass, Begin::Known)
+        file_call.and_then(action_of).map_or(Begin::Pass, Begin::Known)
     }
 
     fn ioctl(&self, tid: i32, fd: i32, request: u64, argument: u64, descriptors: &Descriptors) -> Begin {

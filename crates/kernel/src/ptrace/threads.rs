@@ -2,10 +2,11 @@
 
 use super::capture::Pending;
 use super::descriptors::Descriptors;
-use super::memory::{Access, Remote};
-use super::untraced::Changed;
 use crate::call::{Action, KernelCall};
 use crate::ranges::Ranges;
+use cutap_ptrace::memory::{Access, Remote};
+use cutap_ptrace::process_of;
+use cutap_ptrace::untraced::Changed;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -129,11 +130,4 @@ impl Threads {
             }
         }
     }
-}
-
-/// The process of a thread.
-fn process_of(tid: i32) -> i32 {
-    let status = super::refused::status_of(tid);
-    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
-    line.and_then(|pid| pid.trim().parse().ok()).unwrap_or(tid)
 }

@@ -4,16 +4,14 @@ mod calls;
 mod children;
 mod leave;
 
-use super::assistants::Assistants;
 use super::capture::Capture;
-use super::gate::{Gate, OPTIONS};
-use super::memory::Access;
-use super::refused;
-use super::sys;
 use super::threads::Threads;
-use super::untraced::Changed;
 use crate::call::{Action, KernelCall};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use cutap_ptrace::assistants::Assistants;
+use cutap_ptrace::memory::Access;
+use cutap_ptrace::untraced::Changed;
+use cutap_ptrace::{Gate, attach, sys};
 use cutap_rm::Tables;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -102,30 +100,10 @@ impl<'a> Tracer<'a> {
     /// The process does not exist, or the system does not allow it.
     pub fn attach(pid: i32, tables: Tables, sink: &'a mut dyn FnMut(KernelCall)) -> Result<Self> {
         let mut tracer = Self::new(pid, tables, Mode::All, sink);
-        let target = format!("process {pid}");
-        // Threads may start while others are attached, until a look finds no new one.
-        loop {
-            let new: Vec<i32> = tasks(pid).into_iter().filter(|tid| !tracer.threads.ids().contains(tid)).collect();
-            if new.is_empty() && !tracer.threads.is_empty() {
-                return Ok(tracer);
-            }
-            if new.is_empty() {
-                return Err(Error::new(format!("cannot trace {target}: there is no such process; check the number")));
-            }
-            // A first thread that has ended stays as long as others run, and cannot be attached.
-            let first_may_fail = new.len() > 1 && refused::has_ended(pid);
-            for tid in new {
-                match sys::seize(tid, OPTIONS) {
-                    Ok(()) => {
-                        tracer.threads.get(tid);
-                        let _ = sys::request(libc::PTRACE_INTERRUPT, tid, 0);
-                    }
-                    // The thread ended meanwhile, or the event of its creator attached it.
-                    Err(_) if tid != pid || first_may_fail => drop(tracer.threads.get(tid)),
-                    Err(error) => return Err(refused::sentence(&target, pid, &error)),
-                }
-            }
+        for tid in attach::seize_all(pid)? {
+            tracer.threads.get(tid);
         }
+        Ok(tracer)
     }
 
     fn new(main: i32, tables: Tables, mode: Mode, sink: &'a mut dyn FnMut(KernelCall)) -> Self {
@@ -134,7 +112,7 @@ impl<'a> Tracer<'a> {
             mode,
             main,
             threads: Threads::default(),
-            assistants: Assistants::new(),
+            assistants: Assistants::without_threads(),
             orders: HashMap::new(),
             held_children: HashSet::new(),
             main_end: None,
@@ -152,7 +130,7 @@ impl<'a> Tracer<'a> {
     /// Runs until the last traced process has ended, or until `stop` is set: then it detaches. A program with the
     /// filter is never left, for its system calls would fail without a tracer.
     pub fn run(&mut self, stop: &AtomicBool) -> TraceeEnd {
-        let events = (self.mode == Mode::All).then(sys::EventWait::new);
+        let events = (self.mode == Mode::All).then(sys::EventWait::start);
         loop {
             if self.mode == Mode::All && stop.load(Ordering::Relaxed) {
                 events.iter().for_each(|events| self.detach(events));
@@ -255,8 +233,3 @@ const AT_THE_END: Duration = Duration::from_millis(200);
 
 /// The signal of a stop at a system call, by PTRACE_O_TRACESYSGOOD.
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
-
-fn tasks(pid: i32) -> Vec<i32> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}

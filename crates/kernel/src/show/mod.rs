@@ -2,4 +2,5 @@
 
 mod brief;
 pub mod json;
+pub mod printer;
 pub mod text;

@@ -25,22 +25,21 @@ pub struct Style {
 
 /// Writes the lines of a run, one call after the other.
 #[derive(Debug)]
-pub struct Text<'a> {
-    decoder: &'a Decoder,
-    style: Style,
+pub struct Text {
+    pub(super) style: Style,
     headings: Headings,
 }
 
 /// The lines that name the CUDA call around the system calls behind them.
 #[derive(Debug, Default)]
-pub struct Headings {
+struct Headings {
     /// The CUDA call of the last line, by thread.
     parent: Option<(u32, String, Option<u64>)>,
 }
 
 impl Headings {
     /// The line before this call, with its line break, where it has another CUDA call than the one before.
-    pub fn line(&mut self, call: &KernelCall) -> Option<String> {
+    fn line(&mut self, call: &KernelCall) -> Option<String> {
         let parent = call.parent.as_ref().map(|p| (call.tid, p.name.clone(), p.id));
         if parent == self.parent {
             return None;
@@ -54,15 +53,15 @@ impl Headings {
     }
 }
 
-impl<'a> Text<'a> {
-    /// Writes by these tables.
+impl Text {
+    /// Writes with these columns.
     #[must_use]
-    pub fn new(decoder: &'a Decoder, style: Style) -> Self {
-        Self { decoder, style, headings: Headings::default() }
+    pub fn new(style: Style) -> Self {
+        Self { style, headings: Headings::default() }
     }
 
     /// The line of a call, with its line break; before it the CUDA call, where that changed.
-    pub fn line(&mut self, call: &KernelCall) -> String {
+    pub fn line(&mut self, call: &KernelCall, decoder: &Decoder) -> String {
         let mut out = String::new();
         if self.style.parents {
             out.extend(self.headings.line(call));
@@ -77,7 +76,7 @@ impl<'a> Text<'a> {
                 pid => write!(out, "[{pid}/{}] ", call.tid),
             };
         }
-        self.action(call, &mut out);
+        self.action(call, decoder, &mut out);
         if let Some(duration) = call.duration_ns {
             let _ = write!(out, " <{:.6}>", seconds(duration));
         }
@@ -96,7 +95,7 @@ impl<'a> Text<'a> {
         out
     }
 
-    fn action(&self, call: &KernelCall, out: &mut String) {
+    fn action(&self, call: &KernelCall, decoder: &Decoder, out: &mut String) {
         let result = call.result;
         let plain = |out: &mut String| match result {
             Some(error) if (-4095..0).contains(&error) => drop(write!(out, " = {}", error_name(error))),
@@ -104,7 +103,7 @@ impl<'a> Text<'a> {
             None => out.push_str(" = ? (did not return)"),
         };
         match &call.action {
-            Action::Ioctl(ioctl) => return self.ioctl(ioctl, result, out),
+            Action::Ioctl(ioctl) => return self.ioctl(ioctl, result, decoder, out),
             Action::Open { path, stream, .. } if !stream.is_empty() => {
                 let _ = write!(out, "fopen {} {{mode: {}}}", printable(path), printable(stream));
                 if result == Some(0) {
@@ -143,8 +142,8 @@ impl<'a> Text<'a> {
         plain(out);
     }
 
-    fn ioctl(&self, ioctl: &Ioctl, result: Option<i64>, out: &mut String) {
-        let call = self.decoder.decode(ioctl, result);
+    fn ioctl(&self, ioctl: &Ioctl, result: Option<i64>, decoder: &Decoder, out: &mut String) {
+        let call = decoder.decode(ioctl, result);
         let path = if ioctl.path.is_empty() { "(unknown device)" } else { &ioctl.path };
         let _ = write!(out, "{} ", file(ioctl.fd, path));
         if call.wrapped {

@@ -15,11 +15,11 @@ pub fn log(bytes: &[u8]) {
     run.calls.truncate(MOST);
     let decoder = Decoder::new(Some("580.159.04"), &run).unwrap();
     let style = Style { verbose: true, hex: true, threads: true, parents: true, meanings: true };
-    let (mut long, mut short) = (Text::new(&decoder, style), Text::new(&decoder, Style::default()));
+    let (mut long, mut short) = (Text::new(style), Text::new(Style::default()));
     let mut text = Vec::new();
     json::write_head(&run.head, &mut text).unwrap();
     for call in &run.calls {
-        let line = short.line(call) + &long.line(call);
+        let line = short.line(call, &decoder) + &long.line(call, &decoder);
         assert!(line.ends_with('\n') && !line.contains('\u{1b}'), "{line}");
         text.extend((show::json::line(call, &decoder) + "\n").into_bytes());
     }

@@ -1,6 +1,6 @@
 //! An ended call of the layer `syscall` as a `KernelCall`.
 
-use cutap_kernel::{Action, Ioctl, KernelCall, Parent, Piece, SystemCall};
+use cutap_kernel::{Action, Ioctl, KernelCall, OpenFlags, Parent, Piece, SystemCall};
 use cutap_rm::{DEFAULT_RELEASE, Device, Tables, escape_of};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Frame, Layer, Pieces, State};
@@ -19,8 +19,14 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
     let file = pieces.file.as_deref().map_or_else(String::new, |file| node(file).to_owned());
     let name = &*call.function.name;
     let action = match SystemCall::of_function(name) {
-        Some(system_call) => system_call.action(std::array::from_fn(word), file),
-        None => memory_action(exit, name, file, &pieces),
+        Some(SystemCall::File(file_call)) => file_call.action(std::array::from_fn(word), file),
+        Some(SystemCall::Ioctl) => Action::Ioctl(ioctl(words, file, &pieces)),
+        Some(SystemCall::Open(open)) => {
+            let flags = if let OpenFlags::Word(n) = open.flags { word(n) } else { 0 };
+            let path = text(call.inputs().get(open.path)).unwrap_or_default();
+            Action::Open { path, flags: flags & 0xffff_ffff, stream: String::new() }
+        }
+        None => library_action(exit, name, &pieces),
     };
     Some(KernelCall {
         pid: call.thread.process.pid,
@@ -34,30 +40,23 @@ pub fn kernel_call(exit: &Exit, begin_ns: u64) -> Option<KernelCall> {
     })
 }
 
-/// The action of a call whose text or argument is in memory.
-fn memory_action(exit: &Exit, name: &str, file: String, pieces: &Pieces) -> Action {
-    let call = &exit.call;
-    let words = call.args.words();
-    let word = |n: usize| words.get(n).copied().unwrap_or(0);
+/// The action of a function of the C library that is no system call.
+fn library_action(exit: &Exit, name: &str, pieces: &Pieces) -> Action {
+    let inputs = exit.call.inputs();
+    let first = text(inputs.first()).unwrap_or_default();
     match name {
-        "ioctl" => Action::Ioctl(ioctl(words, file, pieces)),
         "getenv" | "secure_getenv" => Action::Getenv {
-            name: text(call.inputs().first()).unwrap_or_default(),
+            name: first,
             value: text(exit.value.as_deref()),
             reader: pieces.caller.as_deref().unwrap_or_default().to_owned(),
         },
-        "openat" | "openat64" => open(text(call.inputs().get(1)), word(2)),
-        "fopen" | "fopen64" => Action::Open {
-            path: text(call.inputs().first()).unwrap_or_default(),
+        // fopen, fopen64
+        _ => Action::Open {
+            path: first,
             flags: 0,
-            stream: text(call.inputs().get(1)).filter(|mode| !mode.is_empty()).unwrap_or_else(|| "?".to_owned()),
+            stream: text(inputs.get(1)).filter(|mode| !mode.is_empty()).unwrap_or_else(|| "?".to_owned()),
         },
-        _ => open(text(call.inputs().first()), word(1)),
     }
-}
-
-fn open(path: Option<String>, flags: u64) -> Action {
-    Action::Open { path: path.unwrap_or_default(), flags: flags & 0xffff_ffff, stream: String::new() }
 }
 
 /// The device node of a file. A model of the driver hands out memory files that have the names of nodes.

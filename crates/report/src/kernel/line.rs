@@ -15,7 +15,7 @@ pub fn kernel_line(exit: &Exit, decoder: &mut Option<Decoder>) -> Option<String>
         *decoder = recorded(exit);
     }
     let plain = KernelCall { time_ns: None, duration_ns: None, stack: Vec::new(), ..call };
-    let line = Text::new(decoder.as_ref()?, Style::default()).line(&plain);
+    let line = Text::new(Style::default()).line(&plain, decoder.as_ref()?);
     Some(line.trim_end().to_owned())
 }
 

@@ -5,8 +5,9 @@ use crate::Output;
 use crate::footer::end_lines;
 use cutap_kernel::decode::Decoder;
 use cutap_kernel::select::Select;
-use cutap_kernel::show::text::{Headings, Style, Text};
-use cutap_kernel::{Action, Head, KernelCall, Run, formats, json, show};
+use cutap_kernel::show::printer::{CallPrinter, Form};
+use cutap_kernel::show::text::Style;
+use cutap_kernel::{Action, Head, KernelCall, Run, formats};
 use cutap_trace::{End, Event, Exit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -34,13 +35,10 @@ pub struct KernelStyle {
 pub struct KernelLines<W> {
     out: W,
     style: KernelStyle,
-    decoder: Option<Decoder>,
+    /// From the first call on, which says which driver it is.
+    printer: Option<CallPrinter>,
     /// Time of the first call.
     begin: Option<u64>,
-    headings: Headings,
-    /// The thread of the first line.
-    first: Option<u32>,
-    threads: bool,
     /// Addresses of the mappings that are shown.
     mapped: BTreeSet<u64>,
 }
@@ -48,45 +46,17 @@ pub struct KernelLines<W> {
 impl<W: io::Write> KernelLines<W> {
     /// Writes to `out`.
     pub fn new(out: W, style: KernelStyle) -> Self {
-        let (decoder, begin, first) = (None, None, None);
-        Self {
-            out,
-            style,
-            decoder,
-            begin,
-            headings: Headings::default(),
-            first,
-            threads: false,
-            mapped: BTreeSet::new(),
-        }
+        Self { out, style, printer: None, begin: None, mapped: BTreeSet::new() }
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let begin = *self.begin.get_or_insert(exit.call.start_ns);
         let Some(call) = kernel_call(exit, begin).filter(|call| self.is_shown(call)) else { return Ok(()) };
-        let recorded = exit.call.pieces().driver;
-        let decoder = match self.decoder.take() {
-            Some(decoder) => decoder,
-            None => self.begin(recorded)?,
+        let printer = match &mut self.printer {
+            Some(printer) => printer,
+            none => none.insert(begin_lines(&self.style, exit.call.pieces().driver, &mut self.out)?),
         };
-        let result = match self.style.select.matches(&call, &decoder) {
-            true => self.line(&call, &decoder),
-            false => Ok(()),
-        };
-        self.decoder = Some(decoder);
-        result
-    }
-
-    /// The first call tells which driver it is.
-    fn begin(&mut self, driver: Option<String>) -> io::Result<Decoder> {
-        let head = Head { driver, source: Some("preload".into()), ..Head::default() };
-        let decoder = Decoder::new(self.style.driver.as_deref(), &Run { head: head.clone(), ..Run::default() });
-        let decoder = decoder.map_err(|e| io::Error::other(e.0))?;
-        match self.style.json {
-            true => json::write_head(&head, &mut self.out)?,
-            false => writeln!(self.out, "cutap: {}", decoder.description())?,
-        }
-        Ok(decoder)
+        printer.call(&call, &mut self.out).map(drop)
     }
 
     /// What belongs to the driver; of mappings also their end.
@@ -112,20 +82,24 @@ impl<W: io::Write> KernelLines<W> {
             Action::Getenv { .. } => false,
         }
     }
+}
 
-    fn line(&mut self, call: &KernelCall, decoder: &Decoder) -> io::Result<()> {
-        if self.style.json {
-            return writeln!(self.out, "{}", show::json::line(call, decoder));
-        }
-        self.threads |= *self.first.get_or_insert(call.tid) != call.tid;
-        if let Some(heading) = self.headings.line(call) {
-            self.out.write_all(heading.as_bytes())?;
-        }
-        let (verbose, hex) = (self.style.verbose, self.style.hex);
-        let meanings = self.style.environment;
-        let style = Style { verbose, hex, meanings, threads: self.threads, ..Style::default() };
-        self.out.write_all(Text::new(decoder, style).line(call).as_bytes())
+/// The lines before the first call, which tells which driver it is.
+fn begin_lines(style: &KernelStyle, driver: Option<String>, out: &mut dyn io::Write) -> io::Result<CallPrinter> {
+    let head = Head { driver, source: Some("preload".into()), ..Head::default() };
+    let decoder = Decoder::new(style.driver.as_deref(), &Run { head: head.clone(), ..Run::default() });
+    let decoder = decoder.map_err(|e| io::Error::other(e.0))?;
+    let KernelStyle { verbose, hex, environment: meanings, .. } = *style;
+    let form = match style.json {
+        true => Form::Decoded,
+        false => Form::Text(Style { verbose, hex, meanings, parents: true, threads: false }),
+    };
+    if !style.json {
+        writeln!(out, "cutap: {}", decoder.description())?;
     }
+    let printer = CallPrinter::new(decoder, style.select.clone(), form);
+    printer.head(&head, out)?;
+    Ok(printer)
 }
 
 impl<W: io::Write + Send> Output for KernelLines<W> {

@@ -7,8 +7,8 @@ use crate::args::JsonArgs;
 use crate::stdout::written;
 use cutap_collect::{Result, print_notice};
 use cutap_kernel::decode::Decoder;
-use cutap_kernel::show;
-use cutap_kernel::show::text::{Style, Text};
+use cutap_kernel::show::printer::{CallPrinter, Form};
+use cutap_kernel::show::text::Style;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -34,19 +34,17 @@ impl Decode {
         let decoder = Decoder::new(self.driver.driver.as_deref(), &run).map_err(own)?;
         print_notice(&decoder.description());
         let threads = run.calls.iter().any(|call| (call.pid, call.tid) != (0, 0));
-        let mut text = Text::new(&decoder, Style { threads, parents: true, ..self.style.style() });
+        let form = match self.json.json {
+            true => Form::Decoded,
+            false => Form::Text(Style { threads, parents: true, ..self.style.style() }),
+        };
+        let mut printer = CallPrinter::new(decoder, select, form);
         let mut out = BufWriter::new(std::io::stdout().lock());
         let mut printed_calls = 0_usize;
         let mut write = || {
-            if self.json.json {
-                cutap_kernel::json::write_head(&run.head, &mut out)?;
-            }
-            for call in run.calls.iter().filter(|call| select.matches(call, &decoder)) {
-                printed_calls += 1;
-                match self.json.json {
-                    true => writeln!(out, "{}", show::json::line(call, &decoder))?,
-                    false => out.write_all(text.line(call).as_bytes())?,
-                }
+            printer.head(&run.head, &mut out)?;
+            for call in &run.calls {
+                printed_calls += usize::from(printer.call(call, &mut out)?);
             }
             out.flush()
         };

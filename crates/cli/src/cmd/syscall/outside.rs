@@ -5,10 +5,11 @@ use super::own;
 use cutap_collect::{Error, Result, cannot, forward_signals, output_file, print_notice, start_outside};
 use cutap_kernel::decode::{Decoder, running_driver};
 use cutap_kernel::formats::is_of_driver;
-use cutap_kernel::ptrace::{Gate, Missed, TraceeEnd, Tracer};
+use cutap_kernel::ptrace::{self, Missed, TraceeEnd, Tracer};
 use cutap_kernel::select::Select;
-use cutap_kernel::show::text::{Style, Text};
-use cutap_kernel::{Action, Head, KernelCall, Run, json};
+use cutap_kernel::show::printer::{CallPrinter, Form};
+use cutap_kernel::show::text::Style;
+use cutap_kernel::{Action, Head, KernelCall, Run};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, LineWriter, Write};
 use std::path::PathBuf;
@@ -45,15 +46,16 @@ impl Outside {
 
     fn ptrace(&self) -> Result<()> {
         let decoder = self.decoder()?;
-        let mut output = self.output(&decoder)?;
-        let gate = Gate::new().map_err(own)?;
+        let tables = decoder.tables;
+        let mut output = self.output(decoder)?;
+        let gate = ptrace::gate().map_err(own)?;
         let pid = start_outside(&self.program, &|| gate.child(), &|pid| gate.parent(pid).map_err(|e| e.0))?;
         forward_signals(pid);
         print_notice(
             "traced by ptrace with a seccomp filter; no_new_privs is set, so set-user-ID programs get no privileges",
         );
         let mut sink = |call: KernelCall| output.call(&call);
-        let mut tracer = Tracer::of_child(pid, &gate, decoder.tables, &mut sink);
+        let mut tracer = Tracer::of_child(pid, &gate, tables, &mut sink);
         let tracee_end = tracer.run(&DETACH);
         let missed = tracer.missed();
         let written = output.end(missed);
@@ -71,9 +73,10 @@ impl Outside {
             return Err(Error::own(format!("cannot trace process {pid}: give the number of another process")));
         }
         let decoder = self.decoder()?;
-        let mut output = self.output(&decoder)?;
+        let tables = decoder.tables;
+        let mut output = self.output(decoder)?;
         let mut sink = |call: KernelCall| output.call(&call);
-        let mut tracer = Tracer::attach(pid, decoder.tables, &mut sink).map_err(own)?;
+        let mut tracer = Tracer::attach(pid, tables, &mut sink).map_err(own)?;
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             // SAFETY: the handler stores to one atomic variable.
             unsafe { libc::signal(signal, request_detach as extern "C" fn(libc::c_int) as libc::sighandler_t) };
@@ -103,7 +106,7 @@ impl Outside {
         Ok(decoder)
     }
 
-    fn output<'a>(&self, decoder: &'a Decoder) -> Result<Output<'a>> {
+    fn output(&self, decoder: Decoder) -> Result<Output> {
         let out: Box<dyn Write> = match &self.file {
             Some(path) => {
                 let used: Vec<&OsStr> = self.program.iter().map(OsString::as_os_str).collect();
@@ -118,13 +121,11 @@ impl Outside {
             None => Box::new(io::stderr()),
         };
         let style = Style { threads: true, parents: false, ..self.style };
+        let form = if self.json { Form::Captured } else { Form::Text(style) };
         let mut output = Output {
             out,
-            text: Text::new(decoder, style),
-            select: self.select.clone(),
-            decoder,
-            json: self.json,
-            verbose: style.verbose,
+            printer: CallPrinter::new(decoder, self.select.clone(), form),
+            all_files: self.json || style.verbose,
             calls: 0,
             failed: None,
         };
@@ -132,40 +133,30 @@ impl Outside {
             let program = self.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             let source = Some("ptrace".to_owned());
             let head = Head { driver: running_driver(), program, source, ..Head::default() };
-            output.failed = json::write_head(&head, &mut output.out).err();
+            output.failed = output.printer.head(&head, &mut output.out).err();
         }
         Ok(output)
     }
 }
 
 /// Where the calls go. An error of a write is kept, for the program must run to its end.
-struct Output<'a> {
+struct Output {
     out: Box<dyn Write>,
-    text: Text<'a>,
-    select: Select,
-    decoder: &'a Decoder,
-    json: bool,
-    verbose: bool,
+    printer: CallPrinter,
+    /// Opens of other files too.
+    all_files: bool,
     calls: u64,
     failed: Option<io::Error>,
 }
 
-impl Output<'_> {
+impl Output {
     fn call(&mut self, call: &KernelCall) {
         self.calls += u64::from(matches!(call.action, Action::Ioctl(_)));
         // A sandbox must permit these opens too, so JSON has them all.
         let of_driver = !matches!(&call.action, Action::Open { path, .. } if !is_of_driver(path));
-        if self.failed.is_some()
-            || !(of_driver || self.json || self.verbose)
-            || !self.select.matches(call, self.decoder)
-        {
-            return;
+        if self.failed.is_none() && (of_driver || self.all_files) {
+            self.failed = self.printer.call(call, &mut self.out).err();
         }
-        let written = match self.json {
-            true => json::write_call(call, &mut self.out),
-            false => self.out.write_all(self.text.line(call).as_bytes()),
-        };
-        self.failed = written.err();
     }
 
     fn end(mut self, missed: Missed) -> Result<()> {

@@ -1,14 +1,14 @@
 //! The begin and the end of a system call. What may wait for the traced program is an assistant's work.
 
-use super::super::assistants::Answer;
 use super::super::capture::{Begin, Wanted};
-use super::super::filter::I386_IOCTL;
-use super::super::memory::Remote;
-use super::super::sys::{self, Entry, Syscall};
-use super::super::untraced::{self, Changed, Flags};
+use super::super::stopped::I386_IOCTL;
 use super::{MEANWHILE, Mode, Tracer, Work};
 use crate::call::{Action, KernelCall};
 use crate::system_call::descriptor;
+use cutap_ptrace::assistants::Answer;
+use cutap_ptrace::memory::Remote;
+use cutap_ptrace::sys::{self, Entry, Syscall};
+use cutap_ptrace::untraced::{self, Changed, Flags};
 use std::time::Duration;
 
 impl Tracer<'_> {

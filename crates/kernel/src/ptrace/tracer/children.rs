@@ -1,8 +1,8 @@
 //! New threads and processes. The stop of a child may come before the event of its parent.
 
-use super::super::memory::Access;
-use super::super::sys;
 use super::Tracer;
+use cutap_ptrace::memory::Access;
+use cutap_ptrace::sys;
 
 impl Tracer<'_> {
     /// A new thread stops, or one that was interrupted.

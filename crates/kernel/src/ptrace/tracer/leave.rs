@@ -1,7 +1,7 @@
 //! Leaves a running process. What was changed in it is restored.
 
-use super::super::sys::{self, Syscall};
 use super::{AT_THE_END, SYSCALL_STOP, Tracer};
+use cutap_ptrace::sys::{self, Syscall};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};

@@ -1,0 +1,6 @@
+//! The GPUs of the machine, and what a program asks of one.
+
+pub mod attributes;
+pub mod gpu;
+pub mod survey;
+pub mod vmm;

@@ -1,0 +1,312 @@
+//! Modules and kernels: a cubin in GPU memory, and what a launch of each kernel needs.
+
+use crate::base::error::{Error, Result};
+use crate::context::context_memory::Memory;
+use crate::context::shared::Shared;
+use crate::cubin::fatbin::{self, Code};
+use crate::cubin::{Entry, Layout, Parameter, Symbols};
+use crate::encode::bank;
+use crate::encode::qmd::{Dim3, Program, Qmd};
+use crate::streams::ptx;
+use crate::submission::lane::Launch;
+use cutap_cubin::Cubin;
+use std::any::Any;
+use std::sync::{Arc, PoisonError, Weak};
+
+/// Limits of a block and a grid, of compute capability 9.0.
+const MOST_THREADS: u64 = 1024;
+const BLOCK: Dim3 = (1024, 1024, 64);
+const GRID: Dim3 = (0x7fff_ffff, 0xffff, 0xffff);
+/// Registers of an SM, given out in units of 256 to a warp.
+const REGISTERS: u64 = 65536;
+/// The system's part of shared memory.
+const SYSTEM_SHARED: u32 = 0x400;
+/// Local memory that a thread has besides its stack.
+const LOCAL_OVERHEAD: u32 = 0x240;
+/// The least stack, once a kernel uses one: called functions need some too.
+const LEAST_STACK: u32 = 1024;
+
+/// A cubin in the memory of a GPU.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// # let cubin: Vec<u8> = Vec::new();
+/// let context = cutap_cudest::Gpu::new(0).context()?;
+/// let module = context.load(&cubin)?;
+/// for name in module.kernels() {
+///     println!("{name}: {:?}", module.kernel(name)?.parameters());
+/// }
+/// let (address, bytes) = module.variable("counter")?;
+/// println!("{bytes} bytes at {address:#x}");
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Module {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    symbols: Symbols,
+    missing: Vec<String>,
+    layout: Layout,
+    memory: Memory,
+    shared: Arc<Shared>,
+}
+
+/// A kernel of a module, ready to be launched. It keeps its module.
+///
+/// ```no_run
+/// # fn main() -> cutap_cudest::Result<()> {
+/// # let cubin: Vec<u8> = Vec::new();
+/// # let context = cutap_cudest::Gpu::new(0).context()?;
+/// let kernel = context.load(&cubin)?.kernel("scale")?;
+/// // Each parameter at its offset: an address and a number.
+/// let memory = context.video(4096)?;
+/// let mut parameters = vec![0; kernel.entry().parameters_size];
+/// parameters[..8].copy_from_slice(&memory.address().to_le_bytes());
+/// parameters[8..12].copy_from_slice(&3_u32.to_le_bytes());
+/// let stream = context.stream()?;
+/// let shape = cutap_cudest::Shape { grid: (8, 2, 1), block: (32, 4, 1), shared: 1024 };
+/// // SAFETY: the kernel accesses 4096 bytes of `memory` and nothing else.
+/// let fence = unsafe { stream.launch(&kernel, &shape, &parameters)? };
+/// context.wait(fence, None)?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    module: Arc<Inner>,
+    entry: Entry,
+    qmd: Qmd,
+    /// Bytes a thread of local memory.
+    local: u32,
+}
+
+/// The shape of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Blocks.
+    pub grid: (u32, u32, u32),
+    /// Threads of a block.
+    pub block: (u32, u32, u32),
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+impl Shape {
+    /// Blocks and threads in one dimension.
+    #[must_use]
+    pub fn linear(blocks: u32, threads: u32) -> Self {
+        Self { grid: (blocks, 1, 1), block: (threads, 1, 1), shared: 0 }
+    }
+}
+
+impl Module {
+    /// A cubin, a fat binary, or PTX.
+    pub(crate) fn load(shared: &Arc<Shared>, code: &[u8]) -> Result<Self> {
+        let gpu = shared.chip.sm;
+        let code = if fatbin::is_fatbin(code) {
+            fatbin::choose(code, gpu)?
+        } else if ptx::is_ptx(code) {
+            Code::Ptx(code.into())
+        } else {
+            Code::Cubin(code.into())
+        };
+        match code {
+            Code::Cubin(cubin) => Self::load_cubin(shared, &cubin),
+            Code::Ptx(text) => Self::load_cubin(shared, &ptx::compile(&text, gpu)?),
+        }
+    }
+
+    fn load_cubin(shared: &Arc<Shared>, cubin: &[u8]) -> Result<Self> {
+        let mut cubin = Cubin::parse(cubin)?;
+        let relocations = cubin.relocations()?;
+        let gpu = shared.chip.sm;
+        // A cubin runs on its own architecture, and on later ones of the same generation.
+        let generation = |sm: u32| sm / 10;
+        if generation(cubin.architecture) != generation(gpu) || cubin.architecture > gpu {
+            return Err(Error::WrongArchitecture { cubin: cubin.architecture, gpu });
+        }
+        let layout = Layout::of(&cubin)?;
+        let memory = Memory::visible(shared, layout.size)?;
+        let image = layout.image(&cubin, &relocations, memory.address())?;
+        let host = memory.host().ok_or(Error::Unsupported("code that the CPU cannot write"))?;
+        // SAFETY: the memory is new, so no work uses it, and it has `layout.size` bytes, of which the image is a part.
+        unsafe {
+            memory.write(0, &image)?;
+            // Variables without initial values begin as zero.
+            let rest = (layout.size as usize).saturating_sub(image.len());
+            host.as_ptr().add(image.len()).write_bytes(0, rest);
+        }
+        crate::submission::channel::store_fence();
+        let traps = shared.traps.lock();
+        traps.unwrap_or_else(PoisonError::into_inner).extend(relocations.missing.iter().cloned());
+        shared.code_changed();
+        let symbols = Symbols::of(cubin.kernels, cubin.variables);
+        let (missing, shared) = (relocations.missing, Arc::clone(shared));
+        Ok(Self { inner: Arc::new(Inner { symbols, missing, layout, memory, shared }) })
+    }
+
+    /// A reference that does not keep it.
+    pub(crate) fn downgrade(&self) -> Weak<dyn Any + Send + Sync> {
+        let weak: Weak<Inner> = Arc::downgrade(&self.inner);
+        weak
+    }
+
+    /// A module of such a reference, while others keep it.
+    pub(crate) fn upgrade(weak: &Weak<dyn Any + Send + Sync>) -> Option<Self> {
+        Some(Self { inner: weak.upgrade()?.downcast().ok()? })
+    }
+
+    /// The names of its kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.inner.symbols.kernels.keys().map(String::as_str)
+    }
+
+    /// Functions that its kernels call and that libcuda would supply. A call ends the kernel with an error.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.inner.missing
+    }
+
+    /// A kernel by its name in the cubin.
+    ///
+    /// # Errors
+    /// There is none of this name, or it needs something that this driver does not have.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let Inner { symbols, layout, memory, shared, .. } = &*self.inner;
+        let chip = shared.chip;
+        let entry = symbols.kernels.get(name).cloned();
+        let entry = entry.ok_or_else(|| no_symbol("kernel", name, symbols.kernels.keys()))?;
+        if entry.cluster {
+            return Err(Error::Unsupported("a kernel of clusters"));
+        }
+        if entry.textures {
+            return Err(Error::Unsupported("a kernel with a texture or surface reference"));
+        }
+        if entry.parameters_at > bank::HEADER {
+            return Err(Error::BadCubin(format!("parameters at {:#x} of constant bank 0", entry.parameters_at)));
+        }
+        let code = layout.code(&entry).ok_or_else(|| Error::BadCubin("a kernel without code".to_owned()))?;
+        let local = match entry.stack {
+            0 => 0,
+            stack => stack.max(LEAST_STACK).saturating_add(LOCAL_OVERHEAD).next_multiple_of(16),
+        };
+        let program = Program {
+            address: memory.address() + code,
+            registers: entry.registers.max(1),
+            barriers: entry.barriers,
+            local,
+            sm: chip.sm,
+        };
+        let mut qmd = Qmd::new(chip.format, &program);
+        for (bank, offset, size) in layout.banks(&entry) {
+            qmd.set_bank(bank, memory.address() + offset, size);
+        }
+        Ok(Kernel { module: Arc::clone(&self.inner), entry, qmd, local })
+    }
+
+    /// A variable: its address and its bytes.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn variable(&self, name: &str) -> Result<(u64, u64)> {
+        let Inner { symbols, layout, memory, .. } = &*self.inner;
+        let symbol = symbols.variables.get(name).and_then(|v| Some((layout.variable(v)?, v.size)));
+        let (offset, size) = symbol.ok_or_else(|| no_symbol("variable", name, symbols.variables.keys()))?;
+        Ok((memory.address() + offset, size))
+    }
+}
+
+fn no_symbol<'a>(kind: &'static str, name: &str, has: impl Iterator<Item = &'a String>) -> Error {
+    let has: Vec<&str> = has.take(10).map(String::as_str).collect();
+    let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+    Error::NoSymbol { kind, name: name.to_owned(), has }
+}
+
+impl Kernel {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// What the cubin says of it.
+    #[must_use]
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Its parameters: offset and size of each.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.entry.parameters
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.module.shared
+    }
+
+    /// Shared memory of a block with so much dynamic memory, and with the system's.
+    pub(crate) fn shared_bytes(&self, dynamic: u32) -> u32 {
+        self.entry.shared.max(SYSTEM_SHARED).saturating_add(dynamic)
+    }
+
+    pub(crate) fn local(&self) -> u32 {
+        self.local
+    }
+
+    pub(crate) fn refuse(&self, why: impl Into<String>) -> Error {
+        Error::Launch { kernel: self.entry.name.clone(), why: why.into() }
+    }
+
+    /// The launch of a shape with these parameters.
+    pub(crate) fn launch<'a>(&self, shape: &Shape, parameters: &'a [u8]) -> Result<Launch<'a>> {
+        let Shape { grid, block, shared } = *shape;
+        let entry = &self.entry;
+        if parameters.len() != entry.parameters_size {
+            let (kernel, expected, actual) = (entry.name.clone(), entry.parameters_size, parameters.len());
+            return Err(Error::Parameters { kernel, expected, actual });
+        }
+        self.check_shape(grid, block)?;
+        let most = self.module.shared.chip.most_shared;
+        let own = self.shared_bytes(0);
+        let total = own.checked_add(shared).filter(|total| *total <= most + SYSTEM_SHARED);
+        let total = total.ok_or_else(|| {
+            let own = own - SYSTEM_SHARED;
+            self.refuse(format!("{own} + {shared} bytes of shared memory are more than {most}"))
+        })?;
+        let mut qmd = self.qmd.clone();
+        qmd.set_shape(grid, block);
+        qmd.set_shared(total);
+        let header = self.module.shared.header(grid, block, total);
+        let parameters_at = entry.parameters_at;
+        Ok(Launch { qmd, header, parameters, parameters_at, needs: crate::submission::lane::Generation::default() })
+    }
+
+    fn check_shape(&self, grid: Dim3, block: Dim3) -> Result<()> {
+        let fits = |dim: Dim3, most: Dim3| {
+            (1..=most.0).contains(&dim.0) && (1..=most.1).contains(&dim.1) && (1..=most.2).contains(&dim.2)
+        };
+        if !fits(grid, GRID) {
+            return Err(self.refuse(format!("a grid of {grid:?} blocks: each number is 1 to {GRID:?}")));
+        }
+        if !fits(block, BLOCK) {
+            return Err(self.refuse(format!("a block of {block:?} threads: each number is 1 to {BLOCK:?}")));
+        }
+        let threads = u64::from(block.0) * u64::from(block.1) * u64::from(block.2);
+        let most = match self.entry.max_threads {
+            0 => MOST_THREADS,
+            own => u64::from(own).min(MOST_THREADS),
+        };
+        if threads > most {
+            return Err(self.refuse(format!("{threads} threads in a block are more than {most}")));
+        }
+        let of_warp = (u64::from(self.entry.registers) * 32).next_multiple_of(256);
+        let needed = of_warp * threads.div_ceil(32).next_multiple_of(4);
+        if needed > REGISTERS {
+            return Err(self.refuse(format!("{threads} threads need {needed} registers, and an SM has {REGISTERS}")));
+        }
+        Ok(())
+    }
+}

@@ -47,16 +47,8 @@ pub enum Answer<T> {
 impl<T: Send + 'static> Assistants<T> {
     /// Threads start with the first orders.
     pub fn without_threads() -> Self {
-        let (report, done) = channel();
-        Self {
-            threads: Vec::new(),
-            idle: Vec::new(),
-            queue: VecDeque::new(),
-            results: done,
-            report,
-            orders: 0,
-            open: 0,
-        }
+        let (report, results) = channel();
+        Self { threads: Vec::new(), idle: Vec::new(), queue: VecDeque::new(), results, report, orders: 0, open: 0 }
     }
 
     /// Whether results are still to come.

@@ -176,7 +176,7 @@ pub fn refuse(tid: i32) -> io::Result<()> {
 pub fn device_of(tid: i32, fd: i32) -> Option<(u32, u32)> {
     let path = std::ffi::CString::new(format!("/proc/{tid}/fd/{fd}")).ok()?;
     // SAFETY: all zeros are a valid value of this struct of numbers; the kernel writes to it, and reads the path.
-    let (found, data) = unsafe {
+    let (result, data) = unsafe {
         let mut data: libc::statx = zeroed();
         let result = libc::statx(
             libc::AT_FDCWD,
@@ -187,7 +187,7 @@ pub fn device_of(tid: i32, fd: i32) -> Option<(u32, u32)> {
         );
         (result, data)
     };
-    let is_device = found == 0 && u32::from(data.stx_mode) & libc::S_IFMT == libc::S_IFCHR;
+    let is_device = result == 0 && u32::from(data.stx_mode) & libc::S_IFMT == libc::S_IFCHR;
     is_device.then_some((data.stx_rdev_major, data.stx_rdev_minor))
 }
 

@@ -2,10 +2,12 @@
 //! 580 fills them on sm_90.
 
 use super::qmd::Dim3;
-use crate::memory::reserve::STACK_TOP;
 
 /// The bytes before the parameters of sm_90. A cubin says itself where its parameters are.
 pub(crate) const HEADER: usize = 0x210;
+
+/// The offset in the local window, of 16 MiB, at which a thread's stack begins, downwards.
+const STACK_TOP: u32 = 0x00ff_fdc0;
 
 /// What a launch gives to bank 0.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +44,7 @@ pub(crate) fn fill(bank: &mut [u8], launch: &Launch) {
         (0x1c, (shared_window >> 32) as u32),
         (0x20, local_window as u32),
         (0x24, (local_window >> 32) as u32),
-        (0x28, STACK_TOP as u32),
+        (0x28, STACK_TOP),
         (0x30, 1),
         (0x114, shared),
         (0x13c, shared),

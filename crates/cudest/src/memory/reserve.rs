@@ -102,9 +102,6 @@ pub(crate) struct Windows {
     _addresses: Reservation,
 }
 
-/// The end of the local window in which a thread's stack begins, downwards.
-pub(crate) const STACK_TOP: u64 = 0x00ff_fdc0;
-
 impl Windows {
     pub fn new() -> Result<Self> {
         const SHARED: u64 = 4 << 30;

@@ -60,3 +60,28 @@ fn diff_of_runs_that_lack_calls() {
     assert!(half.status.code() == Some(125) && err(&half).contains("while recording was off"), "{half:?}");
     refused(&diff(&late, &late), 125, &["nothing was compared: neither "]);
 }
+
+/// How the programs ended is compared, and a reader of one recording says it.
+#[test]
+fn diff_of_programs_that_end_in_different_ways() {
+    let folder = Folder::new("diff-ends");
+    let Some(program) = problems(&folder) else { return };
+    let made = |name: &str, last: &str| {
+        let file = folder.join(name);
+        let line = format!("{} queries; {last}", program.display());
+        let _ = cutap(&["record", "--sim", "-q", "-o"]).arg(&file).args(["--", "sh", "-c", &line]).output().unwrap();
+        file
+    };
+    let (well, badly, killed) = (made("well", "exit 0"), made("badly", "exit 3"), made("killed", "kill -9 $$"));
+    let diff = |flags: &[&str], a: &Path, b: &Path| cutap(&["diff"]).args(flags).args([a, b]).output().unwrap();
+    let ends = diff(&[], &badly, &killed);
+    assert!(ends.status.code() == Some(1) && out(&ends).contains("no difference"), "{ends:?}");
+    assert!(err(&ends).contains("badly ended with exit code 3, that of "), "{ends:?}");
+    assert!(err(&ends).contains("killed was ended by SIGKILL"), "{ends:?}");
+    assert_eq!(diff(&["--new-errors"], &well, &badly).status.code(), Some(1));
+    assert_eq!(diff(&["--new-errors"], &badly, &well).status.code(), Some(0));
+    let end = cutap(&["report", "--json"]).arg(&killed).output().unwrap();
+    assert!(out(&end).contains(r#""program":{"signal":"SIGKILL"}"#), "{end:?}");
+    let notes = cutap(&["report", "--notes"]).arg(&badly).output().unwrap();
+    assert!(out(&notes).contains("the program ended with exit code 3"), "{notes:?}");
+}

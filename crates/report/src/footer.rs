@@ -51,11 +51,18 @@ pub fn concerning_lines(end: &End) -> Vec<String> {
 }
 
 fn after_runtimes(end: &End, lines: &mut Vec<String>) {
+    lines.extend(program_end_note(end));
     missing(end, lines);
     lines.extend(raw_lines(end));
     filter_lines(end, lines);
     never_began(end, lines);
     running(end, lines);
+}
+
+/// How the program of a recording failed. The reader of a live trace sees it in the shell.
+pub fn program_end_note(end: &End) -> Option<String> {
+    let program_end = end.coverage.program_end.filter(|of| of.is_failure() && end.recording.is_some());
+    program_end.map(|program_end| format!("the program {program_end}"))
 }
 
 /// These lines with the rank of their note: 0 for lost calls, then what was not seen, then what is good to know.
@@ -69,6 +76,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
     filter_lines(end, &mut lines);
     never_began(end, &mut lines);
     take(1, &mut lines);
+    lines.extend(program_end_note(end));
     gaps(end, &mut lines);
     take(2, &mut lines);
     running(end, &mut lines);
@@ -95,6 +103,7 @@ fn without_caused(end: &End) -> End {
 pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     let end = &without_caused(end);
     let mut lines = Vec::new();
+    lines.extend(program_end_note(end));
     losses(end, &mut lines);
     let lost = end.counts.iter().filter(|count| count.is_loss());
     lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
@@ -112,6 +121,7 @@ pub fn important_notes(end: &End) -> (Vec<String>, usize) {
 pub fn end_notes(end: &End) -> Vec<String> {
     let end = &without_caused(end);
     let mut lines = Vec::new();
+    lines.extend(program_end_note(end));
     missing(end, &mut lines);
     filter_lines(end, &mut lines);
     never_began(end, &mut lines);

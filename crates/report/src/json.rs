@@ -8,7 +8,9 @@ use crate::nest::Nest;
 use crate::runs::{run_fields, with_run};
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
-use cutap_trace::{Answer, End, Event, Exit, Instance, Lookup, Process, RecordingCoverage, Why};
+use cutap_trace::{
+    Answer, End, Event, Exit, Instance, Lookup, Process, ProgramEnd, RecordingCoverage, Why, signal_name,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -110,6 +112,7 @@ fn ending(end: &End) -> Value {
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown,
         "chunks_lost": end.chunks_lost,
         "entered": end.coverage.entered, "inner": end.coverage.inner, "cleaned": end.coverage.cleaned,
+        "program": end.coverage.program_end.map(program),
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.overwritten, "records_cut": end.records_cut,
         "records_unknown": end.records_unknown,
@@ -119,6 +122,14 @@ fn ending(end: &End) -> Value {
         line.extend(run_fields(run));
     }
     line
+}
+
+/// How the program ended.
+fn program(of: ProgramEnd) -> Value {
+    match of {
+        ProgramEnd::Code(code) => json!({"exit_code": code}),
+        ProgramEnd::Signal(signal) => json!({"signal": signal_name(i32::from(signal))}),
+    }
 }
 
 /// How far a recording could be read.

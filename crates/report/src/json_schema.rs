@@ -168,6 +168,11 @@ const END: &[FieldRow] = &[
     ("chunks_lost", "integer", "parts that are lost"),
     ("entered", "integer|null", "programs that cutap was in"),
     ("cleaned", "integer", "programs that were started without cutap in their environment"),
+    (
+        "program",
+        "object|null",
+        "how the program ended: `exit_code` or `signal`; null: it runs, or cutap ended before it",
+    ),
     ("inner", "integer", "cutaps that were started inside this one"),
     ("without_calls", "array", "processes with the driver and no call"),
     ("overwritten", "integer", "calls older than what a flight recorder kept"),

@@ -79,7 +79,7 @@ pub use diff::{Diff, DiffOptions, Profile};
 pub use explain::Explain;
 pub use export::{Chrome, Perfetto};
 pub use fold::Fold;
-pub use footer::{end_lines, end_notes, important_notes};
+pub use footer::{end_lines, end_notes, important_notes, program_end_note};
 pub use json::{Json, end_line};
 pub use json_schema::{json_lines_page, json_schema};
 pub use kernel::{KernelLines, KernelStyle, kernel_call};

@@ -61,4 +61,5 @@ pub use summary::damage::damaged;
 pub use summary::end::{Count, Damage, End};
 pub use summary::filter_outcome::{FilterOutcome, MissingParameter};
 pub use summary::noticed::{noticed, overview};
+pub use summary::program_end::{ProgramEnd, signal_name};
 pub use summary::run_coverage::RunCoverage;

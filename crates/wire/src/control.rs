@@ -85,6 +85,11 @@ pub const RULES_ALL: u32 = 17;
 /// Times that `switched` has room for; a program that is switched more often is only known to have been.
 pub const SWITCHES: usize = 15;
 
+/// In `program_end`: with the exit code in the lowest byte.
+pub const ENDED_WITH_CODE: u32 = 1 << 16;
+/// In `program_end`: by the signal in the lowest byte.
+pub const ENDED_BY_SIGNAL: u32 = 1 << 17;
+
 /// Nobody drained this run so far.
 pub const COLLECTOR_NEVER: u32 = 0;
 /// A collector is attached; its heartbeat moves.
@@ -166,8 +171,9 @@ pub struct Control {
     pub inner: AtomicU32,
     /// Programs that a process of the run started without cutap in their environment.
     pub cleaned: AtomicU32,
-    /// 0.
-    pub unused: u32,
+    /// How the program that cutap started ended: [`ENDED_WITH_CODE`] or [`ENDED_BY_SIGNAL`], with the number in the
+    /// lowest byte. 0: it runs, or cutap ended before it. Written by the process that started it.
+    pub program_end: AtomicU32,
     /// Files `control.<n>` so far (see `flags`).
     pub own_pages: AtomicU32,
     /// Not 0: somebody switched a process alone, so a new one has to look whether that is meant for it too.

@@ -1,4 +1,4 @@
-//! `cutap diff`: compares the calls of two runs. Exit code 0: equal; 1: different; 125: cutap failed, or it is not
+//! `cutap diff`: compares the calls of two runs, and how their programs ended. Exit code 0: equal; 1: different; 125: cutap failed, or it is not
 //! known because a recording lacks calls.
 
 use crate::args::{FilterArgs, JsonArgs, number};
@@ -8,7 +8,7 @@ use crate::reading::read_run;
 use crate::stdout::written;
 use clap::builder::PossibleValuesParser;
 use cutap_collect::{Error, Result, filter, print_notice};
-use cutap_report::{Diff, DiffOptions, Profile, Rows, important_notes, missing_against};
+use cutap_report::{Diff, DiffOptions, Profile, Rows, important_notes, missing_against, program_end_note};
 use cutap_trace::End;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -69,12 +69,26 @@ impl DiffArgs {
         let result = if json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
         written(result.and_then(|()| out.flush()))?;
         drop((out, pager));
+        let ends_differ = ends_differ(&names, [&a_end, &b_end], self.new_errors);
         for (name, end) in names.iter().zip([&a_end, &b_end]) {
-            important_notes(end).0.iter().take(NOTES).for_each(|note| print_notice(&format!("{name}: {note}")));
+            // One line says how both ended.
+            let own_end = program_end_note(end).filter(|_| ends_differ.is_some());
+            let notes = important_notes(end).0;
+            let notes = notes.iter().filter(|note| Some(*note) != own_end.as_ref()).take(NOTES);
+            notes.for_each(|note| print_notice(&format!("{name}: {note}")));
         }
+        ends_differ.iter().for_each(|line| print_notice(line));
         all_calls_compared(&names, [&a_end, &b_end])?;
-        if diff.is_empty() { Ok(()) } else { std::process::exit(1) }
+        if diff.is_empty() && ends_differ.is_none() { Ok(()) } else { std::process::exit(1) }
     }
+}
+
+/// The sentence about programs that ended in different ways. None where that is not known of both.
+/// `only_new_failures`: none where that of B ended well.
+fn ends_differ([a, b]: &[String; 2], ends: [&End; 2], only_new_failures: bool) -> Option<String> {
+    let [a_end, b_end] = ends.map(|end| end.coverage.program_end);
+    let (a_end, b_end) = a_end.zip(b_end).filter(|(a, b)| a != b && (b.is_failure() || !only_new_failures))?;
+    Some(format!("the programs ended in different ways: that of {a} {a_end}, that of {b} {b_end}"))
 }
 
 /// Two runs without a call are equal, which says nothing of the program.

@@ -20,12 +20,13 @@ const SOON: Duration = Duration::from_millis(1);
 
 /// Stands in front of `child` until it has ended and the collector has printed all, or says that it
 /// stays: then true. `gone` is called when a collector ends by itself, and may give another; `glance`
-/// now and then while the program runs; `schedule` has the switches by time.
+/// now and then while the program runs; `note_end` when it has ended. `schedule` has the switches by time.
 pub fn wait(
     child: i32,
     mut collector: Collector,
     mut gone: impl FnMut(ExitStatus) -> Option<Collector>,
     mut glance: impl FnMut(),
+    note_end: impl FnOnce(ExitKind),
     schedule: &mut Schedule,
 ) -> (ExitKind, bool) {
     let program = format!("p{child};");
@@ -50,6 +51,7 @@ pub fn wait(
             _ => {}
         }
     };
+    note_end(exit_kind);
     collector.send("x");
     let ended_at = Instant::now();
     let program = program + "x";

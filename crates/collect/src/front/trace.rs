@@ -21,7 +21,7 @@ use crate::output::previous::Previous;
 use crate::output::record_summary::record_summary;
 use crate::output::text_options::TextOptions;
 use crate::record::pack::{is_the_same, pack_recorded};
-use crate::run_dir::control::{self, RunSettings};
+use crate::run_dir::control::{self, Page, RunSettings};
 use crate::run_dir::folder;
 use crate::run_dir::outer_run::{OuterRun, has_calls, no_call_notes};
 use crate::run_dir::window::{Schedule, Window};
@@ -169,8 +169,13 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
         printed_lines.extend(new);
     };
     let glance = || print_unmatched(hooks::unmatched_hooks(&run.path));
-    let (exit_kind, is_detached) =
-        foreground::wait(child, collector, |status| supervisor.replace_ended(status), glance, &mut schedule);
+    let note_end = |kind: ExitKind| {
+        if let Ok(page) = Page::of_run(&run.dir) {
+            page.put_program_end(kind.program_end());
+        }
+    };
+    let replace = |status| supervisor.replace_ended(status);
+    let (exit_kind, is_detached) = foreground::wait(child, collector, replace, glance, note_end, &mut schedule);
     // cutap ctl may have switched it on before.
     if let Some(delay) = schedule.never_on().filter(|_| !is_detached && !has_calls(&run.path)) {
         notice(&format!("nothing was recorded: the program ended before the {} s of --delay", delay.as_secs_f64()));

@@ -2,6 +2,7 @@
 //! have ended the program, so every thread that was in a hook is listed.
 
 use crate::start::exit_kind::ExitKind;
+use cutap_trace::signal_name;
 use cutap_trace::{Bytes, CachedFile, RunPath, walk_cells};
 use cutap_wire::hooks::{self, ASKING, HOOK_ACTIVE_FILE, Head, HookPlace, Phase, outside};
 use cutap_wire::names::{self, Cell, kind};
@@ -99,21 +100,6 @@ fn find(file: Option<&CachedFile>, matches: impl Fn(&names::Name<'_>) -> bool) -
         Cell::End => None,
     });
     text
-}
-
-fn signal_name(signal: i32) -> String {
-    let names = [
-        (libc::SIGSEGV, "SIGSEGV"),
-        (libc::SIGABRT, "SIGABRT"),
-        (libc::SIGBUS, "SIGBUS"),
-        (libc::SIGFPE, "SIGFPE"),
-        (libc::SIGILL, "SIGILL"),
-        (libc::SIGKILL, "SIGKILL"),
-        (libc::SIGTERM, "SIGTERM"),
-        (libc::SIGINT, "SIGINT"),
-        (libc::SIGTRAP, "SIGTRAP"),
-    ];
-    names.iter().find(|n| n.0 == signal).map_or_else(|| format!("signal {signal}"), |n| n.1.to_owned())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::base::error::{Result, cannot};
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::StackCapture;
-use cutap_trace::{Filter, RunPath};
+use cutap_trace::{Filter, ProgramEnd, RunPath};
 use cutap_wire::control::{self, Control};
 use std::fs::File;
 use std::mem::offset_of;
@@ -260,6 +260,10 @@ impl Page {
     /// Notes the rate of the time stamp counter.
     pub fn put_rate(&self, ticks_per_second: u64) {
         self.put(offset_of!(Control, ticks_per_second), &ticks_per_second.to_le_bytes());
+    }
+    /// Notes how the program ended.
+    pub fn put_program_end(&self, end: ProgramEnd) {
+        self.put(offset_of!(Control, program_end), &end.word().to_le_bytes());
     }
     /// Says whether somebody drains.
     pub fn put_collector_state(&self, state: u32) {

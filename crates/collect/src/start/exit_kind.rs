@@ -1,6 +1,7 @@
 //! How a process ended, and how cutap ends the same way.
 
 use crate::start::signals;
+use cutap_trace::ProgramEnd;
 
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,14 @@ pub enum ExitKind {
 }
 
 impl ExitKind {
+    /// As readers of a recording see it.
+    pub fn program_end(self) -> ProgramEnd {
+        match self {
+            ExitKind::Code(code) => ProgramEnd::Code(code as u8),
+            ExitKind::Signal(signal) => ProgramEnd::Signal(signal as u8),
+        }
+    }
+
     /// Ends this process the same way.
     pub fn exit_like(self) -> ! {
         match self {

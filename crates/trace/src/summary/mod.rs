@@ -6,4 +6,5 @@ pub mod end;
 pub mod filter_outcome;
 mod joined;
 pub mod noticed;
+pub mod program_end;
 pub mod run_coverage;

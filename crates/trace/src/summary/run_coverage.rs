@@ -1,6 +1,7 @@
 //! How much of a run was seen, by its control page and the pages of its processes: programs that loaded the library,
 //! processes that loaded the driver, runs inside this one. The report says why calls may be missing.
 
+use super::program_end::ProgramEnd;
 use crate::io::bytes::{u32_at, u64_at};
 use cutap_wire::control::{self, Control};
 use cutap_wire::diagnostic;
@@ -29,6 +30,8 @@ pub struct RunCoverage {
     pub inner: u32,
     /// Programs that were started without cutap in their environment.
     pub cleaned: u32,
+    /// How the program that cutap started ended; none if it runs, or if that is not known.
+    pub program_end: Option<ProgramEnd>,
     /// The children of the program were left alone.
     pub children_left: bool,
     /// The target decides by rules what it records.
@@ -57,6 +60,7 @@ impl RunCoverage {
             entered: all_are_here.then(|| u32_at(page, offset_of!(Control, entered))),
             inner: u32_at(page, offset_of!(Control, inner)),
             cleaned: u32_at(page, offset_of!(Control, cleaned)),
+            program_end: ProgramEnd::of_word(u32_at(page, offset_of!(Control, program_end))),
             children_left: flags & control::NO_FOLLOW != 0,
             by_filter: u32_at(page, offset_of!(Control, rules_len)) > 0,
             is_switched_off: recording == control::RECORDING_OFF,

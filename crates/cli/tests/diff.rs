@@ -85,3 +85,22 @@ fn diff_of_programs_that_end_in_different_ways() {
     let notes = cutap(&["report", "--notes"]).arg(&badly).output().unwrap();
     assert!(out(&notes).contains("the program ended with exit code 3"), "{notes:?}");
 }
+
+/// With stacks, a line names the function of the program.
+#[test]
+fn diff_by_caller() {
+    let folder = Folder::new("diff-callers");
+    let Some(program) = problems(&folder) else { return };
+    let made = |name: &str, scenario: &str| {
+        let file = folder.join(name);
+        let words = ["record", "--sim", "--stack", "-q", "-o"];
+        let _ = cutap(&words).arg(&file).arg(&program).arg(scenario).output().unwrap();
+        file
+    };
+    let (a, b) = (made("a", "queries"), made("b", "allocation_churn"));
+    let diff = |a: &Path, b: &Path| cutap(&["diff", "--by", "caller"]).arg(a).arg(b).output().unwrap();
+    let lines = out(&diff(&a, &b));
+    assert!(lines.contains("cuMemAlloc_v2 in call, from main: calls 1 -> 51"), "{lines}");
+    let without = record(&folder, &program, "queries");
+    refused(&diff(&without, &without), 125, &["--by caller needs stacks", "record both with --stack"]);
+}

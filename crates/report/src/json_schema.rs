@@ -233,6 +233,11 @@ const DIFF: &[FieldRow] = &[
     ("library", "string", "library of A, or of B if A has no call of it"),
     ("name", "string", "function"),
     (
+        "caller",
+        "string|null",
+        "with `--by caller`: the function that makes the calls, `, from ` and its caller; null without a stack",
+    ),
+    (
         "a",
         "object|null",
         "null: no call in A. Else `library`, `runtime`, `calls`, `errors`, `statuses` (an object: failed calls by \

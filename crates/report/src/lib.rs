@@ -75,7 +75,7 @@ pub use call_stats::{CallStats, Column, Unit, View};
 pub use call_tree::{CallPaths, CallTree};
 pub use counts::Counts;
 pub use csv::write_csv;
-pub use diff::{Diff, DiffOptions, Profile};
+pub use diff::{Diff, DiffOptions, Profile, ProfileOptions};
 pub use explain::Explain;
 pub use export::{Chrome, Perfetto};
 pub use fold::Fold;

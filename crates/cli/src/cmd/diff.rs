@@ -6,9 +6,12 @@ use crate::input::{NOTES, readable, whole};
 use crate::pager::Pager;
 use crate::reading::read_run;
 use crate::stdout::written;
+use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use cutap_collect::{Error, Result, filter, print_notice};
-use cutap_report::{Diff, DiffOptions, Profile, Rows, important_notes, missing_against, program_end_note};
+use cutap_report::{
+    Diff, DiffOptions, Profile, ProfileOptions, Rows, important_notes, missing_against, program_end_note,
+};
 use cutap_trace::End;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -24,6 +27,9 @@ pub struct DiffArgs {
     /// Handles of one kind are equal, as with threads whose order varies
     #[arg(long)]
     ignore_handles: bool,
+    /// Compare the calls of each function of the program apart (runs recorded with --stack)
+    #[arg(long, value_name = "NOUN")]
+    by: Option<By>,
     /// Largest difference in COLUMN first, or by name
     #[arg(long, value_name = "COLUMN", value_parser = PossibleValuesParser::new(Diff::sort_columns()))]
     sort: Option<String>,
@@ -42,13 +48,21 @@ pub struct DiffArgs {
     b: PathBuf,
 }
 
+/// By what calls of a function are counted separately.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    /// The function of the program that makes the call
+    Caller,
+}
+
 impl DiffArgs {
     pub fn run(self) -> Result<()> {
         let filter_text = self.filter.text();
         let filter = filter(filter_text.as_deref())?;
         let read = |run: &Path| -> Result<(Profile, End)> {
             readable(run)?;
-            let mut profile = if self.ignore_handles { Profile::ignoring_handles() } else { Profile::default() };
+            let options = ProfileOptions { ignores_handles: self.ignore_handles, by_caller: self.by.is_some() };
+            let mut profile = Profile::new(options);
             let end = read_run(run, filter.clone(), &mut |event| profile.event(event))?;
             whole(run, end.recording.clone(), end.damage()).map(|()| (profile, end))
         };
@@ -59,6 +73,12 @@ impl DiffArgs {
         let has_calls = filter.rules().is_empty() && leaves_calls_out(&a_end) && leaves_calls_out(&b_end);
         if a.is_empty() && b.is_empty() && !has_calls {
             return Err(nothing_compared(filter_text.as_deref(), &names));
+        }
+        if self.by.is_some() && !(a.has_callers() || b.has_callers()) {
+            return Err(Error::own(format!(
+                "--by caller needs stacks, and no call of {} and {} has one; record both with --stack",
+                names[0], names[1]
+            )));
         }
         let sort = Diff::sort_columns().into_iter().find(|column| self.sort.as_deref() == Some(*column));
         let rows = Rows { sort, top: self.top, depth: None };

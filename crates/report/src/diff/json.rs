@@ -11,7 +11,7 @@ impl Diff<'_> {
         self.rows.iter().try_for_each(|Row { key, a, b }| {
             let library = a.or(*b).map(|sums| &*sums.library);
             let line = json!({
-                "type": "diff", "layer": key.layer.name(), "library": library, "name": &*key.name,
+                "type": "diff", "layer": key.layer.name(), "library": library, "name": &*key.name, "caller": key.caller.as_deref(),
                 "a": side(*a, *b), "b": side(*b, *a),
             });
             writeln!(out, "{line}")

@@ -2,6 +2,8 @@
 //! library is no part of its name. A runtime belongs to the program, or to the library that it is linked into.
 
 use crate::label::short_library;
+use crate::stacks::{frame_name, shown_frames};
+use cutap_printable::printable;
 use cutap_trace::{Call, Instance, Layer};
 use std::sync::Arc;
 
@@ -12,21 +14,29 @@ pub struct FunctionKey {
     /// The library without `lib` and its version; empty for the runtime of the program.
     pub library: Arc<str>,
     pub name: Arc<str>,
+    /// The function that made the call, if calls are counted by it; none without a stack.
+    pub caller: Option<Arc<str>>,
 }
 
 impl FunctionKey {
     /// The function of a call.
-    pub fn of(call: &Call) -> FunctionKey {
+    pub fn of(call: &Call, caller: Option<Arc<str>>) -> FunctionKey {
         let function = &call.function;
         FunctionKey {
             layer: function.layer,
             library: stem(function.layer, &function.library).into(),
             name: function.demangled.as_ref().unwrap_or(&function.name).clone(),
+            caller,
         }
     }
 
-    /// The name, and the library in brackets if the name does not show it.
+    /// The name, the library in brackets if the name does not show it, and the caller.
     pub fn text(&self) -> String {
+        let function = self.function_text();
+        self.caller.as_ref().map_or(function.clone(), |caller| format!("{function} in {}", printable(caller)))
+    }
+
+    fn function_text(&self) -> String {
         let starts =
             || self.name.get(..self.library.len()).is_some_and(|start| start.eq_ignore_ascii_case(&self.library));
         match self.layer {
@@ -35,6 +45,17 @@ impl FunctionKey {
             _ => format!("{} [{}]", self.name, self.library),
         }
     }
+}
+
+/// The function of the program that made a call, by the call's stack, and the one that called it. Many programs make all
+/// calls of CUDA in one function that checks the status.
+pub fn caller(call: &Call) -> Option<Arc<str>> {
+    let frames = shown_frames(&call.stack()?.frames);
+    let caller = frame_name(frames.first()?);
+    Some(match frames.get(1) {
+        Some(above) => format!("{caller}, from {}", frame_name(above)).into(),
+        None => caller.into(),
+    })
 }
 
 /// The name of a library that two versions of it share. A runtime in an executable or in libcudart is the program's.
@@ -86,8 +107,9 @@ mod tests {
 
     #[test]
     fn text_names_the_library_where_the_name_does_not() {
-        let text =
-            |layer, library: &str, name: &str| FunctionKey { layer, library: library.into(), name: name.into() }.text();
+        let text = |layer, library: &str, name: &str| {
+            FunctionKey { layer, library: library.into(), name: name.into(), caller: None }.text()
+        };
         assert_eq!(text(Layer::RUNTIME, "", "cudaMalloc"), "cudaMalloc");
         assert_eq!(text(Layer::RUNTIME, "cublas", "cudaMalloc"), "cudaMalloc [cublas]");
         assert_eq!(text(Layer::LIBRARY, "cublas", "cublasCreate_v2"), "cublasCreate_v2");

@@ -8,7 +8,7 @@ mod normal;
 mod profile;
 mod text;
 
-pub use profile::Profile;
+pub use profile::{Profile, ProfileOptions};
 
 use crate::rows::{Rows, SortKey};
 use key::FunctionKey;

@@ -1,6 +1,6 @@
 //! What a run did, function by function.
 
-use super::key::{FunctionKey, version};
+use super::key::{FunctionKey, caller, version};
 use super::normal::arguments;
 use crate::call_bytes::{call_bytes, copies};
 use crate::explain::{TimeSpent, is_start_up};
@@ -11,15 +11,27 @@ use std::sync::Arc;
 /// Different arguments whose text is kept of a function; of more only the number is known.
 const KEPT: usize = 4096;
 
+/// What makes calls of a run equal.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProfileOptions {
+    /// Handles of a kind are equal, whatever their numbers.
+    pub ignores_handles: bool,
+    /// Calls of a function are counted separately for each function of the program that makes them.
+    pub by_caller: bool,
+}
+
+/// The key of a function, and that of the runtime instance with its process.
+type CalledFunction = (u32, Option<(u32, u64)>);
+
 /// What a run did.
 #[derive(Debug, Default)]
 pub struct Profile {
     pub(super) functions: BTreeMap<FunctionKey, Sums>,
     /// The versions of each library whose functions it called.
     pub(super) versions: BTreeMap<(Layer, Arc<str>), BTreeSet<String>>,
-    ignores_handles: bool,
-    /// By the keys of functions and of runtime instances.
-    keys: HashMap<(u32, Option<(u32, u64)>), FunctionKey>,
+    options: ProfileOptions,
+    /// By the keys of functions and of runtime instances, and by the caller.
+    keys: HashMap<(CalledFunction, Option<Arc<str>>), FunctionKey>,
     spent: TimeSpent,
 }
 
@@ -64,9 +76,14 @@ impl Sums {
 }
 
 impl Profile {
-    /// One to which handles of a kind are equal, whatever their numbers.
-    pub fn ignoring_handles() -> Profile {
-        Profile { ignores_handles: true, ..Profile::default() }
+    /// One of calls that are equal by these options.
+    pub fn new(options: ProfileOptions) -> Profile {
+        Profile { options, ..Profile::default() }
+    }
+
+    /// A call has a caller.
+    pub fn has_callers(&self) -> bool {
+        self.functions.keys().any(|key| key.caller.is_some())
     }
 
     /// No call was read.
@@ -102,7 +119,7 @@ impl Profile {
 
     fn exit(&mut self, exit: &Exit) {
         let once_ns = self.spent.exit(exit).once_ns;
-        let ignores_handles = self.ignores_handles;
+        let ignores_handles = self.options.ignores_handles;
         let sums = self.sums(&exit.call);
         sums.calls += u64::from(!exit.late);
         sums.errors += u64::from(exit.is_error());
@@ -130,8 +147,9 @@ impl Profile {
         let function = &call.function;
         let instance = call.instance().or(function.instance.as_ref());
         let runtime = instance.map(|instance| (instance.process.key, instance.id));
-        let key = self.keys.entry((function.key, runtime)).or_insert_with(|| {
-            let key = FunctionKey::of(call);
+        let caller = self.options.by_caller.then(|| caller(call)).flatten();
+        let key = self.keys.entry(((function.key, runtime), caller.clone())).or_insert_with(|| {
+            let key = FunctionKey::of(call, caller);
             let versions = self.versions.entry((key.layer, key.library.clone())).or_default();
             versions.insert(version(call, instance.map(|instance| &**instance)));
             key

@@ -2,7 +2,7 @@
 
 use crate::support::calls::{Calls, run, word};
 use crate::support::schema;
-use cutap_report::{Diff, DiffOptions, Profile, Rows};
+use cutap_report::{Diff, DiffOptions, Profile, ProfileOptions, Rows};
 use cutap_trace::synthetic::Run;
 use cutap_trace::{EventReader, ReaderOptions};
 use serde_json::Value;
@@ -170,7 +170,7 @@ fn handles_by_kind_alone() {
     let (a, b) = (run(12090, |c| streams(c, [1, 2])), run(12090, |c| streams(c, [2, 1])));
     for (ignored, is_empty) in [(false, false), (true, true)] {
         let read = |folder: &Path| {
-            let mut profile = if ignored { Profile::ignoring_handles() } else { Profile::default() };
+            let mut profile = Profile::new(ProfileOptions { ignores_handles: ignored, ..ProfileOptions::default() });
             self::read(folder, &mut profile);
             profile
         };

@@ -18,7 +18,7 @@ use cutap_calls::{Layer, Role, argument, has_role};
 use cutap_wire::control;
 
 /// How many there can be: a bit each of `Slot::interceptors`.
-const MOST: usize = 16;
+const MOST: usize = u32::BITS as usize;
 
 pub struct Interceptor {
     /// Whether a function has it.

@@ -83,7 +83,7 @@ pub fn for_interceptors(real: usize, interceptors: u32) -> Option<usize> {
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
-    s.interceptors.store(interceptors as u16, Relaxed);
+    s.interceptors.store(interceptors, Relaxed);
     s.entry.store(code()?.frame as usize, Release);
     Some(thunk(n as usize))
 }
@@ -144,11 +144,10 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
         }
     }
     s.object.store(load, Relaxed);
-    s.interceptors.store(interceptors as u16, Relaxed);
+    s.interceptors.store(interceptors, Relaxed);
     s.row.store(row, Relaxed);
     s.plan.store(plan::of_row(row), Relaxed);
-    s.name_len.store(name.len().min(u16::MAX.into()) as u16, Relaxed);
-    s.name.store(text.cast_mut(), Release);
+    s.set_name(text, name.len());
     s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
     let to = match interceptors {
         _ if cxx => code.cxx_note as usize,

@@ -3,7 +3,10 @@
 use super::hooks::Info;
 use super::plan::UNWANTED;
 use crate::process::switch;
-use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+
+/// Addresses of a program have no more: the kernel maps nothing above without being asked to.
+const ADDRESS_BITS: u32 = 48;
 
 /// One slot; what every call needs lies in one line of the cache.
 #[repr(C, align(64))]
@@ -24,10 +27,9 @@ pub struct Slot {
     /// Number of the load that it belongs to.
     pub object: AtomicU32,
     /// Interceptors that want it: bits of `interceptors`.
-    pub interceptors: AtomicU16,
-    pub name_len: AtomicU16,
-    /// Its name: text in the names file, which stays mapped.
-    pub name: AtomicPtr<u8>,
+    pub interceptors: AtomicU32,
+    /// Its name, which is text in the names file: the address in the lower `ADDRESS_BITS`, above it the length.
+    name: AtomicU64,
 }
 
 impl Slot {
@@ -42,28 +44,33 @@ impl Slot {
             function: AtomicUsize::new(0),
             info: AtomicPtr::new(core::ptr::null_mut()),
             object: AtomicU32::new(0),
-            interceptors: AtomicU16::new(0),
-            name_len: AtomicU16::new(0),
-            name: AtomicPtr::new(core::ptr::null_mut()),
+            interceptors: AtomicU32::new(0),
+            name: AtomicU64::new(0),
         }
     }
     /// Bits of `slots::interceptors`.
     #[inline(always)]
     pub fn interceptors(&self) -> u32 {
-        self.interceptors.load(Relaxed).into()
+        self.interceptors.load(Relaxed)
     }
     /// Its name is there.
     pub fn is_named(&self) -> bool {
-        !self.name.load(Acquire).is_null()
+        self.name.load(Acquire) != 0
     }
     /// Its function's name.
     pub fn name(&self) -> &'static [u8] {
-        let at = self.name.load(Acquire);
-        if at.is_null() {
+        let word = self.name.load(Acquire);
+        if word == 0 {
             return &[];
         }
+        let (address, length) = (word & ((1 << ADDRESS_BITS) - 1), word >> ADDRESS_BITS);
         // SAFETY: set once, to text in the names file's mapping, which is never given back.
-        unsafe { core::slice::from_raw_parts(at, self.name_len.load(Relaxed) as usize) }
+        unsafe { core::slice::from_raw_parts(address as usize as *const u8, length as usize) }
+    }
+    /// Sets the name: so many bytes at `text`, which stay mapped. A longer one is cut off.
+    pub(super) fn set_name(&self, text: *const u8, length: usize) {
+        let length = length.min(u16::MAX.into()) as u64;
+        self.name.store(text as u64 | length << ADDRESS_BITS, Release);
     }
     pub fn set_wanted(&self, wanted: bool) {
         match wanted {

@@ -133,7 +133,7 @@ pub unsafe fn call(hooked: *mut Hooked) {
         h.chain.home = Home::Frame(args, xmm, original);
     }
     if let Some(outer) = outer(h) {
-        keep_inputs(outer.interceptors(), &h.args);
+        keep_inputs(outer, &h.args);
     }
 }
 
@@ -153,7 +153,7 @@ pub unsafe fn turn(hooked: *mut Hooked) {
     let h = unsafe { &mut *hooked };
     fork::check();
     if let (Some(outer), [result, _]) = (outer(h), h.result) {
-        keep_results(outer.interceptors(), outer.name(), &h.args, result);
+        keep_results(outer, &h.args, result);
     }
     if h.chain.is_answered() {
         let [_, second] = &mut h.result;

@@ -13,6 +13,7 @@ use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
     Candidate, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
 };
+use crate::slots::slot::Slot;
 use cutap_calls::hidden::SlotName;
 use cutap_calls::{Layer, Role, argument, has_role};
 use cutap_wire::control;
@@ -100,20 +101,38 @@ pub fn choose(of: &Candidate) -> u32 {
     TABLE.iter().enumerate().filter(|(_, i)| (i.condition)(of)).fold(0, |set, (bit, _)| set | 1 << bit)
 }
 
-/// What those of `set` do with the arguments.
-pub fn keep_inputs(set: u32, args: &[u64; 6]) {
-    for_each(set & KEEP[0], |action| {
+/// What a slot's interceptors do with the arguments.
+#[inline(always)]
+pub fn keep_inputs(slot: &Slot, args: &[u64; 6]) {
+    let set = slot.interceptors() & KEEP[0];
+    if set != 0 {
+        keep_inputs_of(set, args);
+    }
+}
+
+#[inline(never)]
+fn keep_inputs_of(set: u32, args: &[u64; 6]) {
+    for_each(set, |action| {
         if let Action::Inputs(keep) = action {
             keep(args);
         }
     });
 }
 
-/// What those of `set` do with the result.
-pub fn keep_results(set: u32, function: &[u8], args: &[u64; 6], code: u64) {
-    for_each(set & KEEP[1], |action| {
+/// What they do with the result.
+#[inline(always)]
+pub fn keep_results(slot: &Slot, args: &[u64; 6], code: u64) {
+    let set = slot.interceptors() & KEEP[1];
+    if set != 0 {
+        keep_results_of(set, slot, args, code);
+    }
+}
+
+#[inline(never)]
+fn keep_results_of(set: u32, slot: &Slot, args: &[u64; 6], code: u64) {
+    for_each(set, |action| {
         if let Action::Results(keep) = action {
-            keep(function, args, code);
+            keep(slot.name(), args, code);
         }
     });
 }

@@ -5,7 +5,7 @@
 
 use crate::forum::torch;
 use crate::real::{build, sim};
-use cutap_e2e::{blocks, cutap, finish, json_lines, scratch, sources};
+use cutap_e2e::{blocks, cutap, finish, json_lines, out, scratch, sources};
 use std::path::Path;
 use std::process::Command;
 
@@ -23,17 +23,37 @@ const NUMBERS: [(&str, u64); 6] = [
     ("cuLaunchKernel", 373),
 ];
 
-/// Instructions of a whole run of the program with so many calls.
-fn run(program: &Path, function: &str, calls: u64, recorded: bool) -> u64 {
+/// The same through the common frame with two interceptors; and of a hook before and after the call that does nothing,
+/// with recording and without it.
+fn common_numbers(hook: &str) -> [(&'static str, String, u64); 3] {
+    [
+        ("cuGetExportTable", String::new(), 1649),
+        ("cuCtxSetCurrent", format!("--hook {hook}"), 1244),
+        ("cuCtxSetCurrent", format!("--hook {hook} -e cuInit"), 695),
+    ]
+}
+
+/// Instructions of a whole run of the program with so many calls; `flags`: those of cutap, none: without it.
+fn run(program: &Path, function: &str, calls: u64, flags: Option<&str>) -> u64 {
     let folder = scratch("instructions");
-    let script = r#"if [ "$5" = true ]; then eval "$("$0" env --sim -o "$1/run")"; else export LD_LIBRARY_PATH="$6"; fi
+    let script = r#"if [ "$5" = true ]; then eval "$("$0" env --sim $7 -o "$1/run")"; else export LD_LIBRARY_PATH="$6"; fi
         exec valgrind --tool=callgrind --callgrind-out-file=/dev/null "$2" "$3" "$4""#;
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(cutap()).arg(&*folder).arg(program);
-    command.args([function, &calls.to_string(), &recorded.to_string(), sim()]);
+    command.args([function, &calls.to_string(), &flags.is_some().to_string(), sim(), flags.unwrap_or_default()]);
     let done = finish(&mut command);
     let number = done.stderr.lines().find_map(|l| l.split_once("Collected : ")?.1.trim().parse().ok());
     number.unwrap_or_else(|| panic!("callgrind did not run: {}{}", done.stdout, done.stderr))
+}
+
+/// A hook that does nothing, on the one function.
+fn hook() -> String {
+    let library = out().join("nothing_of_one.so");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O2", "-shared", "-fPIC", "-I"]).arg(sources().join("../../crates/hook/include"));
+    let built = gcc.arg("-o").arg(&library).arg(sources().join("hooks/nothing.c")).status();
+    assert!(built.is_ok_and(|status| status.success()), "nothing.c does not compile");
+    library.display().to_string()
 }
 
 #[test]
@@ -48,11 +68,14 @@ fn instructions_of_a_recorded_call() {
     }
     let program = build("instructions", "instructions", &["-ldl"]);
     let (few, many) = (200, 1200);
-    let found = NUMBERS.map(|(function, _)| {
-        let calls = |recorded| run(&program, function, many, recorded) - run(&program, function, few, recorded);
-        (function, (calls(true) - calls(false)) / (many - few))
-    });
-    for ((function, number), (_, expected)) in found.into_iter().zip(NUMBERS) {
+    let hook = hook();
+    let of_fast = NUMBERS.map(|(function, expected)| (function, String::new(), expected));
+    let all: Vec<_> = of_fast.into_iter().chain(common_numbers(&hook)).collect();
+    let found = Vec::from_iter(all.iter().map(|(function, flags, _)| {
+        let calls = |flags| run(&program, function, many, flags) - run(&program, function, few, flags);
+        (*function, (calls(Some(flags)) - calls(None)) / (many - few))
+    }));
+    for ((function, number), (_, _, expected)) in found.iter().copied().zip(all) {
         let near = number.abs_diff(expected) * 50 <= expected;
         assert!(near, "{function}: {number} instructions a call, not {expected} within 2 %; all: {found:?}");
     }

@@ -29,7 +29,7 @@ fn expected(row: &gimli::UnwindTableRow<usize>) -> Option<Layout> {
             Some(_) => return None,
         };
     }
-    Some(Layout { by_rbp, cfa: *offset as u32, saved })
+    Some(Layout { by_frame_pointer: by_rbp, cfa: *offset as u32, saved })
 }
 
 /// Rows compared, and those of them that can be used.

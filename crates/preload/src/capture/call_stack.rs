@@ -30,19 +30,17 @@ pub fn before(frame: &mut Frame) {
         && should_capture(thread_state)
     {
         let at = frame.stack as usize;
-        // SAFETY: the frame begins with the caller's rbp, two words below its stack arguments.
-        let rbp = unsafe { frame.stack.sub(2).read() };
-        let [rbx, r12, r13, r14, r15] = saved_registers(at).unwrap_or_default();
-        keep(thread_state, at, frame.number, &[frame.caller as u64, at as u64, rbp, rbx, r12, r13, r14, r15]);
+        // SAFETY: the frame begins with the caller's frame pointer, two words below its stack arguments.
+        let frame_pointer = unsafe { frame.stack.sub(2).read() };
+        let registers = saved_registers(at, frame.caller, frame_pointer);
+        keep(thread_state, at, frame.number, &registers.in_record());
     }
 }
 
 /// The same for a call that a runtime reports; `registers` are those of the function that called us.
-pub fn reported(thread_state: &mut ThreadState, at: usize, number: u32, registers: &Registers) {
+pub fn keep_of_callback(thread_state: &mut ThreadState, at: usize, number: u32, registers: &Registers) {
     if should_capture(thread_state) {
-        let [rbx, rbp, r12, r13, r14, r15] = registers.callee_saved;
-        let (next, stack) = (registers.next as u64, registers.stack as u64);
-        keep(thread_state, at, number, &[next, stack, rbp, rbx, r12, r13, r14, r15]);
+        keep(thread_state, at, number, &registers.in_record());
     }
 }
 

@@ -50,7 +50,7 @@ fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL
 /// The same, one behind the other.
 #[inline(never)]
 fn collected<'a>(frame: &Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> &'a [u64] {
-    let vectors = frame.xmm.iter().take(usize::from(row.vectors)).map(|&x| x as u64);
+    let vectors = frame.vectors.iter().take(usize::from(row.vectors)).map(|&x| x as u64);
     let stack = (0..usize::from(row.stack)).map(|n| match n < frame.stack_words {
         // SAFETY: as many words as `stack_words` says can be read.
         true => unsafe { frame.stack.add(n).read_unaligned() },
@@ -105,7 +105,7 @@ pub fn after<R>(
 ) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let [result, _] = frame.result;
-    let floats = frame.result_xmm.map(|x| x as u64);
+    let floats = frame.result_vectors.map(|x| x as u64);
     let call = Call { words: words_of(frame, row, &mut words), result, floats, driver: driver(frame) };
     outputs(thread_state, row, &call, succeeded, frame.stack as usize, then)
 }

@@ -177,7 +177,7 @@ pub unsafe fn begin(reported: *mut Reported) {
     r.chain.home = Home::Parameters(record.parameters.cast(), kernel);
     r.chain.caller = 0;
     r.chain.result = &raw mut r.result;
-    r.chain.result_xmm = core::ptr::null_mut();
+    r.chain.result_vectors = core::ptr::null_mut();
     let open = record::ready().and_then(|thread_state| thread_state.top().copied());
     r.chain.number = open.filter(|c| c.reported == at).map_or(0, |c| u64::from(c.number) + 1);
 }

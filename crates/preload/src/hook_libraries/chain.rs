@@ -59,7 +59,7 @@ pub struct Chain {
     /// The result registers, or where they will be.
     pub result: *mut u64,
     /// Its vector register.
-    pub result_xmm: *mut u128,
+    pub result_vectors: *mut u128,
     /// The hooks' words.
     pub words: [u64; HOOKS],
     /// Hooks that ran before.

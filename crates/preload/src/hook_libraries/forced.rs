@@ -63,8 +63,7 @@ fn read(site: usize) -> Result<Layout, Why> {
 
 /// What the registers were when the API function was called, from what they are in it.
 pub fn caller(l: Layout, now: &Registers) -> Option<Registers> {
-    let [_, rbp, ..] = now.callee_saved;
-    let base = if l.by_rbp { rbp as usize } else { now.stack };
+    let base = if l.by_frame_pointer { now.frame_pointer() } else { now.stack };
     let begin = base.wrapping_add(l.cfa as usize);
     if begin <= now.stack || begin - now.stack > 1 << 20 || begin % 8 != 0 {
         return None;

@@ -19,11 +19,12 @@ use cutap_hook::contract::RUNTIME;
 /// A call as it stands in its frame. The assembler knows these offsets.
 #[repr(C)]
 pub struct Hooked {
-    /// rdi, rsi, rdx, rcx, r8, r9
+    /// The argument registers of integers and pointers, in order.
     args: [u64; 6],
-    rax: u64,
-    r10: u64,
-    xmm: [u128; 8],
+    /// As in `slots::frame::Frame`.
+    vector_count: u64,
+    static_chain: u64,
+    vectors: [u128; 8],
     /// The caller's stack arguments.
     stack: *const u64,
     /// What will be called.
@@ -32,7 +33,7 @@ pub struct Hooked {
     _pad: u32,
     result: [u64; 2],
     _pad2: u64,
-    result_xmm: [u128; 2],
+    result_vectors: [u128; 2],
     chain: Chain,
     /// What the outgoing words were: they are the function's own while it runs. Copied by two at a time.
     original_stack: [u128; STACK_WORDS / 2],
@@ -44,12 +45,12 @@ pub const CHAIN: usize = OUTGOING + offset_of!(Hooked, chain);
 
 const _: () = {
     assert!(OUTGOING == 320);
-    assert!(offset_of!(Hooked, xmm) == 64);
+    assert!(offset_of!(Hooked, vectors) == 64);
     assert!(offset_of!(Hooked, stack) == 192);
     assert!(offset_of!(Hooked, target) == 200);
     assert!(offset_of!(Hooked, slot) == 208);
     assert!(offset_of!(Hooked, result) == 216);
-    assert!(offset_of!(Hooked, result_xmm) == 240);
+    assert!(offset_of!(Hooked, result_vectors) == 240);
     assert!(offset_of!(Chain, answered) == 24);
 };
 
@@ -87,9 +88,9 @@ pub unsafe fn begin(hooked: *mut Hooked) {
     if !h.chain.begin(info, hooked as usize) {
         return;
     }
-    h.chain.home = Home::Frame(h.args.as_mut_ptr(), h.xmm.as_mut_ptr(), outgoing);
+    h.chain.home = Home::Frame(h.args.as_mut_ptr(), h.vectors.as_mut_ptr(), outgoing);
     h.chain.result = h.result.as_mut_ptr();
-    h.chain.result_xmm = h.result_xmm.as_mut_ptr();
+    h.chain.result_vectors = h.result_vectors.as_mut_ptr();
     h.chain.caller = caller(h);
     h.chain.number = number(info);
     if info.function.layer == RUNTIME {
@@ -125,12 +126,12 @@ pub unsafe fn call(hooked: *mut Hooked) {
     let h = unsafe { &mut *hooked };
     // Where no hooks run nothing else of the chain is written.
     if h.chain.doing == Doing::Before
-        && let Home::Frame(args, xmm, outgoing) = h.chain.home
+        && let Home::Frame(args, vectors, outgoing) = h.chain.home
     {
         let original = h.original_stack.as_mut_ptr().cast();
         // SAFETY: the outgoing area, which was filled.
         unsafe { copy(outgoing, original, STACK_WORDS) };
-        h.chain.home = Home::Frame(args, xmm, original);
+        h.chain.home = Home::Frame(args, vectors, original);
     }
     if let Some(outer) = outer(h) {
         keep_inputs(outer, &h.args);

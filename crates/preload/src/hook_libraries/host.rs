@@ -78,8 +78,8 @@ unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, b
     // SAFETY: as above.
     unsafe { read(call, index, now.as_mut_ptr().cast(), size_of_val(&now)) };
     let which = (index as u64) << 16;
-    let words = pieces.map(|(_, len)| len).iter().sum::<usize>().div_ceil(8);
-    for (n, &word) in now.iter().enumerate().take(words.max(1)) {
+    let word_count = pieces.map(|(_, len)| len).iter().sum::<usize>().div_ceil(8);
+    for (n, &word) in now.iter().enumerate().take(word_count.max(1)) {
         let note_kind = if n == 0 { note::HOOK_ARGUMENT } else { note::HOOK_ARGUMENT_WORD | (n as u64) << 32 };
         chain.write_note(note_kind | which, word);
     }
@@ -176,11 +176,11 @@ unsafe extern "C" fn answer_float(call: *mut Call, result: f64) -> c_int {
         Ok(chain) => chain,
         Err(why) => return why,
     };
-    if chain.result_xmm.is_null() || !matches!(chain.returns(), returns::FLOAT | returns::NOT_KNOWN) {
+    if chain.result_vectors.is_null() || !matches!(chain.returns(), returns::FLOAT | returns::NOT_KNOWN) {
         return NOT_SUPPORTED;
     }
     // SAFETY: the frame's variables.
-    unsafe { (*chain.result, *chain.result_xmm) = (0, u128::from(result.to_bits())) };
+    unsafe { (*chain.result, *chain.result_vectors) = (0, u128::from(result.to_bits())) };
     chain.answer();
     OK
 }
@@ -197,7 +197,7 @@ unsafe extern "C" fn result_float(call: *const Call) -> f64 {
     // SAFETY: as above.
     unsafe {
         let chain = &*call.cast::<Chain>();
-        if chain.result_xmm.is_null() { 0.0 } else { f64::from_bits(*chain.result_xmm as u64) }
+        if chain.result_vectors.is_null() { 0.0 } else { f64::from_bits(*chain.result_vectors as u64) }
     }
 }
 

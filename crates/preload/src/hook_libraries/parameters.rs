@@ -57,12 +57,12 @@ pub(super) unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8
             let place = at.wrapping_add((p.place & 0xffff) as usize).cast_mut();
             (!at.is_null()).then_some([(place, bytes), nothing])
         }
-        Home::Frame(args, xmm, stack) => {
+        Home::Frame(args, vector_args, stack) => {
             let (ints, vectors) = (usize::from(info.shape.0), usize::from(info.shape.1));
             let at = |word: usize| match word {
                 255 => None,
                 n if n < ints => Some(args.wrapping_add(n).cast::<u8>()),
-                n if n < ints + vectors => Some(xmm.wrapping_add(n - ints).cast()),
+                n if n < ints + vectors => Some(vector_args.wrapping_add(n - ints).cast()),
                 n => Some(stack.wrapping_add(n - ints - vectors).cast()),
             };
             let (first, second) = ((p.place & 255) as usize, (p.place >> 8 & 255) as usize);

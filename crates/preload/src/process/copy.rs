@@ -107,7 +107,7 @@ pub unsafe fn checked(from: usize, to: *mut u8, len: usize) -> usize {
 ///
 /// # Safety
 /// `to` is writable for both.
-pub unsafe fn checked_both(first: (usize, usize), second: (usize, usize), to: *mut u8) -> usize {
+pub unsafe fn copy_two_pieces(first: (usize, usize), second: (usize, usize), to: *mut u8) -> usize {
     if REFUSED.load(Relaxed) {
         return 0;
     }

@@ -68,12 +68,12 @@ pub fn forked() {
 
 /// In a forked child: a page as its parent's is, if that has one, unless one of these processes was switched alone.
 fn take(alone: &[u32]) {
-    let me = sys::getpid();
+    let own_pid = sys::getpid();
     let owner = OWNER.load(Acquire);
-    if owner == 0 || owner == me {
+    if owner == 0 || owner == own_pid {
         return;
     }
-    OWNER.store(me, Release);
+    OWNER.store(own_pid, Release);
     if create_page(alone).is_some() {
         CHILD_HAS_PAGE.call();
     }

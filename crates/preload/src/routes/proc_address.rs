@@ -4,7 +4,7 @@
 use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::loader::objects::Object;
-use crate::process::copy::{PAGE, checked, checked_both, program_words};
+use crate::process::copy::{PAGE, checked, copy_two_pieces, program_words};
 use crate::process::{page, switch};
 use crate::ring::record;
 use crate::slots::frame::Frame;
@@ -73,7 +73,7 @@ fn written(pointer: usize, symbol: usize, text: &mut [u8; NAME]) -> (Option<usiz
     let mut both = [0u8; 8 + SHORT];
     let (to, room) = (both.as_mut_ptr(), SHORT.min(PAGE - symbol % PAGE));
     // SAFETY: buffers of ours.
-    let read = unsafe { checked_both((pointer, 8), (symbol, room), to) };
+    let read = unsafe { copy_two_pieces((pointer, 8), (symbol, room), to) };
     let (address, rest) = both.split_at(8);
     let name = rest.get(..read.saturating_sub(8)).unwrap_or(&[]);
     if let Some(end) = name.iter().position(|&c| c == 0) {

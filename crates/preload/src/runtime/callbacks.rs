@@ -187,7 +187,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
     if let Some(number) = number {
         kernel(thread_state, f, number, r);
         if let Some(registers) = registers.filter(|_| f.stack.load(Relaxed)) {
-            call_stack::reported(thread_state, at, number, registers);
+            call_stack::keep_of_callback(thread_state, at, number, registers);
         }
     }
 }

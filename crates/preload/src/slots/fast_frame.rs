@@ -11,8 +11,8 @@ use core::sync::atomic::Ordering::Relaxed;
 /// A call as it stands in its frame, from its stack pointer up. The assembler knows these offsets.
 #[repr(C)]
 pub struct FastFrame {
-    /// On the way in: the thread's state and its chunk, where it has both. On the way out: rax, rdx as the function
-    /// left them.
+    /// On the way in: the thread's state and its chunk, where it has both. On the way out: the registers of the
+    /// result as the function left them.
     result: [u64; 2],
     /// The record's second word on the way in, the first on the way out.
     word: u64,
@@ -21,16 +21,16 @@ pub struct FastFrame {
     /// Where the thread's word lies from its thread pointer; the slot's `plan`.
     thread: u64,
     plan: u64,
-    /// rax at entry.
-    rax: u64,
+    /// Number of vector registers of a variadic call.
+    vector_count: u64,
     /// Address of the slot.
     slot: usize,
-    /// r9, r8, rcx, rdx, rsi, rdi
+    /// The argument registers, the last first.
     args: [u64; 6],
-    /// The caller's rbp, and where the call returns to.
+    /// The caller's frame pointer, and where the call returns to.
     caller_frame: [usize; 2],
 }
-/// Bytes of what lies below rbp.
+/// Bytes of what lies below the frame pointer.
 pub const BYTES: usize = offset_of!(FastFrame, caller_frame);
 const _: () = assert!(BYTES == 112 && offset_of!(FastFrame, slot) + 56 == BYTES);
 /// Bytes of the stack words that the form for unknown functions passes on.
@@ -78,9 +78,9 @@ impl FastFrame {
         let slot = self.slot();
         Frame {
             args: self.args(),
-            rax: self.rax,
-            r10: 0,
-            xmm: [0; 8],
+            vector_count: self.vector_count,
+            static_chain: 0,
+            vectors: [0; 8],
             stack: self.at() as *const u64,
             caller: self.caller(),
             target: table::slot(slot).map_or(0, |s| s.real.load(Relaxed)),
@@ -89,7 +89,7 @@ impl FastFrame {
             // None, but in the frame of calls with inputs, which believes the registry.
             stack_words: rows::of(table::row_of(slot)).map_or(0, |row| row.stack.into()),
             result: self.result,
-            result_xmm: [0; 2],
+            result_vectors: [0; 2],
             recorded: began.identity(),
             interceptors: RECORD,
             word: 0,

@@ -10,14 +10,14 @@ pub const STACK_WORDS: usize = 40;
 /// A call as it stands in its frame. The assembler in `arch` knows these offsets.
 #[repr(C)]
 pub struct Frame {
-    /// rdi, rsi, rdx, rcx, r8, r9
+    /// The argument registers of integers and pointers, in order.
     pub args: [u64; 6],
-    /// rax at entry: number of vector registers of a variadic call.
-    pub rax: u64,
-    /// r10 at entry.
-    pub r10: u64,
-    /// xmm0 to xmm7 at entry.
-    pub xmm: [u128; 8],
+    /// Number of vector registers of a variadic call.
+    pub vector_count: u64,
+    /// The register of the static chain.
+    pub static_chain: u64,
+    /// The argument registers of vectors, in order.
+    pub vectors: [u128; 8],
     /// The caller's stack arguments.
     pub stack: *const u64,
     /// Return address in the caller.
@@ -29,10 +29,10 @@ pub struct Frame {
     pub number: u32,
     /// Stack words to pass on.
     pub stack_words: usize,
-    /// Result: rax and rdx.
+    /// The result's registers of integers and pointers.
     pub result: [u64; 2],
-    /// Result: xmm0 and xmm1.
-    pub result_xmm: [u128; 2],
+    /// The result's registers of vectors.
+    pub result_vectors: [u128; 2],
     /// Which ring the call was recorded in on the way in (`ThreadState::identity`); 0: in none.
     pub recorded: u32,
     /// Interceptors that ran before.
@@ -48,7 +48,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Frame, slot) == 216);
     assert!(core::mem::offset_of!(Frame, stack_words) == 224);
     assert!(core::mem::offset_of!(Frame, result) == 232);
-    assert!(core::mem::offset_of!(Frame, result_xmm) == 256);
+    assert!(core::mem::offset_of!(Frame, result_vectors) == 256);
     assert!(size_of::<Frame>() == 304);
 };
 

@@ -36,7 +36,8 @@ fn common_numbers(hook: &str) -> [(&'static str, String, u64); 3] {
 /// Instructions of a whole run of the program with so many calls; `flags`: those of cutap, none: without it.
 fn run(program: &Path, function: &str, calls: u64, flags: Option<&str>) -> u64 {
     let folder = scratch("instructions");
-    let script = r#"if [ "$5" = true ]; then eval "$("$0" env --sim $7 -o "$1/run")"; else export LD_LIBRARY_PATH="$6"; fi
+    let script = r#"[ "$5" = true ] || export LD_LIBRARY_PATH="$6"
+        [ "$5" = false ] || eval "$("$0" env --sim $7 -o "$1/run")"
         exec valgrind --tool=callgrind --callgrind-out-file=/dev/null "$2" "$3" "$4""#;
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(cutap()).arg(&*folder).arg(program);

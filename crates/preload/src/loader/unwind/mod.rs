@@ -4,6 +4,7 @@
 
 mod rows;
 
+use crate::sys::arch::dwarf;
 use rows::Rows;
 
 /// Why a frame's layout cannot be told.
@@ -18,11 +19,11 @@ pub enum Why {
 /// Where a frame keeps what its caller wants back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// The caller's frame is told by rbp and not by rsp.
-    pub by_rbp: bool,
+    /// The frame pointer leads to the caller's frame; else the stack pointer does.
+    pub by_frame_pointer: bool,
     /// So many bytes above that register it begins.
     pub cfa: u32,
-    /// rbx, rbp, r12, r13, r14, r15: so many words below its begin; 0: the register still has it.
+    /// Each of `dwarf::CALLEE_SAVED`: so many words below its begin; 0: the register still has it.
     pub saved: [u8; 6],
 }
 
@@ -30,7 +31,7 @@ impl Layout {
     /// In one word, never 0.
     pub fn pack(self) -> u64 {
         let saved = self.saved.iter().rev().fold(0u64, |w, &s| w << 8 | u64::from(s));
-        saved << 16 | u64::from(self.cfa / 8) << 1 | u64::from(self.by_rbp)
+        saved << 16 | u64::from(self.cfa / 8) << 1 | u64::from(self.by_frame_pointer)
     }
     /// From that word.
     pub fn unpack(word: u64) -> Layout {
@@ -38,15 +39,9 @@ impl Layout {
         for (n, s) in saved.iter_mut().enumerate() {
             *s = (word >> (16 + 8 * n)) as u8;
         }
-        Layout { by_rbp: word & 1 != 0, cfa: ((word >> 1 & 0x7fff) * 8) as u32, saved }
+        Layout { by_frame_pointer: word & 1 != 0, cfa: ((word >> 1 & 0x7fff) * 8) as u32, saved }
     }
 }
-
-/// The numbers that the tables give to rbx, rbp, r12 to r15.
-const KEPT: [u64; 6] = [3, 6, 12, 13, 14, 15];
-const RSP: u64 = 7;
-const RBP: u64 = 6;
-const RETURN: usize = 16;
 
 /// The layout at a return address, in an object whose .eh_frame_hdr is at `header` and that spans `span`.
 ///
@@ -218,7 +213,7 @@ impl Reader {
             count += 1;
         }
         let (code, data) = (self.uleb()?, self.sleb()?);
-        if self.u8()? as usize != RETURN {
+        if self.u8()? as usize != dwarf::RETURN_ADDRESS {
             return Err(Why::Unusual);
         }
         let (mut encoding, mut sized) = (0u8, false);

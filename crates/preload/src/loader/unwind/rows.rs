@@ -1,6 +1,7 @@
 //! The rows of a function's unwind table: the program of a CIE and an FDE, run up to an address.
 
-use super::{Cie, KEPT, Layout, RBP, RETURN, RSP, Reader, Why};
+use super::{Cie, Layout, Reader, Why};
+use crate::sys::arch::dwarf;
 
 /// How a register of the caller is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,20 +31,21 @@ impl State {
         }
     }
     pub(super) fn layout(&self) -> Result<Layout, Why> {
-        let is_register_based = !self.expression && matches!(self.register, RSP | RBP);
+        let is_register_based =
+            !self.expression && matches!(self.register, dwarf::STACK_POINTER | dwarf::FRAME_POINTER);
         let fits = (8..0x3_0000).contains(&self.offset) && self.offset % 8 == 0;
-        if !is_register_based || !fits || self.rules.get(RETURN) != Some(&Rule::At(-8)) {
+        if !is_register_based || !fits || self.rules.get(dwarf::RETURN_ADDRESS) != Some(&Rule::At(-8)) {
             return Err(Why::Unusual);
         }
         let mut saved = [0u8; 6];
-        for (to, register) in saved.iter_mut().zip(KEPT) {
+        for (to, register) in saved.iter_mut().zip(dwarf::CALLEE_SAVED) {
             *to = match self.rules.get(register as usize) {
                 Some(Rule::Same) => 0,
                 Some(&Rule::At(at)) if at % 8 == 0 => u8::try_from(-at / 8).map_err(|_| Why::Unusual)?,
                 _ => return Err(Why::Unusual),
             };
         }
-        Ok(Layout { by_rbp: self.register == RBP, cfa: self.offset as u32, saved })
+        Ok(Layout { by_frame_pointer: self.register == dwarf::FRAME_POINTER, cfa: self.offset as u32, saved })
     }
 }
 

@@ -3,8 +3,10 @@
 //! the program's (or ASan's), exported they would be everybody's.
 
 pub mod numbers;
+mod registers;
 mod thread_words;
 
+pub use registers::{Registers, dwarf};
 pub use thread_words::*;
 
 use crate::sys::allowed::may;
@@ -148,18 +150,6 @@ pub fn thread_pointer() -> usize {
     // SAFETY: the ABI keeps the block's own address in its first word.
     unsafe { asm!("mov {}, qword ptr fs:[0]", out(reg) p, options(nostack, pure, readonly, preserves_flags)) };
     p
-}
-
-/// The registers that a function keeps for its caller, and where it stands. The assembler knows them.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Registers {
-    /// rbx, rbp, r12, r13, r14, r15
-    pub callee_saved: [u64; 6],
-    /// rsp
-    pub stack: usize,
-    /// Where it continues.
-    pub next: usize,
 }
 
 /// Roughly where this thread's stack ends now.

@@ -1,6 +1,7 @@
 //! A thread's own words, in the static block of thread-local storage: found without a call, and without a destructor.
 //! The frames and vfork know them by their names.
 
+use super::registers::Registers;
 use core::arch::{asm, global_asm};
 
 global_asm!(
@@ -81,14 +82,12 @@ thread_word!(
     "cutap_aside"
 );
 
-/// Of the caller, beside rbp: rbx, r12, r13, r14, r15.
-pub type SavedRegisters = [u64; 5];
-
-/// What was put aside on the way to the call whose stack arguments begin at `stack`; `None`: a signal handler's call
-/// has come in between.
-pub fn saved_registers(stack: usize) -> Option<SavedRegisters> {
+/// The caller's registers, at the call whose stack arguments begin at `stack`, as they were put aside on the way to it.
+/// Those but the given ones are 0 where a signal handler's call has come in between.
+pub fn saved_registers(stack: usize, next: usize, frame_pointer: u64) -> Registers {
     // SAFETY: this thread's own words.
-    let [at, registers @ ..] = unsafe { aside().cast::<[u64; 6]>().read_volatile() };
+    let [at, saved @ ..] = unsafe { aside().cast::<[u64; 6]>().read_volatile() };
     // Where the return address stood, and rax below it.
-    (at as usize == stack.wrapping_sub(16)).then_some(registers)
+    let [rbx, r12, r13, r14, r15] = if at as usize == stack.wrapping_sub(16) { saved } else { [0; 5] };
+    Registers { callee_saved: [rbx, frame_pointer, r12, r13, r14, r15], stack, next }
 }

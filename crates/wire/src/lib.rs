@@ -31,6 +31,7 @@ pub mod names;
 pub mod process;
 pub mod record;
 pub mod ring;
+pub mod rows;
 pub mod sanitizer;
 mod shape;
 pub mod stack;

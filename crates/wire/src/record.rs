@@ -61,8 +61,8 @@ pub mod kind {
 /// What an EXTENDED record is. None is written yet: a reader counts those that it does not know, and steps over them.
 /// Below [`sub_kind::ROWS`] they are of the thread that its ring is of.
 pub mod sub_kind {
-    /// From here on a record is a row that belongs to no thread, in any ring. Words 1 and 2 = start and end, in ticks.
-    /// Word 3 = device | context << 32. Word 4 = stream. The sub-kind's words follow.
+    /// From here on a record is a row that belongs to no thread, in any ring. Words 1 and 2 = start and end. Word 3 =
+    /// device | context << 32. Word 4 = stream, in its lower half. The sub-kind's words follow ([`crate::rows`]).
     pub const ROWS: u8 = 128;
     /// Words of a row before those of its sub-kind.
     pub const ROW_WORDS: u32 = 5;

@@ -5,7 +5,7 @@
 use crate::reading::read_run;
 use crate::stdout::written;
 use cutap_collect::{Result, cannot, filter, random_name};
-use cutap_report::{Explain, Input, Output, REPORTS, Report, Text, TextFormat};
+use cutap_report::{EventSink, Explain, Input, Output, REPORTS, Report, Text, TextFormat};
 use cutap_trace::{Aggregator, Event, Function, Layer};
 use std::collections::HashMap;
 use std::fs::File;

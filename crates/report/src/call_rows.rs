@@ -5,7 +5,7 @@ use crate::arguments::{inputs, words};
 use crate::csv::quoted;
 use crate::fields::{CallView, field_text};
 use crate::nest::Nest;
-use cutap_trace::{End, Event, Exit, printable};
+use cutap_trace::{Call, End, Event, EventVisitor, Exit, printable};
 use std::io;
 
 /// The columns that fields of JSON lines have as well.
@@ -73,6 +73,18 @@ impl<W: io::Write> CallRows<W> {
         self.line = line;
         self.out.write_all(self.line.as_bytes())
     }
+}
+
+impl<W: io::Write> EventVisitor<io::Result<()>> for CallRows<W> {
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
+        self.nest.enter(call);
+        Ok(())
+    }
+
+    fn enter_without_exit(&mut self, call: &Call) -> io::Result<()> {
+        let parent = self.nest.innermost(call.thread.key);
+        self.row(CallView::enter(call).inside(parent))
+    }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let parent = self.nest.exit(&exit.call);
@@ -82,18 +94,7 @@ impl<W: io::Write> CallRows<W> {
 
 impl<W: io::Write + Send> Output for CallRows<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Enter(call) if call.function.entry_only => {
-                let parent = self.nest.innermost(call.thread.key);
-                self.row(CallView::enter(call).inside(parent))
-            }
-            Event::Enter(call) => {
-                self.nest.enter(call);
-                Ok(())
-            }
-            Event::Exit(exit) => self.exit(exit),
-            _ => Ok(()),
-        }
+        event.visit(self)
     }
 
     fn tick(&mut self, _now: u64) -> io::Result<()> {

@@ -6,9 +6,8 @@ use crate::call_tree::{CallPaths, Chain};
 use crate::label::Label;
 use crate::open_calls::OpenCalls;
 use crate::path_stacks::stack_of;
-use crate::reports::EventSink;
 use crate::stacks::place;
-use cutap_trace::{Call, Event, Exit};
+use cutap_trace::{Call, EventVisitor, Exit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -81,26 +80,23 @@ impl CalledPaths {
         self.numbers.insert(label, number);
         number
     }
+}
+
+impl EventVisitor for CalledPaths {
+    fn enter(&mut self, call: &Call) {
+        self.open.enter(call);
+    }
+
+    fn enter_without_exit(&mut self, call: &Call) {
+        if let Some(sums) = self.sums(call) {
+            sums.calls += 1;
+        }
+    }
 
     fn exit(&mut self, exit: &Exit) {
         let inside = self.open.exit(exit);
         if let Some(sums) = self.sums(&exit.call) {
             sums.add(CallEnd::of(exit, inside));
-        }
-    }
-}
-
-impl EventSink for CalledPaths {
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Enter(call) if call.function.entry_only => {
-                if let Some(sums) = self.sums(call) {
-                    sums.calls += 1;
-                }
-            }
-            Event::Enter(call) => self.open.enter(call),
-            Event::Exit(exit) => self.exit(exit),
-            _ => {}
         }
     }
 }

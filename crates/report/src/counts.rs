@@ -8,7 +8,7 @@ use crate::label::short_tag;
 use crate::notes::notes;
 use crate::style::Styles;
 use crate::table::{Cell, Heading, Table};
-use cutap_trace::{Call, CountedFunction, End, Event, Exit};
+use cutap_trace::{Call, CountedFunction, End, Event, EventVisitor, Exit};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
@@ -46,13 +46,6 @@ impl<W: io::Write> Counts<W> {
         counted.calls += 1;
         if counted.runtime.is_none() {
             counted.runtime = call.runtime_version().map(Into::into);
-        }
-    }
-
-    fn exit(&mut self, exit: &Exit) {
-        // A late call was counted when it was reported as unwound.
-        if !exit.late {
-            self.call(&exit.call);
         }
     }
 
@@ -106,13 +99,22 @@ impl<W> Counts<W> {
     }
 }
 
+impl<W: io::Write> EventVisitor for Counts<W> {
+    fn enter_without_exit(&mut self, call: &Call) {
+        self.call(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        // A late call was counted when it was reported as unwound.
+        if !exit.late {
+            self.call(&exit.call);
+        }
+    }
+}
+
 impl<W: io::Write + Send> Output for Counts<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Enter(call) if call.function.entry_only => self.call(call),
-            Event::Exit(exit) => self.exit(exit),
-            _ => {}
-        }
+        event.visit(self);
         Ok(())
     }
     fn tick(&mut self, _: u64) -> io::Result<()> {

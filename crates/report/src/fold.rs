@@ -7,7 +7,7 @@ use crate::sequence::{Printed, Purpose, Sequence};
 use crate::text::Text;
 use crate::unit::Unit;
 use cutap_calls::{Role, has_role};
-use cutap_trace::{Call, End, Event, Exit, Function, Layer};
+use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, Layer, Lookup, Process};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
@@ -113,75 +113,6 @@ impl<W: io::Write> Fold<W> {
         self.threads.entry(key).or_default()
     }
 
-    fn enter(&mut self, call: &Call) -> io::Result<()> {
-        let (kind, key) = (self.kind(&call.function), call.thread.key);
-        if let Some(unit) = &mut self.state_of(key).unit {
-            // The start of a library stands for all calls, a setting for questions, a call of the runtime for calls of
-            // the runtime and the driver.
-            let fits = match unit.layer() {
-                _ if unit.is_library_start => !call.function.entry_only && call.function.layer <= Layer::DRIVER,
-                Layer::LIBRARY => {
-                    matches!(kind, FunctionKind::StartUp | FunctionKind::Query | FunctionKind::Configuration)
-                }
-                _ => matches!(call.function.layer, Layer::RUNTIME | Layer::DRIVER) && !call.function.entry_only,
-            };
-            if fits && unit.len() < HELD {
-                unit.enter(call);
-                return Ok(());
-            }
-            self.print_open(key)?;
-            return self.enter(call);
-        }
-        let outer_layer = self.state_of(key).open.last().map(|call| call.function.layer);
-        match kind {
-            FunctionKind::Internal if outer_layer == Some(Layer::LIBRARY) => {
-                self.print_run(key, Some(call))?;
-                self.state_of(key).internal.push(call.clone());
-                return Ok(());
-            }
-            FunctionKind::Internal | FunctionKind::Other => {}
-            _ => {
-                let mut unit = Unit::new(call);
-                unit.is_library_start = kind == FunctionKind::Library;
-                self.state_of(key).unit = Some(unit);
-                return Ok(());
-            }
-        }
-        self.print_run(key, Some(call))?;
-        if !call.function.entry_only {
-            self.state_of(key).open.push(call.clone());
-        }
-        self.text.handle(&Event::Enter(call.clone()))
-    }
-
-    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        let key = exit.call.thread.key;
-        let state = self.state_of(key);
-        if let Some(unit) = state.unit.as_mut().filter(|unit| unit.has(&exit.call)) {
-            unit.exit(exit);
-            if unit.is_outermost(&exit.call) {
-                return state.unit.take().map_or(Ok(()), |unit| self.end_unit(key, unit, exit));
-            }
-            return Ok(());
-        }
-        self.print_open(key)?;
-        self.print_run(key, None)?;
-        if let Some(at) = self.state_of(key).internal.iter().rposition(|call| call.is_same_call(&exit.call)) {
-            self.state_of(key).internal.truncate(at);
-            let unit = Unit::of_exit(exit);
-            if exit.is_error() || exit.duration_ns.is_none() {
-                return self.print(&unit, exit);
-            }
-            self.folded.add(&unit);
-            return Ok(());
-        }
-        let open = &mut self.state_of(key).open;
-        if let Some(at) = open.iter().rposition(|call| call.is_same_call(&exit.call)) {
-            open.truncate(at);
-        }
-        self.text.handle(&Event::Exit(Box::new(exit.clone())))
-    }
-
     /// The call that was held back has ended: it is printed, or counted.
     fn end_unit(&mut self, key: u32, unit: Unit, exit: &Exit) -> io::Result<()> {
         let kind = self.kind(&exit.call.function);
@@ -279,32 +210,15 @@ impl<W: io::Write> Fold<W> {
         // Where there is a line inside, those around it have one too.
         for call in std::mem::take(&mut self.state_of(key).internal) {
             self.state_of(key).open.push(call.clone());
-            self.text.handle(&Event::Enter(call))?;
+            self.text.enter(&call)?;
         }
         let mut events = unit.into_events().into_iter();
         if let Some(Event::Enter(call)) = events.next() {
             self.print_run(key, Some(&call))?;
             self.state_of(key).open.push(call.clone());
-            self.text.handle(&Event::Enter(call))?;
+            self.text.enter(&call)?;
         }
-        events.try_for_each(|event| self.take(&event))
-    }
-
-    fn take(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Enter(call) => self.enter(call),
-            Event::Exit(exit) => self.exit(exit),
-            Event::Lookup(lookup) => {
-                self.print_open(lookup.thread.key)?;
-                self.print_run(lookup.thread.key, None)?;
-                self.text.handle(event)
-            }
-            Event::Updated(call) => {
-                self.update_call(call);
-                self.text.handle(event)
-            }
-            other => self.text.handle(other),
-        }
+        events.try_for_each(|event| event.visit(self))
     }
 
     /// Prints what has been held back for too long at `now`.
@@ -328,9 +242,95 @@ impl<W: io::Write> Fold<W> {
     }
 }
 
+impl<W: io::Write> EventVisitor<io::Result<()>> for Fold<W> {
+    fn process(&mut self, process: &Arc<Process>) -> io::Result<()> {
+        self.text.process(process)
+    }
+
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
+        let (kind, key) = (self.kind(&call.function), call.thread.key);
+        if let Some(unit) = &mut self.state_of(key).unit {
+            // The start of a library stands for all calls, a setting for questions, a call of the runtime for calls of
+            // the runtime and the driver.
+            let fits = match unit.layer() {
+                _ if unit.is_library_start => !call.function.entry_only && call.function.layer <= Layer::DRIVER,
+                Layer::LIBRARY => {
+                    matches!(kind, FunctionKind::StartUp | FunctionKind::Query | FunctionKind::Configuration)
+                }
+                _ => matches!(call.function.layer, Layer::RUNTIME | Layer::DRIVER) && !call.function.entry_only,
+            };
+            if fits && unit.len() < HELD {
+                unit.enter(call);
+                return Ok(());
+            }
+            self.print_open(key)?;
+            return self.enter(call);
+        }
+        let outer_layer = self.state_of(key).open.last().map(|call| call.function.layer);
+        match kind {
+            FunctionKind::Internal if outer_layer == Some(Layer::LIBRARY) => {
+                self.print_run(key, Some(call))?;
+                self.state_of(key).internal.push(call.clone());
+                return Ok(());
+            }
+            FunctionKind::Internal | FunctionKind::Other => {}
+            _ => {
+                let mut unit = Unit::new(call);
+                unit.is_library_start = kind == FunctionKind::Library;
+                self.state_of(key).unit = Some(unit);
+                return Ok(());
+            }
+        }
+        self.print_run(key, Some(call))?;
+        if !call.function.entry_only {
+            self.state_of(key).open.push(call.clone());
+        }
+        self.text.enter(call)
+    }
+
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        let key = exit.call.thread.key;
+        let state = self.state_of(key);
+        if let Some(unit) = state.unit.as_mut().filter(|unit| unit.has(&exit.call)) {
+            unit.exit(exit);
+            if unit.is_outermost(&exit.call) {
+                return state.unit.take().map_or(Ok(()), |unit| self.end_unit(key, unit, exit));
+            }
+            return Ok(());
+        }
+        self.print_open(key)?;
+        self.print_run(key, None)?;
+        if let Some(at) = self.state_of(key).internal.iter().rposition(|call| call.is_same_call(&exit.call)) {
+            self.state_of(key).internal.truncate(at);
+            let unit = Unit::of_exit(exit);
+            if exit.is_error() || exit.duration_ns.is_none() {
+                return self.print(&unit, exit);
+            }
+            self.folded.add(&unit);
+            return Ok(());
+        }
+        let open = &mut self.state_of(key).open;
+        if let Some(at) = open.iter().rposition(|call| call.is_same_call(&exit.call)) {
+            open.truncate(at);
+        }
+        self.text.exit(exit)
+    }
+
+    fn update(&mut self, call: &Call) -> io::Result<()> {
+        self.update_call(call);
+        self.text.update(call)
+    }
+
+    fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
+        self.print_open(lookup.thread.key)?;
+        self.print_run(lookup.thread.key, None)?;
+        self.text.lookup(lookup)
+    }
+}
+
 impl<W: io::Write + Send> crate::Output for Fold<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.take(event)
+        event.visit(self)
     }
 
     fn tick(&mut self, now: u64) -> io::Result<()> {

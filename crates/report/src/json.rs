@@ -9,11 +9,13 @@ use crate::runs::{run_fields, with_run};
 use crate::switched::switched_json;
 use crate::undecoded::raw_json;
 use cutap_trace::{
-    Answer, End, Event, Exit, Instance, Lookup, Process, ProgramEnd, RecordingCoverage, Why, signal_name,
+    Answer, Call, End, Event, EventVisitor, Exit, Instance, Lookup, Module, Process, ProgramEnd, RecordingCoverage,
+    Why, signal_name,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
+use std::sync::Arc;
 
 /// One JSON object a line.
 #[derive(Debug)]
@@ -33,11 +35,6 @@ impl<W: io::Write> Json<W> {
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
         json_writer::write_json_by(&mut self.line, &mut self.out, value)?;
         self.out.write_all(b"\n")
-    }
-
-    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        let parent = self.nest.exit(&exit.call);
-        self.line(&CallView::exit(exit).inside(parent))
     }
 }
 
@@ -159,34 +156,48 @@ impl<W> Json<W> {
     }
 }
 
+impl<W: io::Write> EventVisitor<io::Result<()>> for Json<W> {
+    fn process(&mut self, of: &Arc<Process>) -> io::Result<()> {
+        self.line(&process(of))
+    }
+
+    fn instance(&mut self, of: &Arc<Instance>, ns: u64) -> io::Result<()> {
+        let mut line = instance(of);
+        line["ns"] = ns.into();
+        self.line(&line)
+    }
+
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
+        self.nest.enter(call);
+        Ok(())
+    }
+
+    fn enter_without_exit(&mut self, call: &Call) -> io::Result<()> {
+        let parent = self.nest.innermost(call.thread.key);
+        self.line(&CallView::enter(call).inside(parent))
+    }
+
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        let parent = self.nest.exit(&exit.call);
+        self.line(&CallView::exit(exit).inside(parent))
+    }
+
+    fn lookup(&mut self, of: &Lookup) -> io::Result<()> {
+        self.line(&lookup(of))
+    }
+
+    fn module(&mut self, module: &Module) -> io::Result<()> {
+        let line = json!({
+            "type": "module", "pid": module.process.pid, "ns": module.ns, "bytes": module.bytes,
+            "kind": module_kind(module.kind), "file": module.file,
+        });
+        self.line(&with_run(line, &module.process))
+    }
+}
+
 impl<W: io::Write + Send> Output for Json<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Process(p) => self.line(&process(p)),
-            Event::Instance(i, ns) => {
-                let mut line = instance(i);
-                line["ns"] = (*ns).into();
-                self.line(&line)
-            }
-            Event::Enter(call) if call.function.entry_only => {
-                let parent = self.nest.innermost(call.thread.key);
-                self.line(&CallView::enter(call).inside(parent))
-            }
-            Event::Enter(call) => {
-                self.nest.enter(call);
-                Ok(())
-            }
-            Event::Updated(_) => Ok(()),
-            Event::Exit(exit) => self.exit(exit),
-            Event::Lookup(l) => self.line(&lookup(l)),
-            Event::Module(m) => {
-                let line = json!({
-                    "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes,
-                    "kind": module_kind(m.kind), "file": m.file,
-                });
-                self.line(&with_run(line, &m.process))
-            }
-        }
+        event.visit(self)
     }
 
     fn replay(&mut self, event: &Event) -> io::Result<()> {

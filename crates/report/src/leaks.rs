@@ -12,7 +12,7 @@ use crate::stacks::Lines;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{begins_capture, ends_capture, hands_out};
 use cutap_trace::decode::{Devices, Value};
-use cutap_trace::{ByName, Event, Exit, Function, Layer, RunName};
+use cutap_trace::{ByName, Call, EventVisitor, Exit, Function, Layer, RunName};
 use foldhash::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) const MOST: usize = 1 << 22;
 /// The live resources of all processes.
 #[derive(Debug)]
 pub struct Leaks {
-    nest: OpenCalls,
+    open_calls: OpenCalls,
     /// Kinds of handles that some function destroys.
     destroyable_kinds: BTreeSet<&'static str>,
     alive: HashMap<Thing, Made>,
@@ -110,7 +110,7 @@ const NAMED: usize = 4;
 impl Default for Leaks {
     fn default() -> Leaks {
         Leaks {
-            nest: OpenCalls::default(),
+            open_calls: OpenCalls::default(),
             destroyable_kinds: destroyable_kinds(&cutap_calls::generated::known::TABLES),
             alive: HashMap::default(),
             latest: HashMap::default(),
@@ -124,6 +124,20 @@ impl Default for Leaks {
             runs: HashMap::default(),
             changes: None,
             ended_with_context: (0, 0),
+        }
+    }
+}
+
+impl EventVisitor for Leaks {
+    fn enter(&mut self, call: &Call) {
+        self.open_calls.enter(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        self.open_calls.exit(exit);
+        // A result that a hook changed does not count; the result of the function does.
+        if exit.duration_ns.is_some() && !exit.has_failed() {
+            self.finish_call(exit);
         }
     }
 }
@@ -145,22 +159,7 @@ impl Leaks {
 
     /// The calls that are open.
     pub(crate) fn open_calls(&self) -> &OpenCalls {
-        &self.nest
-    }
-
-    /// Takes one event.
-    pub fn event(&mut self, event: &Event) {
-        match event {
-            Event::Enter(call) => self.nest.enter(call),
-            Event::Exit(exit) => {
-                self.nest.exit(exit);
-                // A result that a hook changed does not count; the result of the function does.
-                if exit.duration_ns.is_some() && !exit.has_failed() {
-                    self.finish_call(exit);
-                }
-            }
-            _ => {}
-        }
+        &self.open_calls
     }
 
     fn finish_call(&mut self, exit: &Exit) {
@@ -327,8 +326,8 @@ impl Leaks {
             self.beyond += 1;
             return;
         }
-        let stack = stack_of(&self.nest, &exit.call).map(|stack| self.lines.of(stack)).unwrap_or_default();
-        let way = (path_of(&self.nest, &exit.call), stack);
+        let stack = stack_of(&self.open_calls, &exit.call).map(|stack| self.lines.of(stack)).unwrap_or_default();
+        let way = (path_of(&self.open_calls, &exit.call), stack);
         let number = match self.numbers.get(&way) {
             Some(number) => *number,
             None => {

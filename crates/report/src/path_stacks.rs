@@ -3,9 +3,8 @@
 
 use crate::label::Label;
 use crate::open_calls::OpenCalls;
-use crate::reports::EventSink;
 use crate::stacks::Lines;
-use cutap_trace::{Call, Event, Exit, Returned, Stack};
+use cutap_trace::{Call, EventVisitor, Exit, Returned, Stack};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -91,25 +90,23 @@ pub(crate) fn error_word(exit: &Exit) -> Option<String> {
     }
 }
 
-impl EventSink for PathStacks {
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Enter(call) => self.open.enter(call),
-            Event::Exit(exit) => {
-                let word = if exit.late { None } else { (self.word)(exit) };
-                if let Some((word, stack)) = word.zip(stack_of(&self.open, &exit.call)) {
-                    let lines = self.lines.of(stack);
-                    let key = (path_of(&self.open, &exit.call), word);
-                    if self.stacks.len() < GROUPS || self.stacks.contains_key(&key) {
-                        let stacks = self.stacks.entry(key).or_default();
-                        if stacks.len() < OTHERS && !stacks.contains(&lines) {
-                            stacks.push(lines);
-                        }
-                    }
+impl EventVisitor for PathStacks {
+    fn enter(&mut self, call: &Call) {
+        self.open.enter(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        let word = if exit.late { None } else { (self.word)(exit) };
+        if let Some((word, stack)) = word.zip(stack_of(&self.open, &exit.call)) {
+            let lines = self.lines.of(stack);
+            let key = (path_of(&self.open, &exit.call), word);
+            if self.stacks.len() < GROUPS || self.stacks.contains_key(&key) {
+                let stacks = self.stacks.entry(key).or_default();
+                if stacks.len() < OTHERS && !stacks.contains(&lines) {
+                    stacks.push(lines);
                 }
-                self.open.exit(exit);
             }
-            _ => {}
         }
+        self.open.exit(exit);
     }
 }

@@ -2,7 +2,7 @@
 //! belongs to these.
 
 use crate::label::Label;
-use cutap_trace::{Call, Event};
+use cutap_trace::{Call, EventVisitor, Exit};
 use std::collections::HashSet;
 
 /// Functions by the key of the process and the label. Without an event nothing is selected.
@@ -13,16 +13,18 @@ pub struct SelectedFunctions {
     known_functions: HashSet<(u32, u32)>,
 }
 
-impl SelectedFunctions {
-    /// Takes an event that the filter selects.
-    pub fn event(&mut self, event: &Event) {
-        match event {
-            Event::Enter(call) => self.add(call),
-            Event::Exit(exit) => self.add(&exit.call),
-            _ => {}
-        }
+/// Takes the events that the filter selects.
+impl EventVisitor for SelectedFunctions {
+    fn enter(&mut self, call: &Call) {
+        self.add(call);
     }
 
+    fn exit(&mut self, exit: &Exit) {
+        self.add(&exit.call);
+    }
+}
+
+impl SelectedFunctions {
     fn add(&mut self, call: &Call) {
         let process = call.thread.process.key;
         if self.known_functions.insert((process, call.function.key)) {

@@ -5,38 +5,37 @@ use crate::open_calls::OpenCalls;
 use crate::resource_names::handles;
 use crate::tables::{By, Tables};
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, Event, Exit};
+use cutap_trace::{Call, EventVisitor, Exit};
 
 /// Adds up calls by their stream argument.
 #[derive(Debug)]
 pub struct Streams {
-    nest: OpenCalls,
+    open_calls: OpenCalls,
     tables: Tables,
 }
 
 impl Default for Streams {
     fn default() -> Streams {
-        Streams { nest: OpenCalls::default(), tables: Tables::new(By::Stream) }
+        Streams { open_calls: OpenCalls::default(), tables: Tables::new(By::Stream) }
+    }
+}
+
+impl EventVisitor for Streams {
+    fn enter(&mut self, call: &Call) {
+        self.open_calls.enter(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        let inside = self.open_calls.exit(exit);
+        // A nested call of another layer has the same stream. Only the outermost one counts.
+        let counted = self.open_calls.open_calls(exit.call.thread.key).any(|call| stream(call).is_some());
+        if let Some(name) = name(exit).filter(|_| !counted) {
+            self.tables.named(&name, CallEnd::of(exit, inside));
+        }
     }
 }
 
 impl Streams {
-    /// Takes one event.
-    pub fn event(&mut self, event: &Event) {
-        match event {
-            Event::Enter(call) => self.nest.enter(call),
-            Event::Exit(exit) => {
-                let inside = self.nest.exit(exit);
-                // A nested call of another layer has the same stream. Only the outermost one counts.
-                let counted = self.nest.open_calls(exit.call.thread.key).any(|call| stream(call).is_some());
-                if let Some(name) = name(exit).filter(|_| !counted) {
-                    self.tables.named(&name, CallEnd::of(exit, inside));
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// The table.
     pub fn tables_mut(&mut self) -> &mut Tables {
         &mut self.tables

@@ -10,7 +10,7 @@ use crate::notes::notes;
 use crate::open_calls::OpenCalls;
 use crate::style::Styles;
 use crate::table::Table;
-use cutap_trace::{Call, CallSink, End, Event, Exit, FinishedCall, Function, Instance, Layer};
+use cutap_trace::{Call, CallSink, End, Event, EventVisitor, Exit, FinishedCall, Function, Instance, Layer};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -138,11 +138,6 @@ impl<W: io::Write> Summary<W> {
         &mut row.sums
     }
 
-    fn exit(&mut self, exit: &Exit) {
-        let inside = self.open.exit(exit);
-        self.sums(&exit.call).add(CallEnd::of(exit, inside));
-    }
-
     /// Sums by name. A function of several processes, or of a library that was loaded twice, has one entry.
     fn merged(&self) -> HashMap<(Layer, &str, Option<&str>, &str), CallStats> {
         let mut merged: HashMap<(Layer, &str, Option<&str>, &str), CallStats> = HashMap::new();
@@ -221,14 +216,24 @@ impl<W> Summary<W> {
     }
 }
 
+impl<W: io::Write> EventVisitor for Summary<W> {
+    fn enter(&mut self, call: &Call) {
+        self.open.enter(call);
+    }
+
+    fn enter_without_exit(&mut self, call: &Call) {
+        self.sums(call).calls += 1;
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        let inside = self.open.exit(exit);
+        self.sums(&exit.call).add(CallEnd::of(exit, inside));
+    }
+}
+
 impl<W: io::Write + Send> Output for Summary<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Enter(call) if call.function.entry_only => self.sums(call).calls += 1,
-            Event::Enter(call) => self.open.enter(call),
-            Event::Exit(exit) => self.exit(exit),
-            _ => {}
-        }
+        event.visit(self);
         Ok(())
     }
 
@@ -255,7 +260,7 @@ impl<W: io::Write + Send> Output for Summary<W> {
     }
 
     fn end(&mut self, end: &End) -> io::Result<()> {
-        end.unfinished.iter().for_each(|exit| self.exit(exit));
+        end.unfinished.iter().for_each(|exit| EventVisitor::exit(self, exit));
         let lines = self.lines();
         if self.json {
             for line in &lines {

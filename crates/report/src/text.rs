@@ -18,7 +18,7 @@ use crate::text_format::{TextFormat, TimeState};
 use crate::text_parts::lookup_text;
 use crate::units::write_time;
 use cutap_kernel::decode::Decoder;
-use cutap_trace::{Answer, Call, End, Event, Exit, Lookup, State, Thread};
+use cutap_trace::{Answer, Call, End, Event, EventVisitor, Exit, Lookup, Process, State, Thread};
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -106,72 +106,6 @@ impl<W: io::Write> Text<W> {
         Text { several: true, to_say, ..self }
     }
 
-    fn enter(&mut self, call: &Call) -> io::Result<()> {
-        self.record_thread(&call.thread);
-        self.open_until(call.start_ns)?;
-        self.open_top(&call.thread)?;
-        if call.function.entry_only {
-            self.head(CallView::enter(call));
-            return self.flush_line();
-        }
-        self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
-        self.stack(&call.thread).push(Open {
-            call: call.clone(),
-            opened: false,
-            has_kernel_parameters: true,
-            stacked: false,
-        });
-        Ok(())
-    }
-
-    /// More is known of a call: its opening line says it, if it is not written yet.
-    fn update_call(&mut self, call: &Call) {
-        let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is_same_call(call));
-        open.into_iter().for_each(|open| open.call = call.clone());
-    }
-
-    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        self.open_others(exit.end_ns, self.format.is_past.then_some(&exit.call))?;
-        let call = &exit.call;
-        let stack = self.stack(&call.thread);
-        let place = stack.iter().rposition(|o| o.call.is_same_call(call));
-        let (opened, told, stacked) = match place {
-            Some(place) => {
-                let (opened, told, stacked) =
-                    (stack[place].opened, stack[place].has_kernel_parameters, stack[place].stacked);
-                stack.truncate(place);
-                (opened, told, stacked)
-            }
-            // A late call, which was closed before.
-            None => (exit.late, true, exit.late),
-        };
-        if !opened && let Some(lines) = submission::lines(exit) {
-            self.open_top(&call.thread)?;
-            return self.submission(exit, &lines);
-        }
-        let kernel = if opened || exit.state != State::Returned { None } else { kernel_line(exit, &mut self.decoder) };
-        if let Some(line) = kernel {
-            self.open_top(&call.thread)?;
-            return self.kernel(exit, &line, stacked);
-        }
-        if opened {
-            self.start(&call.thread, call.depth, exit.end_ns);
-            self.line.push_str("} ");
-            let name = self.styles.name;
-            self.styled(name, call.function.display_name());
-            if self.repeats.is_some() {
-                self.about(CallView::exit(exit));
-            }
-            outputs(exit, told, &mut self.line);
-        } else {
-            self.open_top(&call.thread)?;
-            self.head(CallView::exit(exit));
-        }
-        self.result(exit);
-        CallView::exit(exit).write_part(Part::Tail, &self.styles, &mut self.line);
-        self.flush_with_stack((!stacked).then_some(call))
-    }
-
     /// A call of the layer `syscall`: its line has the result.
     fn kernel(&mut self, exit: &Exit, line: &str, stacked: bool) -> io::Result<()> {
         self.start(&exit.call.thread, exit.call.depth, exit.call.start_ns);
@@ -201,30 +135,6 @@ impl<W: io::Write> Text<W> {
             self.flush_line()?;
         }
         Ok(())
-    }
-
-    fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
-        self.record_thread(&lookup.thread);
-        self.open_until(lookup.ns)?;
-        self.open_top(&lookup.thread)?;
-        let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
-        self.start(&lookup.thread, depth, lookup.ns);
-        let by = match &lookup.caller {
-            Some(object) => object.to_string(),
-            None => format!("{:#x}", lookup.caller_address),
-        };
-        let answer = match &lookup.answer {
-            Answer::Null => "NULL".to_owned(),
-            Answer::Function(function) => format!("{} of {}", function.display_name(), function.library),
-            Answer::Address(address) => format!("{address:#x}"),
-        };
-        let _ = write!(self.line, "lookup {} by {by} = {answer}", lookup_text(lookup));
-        if lookup.code != 0 || lookup.symbol_status != 0 {
-            let style = self.styles.error;
-            let text = format!(" ! (result {}, status {})", lookup.code, lookup.symbol_status);
-            self.styled(style, &text);
-        }
-        self.flush_line()
     }
 
     /// Records a thread. Lines have ids from the second thread on.
@@ -293,26 +203,106 @@ impl<W: io::Write> Text<W> {
         self.line.push_str(" {");
         self.flush_with_stack(Some(&call))
     }
+}
 
-    /// Takes one event.
-    pub(crate) fn handle(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Process(_) => {
-                self.processes += 1;
-                if self.processes > 1 {
-                    self.more();
-                }
-                Ok(())
-            }
-            Event::Enter(call) => self.enter(call),
-            Event::Updated(call) => {
-                self.update_call(call);
-                Ok(())
-            }
-            Event::Exit(exit) => self.exit(exit),
-            Event::Lookup(lookup) => self.lookup(lookup),
-            Event::Instance(..) | Event::Module(_) => Ok(()),
+impl<W: io::Write> EventVisitor<io::Result<()>> for Text<W> {
+    fn process(&mut self, _: &Arc<Process>) -> io::Result<()> {
+        self.processes += 1;
+        if self.processes > 1 {
+            self.more();
         }
+        Ok(())
+    }
+
+    fn enter(&mut self, call: &Call) -> io::Result<()> {
+        self.record_thread(&call.thread);
+        self.open_until(call.start_ns)?;
+        self.open_top(&call.thread)?;
+        if call.function.entry_only {
+            self.head(CallView::enter(call));
+            return self.flush_line();
+        }
+        self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
+        self.stack(&call.thread).push(Open {
+            call: call.clone(),
+            opened: false,
+            has_kernel_parameters: true,
+            stacked: false,
+        });
+        Ok(())
+    }
+
+    /// More is known of a call: its opening line says it, if it is not written yet.
+    fn update(&mut self, call: &Call) -> io::Result<()> {
+        let open = self.stack(&call.thread).iter_mut().rfind(|open| open.call.is_same_call(call));
+        open.into_iter().for_each(|open| open.call = call.clone());
+        Ok(())
+    }
+
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        self.open_others(exit.end_ns, self.format.is_past.then_some(&exit.call))?;
+        let call = &exit.call;
+        let stack = self.stack(&call.thread);
+        let place = stack.iter().rposition(|o| o.call.is_same_call(call));
+        let (opened, told, stacked) = match place {
+            Some(place) => {
+                let (opened, told, stacked) =
+                    (stack[place].opened, stack[place].has_kernel_parameters, stack[place].stacked);
+                stack.truncate(place);
+                (opened, told, stacked)
+            }
+            // A late call, which was closed before.
+            None => (exit.late, true, exit.late),
+        };
+        if !opened && let Some(lines) = submission::lines(exit) {
+            self.open_top(&call.thread)?;
+            return self.submission(exit, &lines);
+        }
+        let kernel = if opened || exit.state != State::Returned { None } else { kernel_line(exit, &mut self.decoder) };
+        if let Some(line) = kernel {
+            self.open_top(&call.thread)?;
+            return self.kernel(exit, &line, stacked);
+        }
+        if opened {
+            self.start(&call.thread, call.depth, exit.end_ns);
+            self.line.push_str("} ");
+            let name = self.styles.name;
+            self.styled(name, call.function.display_name());
+            if self.repeats.is_some() {
+                self.about(CallView::exit(exit));
+            }
+            outputs(exit, told, &mut self.line);
+        } else {
+            self.open_top(&call.thread)?;
+            self.head(CallView::exit(exit));
+        }
+        self.result(exit);
+        CallView::exit(exit).write_part(Part::Tail, &self.styles, &mut self.line);
+        self.flush_with_stack((!stacked).then_some(call))
+    }
+
+    fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
+        self.record_thread(&lookup.thread);
+        self.open_until(lookup.ns)?;
+        self.open_top(&lookup.thread)?;
+        let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
+        self.start(&lookup.thread, depth, lookup.ns);
+        let by = match &lookup.caller {
+            Some(object) => object.to_string(),
+            None => format!("{:#x}", lookup.caller_address),
+        };
+        let answer = match &lookup.answer {
+            Answer::Null => "NULL".to_owned(),
+            Answer::Function(function) => format!("{} of {}", function.display_name(), function.library),
+            Answer::Address(address) => format!("{address:#x}"),
+        };
+        let _ = write!(self.line, "lookup {} by {by} = {answer}", lookup_text(lookup));
+        if lookup.code != 0 || lookup.symbol_status != 0 {
+            let style = self.styles.error;
+            let text = format!(" ! (result {}, status {})", lookup.code, lookup.symbol_status);
+            self.styled(style, &text);
+        }
+        self.flush_line()
     }
 }
 
@@ -325,12 +315,12 @@ impl<W> Text<W> {
 
 impl<W: io::Write + Send> Output for Text<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.handle(event)
+        event.visit(self)
     }
 
     fn replay(&mut self, event: &Event) -> io::Result<()> {
         self.muted = true;
-        let result = self.handle(event);
+        let result = event.visit(self);
         self.muted = false;
         result
     }

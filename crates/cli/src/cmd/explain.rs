@@ -8,7 +8,7 @@ use crate::reading::read_events;
 use crate::stdout::written;
 use clap::builder::PossibleValuesParser;
 use cutap_collect::{Result, filter};
-use cutap_report::{Explain, SelectedFunctions};
+use cutap_report::{EventSink, Explain, SelectedFunctions};
 use cutap_trace::ReaderOptions;
 use std::io::{self, BufWriter, Write};
 

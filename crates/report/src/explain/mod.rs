@@ -15,7 +15,7 @@ use crate::open_calls::OpenCalls;
 use crate::runs::RunCounts;
 use crate::selected_functions::SelectedFunctions;
 use crate::units::{bytes, time};
-use cutap_trace::{Event, Exit, Returned};
+use cutap_trace::{Call, EventVisitor, Exit, Returned};
 use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
@@ -176,6 +176,20 @@ impl Default for Explain {
     }
 }
 
+impl EventVisitor for Explain {
+    fn enter(&mut self, call: &Call) {
+        self.leaks.enter(call);
+        self.first_ns = self.first_ns.min(call.start_ns);
+        self.open.enter(call);
+        self.spent.enter(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        self.leaks.exit(exit);
+        self.finish_call(exit);
+    }
+}
+
 impl Explain {
     /// The program that made these calls runs on.
     pub fn runs_on(&mut self) {
@@ -205,21 +219,7 @@ impl Explain {
         self.calls > 0
     }
 
-    /// Takes one event.
-    pub fn event(&mut self, event: &Event) {
-        self.leaks.event(event);
-        match event {
-            Event::Enter(call) => {
-                self.first_ns = self.first_ns.min(call.start_ns);
-                self.open.enter(call);
-                self.spent.enter(call);
-            }
-            Event::Exit(exit) => self.exit(exit),
-            _ => {}
-        }
-    }
-
-    fn exit(&mut self, exit: &Exit) {
+    fn finish_call(&mut self, exit: &Exit) {
         self.open.exit(exit);
         self.calls += 1;
         self.last_ns = self.last_ns.max(exit.end_ns);

@@ -8,11 +8,12 @@ use crate::json_writer;
 use crate::units::Hex;
 use crate::values::write_launched;
 use cutap_trace::decode::Value as Described;
-use cutap_trace::{Call, End, Event, Exit, Process, Returned, printable};
+use cutap_trace::{Call, End, Event, EventVisitor, Exit, Process, Returned, printable};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
 /// The phase of an event with a duration.
 const FINISHED: &str = "X";
@@ -50,13 +51,6 @@ impl<W: io::Write> Chrome<W> {
             self.line(&json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": name}}))?;
         }
         self.line(&CallEvent { phase, of, pid })
-    }
-
-    /// Names a process.
-    fn process(&mut self, process: &Process) -> io::Result<()> {
-        let name = self.pids.name(process);
-        let pid = self.pids.number(process);
-        self.line(&json!({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}}))
     }
 }
 
@@ -174,14 +168,25 @@ fn micros(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
+impl<W: io::Write> EventVisitor<io::Result<()>> for Chrome<W> {
+    fn process(&mut self, process: &Arc<Process>) -> io::Result<()> {
+        let name = self.pids.name(process);
+        let pid = self.pids.number(process);
+        self.line(&json!({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}}))
+    }
+
+    fn enter_without_exit(&mut self, call: &Call) -> io::Result<()> {
+        self.call("i", CallView::enter(call))
+    }
+
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        self.call(FINISHED, CallView::exit(exit))
+    }
+}
+
 impl<W: io::Write + Send> Output for Chrome<W> {
-    fn event(&mut self, of: &Event) -> io::Result<()> {
-        match of {
-            Event::Process(process) => self.process(process),
-            Event::Enter(call) if call.function.entry_only => self.call("i", CallView::enter(call)),
-            Event::Exit(exit) => self.call(FINISHED, CallView::exit(exit)),
-            Event::Enter(_) | Event::Updated(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
-        }
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        event.visit(self)
     }
 
     fn tick(&mut self, _now: u64) -> io::Result<()> {

@@ -20,7 +20,7 @@ use crate::arguments::words;
 use crate::fields::{CallView, Field, fields};
 use crate::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, Exit, Function, Process, Returned, Thread, printable};
+use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, Process, Returned, Thread, printable};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -125,23 +125,6 @@ impl<W: io::Write> Perfetto<W> {
                 reading(m, MONOTONIC, process.start_ns);
                 reading(m, REALTIME, process.start_realtime_ns);
                 m.number(clocks::PRIMARY, MONOTONIC);
-            });
-        })
-    }
-
-    fn process(&mut self, process: &Process) -> io::Result<()> {
-        self.begin(process)?;
-        let exe = self.pids.name(process);
-        let pid = self.pids.number(process);
-        self.packet(|m| {
-            m.message(packet::TRACK, |m| {
-                m.number(descriptor::TRACK, process_track(process)).message(descriptor::PROCESS, |m| {
-                    m.number(of_process::PID, pid.into());
-                    for word in &process.arguments {
-                        m.text(of_process::ARGUMENT, &printable(word));
-                    }
-                    m.text(of_process::NAME, &exe);
-                });
             });
         })
     }
@@ -270,6 +253,25 @@ impl<W: io::Write> Perfetto<W> {
         self.new.clear();
         Ok(())
     }
+}
+
+impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
+    fn process(&mut self, process: &Arc<Process>) -> io::Result<()> {
+        self.begin(process)?;
+        let exe = self.pids.name(process);
+        let pid = self.pids.number(process);
+        self.packet(|m| {
+            m.message(packet::TRACK, |m| {
+                m.number(descriptor::TRACK, process_track(process)).message(descriptor::PROCESS, |m| {
+                    m.number(of_process::PID, pid.into());
+                    for word in &process.arguments {
+                        m.text(of_process::ARGUMENT, &printable(word));
+                    }
+                    m.text(of_process::NAME, &exe);
+                });
+            });
+        })
+    }
 
     fn enter(&mut self, call: &Call) -> io::Result<()> {
         let function = &call.function;
@@ -359,12 +361,7 @@ fn thread_track(thread: &Thread) -> u64 {
 
 impl<W: io::Write + Send> Output for Perfetto<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Process(process) => self.process(process),
-            Event::Enter(call) => self.enter(call),
-            Event::Exit(exit) => self.exit(exit),
-            Event::Updated(_) | Event::Instance(..) | Event::Lookup(_) | Event::Module(_) => Ok(()),
-        }
+        event.visit(self)
     }
 
     fn tick(&mut self, _now: u64) -> io::Result<()> {

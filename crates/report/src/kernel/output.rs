@@ -8,7 +8,7 @@ use cutap_kernel::select::Select;
 use cutap_kernel::show::printer::{CallPrinter, Form};
 use cutap_kernel::show::text::Style;
 use cutap_kernel::{Action, Head, KernelCall, Run, formats};
-use cutap_trace::{End, Event, Exit};
+use cutap_trace::{End, Event, EventVisitor, Exit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
@@ -47,16 +47,6 @@ impl<W: io::Write> KernelLines<W> {
     /// Writes to `out`.
     pub fn new(out: W, style: KernelStyle) -> Self {
         Self { out, style, printer: None, begin: None, mapped: BTreeSet::new() }
-    }
-
-    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
-        let begin = *self.begin.get_or_insert(exit.call.start_ns);
-        let Some(call) = kernel_call(exit, begin).filter(|call| self.is_shown(call)) else { return Ok(()) };
-        let printer = match &mut self.printer {
-            Some(printer) => printer,
-            none => none.insert(begin_lines(&self.style, exit.call.pieces().driver, &mut self.out)?),
-        };
-        printer.call(&call, &mut self.out).map(drop)
     }
 
     /// What belongs to the driver; of mappings also their end.
@@ -102,12 +92,21 @@ fn begin_lines(style: &KernelStyle, driver: Option<String>, out: &mut dyn io::Wr
     Ok(printer)
 }
 
+impl<W: io::Write> EventVisitor<io::Result<()>> for KernelLines<W> {
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        let begin = *self.begin.get_or_insert(exit.call.start_ns);
+        let Some(call) = kernel_call(exit, begin).filter(|call| self.is_shown(call)) else { return Ok(()) };
+        let printer = match &mut self.printer {
+            Some(printer) => printer,
+            none => none.insert(begin_lines(&self.style, exit.call.pieces().driver, &mut self.out)?),
+        };
+        printer.call(&call, &mut self.out).map(drop)
+    }
+}
+
 impl<W: io::Write + Send> Output for KernelLines<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Exit(exit) => self.exit(exit),
-            _ => Ok(()),
-        }
+        event.visit(self)
     }
 
     fn tick(&mut self, _now: u64) -> io::Result<()> {

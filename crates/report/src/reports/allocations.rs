@@ -2,7 +2,7 @@
 //! Calls that allocate inside another one that does (a driver's call inside a runtime's) are part of that one. Calls of
 //! one path and one recorded stack are one row.
 
-use super::{EventSink, Input, Report, ReportKind, Takes};
+use super::{Input, Report, ReportKind, Takes};
 use crate::json_writer::write_json;
 use crate::leaks::{Change, Leaks, Thing};
 use crate::allocation_size::allocation_size;
@@ -16,7 +16,7 @@ use crate::table::share;
 use crate::units::{bytes, time};
 use cutap_calls::hands_out;
 use cutap_calls::known::{Count, Effect, Memory};
-use cutap_trace::{End, Event, Exit, Function, Process};
+use cutap_trace::{Call, End, EventVisitor, Exit, Function, Process};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -122,7 +122,7 @@ impl Allocations {
         }
     }
 
-    fn exit(&mut self, exit: &Exit) {
+    fn add_allocation(&mut self, exit: &Exit) {
         let call = &exit.call;
         for change in self.leaks.changes() {
             self.changed(change, call.thread.key);
@@ -229,12 +229,14 @@ fn sort_keys<'a>() -> [SortKey<Row<'a>>; 5] {
     ]
 }
 
-impl EventSink for Allocations {
-    fn event(&mut self, event: &Event) {
-        self.leaks.event(event);
-        if let Event::Exit(exit) = event {
-            self.exit(exit);
-        }
+impl EventVisitor for Allocations {
+    fn enter(&mut self, call: &Call) {
+        self.leaks.enter(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        self.leaks.exit(exit);
+        self.add_allocation(exit);
     }
 }
 

@@ -1,11 +1,11 @@
 //! `report --by`: a row of counts and times for each function, layer, library and so on.
 
-use super::{EventSink, Input, Report, ReportKind, Takes};
+use super::{Input, Report, ReportKind, Takes};
 use crate::by_table::{write_json, write_text};
 use crate::rows::{Rows, call_stats_headings};
 use crate::streams::Streams;
 use crate::tables::{By, Tables, WORDS};
-use cutap_trace::{CountedFunction, End, Event};
+use cutap_trace::{CountedFunction, End};
 use std::borrow::Cow;
 use std::io;
 
@@ -75,12 +75,6 @@ impl Report for Streams {
     }
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         write_json(self.tables(), out)
-    }
-}
-
-impl EventSink for Streams {
-    fn event(&mut self, event: &Event) {
-        Streams::event(self, event);
     }
 }
 

@@ -1,9 +1,9 @@
 //! `report --folded`: calls by their stacks, in the input format of flame graphs. A line has the frames from the
 //! outermost one to the call, and a number. Memory grows with the number of different stacks.
 
-use super::{EventSink, Input, Report, ReportKind, Takes};
+use super::{Input, Report, ReportKind, Takes};
 use crate::stacks::{shown_frames, end, frame_name};
-use cutap_trace::{End, Event, Exit};
+use cutap_trace::{End, EventVisitor, Exit};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
@@ -26,10 +26,9 @@ struct Folded {
     stacks: BTreeMap<Vec<String>, (u64, u64)>,
 }
 
-impl EventSink for Folded {
-    fn event(&mut self, event: &Event) {
-        if let Event::Exit(exit) = event
-            && !exit.late
+impl EventVisitor for Folded {
+    fn exit(&mut self, exit: &Exit) {
+        if !exit.late
             && let Some(way) = way(exit)
         {
             let has_room = self.stacks.len() < MOST || self.stacks.contains_key(&way);

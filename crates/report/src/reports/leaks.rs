@@ -8,7 +8,7 @@ use crate::resource_names::plural;
 use crate::rows::{Rows, SortKey, headings};
 use crate::selected_functions::SelectedFunctions;
 use crate::units::bytes;
-use cutap_trace::{End, Event};
+use cutap_trace::{Call, End, EventVisitor, Exit};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io;
@@ -31,16 +31,14 @@ struct LeakList {
 
 const SORT_KEYS: &[SortKey<Group>] = &[("count", |group| group.count), ("bytes", |group| group.bytes)];
 
-impl EventSink for LeakList {
-    fn event(&mut self, event: &Event) {
-        self.calls += u64::from(matches!(event, Event::Enter(_)));
-        self.leaks.event(event);
+impl EventVisitor for LeakList {
+    fn enter(&mut self, call: &Call) {
+        self.calls += 1;
+        self.leaks.enter(call);
     }
-}
 
-impl EventSink for SelectedFunctions {
-    fn event(&mut self, event: &Event) {
-        SelectedFunctions::event(self, event);
+    fn exit(&mut self, exit: &Exit) {
+        self.leaks.exit(exit);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::rows::Rows;
 use crate::text_format::TextFormat;
-use cutap_trace::{CallSink, CountedFunction, End, Event, SelectedCalls};
+use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, SelectedCalls};
 use std::borrow::Cow;
 use std::io;
 
@@ -150,4 +150,10 @@ pub enum Input<'a> {
 pub trait EventSink {
     /// Takes one event.
     fn event(&mut self, event: &Event);
+}
+
+impl<V: EventVisitor> EventSink for V {
+    fn event(&mut self, event: &Event) {
+        event.visit(self);
+    }
 }

@@ -19,7 +19,9 @@ use crate::tables::NO_CALL;
 use crate::text_format::TextFormat;
 use crate::units::time;
 use cutap_calls::{Role, has_role};
-use cutap_trace::{Call, CallSink, End, Event, Exit, FinishedCall, Function, Instance, SelectedCalls, State, Thread};
+use cutap_trace::{
+    Call, CallSink, End, EventVisitor, Exit, FinishedCall, Function, Instance, SelectedCalls, State, Thread,
+};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -108,7 +110,7 @@ struct Candidate {
 #[derive(Default)]
 struct Decoded {
     places: HashSet<CallPlace>,
-    nest: OpenCalls,
+    open_calls: OpenCalls,
     calls: Vec<Slow>,
 }
 
@@ -210,20 +212,18 @@ impl CallSink for Selection {
     fn function_instance(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
 }
 
-impl EventSink for Decoded {
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Enter(call) => self.nest.enter(call),
-            Event::Exit(exit) => {
-                self.nest.exit(exit);
-                let thread = &exit.call.thread;
-                let place = place_of(thread, exit.call.number());
-                if let Some(ns) = exit.took_ns().filter(|_| self.places.contains(&place)) {
-                    let outer_calls = self.nest.open_calls(thread.key).cloned().collect();
-                    self.calls.push(Slow { ns, exit: (**exit).clone(), outer_calls });
-                }
-            }
-            _ => {}
+impl EventVisitor for Decoded {
+    fn enter(&mut self, call: &Call) {
+        self.open_calls.enter(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        self.open_calls.exit(exit);
+        let thread = &exit.call.thread;
+        let place = place_of(thread, exit.call.number());
+        if let Some(ns) = exit.took_ns().filter(|_| self.places.contains(&place)) {
+            let outer_calls = self.open_calls.open_calls(thread.key).cloned().collect();
+            self.calls.push(Slow { ns, exit: exit.clone(), outer_calls });
         }
     }
 }
@@ -420,7 +420,7 @@ mod tests {
         let mut reader = EventReader::open(folder.path(), ReaderOptions { only: Some(only), ..options }).unwrap();
         let mut events = 0;
         reader.poll(true, &mut |event| {
-            events += usize::from(matches!(event, Event::Exit(_)));
+            events += usize::from(matches!(event, cutap_trace::Event::Exit(_)));
             sink.event(event);
         }).unwrap();
         assert_eq!(events, 20, "calls that are not listed are not decoded");

@@ -1,8 +1,8 @@
 //! `report --undecoded`: the arguments that were not decoded, and the functions without a description.
 
-use super::{EventSink, Input, Report, ReportKind, Takes};
+use super::{Input, Report, ReportKind, Takes};
 use crate::undecoded::undecoded_report;
-use cutap_trace::{End, Event};
+use cutap_trace::{End, EventVisitor};
 use std::io;
 
 pub(super) const KIND: ReportKind = ReportKind {
@@ -15,9 +15,7 @@ pub(super) const KIND: ReportKind = ReportKind {
 /// The reader counts them, so they are in the end and not in the events.
 struct Undecoded;
 
-impl EventSink for Undecoded {
-    fn event(&mut self, _: &Event) {}
-}
+impl EventVisitor for Undecoded {}
 
 impl Report for Undecoded {
     fn input(&mut self) -> Input<'_> {

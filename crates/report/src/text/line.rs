@@ -15,7 +15,7 @@ use crate::units::{decimal, word, write_time};
 use crate::values::write_value;
 use anstyle::Style;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Exit, Layer, Returned, State, Thread};
+use cutap_trace::{Call, End, EventVisitor, Exit, Layer, Returned, State, Thread};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;

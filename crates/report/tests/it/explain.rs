@@ -1,7 +1,7 @@
 //! `cutap explain` on calls of chosen lengths.
 
 use crate::support::program::MS;
-use cutap_report::Explain;
+use cutap_report::{EventSink, Explain};
 use cutap_trace::synthetic::{Run, Thread};
 use cutap_trace::{Event, EventReader, ReaderOptions};
 use serde_json::Value;

@@ -2,6 +2,7 @@
 
 use crate::support::calls::{Calls, run, word};
 use crate::support::library::bytes;
+use cutap_report::EventSink;
 use cutap_trace::synthetic::Run;
 use cutap_trace::{EventReader, ReaderOptions};
 

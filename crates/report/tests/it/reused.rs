@@ -2,7 +2,7 @@
 
 use crate::support::calls::word;
 use crate::support::library::shown;
-use cutap_report::Leaks;
+use cutap_report::{EventSink, Leaks};
 use cutap_trace::synthetic::{Process, Run, Thread};
 use cutap_trace::{EventReader, ReaderOptions};
 use cutap_wire::record::note;

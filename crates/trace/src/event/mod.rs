@@ -11,6 +11,7 @@ pub(crate) mod process;
 pub(crate) mod result;
 pub(crate) mod run_place;
 pub(crate) mod value;
+pub(crate) mod visitor;
 
 pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, HookEffect, Log, State};
 pub use cutap_calls::Layer;
@@ -21,6 +22,7 @@ pub use process::{Instance, Module, Process, Thread};
 pub use result::{Returned, Returns};
 pub use run_place::{RunName, RunPlace};
 use std::sync::Arc;
+pub use visitor::{EventVisitor, Outcome};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -40,4 +42,20 @@ pub enum Event {
     Lookup(Box<Lookup>),
     /// A module image was kept.
     Module(Box<Module>),
+}
+
+impl Event {
+    /// Calls the visitor's method for this kind of event.
+    pub fn visit<O: Outcome>(&self, visitor: &mut (impl EventVisitor<O> + ?Sized)) -> O {
+        match self {
+            Event::Process(process) => visitor.process(process),
+            Event::Instance(instance, ns) => visitor.instance(instance, *ns),
+            Event::Enter(call) if call.function.entry_only => visitor.enter_without_exit(call),
+            Event::Enter(call) => visitor.enter(call),
+            Event::Updated(call) => visitor.update(call),
+            Event::Exit(exit) => visitor.exit(exit),
+            Event::Lookup(lookup) => visitor.lookup(lookup),
+            Event::Module(module) => visitor.module(module),
+        }
+    }
 }

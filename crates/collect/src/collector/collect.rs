@@ -17,7 +17,7 @@ use crate::run_dir::control::Page;
 use crate::run_dir::folder;
 use crate::run_dir::lingering_processes::LingeringProcesses;
 use crate::start::startup_state::open_descriptors;
-use cutap_trace::{Damage, Rate, short_of};
+use cutap_trace::{Damage, Rate, RunPath, short_of};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
@@ -53,52 +53,8 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     page.put_collector_state(COLLECTOR_ATTACHED);
     channel.ready();
 
-    let rate = Rate::begin();
-    let mut measured = false;
-    let mut pause = PAUSE_MS.0;
-    let mut retention = Retention::new(&run_dir, &page, options.total);
     let mut lingering = LingeringProcesses::new(&options.run);
-    let mut folders = EndedFolders::new(&run_dir, options.temporary);
-    let broken = loop {
-        let last = channel.program_is_over()
-            && !(options.record
-                && page.follows_children()
-                && lingering.are_running(|names| detach_notices::detach_for_calls(&mut channel, names)));
-        // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all
-        // of it.
-        let whole = !options.resumes || page.rate() == 0;
-        if !measured && rate.is_measured() || last && (whole || rate.is_measured()) {
-            page.put_rate(rate.per_second());
-            measured = true;
-        }
-        if page.is_flight_recorder() {
-            match last {
-                true => retention.last(&run_dir, &page),
-                false => retention.round(&run_dir, &page),
-            }
-        }
-        if last {
-            // Readers take it for the end of the run.
-            page.beat();
-        }
-        let round = work.round(last, &page)?;
-        page.beat();
-        if round.broken.is_some() || last {
-            break round.broken.or_else(|| work.end(&page).err());
-        }
-        if !page.is_flight_recorder()
-            && folders.is_due()
-            && let Err(e) = work.retire(&mut folders, &page)
-        {
-            break Some(e);
-        }
-        pause = match (round.more, round.has_new) {
-            (true, _) => 0,
-            (false, true) => PAUSE_MS.0,
-            (false, false) => (pause * 2).clamp(PAUSE_MS.0, PAUSE_MS.1),
-        };
-        channel.wait(pause);
-    };
+    let broken = drain(options, &page, &run_dir, &mut channel, &mut lingering, &mut *work)?;
     work.clean_up(broken.as_ref());
     match &broken {
         Some(_) => page.stop_recording(),
@@ -121,44 +77,99 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     if (channel.front_is_gone() || lingering.is_reported) && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
     }
-    let run = options.run.display();
-    match broken.filter(|e| !reader_is_gone(e)) {
-        None if short.is_some() => Err(Error {
-            code: UNREAD,
-            sentence: match (short.unwrap_or_default(), options.record) {
-                (short, true) => {
-                    format!("the recording is not all there is: {short}; add the rest with cutap recover {run} -o FILE")
-                }
-                (short, false) => {
-                    format!("the trace is not all there is: {short}; cutap show {run} prints what is left")
-                }
-            },
-        }),
-        None if damage.parts > 0 => Err(Error {
-            code: UNWRITTEN,
-            sentence: format!(
-                "the recording is not all there was: {} in {run}{}",
-                damaged_parts(damage.parts),
-                damage.lost
-            ),
-        }),
-        None => Ok(()),
-        Some(e) => Err(Error {
-            code: UNWRITTEN,
-            sentence: match options.record {
-                true => format!(
-                    "cannot write the recording: {}; the program runs on unrecorded; make room and add what was \
-                     recorded up to here with cutap recover {} -o FILE",
-                    reason(&e),
-                    options.run.display()
-                ),
-                false => format!(
-                    "cannot write the trace: {}; the program runs on untraced; write to another place with -o",
-                    reason(&e)
-                ),
-            },
-        }),
+    result(options, broken, short, damage)
+}
+
+/// Drains the rings until the program has ended; what broke the output, if that happened before.
+fn drain(
+    options: &CollectorOptions,
+    page: &Page,
+    run_dir: &RunPath,
+    channel: &mut ForegroundChannel,
+    lingering: &mut LingeringProcesses,
+    work: &mut dyn Drain,
+) -> Result<Option<io::Error>> {
+    let rate = Rate::begin();
+    let mut measured = false;
+    let mut pause = PAUSE_MS.0;
+    let mut retention = Retention::new(run_dir, page, options.total);
+    let mut folders = EndedFolders::new(run_dir, options.temporary);
+    loop {
+        let last = channel.program_is_over()
+            && !(options.record
+                && page.follows_children()
+                && lingering.are_running(|names| detach_notices::detach_for_calls(channel, names)));
+        // Early, for a collector that is killed; and at the end, of the longest time: of a run that is shorter, of all
+        // of it.
+        let whole = !options.resumes || page.rate() == 0;
+        if !measured && rate.is_measured() || last && (whole || rate.is_measured()) {
+            page.put_rate(rate.per_second());
+            measured = true;
+        }
+        if page.is_flight_recorder() {
+            match last {
+                true => retention.last(run_dir, page),
+                false => retention.round(run_dir, page),
+            }
+        }
+        if last {
+            // Readers take it for the end of the run.
+            page.beat();
+        }
+        let round = work.round(last, page)?;
+        page.beat();
+        if round.broken.is_some() || last {
+            return Ok(round.broken.or_else(|| work.end(page).err()));
+        }
+        if !page.is_flight_recorder()
+            && folders.is_due()
+            && let Err(e) = work.retire(&mut folders, page)
+        {
+            return Ok(Some(e));
+        }
+        pause = match (round.more, round.has_new) {
+            (true, _) => 0,
+            (false, true) => PAUSE_MS.0,
+            (false, false) => (pause * 2).clamp(PAUSE_MS.0, PAUSE_MS.1),
+        };
+        channel.wait(pause);
     }
+}
+
+/// The sentence about an output that lacks something. `broken`: it could not be written; `short`: what could not be
+/// opened.
+fn result(options: &CollectorOptions, broken: Option<io::Error>, short: Option<String>, damage: Damage) -> Result<()> {
+    let run = options.run.display();
+    let (code, sentence) = match (broken.filter(|e| !reader_is_gone(e)), short, options.record) {
+        (Some(e), _, true) => (
+            UNWRITTEN,
+            format!(
+                "cannot write the recording: {}; the program runs on unrecorded; make room and add what was recorded \
+                 up to here with cutap recover {run} -o FILE",
+                reason(&e)
+            ),
+        ),
+        (Some(e), _, false) => (
+            UNWRITTEN,
+            format!(
+                "cannot write the trace: {}; the program runs on untraced; write to another place with -o",
+                reason(&e)
+            ),
+        ),
+        (None, Some(short), true) => (
+            UNREAD,
+            format!("the recording is not all there is: {short}; add the rest with cutap recover {run} -o FILE"),
+        ),
+        (None, Some(short), false) => {
+            (UNREAD, format!("the trace is not all there is: {short}; cutap show {run} prints what is left"))
+        }
+        (None, None, _) if damage.parts > 0 => (
+            UNWRITTEN,
+            format!("the recording is not all there was: {} in {run}{}", damaged_parts(damage.parts), damage.lost),
+        ),
+        (None, None, _) => return Ok(()),
+    };
+    Err(Error { code, sentence })
 }
 
 /// Empties the file that is named with `-o`, once nothing else can keep the run from beginning: what it held is gone

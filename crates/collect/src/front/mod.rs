@@ -2,6 +2,11 @@
 
 pub mod env;
 pub mod foreground;
+pub mod outcome;
+pub mod output;
 pub mod outside;
+pub mod request;
+pub mod run;
 pub mod supervisor;
 pub mod trace;
+pub mod trace_options;

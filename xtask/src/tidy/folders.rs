@@ -54,6 +54,25 @@ const ORDER: &[(&str, &str, &[&str])] = &[
         "",
         &["base", "encode", "cubin", "kernel_driver", "memory", "submission", "context", "streams", "machine"],
     ),
+    (
+        "report",
+        "",
+        &[
+            "format",
+            "nesting",
+            "call",
+            "statistics",
+            "resources",
+            "notes",
+            "call_text",
+            "outputs",
+            "export",
+            "explain",
+            "diff",
+            "reports",
+            "api",
+        ],
+    ),
     ("sim/cuda", "", &["abi", "export", "counts", "host", "image", "state", "driver", "tables", "api"]),
 ];
 

@@ -1,8 +1,8 @@
 //! Which functions of two runs are compared with each other: those of one name in the same library. The version of a
 //! library is no part of its name. A runtime belongs to the program, or to the library that it is linked into.
 
-use crate::label::short_library;
-use crate::stacks::{frame_name, shown_frames};
+use crate::format::label::short_library;
+use crate::nesting::stacks::{frame_name, shown_frames};
 use cutap_printable::printable;
 use cutap_trace::{Call, Instance, Layer};
 use std::sync::Arc;

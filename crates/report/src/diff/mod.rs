@@ -10,7 +10,7 @@ mod text;
 
 pub use profile::{Profile, ProfileOptions};
 
-use crate::rows::{Rows, SortKey};
+use crate::statistics::rows::{Rows, SortKey};
 use key::FunctionKey;
 use profile::Sums;
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ impl<'a> Diff<'a> {
 
     /// The words of `--sort`.
     pub fn sort_columns() -> Vec<&'static str> {
-        [BY_NAME].into_iter().chain(crate::rows::headings(&sort_keys())).collect()
+        [BY_NAME].into_iter().chain(crate::statistics::rows::headings(&sort_keys())).collect()
     }
 
     /// Nothing differs, or with `new_errors` there is no new one.

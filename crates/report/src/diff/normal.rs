@@ -1,8 +1,8 @@
 //! The arguments of a call as a text that is the same in each run of a deterministic program: handles by number, device
 //! addresses by their allocation, no host addresses.
 
-use crate::resource_names::word;
-use crate::values::write_value;
+use crate::call::resource_names::word;
+use crate::call::values::write_value;
 use cutap_calls::known::Memory;
 use cutap_trace::Exit;
 use cutap_trace::decode::{MemoryPlace, Value};

@@ -2,7 +2,7 @@
 
 use super::key::{FunctionKey, caller, version};
 use super::normal::arguments;
-use crate::call_bytes::{call_bytes, copies};
+use crate::call::call_bytes::{call_bytes, copies};
 use crate::explain::{TimeSpent, is_start_up};
 use cutap_trace::{Call, Event, Exit, Layer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

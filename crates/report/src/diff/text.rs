@@ -3,7 +3,7 @@
 use super::key::versioned;
 use super::profile::{Profile, Sums};
 use super::{Diff, Row, changed_times, only_in};
-use crate::units::{bytes, time};
+use crate::format::units::{bytes, time};
 use std::collections::BTreeSet;
 use std::io;
 

@@ -1,8 +1,8 @@
 //! What the time of a run was spent on: each moment of a thread counts for the innermost call around it whose activity
 //! is known. So a module that is loaded inside a launch is loading, and not launching.
 
-use crate::call_bytes::COPY_ROLES;
-use crate::units::time;
+use crate::call::call_bytes::COPY_ROLES;
+use crate::format::units::time;
 use cutap_calls::known::Effect;
 use cutap_calls::{Role, blocks, hands_out, has_role, resets};
 use cutap_trace::{Call, Exit, Function};

@@ -4,9 +4,9 @@
 use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
-use crate::allocation_size::allocation_size;
-use crate::resource_names::{address, handles, written};
-use crate::units::bytes;
+use crate::call::allocation_size::allocation_size;
+use crate::call::resource_names::{address, handles, written};
+use crate::format::units::bytes;
 use cutap_calls::hands_out;
 use cutap_calls::known::{Effect, Memory};
 use std::collections::HashMap;

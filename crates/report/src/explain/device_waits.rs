@@ -6,7 +6,7 @@ use super::activity::waits;
 use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
-use crate::units::time;
+use crate::format::units::time;
 use std::collections::HashMap;
 
 /// Part of the run's time, and nanoseconds, below which they are no problem.

@@ -1,8 +1,8 @@
 //! How long the calls of a place took. A few that took far longer than the others are no habit of the place: the first
 //! call often starts something.
 
-use crate::histogram::Histogram;
-use crate::units::time;
+use crate::format::units::time;
+use crate::statistics::histogram::Histogram;
 
 /// Long calls that are kept apart at most.
 const KEPT: usize = 8;

@@ -9,12 +9,12 @@ mod site;
 
 pub(crate) use activity::{TimeSpent, is_start_up};
 
-use crate::failures::{Failures, outcome};
-use crate::leaks::Leaks;
-use crate::open_calls::OpenCalls;
-use crate::runs::RunCounts;
-use crate::selected_functions::SelectedFunctions;
-use crate::units::{bytes, time};
+use crate::format::runs::RunCounts;
+use crate::format::units::{bytes, time};
+use crate::nesting::open_calls::OpenCalls;
+use crate::resources::leaks::Leaks;
+use crate::resources::selected_functions::SelectedFunctions;
+use crate::statistics::failures::{Failures, outcome};
 use cutap_trace::{Call, EventVisitor, Exit, Returned};
 use seen::ObservedCall;
 use serde_json::json;

@@ -5,7 +5,7 @@ use super::durations::Durations;
 use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
-use crate::units::bytes;
+use crate::format::units::bytes;
 use cutap_calls::Role;
 use std::collections::HashMap;
 

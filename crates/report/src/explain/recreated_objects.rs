@@ -3,7 +3,7 @@
 use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
-use crate::resource_names::{handles, plural};
+use crate::call::resource_names::{handles, plural};
 use cutap_calls::hands_out;
 use cutap_calls::known::{Dir, Effect};
 use std::collections::HashMap;

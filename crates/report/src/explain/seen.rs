@@ -1,7 +1,7 @@
 //! A finished call as rules see it, with what its arguments say of memory.
 
 use super::activity::Counted;
-use crate::call_bytes::copied_bytes;
+use crate::call::call_bytes::copied_bytes;
 use cutap_calls::known::Memory;
 use cutap_calls::{Role, has_role};
 use cutap_trace::decode::Value;

@@ -2,8 +2,8 @@
 //! have one key.
 
 use super::seen::ObservedCall;
-use crate::label::Label;
-use crate::stacks;
+use crate::format::label::Label;
+use crate::nesting::stacks;
 use cutap_trace::{Call, RunName};
 use std::sync::Arc;
 

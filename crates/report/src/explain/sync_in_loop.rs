@@ -5,7 +5,7 @@ use super::activity::waits;
 use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
-use crate::units::time;
+use crate::format::units::time;
 use cutap_calls::Role;
 use std::collections::HashMap;
 

@@ -4,7 +4,7 @@ use super::activity::waits;
 use super::seen::ObservedCall;
 use super::site::Site;
 use super::{Finding, Rank, Rule};
-use crate::units::time;
+use crate::format::units::time;
 use cutap_trace::State;
 use std::collections::BTreeMap;
 

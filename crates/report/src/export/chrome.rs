@@ -3,10 +3,10 @@
 
 use super::pids::Pids;
 use crate::Output;
-use crate::fields::{CallView, fields};
-use crate::json_writer;
-use crate::units::Hex;
-use crate::values::write_launched;
+use crate::call::fields::{CallView, fields};
+use crate::call::values::write_launched;
+use crate::format::json_writer;
+use crate::format::units::Hex;
 use cutap_trace::decode::Value as Described;
 use cutap_trace::{Call, End, Event, EventVisitor, Exit, Process, Returned, printable};
 use serde::ser::{Serialize, SerializeMap, Serializer};

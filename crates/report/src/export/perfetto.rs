@@ -16,9 +16,9 @@ use super::perfetto_fields::{
 use super::pids::Pids;
 use super::proto::Message;
 use crate::Output;
-use crate::arguments::words;
-use crate::fields::{CallView, Field, fields};
-use crate::values::write_launched;
+use crate::call::arguments::words;
+use crate::call::fields::{CallView, Field, fields};
+use crate::call::values::write_launched;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, Process, Returned, Thread, printable};
 use std::collections::HashMap;

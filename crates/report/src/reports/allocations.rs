@@ -3,17 +3,17 @@
 //! one path and one recorded stack are one row.
 
 use super::{Input, Report, ReportKind, Takes};
-use crate::json_writer::write_json;
-use crate::leaks::{Change, Leaks, Thing};
-use crate::allocation_size::allocation_size;
-use crate::live_bytes::{Holding, LiveBytes};
-use crate::path_stacks::{path_of, stack_of, write_frames};
-use crate::resource_names::word;
-use crate::rows::{Rows, SortKey, headings};
-use crate::runs::{RunCounts, with_run};
-use crate::stacks::Lines;
-use crate::table::share;
-use crate::units::{bytes, time};
+use crate::format::json_writer::write_json;
+use crate::resources::leaks::{Change, Leaks, Thing};
+use crate::call::allocation_size::allocation_size;
+use crate::resources::live_bytes::{Holding, LiveBytes};
+use crate::nesting::path_stacks::{path_of, stack_of, write_frames};
+use crate::call::resource_names::word;
+use crate::statistics::rows::{Rows, SortKey, headings};
+use crate::format::runs::{RunCounts, with_run};
+use crate::nesting::stacks::Lines;
+use crate::statistics::table::share;
+use crate::format::units::{bytes, time};
 use cutap_calls::hands_out;
 use cutap_calls::known::{Count, Effect, Memory};
 use cutap_trace::{Call, End, EventVisitor, Exit, Function, Process};

@@ -2,13 +2,13 @@
 //! A blocking call inside another one is part of that one, so each moment counts once.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::call_stats::{CallStats, View};
-use crate::call_tree::{CallPaths, CallTree, Chain};
-use crate::path_stacks::PathStacks;
-use crate::label::Label;
-use crate::rows::{Rows, call_stats_headings};
-use crate::style::Styles;
-use crate::table::Table;
+use crate::statistics::call_stats::{CallStats, View};
+use crate::statistics::call_tree::{CallPaths, CallTree, Chain};
+use crate::nesting::path_stacks::PathStacks;
+use crate::format::label::Label;
+use crate::statistics::rows::{Rows, call_stats_headings};
+use crate::format::style::Styles;
+use crate::statistics::table::Table;
 use cutap_trace::{End, Exit};
 use serde_json::{Value, json};
 use std::borrow::Cow;

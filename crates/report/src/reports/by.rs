@@ -1,10 +1,10 @@
 //! `report --by`: a row of counts and times for each function, layer, library and so on.
 
 use super::{Input, Report, ReportKind, Takes};
-use crate::by_table::{write_json, write_text};
-use crate::rows::{Rows, call_stats_headings};
-use crate::streams::Streams;
-use crate::tables::{By, Tables, WORDS};
+use crate::statistics::by_table::{write_json, write_text};
+use crate::statistics::rows::{Rows, call_stats_headings};
+use crate::statistics::streams::Streams;
+use crate::statistics::tables::{By, Tables, WORDS};
 use cutap_trace::{CountedFunction, End};
 use std::borrow::Cow;
 use std::io;

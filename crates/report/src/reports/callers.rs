@@ -2,12 +2,12 @@
 //! the program or library whose code makes the outermost call.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::call_tree::{CallPaths, CallTree};
-use crate::called_paths::CalledPaths;
-use crate::label::Label;
-use crate::path_tree::PathTree;
-use crate::rows::{Rows, call_stats_headings};
-use crate::function_pattern::is_meant;
+use crate::statistics::call_tree::{CallPaths, CallTree};
+use crate::statistics::called_paths::CalledPaths;
+use crate::format::label::Label;
+use crate::statistics::path_tree::PathTree;
+use crate::statistics::rows::{Rows, call_stats_headings};
+use crate::format::function_pattern::is_meant;
 use cutap_calls::{is_part, is_profiler, layer_of, plain};
 use cutap_trace::{End, did_you_mean};
 use std::cmp::Reverse;

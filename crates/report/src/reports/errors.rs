@@ -3,9 +3,9 @@
 //! calls that succeeded, and those after the end of CUDA, are listed last and are no problems.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::call_tree::{CallTree, FailedCall, FailureGroup};
-use crate::path_stacks::{PathStacks, error_word};
-use crate::rows::{Rows, SortKey, headings};
+use crate::statistics::call_tree::{CallTree, FailedCall, FailureGroup};
+use crate::nesting::path_stacks::{PathStacks, error_word};
+use crate::statistics::rows::{Rows, SortKey, headings};
 use cutap_trace::End;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;

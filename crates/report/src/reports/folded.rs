@@ -2,7 +2,7 @@
 //! outermost one to the call, and a number. Memory grows with the number of different stacks.
 
 use super::{Input, Report, ReportKind, Takes};
-use crate::stacks::{shown_frames, end, frame_name};
+use crate::nesting::stacks::{shown_frames, end, frame_name};
 use cutap_trace::{End, EventVisitor, Exit};
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
 //! `report --leaks`: the resources that were made and never freed, with the calls that made them.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::json_writer::write_json;
-use crate::leaks::{Group, Leaks, MOST};
-use crate::path_stacks::write_frames;
-use crate::resource_names::plural;
-use crate::rows::{Rows, SortKey, headings};
-use crate::selected_functions::SelectedFunctions;
-use crate::units::bytes;
+use crate::format::json_writer::write_json;
+use crate::resources::leaks::{Group, Leaks, MOST};
+use crate::nesting::path_stacks::write_frames;
+use crate::call::resource_names::plural;
+use crate::statistics::rows::{Rows, SortKey, headings};
+use crate::resources::selected_functions::SelectedFunctions;
+use crate::format::units::bytes;
 use cutap_trace::{Call, End, EventVisitor, Exit};
 use serde_json::{Value, json};
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! The questions that `cutap report` answers. A report is one file here and one line in `reports!` below: the command
 //! line, its help and the reading of the run follow from the list.
 
-use crate::rows::Rows;
-use crate::text_format::TextFormat;
+use crate::call_text::text_format::TextFormat;
+use crate::statistics::rows::Rows;
 use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, SelectedCalls};
 use std::borrow::Cow;
 use std::io;

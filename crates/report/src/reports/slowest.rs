@@ -4,20 +4,20 @@
 //! the second one decodes these.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::arguments::{inputs, words};
-use crate::fields::{CallView, Part};
-use crate::json_writer::write_json;
-use crate::label::{library_of, tag};
-use crate::nest::id;
-use crate::open_calls::OpenCalls;
-use crate::rows::{Rows, SortKey, headings};
-use crate::launch::Launch;
-use crate::shape::{Marks, shorten};
-use crate::style::Styles;
-use crate::table::{Cell, Heading, Table};
-use crate::tables::NO_CALL;
-use crate::text_format::TextFormat;
-use crate::units::time;
+use crate::call::arguments::{inputs, words};
+use crate::call::fields::{CallView, Part};
+use crate::format::json_writer::write_json;
+use crate::format::label::{library_of, tag};
+use crate::nesting::nest::id;
+use crate::nesting::open_calls::OpenCalls;
+use crate::statistics::rows::{Rows, SortKey, headings};
+use crate::call_text::launch::Launch;
+use crate::call_text::shape::{Marks, shorten};
+use crate::format::style::Styles;
+use crate::statistics::table::{Cell, Heading, Table};
+use crate::statistics::tables::NO_CALL;
+use crate::call_text::text_format::TextFormat;
+use crate::format::units::time;
 use cutap_calls::{Role, has_role};
 use cutap_trace::{
     Call, CallSink, End, EventVisitor, Exit, FinishedCall, Function, Instance, SelectedCalls, State, Thread,

@@ -1,10 +1,10 @@
 //! `report --tree`: the call tree. Calls with the same path are one line.
 
 use super::{Input, Report, ReportKind, Takes};
-use crate::call_tree::CallTree;
-use crate::path_tree::PathTree;
-use crate::rows::{Rows, call_stats_headings};
-use crate::tables::NO_CALL;
+use crate::statistics::call_tree::CallTree;
+use crate::statistics::path_tree::PathTree;
+use crate::statistics::rows::{Rows, call_stats_headings};
+use crate::statistics::tables::NO_CALL;
 use cutap_trace::End;
 use std::borrow::Cow;
 use std::io;

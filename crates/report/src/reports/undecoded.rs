@@ -1,7 +1,7 @@
 //! `report --undecoded`: the arguments that were not decoded, and the functions without a description.
 
 use super::{Input, Report, ReportKind, Takes};
-use crate::undecoded::undecoded_report;
+use crate::notes::undecoded::undecoded_report;
 use cutap_trace::{End, EventVisitor};
 use std::io;
 

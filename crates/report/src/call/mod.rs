@@ -1,0 +1,13 @@
+//! What outputs say about one call: its fields, arguments, values.
+
+pub mod allocation_size;
+pub mod arguments;
+pub mod call_bytes;
+pub mod fields;
+pub mod hooked;
+pub mod kernel;
+pub mod resource_names;
+pub mod stream_argument;
+pub mod submission;
+pub mod values;
+pub mod values_json;

@@ -1,9 +1,0 @@
-//! Calls of the layer `syscall` as the model that `cutap_kernel` reads, decodes and prints.
-
-mod convert;
-mod line;
-mod output;
-
-pub use convert::kernel_call;
-pub(crate) use line::{kernel_line, request_json, request_line};
-pub use output::{KernelLines, KernelStyle};

@@ -1,0 +1,9 @@
+//! Outputs other than the text of a trace. Each implements [`crate::Output`].
+
+pub mod call_rows;
+pub mod counts;
+pub mod json;
+pub mod json_schema;
+pub mod kernel_lines;
+pub mod quiet;
+pub mod summary;

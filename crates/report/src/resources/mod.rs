@@ -1,0 +1,5 @@
+//! Live resources of the traced processes.
+
+pub mod leaks;
+pub mod live_bytes;
+pub mod selected_functions;

@@ -73,11 +73,6 @@ pub fn driver_functions(number: u32) -> impl Iterator<Item = &'static DriverFunc
     DRIVER_FUNCTIONS.iter().filter(move |function| function.since <= number)
 }
 
-/// The callback id of a driver function.
-pub fn driver_function(name: &str) -> Option<u32> {
-    DRIVER_FUNCTIONS.iter().find(|function| function.name == name).map(|function| function.id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,7 +100,7 @@ mod tests {
 
     #[test]
     fn functions_of_a_version() {
-        assert_eq!(driver_function("cuGraphLaunch"), Some(514));
+        assert_eq!(crate::generated::gpu_time::function::cuGraphLaunch, 514);
         assert!(driver_functions(28).all(|function| function.name != "cuMemcpyBatchAsync_v2"));
         assert!(driver_functions(130_001).any(|function| function.name == "cuMemcpyBatchAsync_v2"));
     }

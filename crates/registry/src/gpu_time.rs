@@ -18,6 +18,8 @@ struct Raw {
     driver_call_bytes: u32,
     kinds: BTreeMap<String, u32>,
     copy_kinds: CopyKinds,
+    memory_kinds: BTreeMap<String, u32>,
+    thread_ids: BTreeMap<String, u32>,
     results: BTreeMap<String, u32>,
     flush: BTreeMap<String, u32>,
     fields: BTreeMap<String, Vec<Spanned<String>>>,
@@ -52,6 +54,8 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     })
     .unwrap();
     numbers(&mut out, "kind", "Kinds of records (CUpti_ActivityKind).", &raw.kinds);
+    numbers(&mut out, "memory_kind", "Kinds of memory (CUpti_ActivityMemoryKind).", &raw.memory_kinds);
+    numbers(&mut out, "thread_id", "Which ids of threads records have (CUpti_ActivityThreadIdType).", &raw.thread_ids);
     numbers(&mut out, "result", "Results of CUPTI's functions (CUptiResult).", &raw.results);
     numbers(&mut out, "flush", "Flags of cuptiActivityFlushAll.", &raw.flush);
     let names = &raw.copy_kinds.names;
@@ -123,6 +127,7 @@ fn functions(out: &mut String, source: &Source, raw: &Raw) -> Result<(), Error> 
     out.push_str("\n/// Driver functions that submit work, by callback id.\n");
     out.push_str("pub static DRIVER_FUNCTIONS: &[DriverFunction] = &[\n");
     let mut last = 0;
+    let mut constants = String::new();
     for row in &raw.driver.functions {
         let wrong = |what: &str| source.error(row.span().start, format!("\"{}\" {what}", row.get_ref()));
         let (id, name, since) =
@@ -137,9 +142,11 @@ fn functions(out: &mut String, source: &Source, raw: &Raw) -> Result<(), Error> 
             return Err(wrong("is not behind the function with the next lower id"));
         }
         last = id;
+        writeln!(constants, "/// `{name}`\npub const {name}: u32 = {id};").unwrap();
         writeln!(out, "DriverFunction {{ id: {id}, name: {name:?}, since: {number} }},").unwrap();
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n/// Their callback ids.\n#[allow(non_upper_case_globals, reason = \"the names of C\")]\n");
+    write!(out, "pub mod function {{\n{constants}}}\n").unwrap();
     Ok(())
 }
 

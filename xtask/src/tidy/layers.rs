@@ -22,6 +22,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-machine", &["cutap-quantity"]),
     ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-machine"]),
     ("cutap-nvml", &["cutap-machine"]),
+    ("cutap-sim-cupti", &["cutap-calls", "cutap-machine"]),
     // outside
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls", "cutap-printable"]),

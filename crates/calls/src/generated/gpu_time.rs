@@ -32,6 +32,34 @@ pub mod kind {
     pub const SET: u32 = 2;
 }
 
+/// Kinds of memory (CUpti_ActivityMemoryKind).
+pub mod memory_kind {
+    /// `array`
+    pub const ARRAY: u32 = 4;
+    /// `device`
+    pub const DEVICE: u32 = 3;
+    /// `device_static`
+    pub const DEVICE_STATIC: u32 = 6;
+    /// `managed`
+    pub const MANAGED: u32 = 5;
+    /// `managed_static`
+    pub const MANAGED_STATIC: u32 = 7;
+    /// `pageable`
+    pub const PAGEABLE: u32 = 1;
+    /// `pinned`
+    pub const PINNED: u32 = 2;
+    /// `unknown`
+    pub const UNKNOWN: u32 = 0;
+}
+
+/// Which ids of threads records have (CUpti_ActivityThreadIdType).
+pub mod thread_id {
+    /// `default`
+    pub const DEFAULT: u32 = 0;
+    /// `system`
+    pub const SYSTEM: u32 = 1;
+}
+
 /// Results of CUPTI's functions (CUptiResult).
 pub mod result {
     /// `insufficient_privileges`
@@ -305,3 +333,252 @@ pub static DRIVER_FUNCTIONS: &[DriverFunction] = &[
     DriverFunction { id: 839, name: "cuMemcpy3DWithAttributesAsync", since: 130202 },
     DriverFunction { id: 840, name: "cuMemcpy3DWithAttributesAsync_ptsz", since: 130202 },
 ];
+
+/// Their callback ids.
+#[allow(non_upper_case_globals, reason = "the names of C")]
+pub mod function {
+    /// `cuMemcpyHtoD`
+    pub const cuMemcpyHtoD: u32 = 43;
+    /// `cuMemcpyDtoH`
+    pub const cuMemcpyDtoH: u32 = 45;
+    /// `cuMemcpyDtoD`
+    pub const cuMemcpyDtoD: u32 = 47;
+    /// `cuMemcpyDtoA`
+    pub const cuMemcpyDtoA: u32 = 49;
+    /// `cuMemcpyAtoD`
+    pub const cuMemcpyAtoD: u32 = 51;
+    /// `cuMemcpyHtoA`
+    pub const cuMemcpyHtoA: u32 = 53;
+    /// `cuMemcpyAtoH`
+    pub const cuMemcpyAtoH: u32 = 54;
+    /// `cuMemcpyAtoA`
+    pub const cuMemcpyAtoA: u32 = 55;
+    /// `cuMemcpy2D`
+    pub const cuMemcpy2D: u32 = 56;
+    /// `cuMemcpy2DUnaligned`
+    pub const cuMemcpy2DUnaligned: u32 = 57;
+    /// `cuMemcpy3D`
+    pub const cuMemcpy3D: u32 = 58;
+    /// `cuMemcpyHtoDAsync`
+    pub const cuMemcpyHtoDAsync: u32 = 60;
+    /// `cuMemcpyDtoHAsync`
+    pub const cuMemcpyDtoHAsync: u32 = 62;
+    /// `cuMemcpyDtoDAsync`
+    pub const cuMemcpyDtoDAsync: u32 = 64;
+    /// `cuMemcpyHtoAAsync`
+    pub const cuMemcpyHtoAAsync: u32 = 66;
+    /// `cuMemcpyAtoHAsync`
+    pub const cuMemcpyAtoHAsync: u32 = 67;
+    /// `cuMemcpy2DAsync`
+    pub const cuMemcpy2DAsync: u32 = 68;
+    /// `cuMemcpy3DAsync`
+    pub const cuMemcpy3DAsync: u32 = 69;
+    /// `cuMemsetD8`
+    pub const cuMemsetD8: u32 = 71;
+    /// `cuMemsetD16`
+    pub const cuMemsetD16: u32 = 73;
+    /// `cuMemsetD32`
+    pub const cuMemsetD32: u32 = 75;
+    /// `cuMemsetD2D8`
+    pub const cuMemsetD2D8: u32 = 77;
+    /// `cuMemsetD2D16`
+    pub const cuMemsetD2D16: u32 = 79;
+    /// `cuMemsetD2D32`
+    pub const cuMemsetD2D32: u32 = 81;
+    /// `cuLaunch`
+    pub const cuLaunch: u32 = 115;
+    /// `cuLaunchGrid`
+    pub const cuLaunchGrid: u32 = 116;
+    /// `cuLaunchGridAsync`
+    pub const cuLaunchGridAsync: u32 = 117;
+    /// `cuMemsetD8Async`
+    pub const cuMemsetD8Async: u32 = 216;
+    /// `cuMemsetD16Async`
+    pub const cuMemsetD16Async: u32 = 218;
+    /// `cuMemsetD32Async`
+    pub const cuMemsetD32Async: u32 = 220;
+    /// `cuMemsetD2D8Async`
+    pub const cuMemsetD2D8Async: u32 = 222;
+    /// `cuMemsetD2D16Async`
+    pub const cuMemsetD2D16Async: u32 = 224;
+    /// `cuMemsetD2D32Async`
+    pub const cuMemsetD2D32Async: u32 = 226;
+    /// `cuMemcpy_v2`
+    pub const cuMemcpy_v2: u32 = 248;
+    /// `cuMemsetD8_v2`
+    pub const cuMemsetD8_v2: u32 = 249;
+    /// `cuMemsetD16_v2`
+    pub const cuMemsetD16_v2: u32 = 250;
+    /// `cuMemsetD32_v2`
+    pub const cuMemsetD32_v2: u32 = 251;
+    /// `cuMemsetD2D8_v2`
+    pub const cuMemsetD2D8_v2: u32 = 252;
+    /// `cuMemsetD2D16_v2`
+    pub const cuMemsetD2D16_v2: u32 = 253;
+    /// `cuMemsetD2D32_v2`
+    pub const cuMemsetD2D32_v2: u32 = 254;
+    /// `cuMemcpyHtoD_v2`
+    pub const cuMemcpyHtoD_v2: u32 = 276;
+    /// `cuMemcpyHtoDAsync_v2`
+    pub const cuMemcpyHtoDAsync_v2: u32 = 277;
+    /// `cuMemcpyDtoH_v2`
+    pub const cuMemcpyDtoH_v2: u32 = 278;
+    /// `cuMemcpyDtoHAsync_v2`
+    pub const cuMemcpyDtoHAsync_v2: u32 = 279;
+    /// `cuMemcpyDtoD_v2`
+    pub const cuMemcpyDtoD_v2: u32 = 280;
+    /// `cuMemcpyDtoDAsync_v2`
+    pub const cuMemcpyDtoDAsync_v2: u32 = 281;
+    /// `cuMemcpyAtoH_v2`
+    pub const cuMemcpyAtoH_v2: u32 = 282;
+    /// `cuMemcpyAtoHAsync_v2`
+    pub const cuMemcpyAtoHAsync_v2: u32 = 283;
+    /// `cuMemcpyAtoD_v2`
+    pub const cuMemcpyAtoD_v2: u32 = 284;
+    /// `cuMemcpyDtoA_v2`
+    pub const cuMemcpyDtoA_v2: u32 = 285;
+    /// `cuMemcpyAtoA_v2`
+    pub const cuMemcpyAtoA_v2: u32 = 286;
+    /// `cuMemcpy2D_v2`
+    pub const cuMemcpy2D_v2: u32 = 287;
+    /// `cuMemcpy2DUnaligned_v2`
+    pub const cuMemcpy2DUnaligned_v2: u32 = 288;
+    /// `cuMemcpy2DAsync_v2`
+    pub const cuMemcpy2DAsync_v2: u32 = 289;
+    /// `cuMemcpy3D_v2`
+    pub const cuMemcpy3D_v2: u32 = 290;
+    /// `cuMemcpy3DAsync_v2`
+    pub const cuMemcpy3DAsync_v2: u32 = 291;
+    /// `cuMemcpyHtoA_v2`
+    pub const cuMemcpyHtoA_v2: u32 = 292;
+    /// `cuMemcpyHtoAAsync_v2`
+    pub const cuMemcpyHtoAAsync_v2: u32 = 293;
+    /// `cuMemcpy`
+    pub const cuMemcpy: u32 = 305;
+    /// `cuMemcpyAsync`
+    pub const cuMemcpyAsync: u32 = 306;
+    /// `cuLaunchKernel`
+    pub const cuLaunchKernel: u32 = 307;
+    /// `cuMemcpyPeer`
+    pub const cuMemcpyPeer: u32 = 318;
+    /// `cuMemcpyPeerAsync`
+    pub const cuMemcpyPeerAsync: u32 = 319;
+    /// `cuMemcpy3DPeer`
+    pub const cuMemcpy3DPeer: u32 = 320;
+    /// `cuMemcpy3DPeerAsync`
+    pub const cuMemcpy3DPeerAsync: u32 = 321;
+    /// `cuMemcpyHtoD_v2_ptds`
+    pub const cuMemcpyHtoD_v2_ptds: u32 = 397;
+    /// `cuMemcpyDtoH_v2_ptds`
+    pub const cuMemcpyDtoH_v2_ptds: u32 = 398;
+    /// `cuMemcpyDtoD_v2_ptds`
+    pub const cuMemcpyDtoD_v2_ptds: u32 = 399;
+    /// `cuMemcpyDtoA_v2_ptds`
+    pub const cuMemcpyDtoA_v2_ptds: u32 = 400;
+    /// `cuMemcpyAtoD_v2_ptds`
+    pub const cuMemcpyAtoD_v2_ptds: u32 = 401;
+    /// `cuMemcpyHtoA_v2_ptds`
+    pub const cuMemcpyHtoA_v2_ptds: u32 = 402;
+    /// `cuMemcpyAtoH_v2_ptds`
+    pub const cuMemcpyAtoH_v2_ptds: u32 = 403;
+    /// `cuMemcpyAtoA_v2_ptds`
+    pub const cuMemcpyAtoA_v2_ptds: u32 = 404;
+    /// `cuMemcpy2D_v2_ptds`
+    pub const cuMemcpy2D_v2_ptds: u32 = 405;
+    /// `cuMemcpy2DUnaligned_v2_ptds`
+    pub const cuMemcpy2DUnaligned_v2_ptds: u32 = 406;
+    /// `cuMemcpy3D_v2_ptds`
+    pub const cuMemcpy3D_v2_ptds: u32 = 407;
+    /// `cuMemcpy_ptds`
+    pub const cuMemcpy_ptds: u32 = 408;
+    /// `cuMemcpyPeer_ptds`
+    pub const cuMemcpyPeer_ptds: u32 = 409;
+    /// `cuMemcpy3DPeer_ptds`
+    pub const cuMemcpy3DPeer_ptds: u32 = 410;
+    /// `cuMemsetD8_v2_ptds`
+    pub const cuMemsetD8_v2_ptds: u32 = 411;
+    /// `cuMemsetD16_v2_ptds`
+    pub const cuMemsetD16_v2_ptds: u32 = 412;
+    /// `cuMemsetD32_v2_ptds`
+    pub const cuMemsetD32_v2_ptds: u32 = 413;
+    /// `cuMemsetD2D8_v2_ptds`
+    pub const cuMemsetD2D8_v2_ptds: u32 = 414;
+    /// `cuMemsetD2D16_v2_ptds`
+    pub const cuMemsetD2D16_v2_ptds: u32 = 415;
+    /// `cuMemsetD2D32_v2_ptds`
+    pub const cuMemsetD2D32_v2_ptds: u32 = 416;
+    /// `cuMemcpyAsync_ptsz`
+    pub const cuMemcpyAsync_ptsz: u32 = 418;
+    /// `cuMemcpyHtoAAsync_v2_ptsz`
+    pub const cuMemcpyHtoAAsync_v2_ptsz: u32 = 419;
+    /// `cuMemcpyAtoHAsync_v2_ptsz`
+    pub const cuMemcpyAtoHAsync_v2_ptsz: u32 = 420;
+    /// `cuMemcpyHtoDAsync_v2_ptsz`
+    pub const cuMemcpyHtoDAsync_v2_ptsz: u32 = 421;
+    /// `cuMemcpyDtoHAsync_v2_ptsz`
+    pub const cuMemcpyDtoHAsync_v2_ptsz: u32 = 422;
+    /// `cuMemcpyDtoDAsync_v2_ptsz`
+    pub const cuMemcpyDtoDAsync_v2_ptsz: u32 = 423;
+    /// `cuMemcpy2DAsync_v2_ptsz`
+    pub const cuMemcpy2DAsync_v2_ptsz: u32 = 424;
+    /// `cuMemcpy3DAsync_v2_ptsz`
+    pub const cuMemcpy3DAsync_v2_ptsz: u32 = 425;
+    /// `cuMemcpyPeerAsync_ptsz`
+    pub const cuMemcpyPeerAsync_ptsz: u32 = 426;
+    /// `cuMemcpy3DPeerAsync_ptsz`
+    pub const cuMemcpy3DPeerAsync_ptsz: u32 = 427;
+    /// `cuMemsetD8Async_ptsz`
+    pub const cuMemsetD8Async_ptsz: u32 = 428;
+    /// `cuMemsetD16Async_ptsz`
+    pub const cuMemsetD16Async_ptsz: u32 = 429;
+    /// `cuMemsetD32Async_ptsz`
+    pub const cuMemsetD32Async_ptsz: u32 = 430;
+    /// `cuMemsetD2D8Async_ptsz`
+    pub const cuMemsetD2D8Async_ptsz: u32 = 431;
+    /// `cuMemsetD2D16Async_ptsz`
+    pub const cuMemsetD2D16Async_ptsz: u32 = 432;
+    /// `cuMemsetD2D32Async_ptsz`
+    pub const cuMemsetD2D32Async_ptsz: u32 = 433;
+    /// `cuLaunchKernel_ptsz`
+    pub const cuLaunchKernel_ptsz: u32 = 442;
+    /// `cuLaunchCooperativeKernel`
+    pub const cuLaunchCooperativeKernel: u32 = 477;
+    /// `cuLaunchCooperativeKernel_ptsz`
+    pub const cuLaunchCooperativeKernel_ptsz: u32 = 478;
+    /// `cuLaunchCooperativeKernelMultiDevice`
+    pub const cuLaunchCooperativeKernelMultiDevice: u32 = 480;
+    /// `cuGraphLaunch`
+    pub const cuGraphLaunch: u32 = 514;
+    /// `cuGraphLaunch_ptsz`
+    pub const cuGraphLaunch_ptsz: u32 = 515;
+    /// `cuLaunchKernelEx`
+    pub const cuLaunchKernelEx: u32 = 652;
+    /// `cuLaunchKernelEx_ptsz`
+    pub const cuLaunchKernelEx_ptsz: u32 = 653;
+    /// `cuMemcpyBatchAsync`
+    pub const cuMemcpyBatchAsync: u32 = 776;
+    /// `cuMemcpyBatchAsync_ptsz`
+    pub const cuMemcpyBatchAsync_ptsz: u32 = 777;
+    /// `cuMemcpy3DBatchAsync`
+    pub const cuMemcpy3DBatchAsync: u32 = 778;
+    /// `cuMemcpy3DBatchAsync_ptsz`
+    pub const cuMemcpy3DBatchAsync_ptsz: u32 = 779;
+    /// `cuMemcpyBatchAsync_v2`
+    pub const cuMemcpyBatchAsync_v2: u32 = 796;
+    /// `cuMemcpyBatchAsync_v2_ptsz`
+    pub const cuMemcpyBatchAsync_v2_ptsz: u32 = 797;
+    /// `cuMemcpy3DBatchAsync_v2`
+    pub const cuMemcpy3DBatchAsync_v2: u32 = 798;
+    /// `cuMemcpy3DBatchAsync_v2_ptsz`
+    pub const cuMemcpy3DBatchAsync_v2_ptsz: u32 = 799;
+    /// `cuGraphLaunchWithArguments`
+    pub const cuGraphLaunchWithArguments: u32 = 819;
+    /// `cuMemcpyWithAttributesAsync`
+    pub const cuMemcpyWithAttributesAsync: u32 = 837;
+    /// `cuMemcpyWithAttributesAsync_ptsz`
+    pub const cuMemcpyWithAttributesAsync_ptsz: u32 = 838;
+    /// `cuMemcpy3DWithAttributesAsync`
+    pub const cuMemcpy3DWithAttributesAsync: u32 = 839;
+    /// `cuMemcpy3DWithAttributesAsync_ptsz`
+    pub const cuMemcpy3DWithAttributesAsync_ptsz: u32 = 840;
+}

@@ -21,6 +21,7 @@ mod default;
 mod driver;
 mod export;
 mod generated;
+mod graph_ids;
 mod host;
 mod image;
 mod report;

@@ -1,18 +1,22 @@
-//! The simulated machine, as its driver (`crates/sim/cuda`) and its NVML (`crates/sim/nvml`) see it: settings from
-//! the environment, the GPU, and how its GPUs differ. It has only facts: it must not have state that a program can
-//! change, and must not export anything to programs.
+//! The simulated machine, as its libraries (`crates/sim/{cuda,nvml,cupti}`) see it: settings from the environment, the
+//! GPU, how its GPUs differ, and the form of what the driver reports to CUPTI. It must not have state that a program
+//! can change, and must not export anything to programs.
 
 mod config;
 mod environment;
 mod generated;
 mod process;
 mod stub;
+mod submitted;
 mod visible;
 
 pub use config::{Config, config};
 pub use environment::{print_to_stderr, variable};
 pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID, attribute_id, function_attribute, pointer_attribute};
 pub use process::{FirstUse, PerProcess, generation};
+pub use submitted::{
+    GRAPH_IDS_SYMBOL, GraphIds, Listener, PROFILER_SYMBOL, Profiler, SubmittedCall, SubmittedWork, WorkKind,
+};
 pub use visible::{Hidden, visible};
 
 /// The value of an attribute (CUdevice_attribute) of a device.

@@ -144,7 +144,7 @@ pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
         if flags & FREE_AT_LAUNCH != 0 {
             destroy::free_at_launch(&mut state, &parts);
         }
-        submit::put(state, stream, Task::Child(Handle::NULL, Arc::new(parts)), false)
+        submit::put(state, stream, Task::Child(handle, Arc::new(parts)), false)
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::abi::{Fault, Out, answer, answer_always, lifecycle};
 use crate::driver::device;
 use crate::generated::RESULTS;
+use crate::host::injection;
 use cutap_machine::config;
 use std::ffi::{CStr, c_char};
 
@@ -14,7 +15,9 @@ pub extern "C" fn cuInit(flags: u32) -> u32 {
         if lifecycle::is_new() {
             device::choose()?;
         }
-        lifecycle::start()
+        lifecycle::start()?;
+        injection::load();
+        Ok(())
     })
 }
 

@@ -63,10 +63,15 @@ pub fn duplicate(state: &mut DriverState, graph: Handle) -> Answer<Handle> {
         };
         let after = after.iter().map(|e| Edge { from: copies[&e.from], data: e.data }).collect();
         let copy = add(state, clone, after, task)?;
-        lookup_mut(&mut state.graph.nodes, copy)?.origin = node;
+        // A copy has the number of its node, whatever the order of copying.
+        let number = state.graph.nodes[&node].number;
+        let copied = lookup_mut(&mut state.graph.nodes, copy)?;
+        (copied.origin, copied.number) = (node, number);
         copies.insert(node, copy);
     }
-    lookup_mut(&mut state.graph.graphs, clone)?.origin = graph;
+    let added = state.graph.lookup_graph(graph)?.added;
+    let copied = lookup_mut(&mut state.graph.graphs, clone)?;
+    (copied.origin, copied.added) = (graph, added);
     Ok(clone)
 }
 
@@ -131,7 +136,7 @@ pub fn parts(state: &DriverState, graph: Handle) -> Answer<Parts> {
         let index = |e: &Edge| order.iter().position(|n| *n == e.from);
         let mut after: Vec<usize> = node.after.iter().filter_map(index).collect();
         after.sort_unstable();
-        all.push(Part { node: *handle, task, enabled: true, after });
+        all.push(Part { node: *handle, task, enabled: true, after, number: node.number });
     }
     Ok(Parts(all))
 }

@@ -15,6 +15,7 @@ pub mod graph;
 pub mod lower;
 pub mod occupancy;
 pub mod order;
+pub mod profiled;
 pub mod submit;
 pub mod user_object;
 pub mod words;

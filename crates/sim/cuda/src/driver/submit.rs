@@ -1,6 +1,6 @@
 //! Tasks of a stream: a task runs in the order of its stream, or becomes a node while the stream is captured.
 
-use super::{capture, copy, destroy, lower, order};
+use super::{capture, copy, destroy, lower, order, profiled};
 use crate::abi::Answer;
 use crate::state::{Guard, Handle, Task, Work, driver_state};
 
@@ -10,9 +10,11 @@ pub fn put(mut state: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
     if capture::take(&mut state, stream, &task, wait)? {
         return Ok(());
     }
+    let function_waits = wait;
     let wait = wait || matches!(&task, Task::Copy(copy) if copy::has_to_wait(&state, copy));
     let memory = if let Task::Child(_, parts) = &task { Some(destroy::Change::of(&state, parts)?) } else { None };
     let mut works = lower::works(&mut state, &task)?;
+    profiled::report(&state, stream, &task, function_waits);
     works.extend(memory.and_then(|change| release(change.apply(&mut state))));
     match (works.len(), wait) {
         (0, _) => Ok(()),

@@ -31,7 +31,8 @@ pub enum Task {
     Copy(Box<Copy3D>),
     Set(Set),
     Host(HostFunction, Data),
-    /// Another graph: the handle that a node owns (NULL for a launch), and its parts once it is ready to launch.
+    /// Another graph: the graph that a node owns, or the executable of a launch, and its parts once it is ready to
+    /// launch.
     Child(Handle, Arc<Parts>),
     Empty,
     Wait(Handle),
@@ -73,6 +74,8 @@ pub struct Part {
     pub enabled: bool,
     /// Indices of the parts that come before it.
     pub after: Vec<usize>,
+    /// The number of its node in the order of creation.
+    pub number: u32,
 }
 
 /// All nodes of a graph that is ready to launch, in an order that respects their edges.

@@ -82,6 +82,20 @@ pub struct InputArgs {
     /// Recordings, run directories or PIDs; several are the ranks of one job
     #[arg(value_name = "RUN", default_value = "run.cutap")]
     pub runs: Vec<PathBuf>,
+    #[command(flatten)]
+    window: WindowArgs,
+}
+
+impl InputArgs {
+    /// The part of the run that is read; none for all of it.
+    pub fn window(&self) -> Result<Option<TimeWindow>> {
+        self.window.window()
+    }
+}
+
+/// A part of the time of a run.
+#[derive(Debug, Args)]
+pub struct WindowArgs {
     /// Only calls that overlap the time from TIME on, since the start of the run: 2, 500ms
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = heading::WINDOW)]
     from: Option<Duration>,
@@ -90,7 +104,7 @@ pub struct InputArgs {
     to: Option<Duration>,
 }
 
-impl InputArgs {
+impl WindowArgs {
     /// The part of the run that is read; none for all of it.
     pub fn window(&self) -> Result<Option<TimeWindow>> {
         if self.from.is_none() && self.to.is_none() {

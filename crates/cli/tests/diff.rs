@@ -104,3 +104,15 @@ fn diff_by_caller() {
     let without = record(&folder, &program, "queries");
     refused(&diff(&without, &without), 125, &["--by caller needs stacks", "record both with --stack"]);
 }
+
+/// `--from` and `--to` are of each run's own start.
+#[test]
+fn diff_of_a_part_of_the_time() {
+    let folder = Folder::new("diff-window");
+    let Some(program) = problems(&folder) else { return };
+    let run = record(&folder, &program, "queries");
+    let diff = |flags: &[&str]| cutap(&["diff"]).args(flags).args([&run, &run]).output().unwrap();
+    assert_eq!(diff(&["--to", "1000"]).status.code(), Some(0));
+    refused(&diff(&["--from", "1000"]), 125, &["nothing was compared: the time from --from to --to"]);
+    refused(&diff(&["--from", "2", "--to", "1"]), 125, &["--from is not before --to"]);
+}

@@ -1,7 +1,7 @@
 //! `cutap diff`: compares the calls of two runs, and how their programs ended. Exit code 0: equal; 1: different; 125: cutap failed, or it is not
 //! known because a recording lacks calls.
 
-use crate::args::{FilterArgs, JsonArgs, number};
+use crate::args::{FilterArgs, JsonArgs, WindowArgs, number};
 use crate::input::{NOTES, readable, whole};
 use crate::pager::Pager;
 use crate::reading::read_run;
@@ -37,6 +37,8 @@ pub struct DiffArgs {
     #[arg(long, value_name = "N", value_parser = number)]
     top: Option<usize>,
     #[command(flatten)]
+    window: WindowArgs,
+    #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
     json: JsonArgs,
@@ -58,7 +60,8 @@ enum By {
 impl DiffArgs {
     pub fn run(self) -> Result<()> {
         let filter_text = self.filter.text();
-        let filter = filter(filter_text.as_deref())?;
+        let window = self.window.window()?;
+        let filter = filter(filter_text.as_deref())?.during(window);
         let read = |run: &Path| -> Result<(Profile, End)> {
             readable(run)?;
             let options = ProfileOptions { ignores_handles: self.ignore_handles, by_caller: self.by.is_some() };
@@ -72,7 +75,12 @@ impl DiffArgs {
         let leaves_calls_out = |end: &End| end.filtered.as_ref().is_some_and(|filtered| filtered.filtered_out > 0);
         let has_calls = filter.rules().is_empty() && leaves_calls_out(&a_end) && leaves_calls_out(&b_end);
         if a.is_empty() && b.is_empty() && !has_calls {
-            return Err(nothing_compared(filter_text.as_deref(), &names));
+            let selected_by = match (filter_text.as_deref(), window) {
+                (Some(filter), _) => Some(format!("the filter {filter}")),
+                (None, Some(_)) => Some("the time from --from to --to".to_owned()),
+                (None, None) => None,
+            };
+            return Err(nothing_compared(selected_by.as_deref(), &names));
         }
         if self.by.is_some() && !(a.has_callers() || b.has_callers()) {
             return Err(Error::own(format!(
@@ -111,13 +119,11 @@ fn ends_differ([a, b]: &[String; 2], ends: [&End; 2], only_new_failures: bool) -
     Some(format!("the programs ended in different ways: that of {a} {a_end}, that of {b} {b_end}"))
 }
 
-/// Two runs without a call are equal, which says nothing of the program.
-fn nothing_compared(filter: Option<&str>, [a, b]: &[String; 2]) -> Error {
-    Error::own(match filter {
-        Some(filter) => {
-            format!(
-                "nothing was compared: the filter {filter} selects no call of {a} and none of {b}; give another one"
-            )
+/// Two runs without a call are equal, which says nothing of the program. `selected_by`: what may have left calls out.
+fn nothing_compared(selected_by: Option<&str>, [a, b]: &[String; 2]) -> Error {
+    Error::own(match selected_by {
+        Some(selection) => {
+            format!("nothing was compared: {selection} selects no call of {a} and none of {b}; give another one")
         }
         None => {
             format!("nothing was compared: neither {a} nor {b} has a call; cutap report --notes {a} says what it lacks")

@@ -103,7 +103,7 @@ pub fn filter_lines_of_runs(run_ends: &[FinishedRun]) -> Vec<String> {
 
 /// Says where the calls are that were only counted: their number is all that is known.
 pub fn say_counted(runs: &Runs, run_ends: &[FinishedRun]) {
-    let calls: u64 = run_ends.iter().flat_map(|of| &of.end.counted).map(|counted| counted.calls).sum();
+    let calls: u64 = run_ends.iter().flat_map(|of| &of.end.functions.counted).map(|counted| counted.calls).sum();
     if calls > 0 {
         let run = named(runs);
         let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };

@@ -42,7 +42,7 @@ impl ExplainArgs {
         explain.only_rules(&self.rules);
         let options = ReaderOptions { filter, ..ReaderOptions::default() };
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
-        if self.input.names_process() || run_ends.iter().any(|of| !of.end.running.is_empty()) {
+        if self.input.names_process() || run_ends.iter().any(|of| !of.end.processes.running.is_empty()) {
             explain.runs_on();
         }
         drop(progress);

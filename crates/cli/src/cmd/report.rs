@@ -245,7 +245,7 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> R
         let _progress = Progress::of("reading the stacks of", runs);
         read_events(runs, &options, &mut |event| sink.event(event))?;
     }
-    run_ends.iter().flat_map(|of| &of.end.counted).for_each(|counted| report.counted(counted));
+    run_ends.iter().flat_map(|of| &of.end.functions.counted).for_each(|counted| report.counted(counted));
     refused(report)?;
     Ok(run_ends)
 }

@@ -169,7 +169,10 @@ mod tests {
         assert!(path.join("p100-0").is_file());
         assert_eq!(run.list().unwrap(), ["p100-0"], "nothing else is left");
         let after = overview(&path).unwrap();
-        assert_eq!((after.rings, &after.counts, &after.processes), (before.rings, &before.counts, &before.processes));
+        assert_eq!(
+            (after.rings, &after.diagnostics.counts, &after.processes.all),
+            (before.rings, &before.diagnostics.counts, &before.processes.all)
+        );
     }
 
     /// Who lives has its page mapped.

@@ -181,7 +181,7 @@ impl Drain for LiveTrace {
         }
         let mut end = self.reader.end();
         if self.resumes {
-            end.chunks_taken = 0;
+            end.missing.chunks_taken = 0;
         }
         scan_executables(&mut end);
         // Whoever started the program says that the loader could not.

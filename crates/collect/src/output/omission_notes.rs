@@ -21,8 +21,8 @@ const OF_SHOWING: [usize; 6] = [
 pub fn omission_notes(run: &Path, is_over: bool) -> Vec<String> {
     let mut end = noticed(run).unwrap_or_default();
     end.coverage.entered = end.coverage.entered.filter(|_| is_over);
-    end.counts.retain(|count| !OF_SHOWING.contains(&count.reason));
-    end.gaps.retain(|gap| !OF_SHOWING.contains(&gap.reason));
+    end.diagnostics.counts.retain(|count| !OF_SHOWING.contains(&count.reason));
+    end.diagnostics.gaps.retain(|gap| !OF_SHOWING.contains(&gap.reason));
     scan_executables(&mut end);
     end_notes(&end)
 }

@@ -113,16 +113,16 @@ pub(crate) fn columns() -> Option<usize> {
 /// Adds what only the programs' files can tell: toolkit libraries that were linked into them.
 pub fn scan_executables(end: &mut End) {
     let mut scanned = BTreeSet::new();
-    for process in &end.processes {
+    for process in &end.processes.all {
         if scanned.insert(process.exe.clone()) {
-            end.gaps.extend(cutap_inspect::static_toolkits(Path::new(&*process.exe)).into_iter().map(|name| {
-                Diagnostic {
+            end.diagnostics.gaps.extend(cutap_inspect::static_toolkits(Path::new(&*process.exe)).into_iter().map(
+                |name| Diagnostic {
                     reason: STATIC_TOOLKIT,
                     pid: process.pid,
                     name,
                     detail: format!("in {}", printable(&process.exe)),
-                }
-            }));
+                },
+            ));
         }
     }
 }

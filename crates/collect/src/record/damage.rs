@@ -61,7 +61,7 @@ fn shown(run: &Path) -> (Damage, u64) {
     reader.poll(true, &mut |event: &Event| calls += u64::from(matches!(event, Event::Enter(_)))).unwrap();
     let end = reader.end();
     let holes = end.recording.as_ref().map(|recording| recording.holes);
-    (Damage { parts: holes.unwrap_or(end.damaged), lost: end.lost }, calls)
+    (Damage { parts: holes.unwrap_or(end.missing.damaged_chunks), lost: end.missing.lost_calls }, calls)
 }
 
 /// What a recorder reports. With `consume` it is the collector of the run.

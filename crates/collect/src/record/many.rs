@@ -70,7 +70,7 @@ fn many_calls_in_little_memory() {
     let times = u64::from(times);
     assert_eq!(row("cuStreamSynchronize")[..2], [(5000 * times).to_string(), (250 * times).to_string()], "{text}");
     assert_eq!(row("cuMemAlloc_v2")[0], (2500 * times).to_string(), "{text}");
-    assert_eq!((end.chunks_lost, end.records_cut, end.nameless, end.open), (0, 0, 0, 0));
+    assert_eq!((end.missing.chunks_lost, end.missing.records_cut, end.missing.nameless, end.open), (0, 0, 0, 0));
     let scanned = resident();
     assert!(scanned < before + 60, "{before} MiB before, {scanned} MiB after");
 

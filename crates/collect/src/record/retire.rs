@@ -59,7 +59,7 @@ mod tests {
         let (mut calls, mut reader) = (0, EventReader::open(file, ReaderOptions::default()).unwrap());
         reader.poll(true, &mut |event: &Event| calls += usize::from(matches!(event, Event::Exit(_)))).unwrap();
         let end = reader.end();
-        assert_eq!((end.processes.len(), end.chunks_lost, end.nameless), (calls, 0, 0));
+        assert_eq!((end.processes.all.len(), end.missing.chunks_lost, end.missing.nameless), (calls, 0, 0));
         calls
     }
 
@@ -113,6 +113,6 @@ mod tests {
         assert!(gone > 161 - TOGETHER, "{gone} were forgotten");
         reader.poll(true, &mut |event: &Event| exits += usize::from(matches!(event, Event::Exit(_)))).unwrap();
         let end = reader.end();
-        assert_eq!((exits, end.processes.len(), end.rings, end.chunks_lost), (161, 161, 161, 0));
+        assert_eq!((exits, end.processes.all.len(), end.rings, end.missing.chunks_lost), (161, 161, 161, 0));
     }
 }

@@ -25,7 +25,16 @@ fn read(run: &Path) -> (Vec<String>, String) {
     });
     polled.unwrap();
     let end = follow.end();
-    (lines, format!("{:?} {} {} {:?}", end.unfinished.len(), end.chunks_lost, end.nameless, end.counts))
+    (
+        lines,
+        format!(
+            "{:?} {} {} {:?}",
+            end.unfinished.len(),
+            end.missing.chunks_lost,
+            end.missing.nameless,
+            end.diagnostics.counts
+        ),
+    )
 }
 
 /// A little of all: two threads, a call that never ends, more than one chunk.
@@ -227,6 +236,6 @@ fn a_recording_says_of_nobody_that_it_runs() {
     for (from, running) in [(&path, 1), (&file, 0)] {
         let mut follow = EventReader::open(from, ReaderOptions::default()).unwrap();
         follow.poll(true, &mut |_| ()).unwrap();
-        assert_eq!(follow.end().running.len(), running, "{}", from.display());
+        assert_eq!(follow.end().processes.running.len(), running, "{}", from.display());
     }
 }

@@ -15,7 +15,7 @@ pub fn no_call_notes(run: &Path) -> Vec<String> {
 
 /// Whether a thread of the run, or of a recording, has begun to record calls, by the pages of the processes.
 pub fn has_calls(run: &Path) -> bool {
-    overview(run).is_ok_and(|end| end.rings > 0 || end.overwritten > 0)
+    overview(run).is_ok_and(|end| end.rings > 0 || end.missing.overwritten > 0)
 }
 
 /// The run that this process is itself part of.

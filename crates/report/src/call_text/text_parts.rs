@@ -45,7 +45,7 @@ pub fn legend(end: &End) -> Vec<String> {
             lines.push(line);
         }
     };
-    for instance in &end.instances {
+    for instance in &end.processes.instances {
         let version = instance.version.as_deref().unwrap_or("of unknown version");
         let library = printable(&instance.library);
         let is_own = is_program(&instance.process.exe, &instance.library);

@@ -94,7 +94,7 @@ const CAUSED: [usize; 2] = [diagnostic::SELF_INDUCED, diagnostic::PARAMETERS_ASK
 /// Without the calls that cutap caused.
 fn without_caused(end: &End) -> End {
     let mut end = end.clone();
-    end.counts.retain(|count| !CAUSED.contains(&count.reason));
+    end.diagnostics.counts.retain(|count| !CAUSED.contains(&count.reason));
     end
 }
 
@@ -105,7 +105,7 @@ pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     let mut lines = Vec::new();
     lines.extend(program_end_note(end));
     losses(end, &mut lines);
-    let lost = end.counts.iter().filter(|count| count.is_loss());
+    let lost = end.diagnostics.counts.iter().filter(|count| count.is_loss());
     lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
     filter_lines(end, &mut lines);
     never_began(end, &mut lines);
@@ -146,10 +146,10 @@ fn gaps(end: &End, lines: &mut Vec<String>) {
     lines.extend(cleaned_line(end));
     lines.extend(switched_lines(end));
     let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
-    for count in &end.counts {
+    for count in &end.diagnostics.counts {
         reasons.entry(count.reason).or_default().0 = count.count;
     }
-    for gap in &end.gaps {
+    for gap in &end.diagnostics.gaps {
         let more = if gap.detail.is_empty() { String::new() } else { format!(" ({})", gap.detail) };
         reasons.entry(gap.reason).or_default().1.push(format!("{}{more}", gap.name));
     }
@@ -168,23 +168,23 @@ fn gaps(end: &End, lines: &mut Vec<String>) {
 /// Calls that were made and are not there.
 fn losses(end: &End, lines: &mut Vec<String>) {
     for (count, message) in [
-        (if is_damaged(end) { 0 } else { end.nameless }, NAMELESS),
-        (end.overwritten, OVERWRITTEN),
-        (end.chunks_taken, CHUNKS_TAKEN),
-        (end.chunks_unknown, CHUNKS_UNKNOWN),
+        (if is_damaged(end) { 0 } else { end.missing.nameless }, NAMELESS),
+        (end.missing.overwritten, OVERWRITTEN),
+        (end.missing.chunks_taken, CHUNKS_TAKEN),
+        (end.missing.chunks_unknown, CHUNKS_UNKNOWN),
         // Damaged parts have a sentence elsewhere.
-        (end.chunks_lost.saturating_sub(end.damaged), CHUNKS_LOST),
-        (end.records_cut, RECORDS_CUT),
-        (end.records_unknown, RECORDS_UNKNOWN),
+        (end.missing.chunks_lost.saturating_sub(end.missing.damaged_chunks), CHUNKS_LOST),
+        (end.missing.records_cut, RECORDS_CUT),
+        (end.missing.records_unknown, RECORDS_UNKNOWN),
     ] {
         lines.extend((count > 0).then(|| format!("{count} {}", filled(message, count))));
     }
-    if end.failed > 0 {
-        let processes = if end.failed == 1 { "process" } else { "processes" };
+    if end.processes.failed > 0 {
+        let processes = if end.processes.failed == 1 { "process" } else { "processes" };
         lines.push(format!(
             "{} {processes} could not write to the run directory (disk full, file size limit, no free descriptor, \
              another user?): nothing of them was recorded",
-            end.failed
+            end.processes.failed
         ));
     }
 }
@@ -211,7 +211,7 @@ fn absent(end: &End, lines: &mut Vec<String>) {
 }
 
 fn running(end: &End, lines: &mut Vec<String>) {
-    for process in &end.running {
+    for process in &end.processes.running {
         lines.push(format!("process {} ({}) is still running", process.pid, printable(&process.exe)));
     }
 }
@@ -246,7 +246,7 @@ fn nothing_matched(filtered: &FilterOutcome, end: &End) -> Option<String> {
         return None;
     }
     let text = &filtered.text;
-    let linked = end.instances.iter().find(|of| !of.shared && text.contains("libcudart"));
+    let linked = end.processes.instances.iter().find(|of| !of.shared && text.contains("libcudart"));
     let linked = linked.map(|of| format!("; the runtime is linked into {0}: write cudart, or {0}:*", of.library));
     let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
     let mut near: String = near.chain(linked).chain(lacking(&filtered.missing_parameters)).collect();
@@ -274,7 +274,7 @@ fn names_library(filter: &str) -> bool {
 /// The runtimes that were seen.
 fn runtimes(end: &End, lines: &mut Vec<String>) {
     let mut listed: Vec<String> = Vec::new();
-    for instance in &end.instances {
+    for instance in &end.processes.instances {
         let version = instance.version.as_deref().unwrap_or("of unknown version");
         let text = format!("{version} in {} ({})", instance.library, instance.linkage());
         if !listed.contains(&text) {

@@ -212,7 +212,7 @@ pub fn counted(end: &End, reason: usize, count: u64) -> String {
 }
 
 fn template(end: &End, reason: usize) -> &'static str {
-    if reason == STACK_NOT_KEPT && end.lossy {
+    if reason == STACK_NOT_KEPT && end.settings.is_lossy {
         return STACK_NOT_KEPT_LOSSY;
     }
     MESSAGES.iter().find(|(of, ..)| *of == reason).map_or(UNKNOWN, |(_, text, _)| text)
@@ -240,6 +240,7 @@ fn alternative(text: &str) -> Option<(&str, (&str, &str), &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cutap_trace::RunSettings;
 
     /// Each reason has one message, with forms for one and for many.
     #[test]
@@ -255,7 +256,10 @@ mod tests {
 
     #[test]
     fn forms() {
-        let (plain, lossy) = (End::default(), End { lossy: true, ..End::default() });
+        let (plain, lossy) = (
+            End::default(),
+            End { settings: RunSettings { is_lossy: true, ..RunSettings::default() }, ..End::default() },
+        );
         assert_eq!(counted(&plain, HOOK_ABSENT, 1), "1 hook library that took no part in a process");
         assert_eq!(counted(&plain, CALL_DROPPED, 3), "3 calls not recorded: no room in the run directory");
         assert_eq!(reason(&plain, CALL_DROPPED), "calls not recorded: no room in the run directory");

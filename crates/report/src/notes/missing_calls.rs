@@ -20,17 +20,17 @@ fn missing(ends: &[&End], filters: &[&str]) -> Option<String> {
     let sum = |of: &dyn Fn(&End) -> u64| ends.iter().map(|end| of(end)).fold(0, u64::saturating_add);
     let any = |of: &dyn Fn(&End) -> bool| ends.iter().any(|end| of(end));
     let calls = |count: u64| if count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
-    let overwritten = sum(&|end| end.overwritten);
-    let lost = sum(&|end| end.counts.iter().filter(|count| count.is_loss()).map(|count| count.count).sum());
+    let overwritten = sum(&|end| end.missing.overwritten);
+    let lost = sum(&|end| end.diagnostics.counts.iter().filter(|count| count.is_loss()).map(|count| count.count).sum());
     let mut missing: Vec<String> = Vec::new();
     missing.extend((overwritten > 0).then(|| format!("{} overwritten by newer ones", calls(overwritten))));
     missing.extend(filters.iter().map(|text| format!("those that the filter {text} left out")));
     missing.extend((lost > 0).then(|| format!("{} not recorded", calls(lost))));
     for (is_so, text) in [
         (any(&has_lost_parts), "those in parts that are lost or cannot be read"),
-        (any(&|end| end.failed > 0), "those of processes that could not write"),
+        (any(&|end| end.processes.failed > 0), "those of processes that could not write"),
         (any(&is_switched), "those while recording was off or had another filter"),
-        (any(&|end| end.range), "those outside the capture range"),
+        (any(&|end| end.settings.has_range), "those outside the capture range"),
         (any(&is_running), "those that it will still make, for it runs"),
         (any(&has_no_end), "those after its end, for it is being written or its writer was killed"),
     ] {
@@ -42,19 +42,23 @@ fn missing(ends: &[&End], filters: &[&str]) -> Option<String> {
 /// Whether calls that free may be among the missing ones. What a flight recorder wrote over is older than what it has.
 pub fn may_lack_frees(ends: &[&End]) -> bool {
     let lacks = |end: &&&End| {
-        end.coverage.filter.is_some() || is_switched(end) || end.range || has_no_end(end) || is_running(end)
+        end.coverage.filter.is_some()
+            || is_switched(end)
+            || end.settings.has_range
+            || has_no_end(end)
+            || is_running(end)
     };
     ends.iter().any(|end| lacks(&end))
 }
 
 /// Recording was off for a while, or other calls were recorded than the filter says.
 fn is_switched(end: &End) -> bool {
-    !end.switched.0.is_empty() || end.switched.1 > 0 || end.coverage.is_off
+    !end.settings.switched.0.is_empty() || end.settings.switched.1 > 0 || end.coverage.is_off
 }
 
 /// It is the run directory of a program that runs.
 fn is_running(end: &End) -> bool {
-    !end.running.is_empty()
+    !end.processes.running.is_empty()
 }
 
 /// The recording has no end in order: it is being written, or its writer was killed.
@@ -67,18 +71,27 @@ fn has_lost_parts(end: &End) -> bool {
     let is_damaged = |why| !matches!(why, Why::Ended | Why::Open);
     let recording = end.recording.as_ref();
     recording.is_some_and(|r| r.damaged > 0 || r.holes > 0 || is_damaged(r.cut.why))
-        || [end.damaged, end.chunks_taken, end.chunks_unknown, end.chunks_lost, end.records_cut].iter().any(|n| *n > 0)
+        || [
+            end.missing.damaged_chunks,
+            end.missing.chunks_taken,
+            end.missing.chunks_unknown,
+            end.missing.chunks_lost,
+            end.missing.records_cut,
+        ]
+        .iter()
+        .any(|n| *n > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cutap_trace::MissingRecords;
 
     #[test]
     fn reasons_are_named() {
         let whole = End::default();
         assert_eq!(missing_calls(&[&whole]), None);
-        let mut end = End { overwritten: 7, ..End::default() };
+        let mut end = End { missing: MissingRecords { overwritten: 7, ..MissingRecords::default() }, ..End::default() };
         end.coverage.by_filter = true;
         assert_eq!(missing_calls(&[&whole, &end]).unwrap(), "7 calls overwritten by newer ones");
         end.coverage.filter = Some("cuMemcpy*".to_owned());
@@ -88,6 +101,13 @@ mod tests {
         );
         assert_eq!(missing_against(&end, &end).unwrap(), "7 calls overwritten by newer ones");
         assert!(missing_against(&end, &whole).unwrap().contains("the filter cuMemcpy* left out"));
-        assert!(missing_calls(&[&End { damaged: 1, ..End::default() }]).unwrap().contains("cannot be read"));
+        assert!(
+            missing_calls(&[&End {
+                missing: MissingRecords { damaged_chunks: 1, ..MissingRecords::default() },
+                ..End::default()
+            }])
+            .unwrap()
+            .contains("cannot be read")
+        );
     }
 }

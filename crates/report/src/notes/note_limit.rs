@@ -64,6 +64,7 @@ fn limited(notes: Vec<Vec<String>>, most: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cutap_trace::MissingRecords;
 
     fn lines(of: &[&str], most: usize) -> Vec<String> {
         limit_lines(of.iter().map(|l| (*l).to_owned()).collect(), Some(most))
@@ -84,8 +85,8 @@ mod tests {
 
     #[test]
     fn the_most_important_come_first() {
-        let mut end = End { overwritten: 7, ..End::default() };
-        end.instances = Vec::new();
+        let mut end = End { missing: MissingRecords { overwritten: 7, ..MissingRecords::default() }, ..End::default() };
+        end.processes.instances = Vec::new();
         assert_eq!(notes(&end, Some(5)), ["7 calls older than what the flight recorder kept"]);
         assert_eq!(notes(&end, None), ["7 calls older than what the flight recorder kept"]);
     }

@@ -13,14 +13,14 @@ const SAME_NS: u64 = 2_000_000_000;
 /// processes differ: then some of them are not the clock of `cutap ctl`.
 fn start(end: &End) -> Option<u64> {
     let clock = |p: &Process| p.start_realtime_ns.wrapping_sub(p.start_ns) as i64;
-    let first = clock(end.processes.first()?);
-    let same = end.processes.iter().all(|p| clock(p).abs_diff(first) < SAME_NS);
-    end.processes.iter().map(|p| p.start_ns).min().filter(|_| same)
+    let first = clock(end.processes.all.first()?);
+    let same = end.processes.all.iter().all(|p| clock(p).abs_diff(first) < SAME_NS);
+    end.processes.all.iter().map(|p| p.start_ns).min().filter(|_| same)
 }
 
 /// A line for each time without calls, and for each change of the filter.
 pub fn switched_lines(end: &End) -> Vec<String> {
-    let (switched, more) = &end.switched;
+    let (switched, more) = &end.settings.switched;
     let start = start(end);
     // A time before the first process, or of another clock, would mislead.
     let after = |ns: u64| start.and_then(|start| ns.checked_sub(start)).map(time);
@@ -82,7 +82,12 @@ pub fn switched_lines(end: &End) -> Vec<String> {
         }));
     }
     // A run directory may be that of cutap run, which records nothing.
-    if switched.is_empty() && *more == 0 && end.coverage.is_switched_off && end.failed == 0 && end.recording.is_some() {
+    if switched.is_empty()
+        && *more == 0
+        && end.coverage.is_switched_off
+        && end.processes.failed == 0
+        && end.recording.is_some()
+    {
         lines.push(
             "recording was off from the start to the end (--delay was not over): no call was recorded".to_owned(),
         );
@@ -101,7 +106,8 @@ pub fn switched_json(end: &End) -> Value {
         SwitchedTo::On => "on",
         SwitchedTo::Filter | SwitchedTo::NoFilter => "filter",
     };
-    end.switched
+    end.settings
+        .switched
         .0
         .iter()
         .map(|s| json!({"ns": s.ns, "to": word(s.to), "pid": Some(s.pid).filter(|p| *p != 0)}))
@@ -111,6 +117,7 @@ pub fn switched_json(end: &End) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cutap_trace::{RunProcesses, RunSettings};
     use std::sync::Arc;
 
     /// A process that began at `start_ns`, with this offset of its clock.
@@ -130,10 +137,18 @@ mod tests {
         })
     }
 
+    fn of_run(switched: (Vec<Switched>, u32), all: Vec<Arc<Process>>) -> End {
+        End {
+            settings: RunSettings { switched, ..RunSettings::default() },
+            processes: RunProcesses { all, ..RunProcesses::default() },
+            ..End::default()
+        }
+    }
+
     fn lines_of(processes: &[(u64, u64)], all: &[(u64, SwitchedTo)], more: u32) -> String {
         let switched = all.iter().map(|(ns, to)| Switched { ns: *ns, to: *to, pid: 0 }).collect();
         let processes = processes.iter().map(|(start, clock)| process(*start, *clock)).collect();
-        switched_lines(&End { switched: (switched, more), processes, ..End::default() }).join("; ")
+        switched_lines(&of_run((switched, more), processes)).join("; ")
     }
 
     fn lines(all: &[(u64, SwitchedTo)], more: u32) -> String {
@@ -177,7 +192,7 @@ mod tests {
         assert!(all.ends_with("; the filter was taken away 9ns after the start (cutap ctl)"), "{all}");
         let of = |ns, to, pid| Switched { ns, to, pid };
         let both = vec![of(1, Off, 7), of(2, Off, 8), of(3, On, 7), of(4, On, 0)];
-        let end = End { switched: (both, 0), processes: vec![process(0, 0)], ..End::default() };
+        let end = of_run((both, 0), vec![process(0, 0)]);
         let both = switched_lines(&end).join("; ");
         assert!(both.starts_with("recording of process 7 and what it started was off from 1ns to 3ns"), "{both}");
         assert!(both.contains("of process 8 and what it started was off from 2ns to 4ns"), "{both}");

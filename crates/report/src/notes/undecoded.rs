@@ -29,7 +29,7 @@ impl Row {
 fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
     let mut merged: BTreeMap<(bool, String, String), Row> = BTreeMap::new();
     // What a ring got is shown in another form.
-    for raw in end.raw.iter().filter(|raw| raw.function.layer != Layer::SUBMIT) {
+    for raw in end.functions.undecoded.iter().filter(|raw| raw.function.layer != Layer::SUBMIT) {
         let f = &raw.function;
         // A static runtime would have the name of its program.
         let library = match f.layer {
@@ -93,8 +93,8 @@ pub fn undecoded_report(end: &End) -> String {
     };
     list("raw arguments, by function and parameter:", "no raw arguments", &known);
     list("calls of functions without a description:", "no calls of functions without a description", &unknown);
-    if end.chunks_taken + end.chunks_unknown > 0 {
-        let why = if end.chunks_taken > 0 {
+    if end.missing.chunks_taken + end.missing.chunks_unknown > 0 {
+        let why = if end.missing.chunks_taken > 0 {
             "a collector has read them for its own output"
         } else {
             "nor is the control page, which says why"

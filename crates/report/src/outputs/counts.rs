@@ -123,7 +123,7 @@ impl<W: io::Write + Send> Output for Counts<W> {
     fn end(&mut self, end: &End) -> io::Result<()> {
         end.unfinished.iter().for_each(|exit| self.exit(exit));
         let recorded = self.recorded();
-        let counted = if end.counted.is_empty() { &recorded } else { &end.counted };
+        let counted = if end.functions.counted.is_empty() { &recorded } else { &end.functions.counted };
         if self.json {
             self.json(counted)?;
             return end_line(end, &mut self.out);

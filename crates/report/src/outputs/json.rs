@@ -86,9 +86,12 @@ fn module_kind(kind: u64) -> Value {
 }
 
 fn ending(end: &End) -> Value {
-    let counts =
-        end.counts.iter().map(|c| json!({"reason": c.reason, "text": reason(end, c.reason), "count": c.count}));
-    let gaps = end.gaps.iter().map(
+    let counts = end
+        .diagnostics
+        .counts
+        .iter()
+        .map(|c| json!({"reason": c.reason, "text": reason(end, c.reason), "count": c.count}));
+    let gaps = end.diagnostics.gaps.iter().map(
         |g| json!({"reason": g.reason, "text": reason(end, g.reason), "pid": g.pid, "what": g.name, "more": g.detail}),
     );
     let filter = end.filtered.as_ref().map(|f| {
@@ -98,22 +101,22 @@ fn ending(end: &End) -> Value {
     });
     let (raw, undescribed) = raw_json(end);
     let mut line = json!({
-        "type": "end", "filter": filter, "failed": end.failed,
+        "type": "end", "filter": filter, "failed": end.processes.failed,
         "counts": counts.collect::<Vec<_>>(),
         "gaps": gaps.collect::<Vec<_>>(),
-        "instances": end.instances.iter().map(|i| instance(i)).collect::<Vec<_>>(),
+        "instances": end.processes.instances.iter().map(|i| instance(i)).collect::<Vec<_>>(),
         "without_register_calls": end.linked_in(),
-        "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
+        "running": end.processes.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.as_ref().map(recording),
         "raw": raw, "undescribed": undescribed,
-        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_unknown": end.chunks_unknown,
-        "chunks_lost": end.chunks_lost,
+        "nameless": end.missing.nameless, "chunks_taken": end.missing.chunks_taken,
+        "chunks_unknown": end.missing.chunks_unknown, "chunks_lost": end.missing.chunks_lost,
         "entered": end.coverage.entered, "inner": end.coverage.inner, "cleaned": end.coverage.cleaned,
         "program": end.coverage.program_end.map(program),
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
-        "overwritten": end.overwritten, "records_cut": end.records_cut,
-        "records_unknown": end.records_unknown,
-        "switched": switched_json(end), "counted": end.counted.iter().map(|c| c.calls).sum::<u64>(),
+        "overwritten": end.missing.overwritten, "records_cut": end.missing.records_cut,
+        "records_unknown": end.missing.records_unknown,
+        "switched": switched_json(end), "counted": end.functions.counted.iter().map(|c| c.calls).sum::<u64>(),
     });
     if let (Some(run), Value::Object(line)) = (&end.run, &mut line) {
         line.extend(run_fields(run));

@@ -39,9 +39,9 @@ impl<W: io::Write + Send> Output for Quiet<W> {
             OTHER_LIBC,
         ];
         let ours = |reason| all.contains(&reason);
-        for count in end.counts.iter().filter(|c| ours(c.reason)) {
+        for count in end.diagnostics.counts.iter().filter(|c| ours(c.reason)) {
             writeln!(self.out, "cutap: {}", counted(end, count.reason, count.count))?;
-            for gap in end.gaps.iter().filter(|g| g.reason == count.reason) {
+            for gap in end.diagnostics.gaps.iter().filter(|g| g.reason == count.reason) {
                 let more = if gap.detail.is_empty() { String::new() } else { format!(" ({})", gap.detail) };
                 writeln!(self.out, "cutap:   {}{more}", gap.name)?;
             }

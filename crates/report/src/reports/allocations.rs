@@ -200,7 +200,7 @@ impl Allocations {
 
     /// `device memory: 2 GiB at the peak, after 1.2s; 1 GiB at the end`.
     fn write_pools(&self, end: &End, out: &mut dyn io::Write) -> io::Result<()> {
-        let first = end.processes.iter().map(|process| process.start_ns).min().unwrap_or(0);
+        let first = end.processes.all.iter().map(|process| process.start_ns).min().unwrap_or(0);
         let pools = self.pools();
         for (process, kind, pool) in pools.iter().take(POOLS) {
             let owner = match &process.run {

@@ -301,7 +301,7 @@ impl Report for Slowest {
 
     /// The start is the time since the first process began.
     fn write_text(&self, end: &End, colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let first = end.processes.iter().map(|process| process.start_ns).min().unwrap_or(0);
+        let first = end.processes.all.iter().map(|process| process.start_ns).min().unwrap_or(0);
         let styles = Styles::new(colour);
         let threads = &self.selection.threads;
         let processes: HashSet<u32> = threads.values().map(|thread| thread.process.key).collect();

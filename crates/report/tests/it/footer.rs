@@ -3,7 +3,7 @@
 use crate::support::program::{events, json, program, simple};
 use cutap_report::end_lines;
 use cutap_trace::synthetic::Run;
-use cutap_trace::{Cut, End, RecordingCoverage, Why};
+use cutap_trace::{Cut, End, MissingRecords, RecordingCoverage, RunProcesses, Why};
 use cutap_wire::{diagnostic, names};
 
 #[test]
@@ -48,7 +48,7 @@ fn runtime_of_forked_child() {
     let mut child = run.fork(&parent, 2);
     child.runtime(2, "saxpy", 12090, 10, &["cudaMalloc"]);
     let end = events(folder.path(), "").1;
-    assert_eq!(end.instances.len(), 2);
+    assert_eq!(end.processes.instances.len(), 2);
     let lines = end_lines(&end);
     assert_eq!(lines[0], "runtimes seen: 12.9 in saxpy (linked in)");
     assert!(lines[1].starts_with("not seen in saxpy: __cudaRegister*"), "{lines:?}");
@@ -139,31 +139,39 @@ fn names_in_damaged_block() {
     let with = |damaged, why| {
         let cut = Cut { at: 100, why };
         let recording = RecordingCoverage { cut, damaged, completed: None, holes: 0, read_before: 0, unread: None };
-        end_lines(&End { nameless: 2, recording: Some(recording), ..End::default() })
+        let missing = MissingRecords { nameless: 2, ..MissingRecords::default() };
+        end_lines(&End { missing, recording: Some(recording), ..End::default() })
     };
     let line = "2 functions without a name: their name records were not found";
     assert_eq!(with(0, Why::Ended), [line]);
-    assert_eq!(end_lines(&End { nameless: 2, ..End::default() }), [line]);
+    let missing = MissingRecords { nameless: 2, ..MissingRecords::default() };
+    assert_eq!(end_lines(&End { missing, ..End::default() }), [line]);
     assert_eq!((with(1, Why::Ended), with(0, Why::Damaged)), (vec![], vec![]));
 }
 
 /// A count of 1 has the singular form of a message.
 #[test]
 fn count_of_one() {
-    use cutap_trace::{Absent, Count};
+    use cutap_trace::{Absent, Count, Diagnostics, RunSettings};
     let absent = Absent { path: "/tmp/a.so".into(), changed: true };
     let count = |reason| Count { reason, count: 1 };
     let end = End {
-        nameless: 1,
-        overwritten: 1,
-        chunks_taken: 1,
-        chunks_unknown: 1,
-        chunks_lost: 1,
-        records_cut: 1,
-        records_unknown: 1,
+        missing: MissingRecords {
+            nameless: 1,
+            overwritten: 1,
+            chunks_taken: 1,
+            chunks_unknown: 1,
+            chunks_lost: 1,
+            records_cut: 1,
+            records_unknown: 1,
+            ..MissingRecords::default()
+        },
         absent: vec![absent],
-        counts: [diagnostic::NO_RING, diagnostic::STACK_NOT_KEPT].map(count).into(),
-        lossy: true,
+        diagnostics: Diagnostics {
+            counts: [diagnostic::NO_RING, diagnostic::STACK_NOT_KEPT].map(count).into(),
+            ..Diagnostics::default()
+        },
+        settings: RunSettings { is_lossy: true, ..RunSettings::default() },
         ..End::default()
     };
     assert_eq!(
@@ -204,7 +212,8 @@ fn run_without_calls() {
         said(Some(1), 2)
             == ["2 cutaps were started inside this one: calls of what they started went there, and are not here"]
     );
-    for mut end in [End { failed: 1, ..End::default() }, End { rings: 1, ..End::default() }] {
+    let processes = RunProcesses { failed: 1, ..RunProcesses::default() };
+    for mut end in [End { processes, ..End::default() }, End { rings: 1, ..End::default() }] {
         end.coverage.entered = Some(1);
         assert!(end.without_driver().is_none(), "{end:?}");
     }

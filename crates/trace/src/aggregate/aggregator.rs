@@ -122,7 +122,7 @@ impl Aggregator {
             counted.add(folder, &mut shared.resolver);
             run_functions.add(folder, &shared.resolver.filter);
         }
-        end.counted = counted.sorted();
+        end.functions.counted = counted.sorted();
         end.filtered = FilterOutcome::new(
             &shared.resolver.filter,
             (self.shown_calls, self.filtered_out),
@@ -130,7 +130,7 @@ impl Aggregator {
             &self.run_reader,
         );
         if let Some(filtered) = &mut end.filtered {
-            filtered.shown_calls += end.counted.iter().map(|c| c.calls).sum::<u64>();
+            filtered.shown_calls += end.functions.counted.iter().map(|c| c.calls).sum::<u64>();
         }
         end
     }

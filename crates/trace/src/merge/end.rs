@@ -26,7 +26,7 @@ impl EventReader {
             end.unfinished.extend(unfinished);
             end.ring(&mut source.ring, &self.folders[source.process].dir.process, &self.run_reader);
         }
-        self.interpreters.iter().flat_map(|i| i.undecoded.all()).for_each(|raw| end.raw(raw));
+        self.interpreters.iter().flat_map(|i| i.undecoded.all()).for_each(|function| end.add_undecoded(function));
         end.absent = self.shared.files.absent();
         end.recorded(&self.run_reader);
         end.settle(&self.run_reader);
@@ -37,9 +37,9 @@ impl EventReader {
         }
         end.filtered = self.filtered(&run_functions, (retired_calls, filtered_out));
         end.launches_of_shown();
-        end.counted = counted.sorted();
+        end.functions.counted = counted.sorted();
         if let Some(filtered) = &mut end.filtered {
-            filtered.shown_calls += end.counted.iter().map(|c| c.calls).sum::<u64>();
+            filtered.shown_calls += end.functions.counted.iter().map(|c| c.calls).sum::<u64>();
         }
         end
     }

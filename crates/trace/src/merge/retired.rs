@@ -77,7 +77,7 @@ impl EventReader {
             self.retired.shown_calls += source.calls.shown_calls + source.calls.sink.lookups;
             self.retired.filtered_out += source.calls.filtered_out;
         }
-        self.interpreters[n].undecoded.all().for_each(|raw| end.raw(raw));
+        self.interpreters[n].undecoded.all().for_each(|function| end.add_undecoded(function));
         self.retired.counted.add(&mut self.folders[n], &mut self.shared.resolver);
         self.retired.run_functions.add(&self.folders[n], &self.shared.resolver.filter);
     }

@@ -1,15 +1,15 @@
 //! Facts that are known when reading ends: calls that never ended, calls that were not seen, and why.
 
-use super::counted::CountedFunction;
+use super::end_parts::{Count, Diagnostics, IncompleteFunctions, MissingRecords, RunProcesses, RunSettings};
 use super::filter_outcome::FilterOutcome;
-use super::run_coverage::{NOT_RECORDED, RunCoverage};
+use super::run_coverage::RunCoverage;
 use crate::decode::undecoded::UndecodedFunction;
-use crate::event::{Exit, Instance, Process, RunName};
+use crate::event::{Exit, Process, RunName};
 use crate::io::clock::monotonic;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
 use crate::ring::reader::Ring;
-use crate::run::facts::{Diagnostic, RecordingCoverage, Switched};
+use crate::run::facts::{Diagnostic, RecordingCoverage};
 use crate::run::run_reader::RunReader;
 use crate::symbols::process::ProcessSymbols;
 use cutap_calls::known::Rule;
@@ -17,22 +17,6 @@ use cutap_stacks::Absent;
 use cutap_wire::diagnostic as reason;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A reason of `cutap_wire::diagnostic` and how often it was counted, over all processes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Count {
-    /// Its number.
-    pub reason: usize,
-    /// How often.
-    pub count: u64,
-}
-
-impl Count {
-    /// Calls that were seen and could not be recorded.
-    pub fn is_loss(&self) -> bool {
-        NOT_RECORDED.contains(&self.reason)
-    }
-}
 
 /// The end of a trace.
 #[derive(Debug, Clone, Default)]
@@ -45,56 +29,24 @@ pub struct End {
     pub open: u64,
     /// How far a recording could be read; none for a run directory.
     pub recording: Option<RecordingCoverage>,
-    /// Reasons that were counted.
-    pub counts: Vec<Count>,
-    /// What was listed by name.
-    pub gaps: Vec<Diagnostic>,
-    /// All processes, in the order in which they were found.
-    pub processes: Vec<Arc<Process>>,
-    /// All runtime instances.
-    pub instances: Vec<Arc<Instance>>,
-    /// Processes of which a thread still lives; of a recording none is known.
-    pub running: Vec<Arc<Process>>,
-    /// Slots that records named and whose name was not found.
-    pub nameless: u64,
-    /// Chunks that a collector had read and given back before this reader came.
-    pub chunks_taken: u64,
-    /// Chunks that were given back or written over: which of the two the control page told, and it is missing.
-    pub chunks_unknown: u64,
-    /// Calls that a flight recorder has written over by newer ones.
-    pub overwritten: u64,
-    /// Chunks that were written over, or whose bytes made no sense.
-    pub chunks_lost: u64,
-    /// Those of them that are damaged, to which nobody writes any more.
-    pub damaged: u64,
-    /// Calls that are missing in what is damaged or lost.
-    pub lost: LostCalls,
-    /// Processes that could not make their folder: nothing of them was recorded.
-    pub failed: u32,
-    /// The filter, if there was one.
-    pub filtered: Option<FilterOutcome>,
-    /// Functions of which arguments were shown raw, or that have no description; one row for each slot.
-    pub raw: Vec<UndecodedFunction>,
-    /// Records that a killed or stopped thread never finished.
-    pub records_cut: u64,
-    /// Records of kinds that a newer cutap writes.
-    pub records_unknown: u64,
-    /// What was only counted.
-    pub counted: Vec<CountedFunction>,
-    /// Files that stacks lead through and that cannot be read as they were.
-    pub absent: Vec<Absent>,
-    /// When the run was switched, and how often beyond the times that are known.
-    pub switched: (Vec<Switched>, u32),
-    /// A thread whose ring was full dropped what came (--lossy).
-    pub lossy: bool,
-    /// Recording was to begin with cuProfilerStart (--capture-range=cudaProfilerApi).
-    pub range: bool,
-    /// Rings that there were.
-    pub rings: u64,
     /// How far the run was seen at all.
     pub coverage: RunCoverage,
-    /// Processes that loaded the driver and of which no call was seen, for whatever reason.
-    pub silent: Vec<Arc<Process>>,
+    /// Rings that there were.
+    pub rings: u64,
+    /// What was asked for when the run was recorded.
+    pub settings: RunSettings,
+    /// The processes of the run.
+    pub processes: RunProcesses,
+    /// What the processes counted and listed.
+    pub diagnostics: Diagnostics,
+    /// What is missing in rings.
+    pub missing: MissingRecords,
+    /// The filter, if there was one.
+    pub filtered: Option<FilterOutcome>,
+    /// Functions whose calls were shown with less than all, or not.
+    pub functions: IncompleteFunctions,
+    /// Files that stacks lead through and that cannot be read as they were.
+    pub absent: Vec<Absent>,
 }
 
 /// Parts of rings that are damaged and to which no thread writes any more.
@@ -116,54 +68,62 @@ pub(crate) fn run_end(run: &RunReader, folders: &[ProcessSymbols]) -> u64 {
 impl End {
     /// What is damaged, and the calls that are missing.
     pub fn damage(&self) -> Damage {
-        Damage { parts: self.damaged, lost: self.lost }
+        Damage { parts: self.missing.damaged_chunks, lost: self.missing.lost_calls }
     }
 
     /// What is known of the run beside its processes.
     pub(crate) fn of(run: &RunReader) -> End {
-        let (lossy, range) = run.is_lossy_or_range();
+        let (is_lossy, has_range) = run.is_lossy_or_range();
         let mut unseen = RunCoverage::of(&run.store.control().unwrap_or_default(), run.forgotten().unwrap_or(0) == 0);
         unseen.filter = run.made_with_filter().filter(|_| unseen.by_filter);
-        let mut end =
-            End { failed: run.failed(), switched: run.switched(), lossy, range, coverage: unseen, ..End::default() };
+        let mut end = End {
+            settings: RunSettings { is_lossy, has_range, switched: run.switched() },
+            processes: RunProcesses { failed: run.failed(), ..RunProcesses::default() },
+            coverage: unseen,
+            ..End::default()
+        };
         let (unfollowed, names) = run.left_alone();
         if unfollowed > 0 {
             end.count(reason::OTHER_LIBC, unfollowed.into());
         }
         let gap = |name| Diagnostic { reason: reason::OTHER_LIBC, pid: 0, name, detail: String::new() };
-        end.gaps.extend(names.into_iter().map(gap));
+        end.diagnostics.gaps.extend(names.into_iter().map(gap));
         end
     }
 
     /// Under --capture-range=cudaProfilerApi nothing was recorded, as nobody called cuProfilerStart, or nothing behind
     /// it.
     pub fn never_began(&self) -> bool {
-        self.range && self.rings == 0 && self.overwritten == 0
+        self.settings.has_range && self.rings == 0 && self.missing.overwritten == 0
     }
 
     /// No call of the run was seen, and no process is known that loaded the driver: in how many programs the library
     /// was.
     pub fn without_driver(&self) -> Option<u32> {
-        let has_driver = self.rings > 0 || self.overwritten > 0 || self.failed > 0 || self.coverage.drivers > 0;
-        let entered = self.coverage.entered.filter(|entered| *entered > 0 || self.processes.is_empty());
+        let has_driver =
+            self.rings > 0 || self.missing.overwritten > 0 || self.processes.failed > 0 || self.coverage.drivers > 0;
+        let entered = self.coverage.entered.filter(|entered| *entered > 0 || self.processes.all.is_empty());
         entered.filter(|_| !has_driver && self.coverage.inner == 0)
     }
 
     /// Processes that loaded the driver and of which no call was seen, where no filter and no switch is the reason. One
     /// whose calls a forked child makes is none of them: the child has the same program and the same routes.
     pub fn without_calls(&self) -> Vec<&Process> {
-        let all = self.silent.iter().filter(|_| !self.coverage.by_filter && !self.is_partial());
+        let all = self.processes.silent.iter().filter(|_| !self.coverage.by_filter && !self.is_partial());
         all.filter(|p| !self.coverage.has_child_with_calls(p.pid, &p.folder)).map(|p| &**p).collect()
     }
 
     /// The driver was loaded, and what the run recorded by its filter is nothing.
     pub fn filter_left_nothing(&self) -> bool {
-        self.coverage.by_filter && self.rings == 0 && !self.silent.is_empty() && !self.is_partial()
+        self.coverage.by_filter && self.rings == 0 && !self.processes.silent.is_empty() && !self.is_partial()
     }
 
     /// Calls passed unrecorded because that was asked for.
     fn is_partial(&self) -> bool {
-        self.coverage.is_off || self.range || !self.switched.0.is_empty() || self.switched.1 > 0
+        self.coverage.is_off
+            || self.settings.has_range
+            || !self.settings.switched.0.is_empty()
+            || self.settings.switched.1 > 0
     }
 
     /// Takes over what a process counted and listed.
@@ -171,7 +131,7 @@ impl End {
         folder.dir.refresh();
         self.rings += u64::from(folder.dir.page.rings);
         if folder.dir.page.driver && self.coverage.is_without_calls(folder.dir.page.rings, &folder.dir.page.counters) {
-            self.silent.push(folder.dir.process.clone());
+            self.processes.silent.push(folder.dir.process.clone());
         }
         if folder.dir.page.forked && folder.dir.page.rings > 0 {
             self.coverage.parent(folder.dir.page.ppid, &folder.dir.page.parent);
@@ -182,52 +142,52 @@ impl End {
         for (reason, count) in counters.filter(|c| c.1 > 0 && (c.0 != reason::CALL_WAITED || !waits)) {
             self.count(reason, count);
         }
-        self.processes.push(folder.dir.process.clone());
-        self.gaps.append(&mut folder.names.gaps);
-        self.instances.extend(folder.names.instances());
-        self.nameless += folder.names.nameless;
+        self.processes.all.push(folder.dir.process.clone());
+        self.diagnostics.gaps.append(&mut folder.names.gaps);
+        self.processes.instances.extend(folder.names.instances());
+        self.missing.nameless += folder.names.nameless;
     }
 
     /// Takes over what is known of processes that have ended.
     pub(crate) fn add_retired(&mut self, retired: &End) {
-        retired.counts.iter().for_each(|count| self.count(count.reason, count.count));
+        retired.diagnostics.counts.iter().for_each(|count| self.count(count.reason, count.count));
         self.unfinished.extend_from_slice(&retired.unfinished);
-        self.gaps.extend_from_slice(&retired.gaps);
-        self.processes.extend_from_slice(&retired.processes);
-        self.instances.extend_from_slice(&retired.instances);
-        self.silent.extend_from_slice(&retired.silent);
-        retired.raw.iter().for_each(|raw| self.raw(raw));
-        self.nameless += retired.nameless;
-        self.chunks_taken += retired.chunks_taken;
-        self.overwritten += retired.overwritten;
-        self.chunks_lost += retired.chunks_lost;
-        self.damaged += retired.damaged;
-        self.lost = self.lost.plus(retired.lost);
-        self.records_cut += retired.records_cut;
-        self.records_unknown += retired.records_unknown;
+        self.diagnostics.gaps.extend_from_slice(&retired.diagnostics.gaps);
+        self.processes.all.extend_from_slice(&retired.processes.all);
+        self.processes.instances.extend_from_slice(&retired.processes.instances);
+        self.processes.silent.extend_from_slice(&retired.processes.silent);
+        retired.functions.undecoded.iter().for_each(|function| self.add_undecoded(function));
+        self.missing.nameless += retired.missing.nameless;
+        self.missing.chunks_taken += retired.missing.chunks_taken;
+        self.missing.overwritten += retired.missing.overwritten;
+        self.missing.chunks_lost += retired.missing.chunks_lost;
+        self.missing.damaged_chunks += retired.missing.damaged_chunks;
+        self.missing.lost_calls = self.missing.lost_calls.plus(retired.missing.lost_calls);
+        self.missing.records_cut += retired.missing.records_cut;
+        self.missing.records_unknown += retired.missing.records_unknown;
         self.rings += retired.rings;
         self.coverage.plus(&retired.coverage);
     }
 
     /// Adds what was shown raw of a function, which other processes may have called too.
-    pub(crate) fn raw(&mut self, raw: &UndecodedFunction) {
+    pub(crate) fn add_undecoded(&mut self, function: &UndecodedFunction) {
         let is_same = |row: &&mut UndecodedFunction| {
-            let (one, two) = (&row.function, &raw.function);
+            let (one, two) = (&row.function, &function.function);
             Arc::ptr_eq(one, two) || (one.layer, &one.name, &one.library) == (two.layer, &two.name, &two.library)
         };
-        match self.raw.iter_mut().find(is_same) {
+        match self.functions.undecoded.iter_mut().find(is_same) {
             Some(known) => {
-                known.calls += raw.calls;
-                known.params.iter_mut().zip(&raw.params).for_each(|(sum, more)| *sum += more);
+                known.calls += function.calls;
+                known.params.iter_mut().zip(&function.params).for_each(|(sum, more)| *sum += more);
             }
-            None => self.raw.push(raw.clone()),
+            None => self.functions.undecoded.push(function.clone()),
         }
     }
 
     fn count(&mut self, reason: usize, count: u64) {
-        match self.counts.binary_search_by_key(&reason, |c| c.reason) {
-            Ok(at) => self.counts[at].count = self.counts[at].count.saturating_add(count),
-            Err(at) => self.counts.insert(at, Count { reason, count }),
+        match self.diagnostics.counts.binary_search_by_key(&reason, |c| c.reason) {
+            Ok(at) => self.diagnostics.counts[at].count = self.diagnostics.counts[at].count.saturating_add(count),
+            Err(at) => self.diagnostics.counts.insert(at, Count { reason, count }),
         }
     }
 
@@ -242,11 +202,11 @@ impl End {
             let raw = f.function.params().iter().zip(&f.params).filter(|(p, _)| is_launch(p.rule));
             raw.map(|(_, count)| *count).sum()
         };
-        let shown_launches: u64 = self.raw.iter().map(of).sum();
-        for count in self.counts.iter_mut().filter(|c| c.reason == reason::PARAMETERS_UNKNOWN) {
+        let shown_launches: u64 = self.functions.undecoded.iter().map(of).sum();
+        for count in self.diagnostics.counts.iter_mut().filter(|c| c.reason == reason::PARAMETERS_UNKNOWN) {
             count.count = count.count.min(shown_launches);
         }
-        self.counts.retain(|c| c.count > 0);
+        self.diagnostics.counts.retain(|c| c.count > 0);
     }
 
     /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were
@@ -259,10 +219,10 @@ impl End {
         let reused = ring.missed.saturating_sub(numbers);
         let losses = ring.count.losses();
         let damaged = heads.damaged.saturating_add(losses.damaged);
-        self.chunks_lost += damaged;
+        self.missing.chunks_lost += damaged;
         // While it is written, a reader says no more than that something is missing.
         if ring.is_writerless {
-            self.damaged += damaged;
+            self.missing.damaged_chunks += damaged;
             let outside = LostCalls::uncounted(heads.damaged.saturating_sub(heads.numbers));
             let between = match run.reuse() {
                 Reuse::Any => LostCalls::default(),
@@ -273,21 +233,21 @@ impl End {
                 }
                 _ => losses.between,
             };
-            self.lost = self.lost.plus(losses.inside).plus(between).plus(outside);
+            self.missing.lost_calls = self.missing.lost_calls.plus(losses.inside).plus(between).plus(outside);
         }
-        self.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
-        *(if drained { &mut self.chunks_taken } else { &mut self.chunks_lost }) += reused;
+        self.missing.chunks_taken += ring.consumed.saturating_sub(numbers.saturating_sub(ring.missed));
+        *(if drained { &mut self.missing.chunks_taken } else { &mut self.missing.chunks_lost }) += reused;
         // A collector that has read all of it leaves nothing but their numbers.
-        self.chunks_taken += if !ring.consume && run.is_drained() { ring.given_back() } else { 0 };
-        self.overwritten += ring.calls_taken;
-        self.records_cut += ring.cut();
-        self.records_unknown += ring.unknown();
+        self.missing.chunks_taken += if !ring.consume && run.is_drained() { ring.given_back() } else { 0 };
+        self.missing.overwritten += ring.calls_taken;
+        self.missing.records_cut += ring.cut();
+        self.missing.records_unknown += ring.unknown();
         match ring.self_induced() {
             0 => {}
             calls => self.count(reason::SELF_INDUCED, calls),
         }
-        if !self.running.contains(process) && !ring.abandoned() {
-            self.running.push(process.clone());
+        if !self.processes.running.contains(process) && !ring.abandoned() {
+            self.processes.running.push(process.clone());
         }
     }
 
@@ -298,23 +258,23 @@ impl End {
         let flight = run.forgotten().is_some();
         let untold = !run.has_control();
         if let Some(recording) = &mut self.recording {
-            self.running.clear();
+            self.processes.running.clear();
             // Its own sentence says them all.
-            self.damaged = 0;
+            self.missing.damaged_chunks = 0;
             // A flight recorder's thread may have written over any of them.
-            recording.holes = recording.holes.max(if flight { 0 } else { self.chunks_lost });
+            recording.holes = recording.holes.max(if flight { 0 } else { self.missing.chunks_lost });
             // What was damaged at the beginning of a ring nobody has read.
-            let unseen = recording.holes.saturating_sub(self.chunks_lost);
-            let damaged = unseen.min(self.chunks_taken.saturating_sub(recording.read_before));
-            let all_taken = damaged > 0 && damaged == self.chunks_taken;
-            let counted = if all_taken { self.overwritten } else { 0 };
+            let unseen = recording.holes.saturating_sub(self.missing.chunks_lost);
+            let damaged = unseen.min(self.missing.chunks_taken.saturating_sub(recording.read_before));
+            let all_taken = damaged > 0 && damaged == self.missing.chunks_taken;
+            let counted = if all_taken { self.missing.overwritten } else { 0 };
             let uncounted = unseen - if all_taken { damaged } else { 0 };
             if !flight {
-                self.lost = self.lost.plus(LostCalls { counted, uncounted });
-                self.chunks_taken -= damaged;
-                self.chunks_lost = recording.holes;
+                self.missing.lost_calls = self.missing.lost_calls.plus(LostCalls { counted, uncounted });
+                self.missing.chunks_taken -= damaged;
+                self.missing.chunks_lost = recording.holes;
             }
-            let before = if flight || untold { 0 } else { self.chunks_taken };
+            let before = if flight || untold { 0 } else { self.missing.chunks_taken };
             recording.read_before = recording.read_before.max(before);
         }
     }
@@ -322,9 +282,15 @@ impl End {
     /// What is missing at the beginning of rings was written over, or a collector has taken it.
     pub(crate) fn settle(&mut self, run: &RunReader) {
         match run.forgotten() {
-            Some(calls) => (self.chunks_taken, self.overwritten) = (0, self.overwritten.saturating_add(calls)),
-            None if run.has_control() => self.overwritten = 0,
-            None => (self.chunks_unknown, self.chunks_taken, self.overwritten) = (self.chunks_taken, 0, 0),
+            Some(calls) => {
+                (self.missing.chunks_taken, self.missing.overwritten) =
+                    (0, self.missing.overwritten.saturating_add(calls))
+            }
+            None if run.has_control() => self.missing.overwritten = 0,
+            None => {
+                (self.missing.chunks_unknown, self.missing.chunks_taken, self.missing.overwritten) =
+                    (self.missing.chunks_taken, 0, 0)
+            }
         }
         self.merge_unknown_names();
     }
@@ -333,18 +299,18 @@ impl End {
     /// different ones.
     fn merge_unknown_names(&mut self) {
         let is_name = |gap: &Diagnostic| gap.reason == reason::HOOK_NO_PARAMETER;
-        let before = self.gaps.iter().filter(|gap| is_name(gap)).count() as u64;
+        let before = self.diagnostics.gaps.iter().filter(|gap| is_name(gap)).count() as u64;
         let mut names = BTreeSet::new();
-        self.gaps.retain(|gap| !is_name(gap) || names.insert(gap.name.clone()));
+        self.diagnostics.gaps.retain(|gap| !is_name(gap) || names.insert(gap.name.clone()));
         let of_names = |c: &&mut Count| c.reason == reason::HOOK_NO_PARAMETER && c.count == before;
-        self.counts.iter_mut().filter(of_names).for_each(|c| c.count = names.len() as u64);
+        self.diagnostics.counts.iter_mut().filter(of_names).for_each(|c| c.count = names.len() as u64);
     }
 
     /// Programs and libraries into which a runtime is linked, each once: a forked child has the same
     /// ones again. No callback reports `__cudaRegister*` and `__cudaPushCallConfiguration` there.
     pub fn linked_in(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for instance in self.instances.iter().filter(|i| !i.shared) {
+        for instance in self.processes.instances.iter().filter(|i| !i.shared) {
             if !names.contains(&&*instance.library) {
                 names.push(&instance.library);
             }
@@ -371,12 +337,15 @@ mod tests {
             is_kept: false,
         };
         let mut end = End {
-            counts: [reason::PARAMETERS_UNKNOWN, reason::SELF_INDUCED].map(count).into(),
+            diagnostics: Diagnostics {
+                counts: [reason::PARAMETERS_UNKNOWN, reason::SELF_INDUCED].map(count).into(),
+                ..Diagnostics::default()
+            },
             filtered: filtered_out.map(filtered),
             ..End::default()
         };
         end.launches_of_shown();
-        end.counts.len()
+        end.diagnostics.counts.len()
     }
 
     #[test]

@@ -14,17 +14,17 @@ impl End {
         for end in run_ends {
             all.add_retired(end);
             all.open += end.open;
-            all.running.extend_from_slice(&end.running);
-            all.chunks_unknown += end.chunks_unknown;
-            all.failed += end.failed;
+            all.processes.running.extend_from_slice(&end.processes.running);
+            all.missing.chunks_unknown += end.missing.chunks_unknown;
+            all.processes.failed += end.processes.failed;
             all.filtered = join(all.filtered.take(), end.filtered.as_ref());
-            end.counted.iter().for_each(|one| sums.add_one(one.clone()));
+            end.functions.counted.iter().for_each(|one| sums.add_one(one.clone()));
             all.absent.extend_from_slice(&end.absent);
-            all.lossy |= end.lossy;
+            all.settings.is_lossy |= end.settings.is_lossy;
             all.coverage.by_filter |= end.coverage.by_filter;
             all.coverage.filter = all.coverage.filter.or_else(|| end.coverage.filter.clone());
         }
-        all.counted = sums.sorted();
+        all.functions.counted = sums.sorted();
         all
     }
 }

@@ -3,6 +3,7 @@
 pub mod counted;
 pub mod damage;
 pub mod end;
+pub mod end_parts;
 pub mod filter_outcome;
 mod joined;
 pub mod noticed;

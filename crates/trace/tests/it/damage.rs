@@ -58,9 +58,12 @@ fn found(folder: &Path) -> (u64, u64, usize) {
     let damage = damaged(folder).unwrap();
     let scanned = Aggregator::open(folder, &Filter::default()).unwrap().run(&mut Nothing);
     assert_eq!((read.end.damage(), scanned.damage()), (damage, damage), "{:?}", read.end);
-    assert_eq!((read.end.records_cut, read.end.nameless), (scanned.records_cut, scanned.nameless));
-    assert!(read.lines.iter().all(|line| !line.contains("slot ")) || read.end.nameless > 0);
-    (damage.parts, read.end.records_cut, read.lines.len())
+    assert_eq!(
+        (read.end.missing.records_cut, read.end.missing.nameless),
+        (scanned.missing.records_cut, scanned.missing.nameless)
+    );
+    assert!(read.lines.iter().all(|line| !line.contains("slot ")) || read.end.missing.nameless > 0);
+    (damage.parts, read.end.missing.records_cut, read.lines.len())
 }
 
 struct Nothing;
@@ -165,7 +168,7 @@ fn of_a_process_that_lives_nothing_is_damaged() {
     assert_eq!(found(folder.path()), (0, 0, 600));
     write(&ring, 4096 + CHUNK, &[0; CHUNK_HEADER]);
     assert_eq!(found(folder.path()).0, 0);
-    assert!(all(folder.path()).end.chunks_lost > 0, "and yet it is counted");
+    assert!(all(folder.path()).end.missing.chunks_lost > 0, "and yet it is counted");
 }
 
 /// A slot without a name is damage only where no name can be missing.
@@ -180,9 +183,13 @@ fn calls_whose_names_are_lost_are_calls() {
     (0..20).for_each(|n| thread.call(u32::from(n == 9) * 5, &[], 10, 0));
     thread.end();
     let names = process.path().join("names");
-    assert_eq!((found(folder.path()), all(folder.path()).end.nameless), ((0, 0, 40), 1), "its names may be cut off");
+    assert_eq!(
+        (found(folder.path()), all(folder.path()).end.missing.nameless),
+        ((0, 0, 40), 1),
+        "its names may be cut off"
+    );
     whole_names(process.path());
-    assert_eq!((found(folder.path()), all(folder.path()).end.nameless), ((1, 0, 18), 0));
+    assert_eq!((found(folder.path()), all(folder.path()).end.missing.nameless), ((1, 0, 18), 0));
     let good = fs::read(&names).unwrap();
     let mut strange = good.clone();
     strange[GROW - 64..].fill(9);

@@ -38,7 +38,7 @@ fn records_that_a_killed_thread_never_committed() {
     thread.end();
     let read = all(folder.path());
     assert_eq!(read.lines, ["> f0", "< f0 = 0 5ns", "> handler", "< handler = 3 5ns"]);
-    assert_eq!(read.end.records_cut, 2);
+    assert_eq!(read.end.missing.records_cut, 2);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn chunks_are_given_back_and_used_again_only_when_consumed() {
     assert_eq!(lines.len(), 2 + 2 * 50 * 60);
     assert_eq!(lines.last().unwrap(), "< f1 = 0 30000ns");
     let end = reader.end();
-    assert_eq!((end.chunks_lost, end.records_cut), (0, 0));
+    assert_eq!((end.missing.chunks_lost, end.missing.records_cut), (0, 0));
     assert!(thread.states().contains(&FREE));
 
     let folder = tempfile::tempdir().unwrap();
@@ -119,14 +119,16 @@ fn loses_a_race(drained: bool) {
     assert!(seen < 2 + 2 * 601, "{seen}");
     let end = second.end();
     // Not lost where a collector took them.
-    assert_eq!((end.chunks_lost > 0, end.chunks_taken > 0), (!drained, drained), "{end:?}");
+    assert_eq!((end.missing.chunks_lost > 0, end.missing.chunks_taken > 0), (!drained, drained), "{end:?}");
     let end = collector.end();
-    assert_eq!((end.chunks_lost, end.chunks_taken), (0, 0));
+    assert_eq!((end.missing.chunks_lost, end.missing.chunks_taken), (0, 0));
     let after = all(folder.path());
     // Without a control page nobody knows who it was.
-    let gone = if drained { after.end.chunks_taken } else { after.end.chunks_unknown };
+    let gone = if drained { after.end.missing.chunks_taken } else { after.end.missing.chunks_unknown };
     assert!(
-        gone > 2 && after.end.chunks_taken + after.end.chunks_unknown == gone && after.end.chunks_lost == 0,
+        gone > 2
+            && after.end.missing.chunks_taken + after.end.missing.chunks_unknown == gone
+            && after.end.missing.chunks_lost == 0,
         "{:?}",
         after.end
     );
@@ -161,7 +163,7 @@ fn files_cut_off_at_any_byte() {
     }
     std::fs::remove_file(&names).unwrap();
     let read = all(folder.path());
-    assert_eq!((read.end.nameless, &*read.lines[0]), (2, "> slot 0"));
+    assert_eq!((read.end.missing.nameless, &*read.lines[0]), (2, "> slot 0"));
 }
 
 #[test]
@@ -198,16 +200,16 @@ fn processes_that_were_left_alone() {
     put(std::mem::offset_of!(Control, left_names), b"make\0\0a\nb\xff\0make\0cc");
     std::fs::write(folder.path().join("control"), &page).unwrap();
     let end = cutap_trace::noticed(folder.path()).unwrap();
-    let count = |end: &cutap_trace::End| end.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>();
+    let count = |end: &cutap_trace::End| end.diagnostics.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>();
     assert_eq!(count(&end), [(cutap_wire::diagnostic::OTHER_LIBC, 4)]);
-    let names: Vec<&str> = end.gaps.iter().map(|gap| &*gap.name).collect();
+    let names: Vec<&str> = end.diagnostics.gaps.iter().map(|gap| &*gap.name).collect();
     assert_eq!(names, ["a\\nb\u{fffd}", "cc", "make"]);
     // Older pages had more rules, and nothing of this.
     let at = std::mem::offset_of!(Control, rules_len);
     page[at..at + 4].copy_from_slice(&(RULES_BYTES as u32 + 1).to_le_bytes());
     std::fs::write(folder.path().join("control"), &page).unwrap();
     let end = cutap_trace::noticed(folder.path()).unwrap();
-    assert_eq!((count(&end), end.gaps.len()), (vec![], 0));
+    assert_eq!((count(&end), end.diagnostics.gaps.len()), (vec![], 0));
 }
 
 #[test]
@@ -228,7 +230,7 @@ fn a_forked_child_has_its_own_copy() {
     thread.exit(0);
     let read = all(folder.path());
     assert_eq!(read.lines, ["> f0", "> f0", "< f0 = 5 10ns", "< f0 = 0 11ns"]);
-    let child = &read.end.processes[1];
+    let child = &read.end.processes.all[1];
     assert_eq!((child.pid, child.forked, child.parent.as_deref()), (101, true, Some("p100-0")));
 }
 
@@ -295,7 +297,7 @@ fn a_thread_that_ends_inside_a_call_while_its_process_lives() {
     assert_eq!(lines.iter().filter(|l| *l == "< f0 unwound").count(), 1);
     let end = reader.end();
     assert_eq!(end.unfinished.iter().map(|e| e.call.thread.tid).collect::<Vec<_>>(), [200]);
-    assert_eq!(end.running.iter().map(|p| p.pid).collect::<Vec<_>>(), [100]);
+    assert_eq!(end.processes.running.iter().map(|p| p.pid).collect::<Vec<_>>(), [100]);
 }
 
 #[test]
@@ -309,5 +311,5 @@ fn a_large_chunk_that_was_closed_early() {
     thread.next_chunk();
     thread.call(0, &[], 5, 0);
     let read = all(folder.path());
-    assert_eq!((read.lines.len(), read.end.chunks_lost, read.end.records_cut), (4, 0, 0));
+    assert_eq!((read.lines.len(), read.end.missing.chunks_lost, read.end.missing.records_cut), (4, 0, 0));
 }

@@ -125,11 +125,11 @@ fn counters_and_gaps_are_summed_at_the_end() {
     }
     let end = all(folder.path()).end;
     assert_eq!(
-        end.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>(),
+        end.diagnostics.counts.iter().map(|c| (c.reason, c.count)).collect::<Vec<_>>(),
         [(diagnostic::LATE_OBJECT, 6), (diagnostic::COUNTERS - 1, 2)]
     );
     assert_eq!(
-        end.gaps.iter().map(|g| (g.pid, &*g.name, &*g.detail)).collect::<Vec<_>>(),
+        end.diagnostics.gaps.iter().map(|g| (g.pid, &*g.name, &*g.detail)).collect::<Vec<_>>(),
         [(1, "libplugin.so", "/opt/libplugin.so"), (2, "libplugin.so", "/opt/libplugin.so")]
     );
 }

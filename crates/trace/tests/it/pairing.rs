@@ -25,9 +25,9 @@ fn nested_calls_with_results_times_and_depth() {
         assert_eq!(call.args.words(), [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(call.start_ns, cutap_trace::synthetic::START_NS + 20_000_000);
         assert_eq!((call.thread.tid, call.thread.process.pid), (101, 100));
-        assert_eq!(read.end.running.len(), 1, "its mutex is held");
+        assert_eq!(read.end.processes.running.len(), 1, "its mutex is held");
         thread.end();
-        assert_eq!(all(folder.path()).end.running.len(), 0);
+        assert_eq!(all(folder.path()).end.processes.running.len(), 0);
     }
 }
 

@@ -16,6 +16,7 @@ struct Raw {
     /// Name, number, bytes of a kernel record, of a copy, of a set, whether there is a filter of driver functions.
     versions: Vec<Spanned<VersionRow>>,
     driver_call_bytes: u32,
+    library: Library,
     kinds: BTreeMap<String, u32>,
     copy_kinds: CopyKinds,
     memory_kinds: BTreeMap<String, u32>,
@@ -27,6 +28,15 @@ struct Raw {
 }
 
 type VersionRow = (String, u32, u32, u32, u32, bool);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Library {
+    #[allow(dead_code, reason = "for people")]
+    source: String,
+    folders: Vec<String>,
+    names: Vec<String>,
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +63,10 @@ pub fn generate(root: &Path) -> Result<File, Error> {
         raw.driver_call_bytes
     })
     .unwrap();
+    let Library { folders, names, .. } = &raw.library;
+    out.push_str("\n/// Folders that may have libcupti, from the folder of libcudart.\n");
+    writeln!(out, "pub static LIBRARY_FOLDERS: &[&str] = &{folders:?};").unwrap();
+    writeln!(out, "\n/// Names of the file of libcupti.\npub static LIBRARY_NAMES: &[&str] = &{names:?};").unwrap();
     numbers(&mut out, "kind", "Kinds of records (CUpti_ActivityKind).", &raw.kinds);
     numbers(&mut out, "memory_kind", "Kinds of memory (CUpti_ActivityMemoryKind).", &raw.memory_kinds);
     numbers(&mut out, "thread_id", "Which ids of threads records have (CUpti_ActivityThreadIdType).", &raw.thread_ids);

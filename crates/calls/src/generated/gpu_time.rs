@@ -20,6 +20,14 @@ pub static VERSIONS: &[Version] = &[
 /// Bytes of a record of a driver call.
 pub const DRIVER_CALL_BYTES: usize = 40;
 
+/// Folders that may have libcupti, from the folder of libcudart.
+pub static LIBRARY_FOLDERS: &[&str] =
+    &["../../cuda_cupti/lib", ".", "../extras/CUPTI/lib64", "../../../extras/CUPTI/lib64"];
+
+/// Names of the file of libcupti.
+pub static LIBRARY_NAMES: &[&str] =
+    &["libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so"];
+
 /// Kinds of records (CUpti_ActivityKind).
 pub mod kind {
     /// `copy`
@@ -80,6 +88,8 @@ pub mod result {
     pub const NOT_SUPPORTED: u32 = 27;
     /// `unknown`
     pub const UNKNOWN: u32 = 999;
+    /// `virtualized_insufficient_privileges`
+    pub const VIRTUALIZED_INSUFFICIENT_PRIVILEGES: u32 = 40;
 }
 
 /// Flags of cuptiActivityFlushAll.

@@ -14,7 +14,7 @@ const MOST_RECORDS: usize = 1 << 20;
 /// Invented nanoseconds of work that is no node of a graph, and of a node.
 const WORK_TIME: u64 = 24;
 const NODE_TIME: u64 = 3;
-/// Every such record is the subject of a planted fault.
+/// Each record of work with such a number is the subject of a planted fault.
 const FAULTY: u64 = 100;
 const LOST: u64 = 1000;
 
@@ -31,8 +31,8 @@ pub struct Collection {
     /// Records that were there at the last flush.
     count_at_flush: usize,
     submissions: u32,
-    /// Records that were made, for the planted faults.
-    record_number: u64,
+    /// Records of work that were made, for the planted faults.
+    work_count: u64,
     last_time: u64,
     /// The end of the last work of each stream.
     stream_ends: BTreeMap<u32, u64>,
@@ -86,14 +86,15 @@ impl Collection {
             let times = self.times(work, begin);
             if self.kinds.contains(&records::kind_of(work)) {
                 let name = self.name(work);
-                self.add(|faulty| {
+                self.add_work(|faulty| {
                     records::of_work(version, work, name, correlation, if faulty { [0, 0] } else { times })
                 });
             }
         }
         if self.kinds.contains(&kind::DRIVER_CALL) || self.functions.contains(&function) {
             let thread = self.thread();
-            self.add(|_| records::of_driver_call(version, function, thread, correlation, [begin, begin + 1]));
+            let record = records::of_driver_call(version, function, thread, correlation, [begin, begin + 1]);
+            self.add(self.records.len(), record);
         }
     }
 
@@ -132,23 +133,27 @@ impl Collection {
         name_text.as_ptr() as u64
     }
 
-    /// Adds a record. The argument of `make` says whether its times are planted as 0.
-    fn add(&mut self, make: impl FnOnce(bool) -> Vec<u8>) {
+    /// Adds a record of work. The argument of `make` says whether its times are planted as 0.
+    fn add_work(&mut self, make: impl FnOnce(bool) -> Vec<u8>) {
         let faults = &settings().faults;
-        self.record_number += 1;
-        let is_each = |n: u64| self.record_number.is_multiple_of(n);
+        self.work_count += 1;
+        let is_each = |n: u64| self.work_count.is_multiple_of(n);
         if faults.lost && is_each(LOST) {
             return;
         }
+        let record = make(faults.zero && is_each(FAULTY));
+        let is_work = |record: &Vec<u8>| !record.starts_with(&kind::DRIVER_CALL.to_le_bytes());
+        let last_work = || self.records.iter().rposition(is_work);
+        let place = if faults.swapped && is_each(FAULTY) { last_work() } else { None };
+        self.add(place.unwrap_or(self.records.len()), record);
+    }
+
+    fn add(&mut self, place: usize, record: Vec<u8>) {
         if self.records.len() >= MOST_RECORDS {
             self.dropped += 1;
-            return;
+        } else {
+            self.records.insert(place, record);
         }
-        let record = make(faults.zero && is_each(FAULTY));
-        // The record after each hundredth one is put before it.
-        let before_last = faults.swapped && self.record_number > 1 && (self.record_number - 1).is_multiple_of(FAULTY);
-        let place = self.records.len() - usize::from(before_last && !self.records.is_empty());
-        self.records.insert(place, record);
     }
 
     /// Takes out the records that a flush hands out.

@@ -9,11 +9,11 @@ use cutap_machine::{FirstUse, variable};
 pub struct Faults {
     /// `late`: a plain flush hands out only what was there at the flush before it.
     pub late: bool,
-    /// `zero`: each hundredth record has the times 0.
+    /// `zero`: each hundredth record of work has the times 0.
     pub zero: bool,
-    /// `lost`: each thousandth record is missing.
+    /// `lost`: each thousandth record of work is missing.
     pub lost: bool,
-    /// `swapped`: each hundredth record comes after the one behind it.
+    /// `swapped`: each hundredth record of work comes before the one in front of it.
     pub swapped: bool,
     /// `refuse`: no kind can be enabled, for lack of privileges.
     pub refuse: bool,

@@ -1,0 +1,60 @@
+//! The two functions of the preload that take rows and names.
+
+use core::ffi::{c_char, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+use cutap_wire::rows::{Row, RowContent, RowPlace};
+
+/// Arguments: the kind of row, its words, their number.
+type TakeRow = unsafe extern "C" fn(u32, *const u64, u32);
+/// Arguments: a name and its bytes. It returns an id.
+type TakeName = unsafe extern "C" fn(*const c_char, u32) -> u32;
+
+static TAKE_ROW: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static TAKE_NAME: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Looks both functions up. False if one is missing.
+pub fn find() -> bool {
+    // SAFETY: look-ups of names in the global scope.
+    let (row, name) = unsafe {
+        (
+            libc::dlsym(libc::RTLD_DEFAULT, c"cutap_gpu_row".as_ptr()),
+            libc::dlsym(libc::RTLD_DEFAULT, c"cutap_gpu_name".as_ptr()),
+        )
+    };
+    TAKE_ROW.store(row, Ordering::Release);
+    TAKE_NAME.store(name, Ordering::Release);
+    !row.is_null() && !name.is_null()
+}
+
+/// Hands over a row.
+pub fn give(row: &Row) {
+    let function = TAKE_ROW.load(Ordering::Acquire);
+    if function.is_null() {
+        return;
+    }
+    let packed = row.pack();
+    let words = packed.words();
+    // SAFETY: the preload exports this function with this type. The words live during the call.
+    unsafe {
+        let take = core::mem::transmute::<*mut c_void, TakeRow>(function);
+        take(packed.sub_kind.into(), words.as_ptr(), words.len() as u32);
+    }
+}
+
+/// Hands over a row that is no work of the GPU.
+pub fn give_own(start: u64, end: u64, content: RowContent) {
+    give(&Row { place: RowPlace { start, end, ..RowPlace::default() }, content });
+}
+
+/// Hands over a name, and returns its id.
+pub fn give_name(name: &[u8]) -> u32 {
+    let function = TAKE_NAME.load(Ordering::Acquire);
+    if function.is_null() {
+        return 0;
+    }
+    // SAFETY: the preload exports this function with this type. The name lives during the call.
+    unsafe {
+        let take = core::mem::transmute::<*mut c_void, TakeName>(function);
+        take(name.as_ptr().cast(), name.len() as u32)
+    }
+}

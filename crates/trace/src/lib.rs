@@ -24,7 +24,7 @@ pub use aggregate::sink::{CallSink, FinishedCall, KernelLaunch};
 pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
-pub use event::pieces::{Piece, Pieces, Submitted};
+pub use event::pieces::{CapturedMemory, Pieces, Submitted};
 pub use event::{
     Answer, Args, ByName, Call, CallStart, DriverArgs, Event, EventVisitor, Exit, Function, HookAction, HookEffect,
     Instance, Layer, Log, Lookup, LookupKind, Module, Outcome, Process, Returned, Returns, RunName, RunPlace, State,

@@ -118,7 +118,7 @@ fn dimensions(of: &[u64; 3]) -> String {
 }
 
 /// The constant buffer that holds an address: its number, and how far inside.
-fn constant(launches: &[&Launch], at: u64) -> Option<(u32, u64)> {
+fn constant_buffer_at(launches: &[&Launch], at: u64) -> Option<(u32, u64)> {
     let inside = |(n, from, bytes): &(u32, u64, u64)| Some((*n, at.checked_sub(*from).filter(|far| far < bytes)?));
     launches.iter().find_map(|launch| launch.constants.iter().find_map(inside))
 }
@@ -153,7 +153,7 @@ fn line(step: &Step, launches: &[&Launch]) -> Option<String> {
         Step::Write { to, .. } if launches.iter().any(|l| l.address == *to) => return None,
         Step::Write { to, bytes, length } => {
             let mut text = format!("write {length} bytes to {to:#x}");
-            if let Some((n, far)) = constant(launches, *to) {
+            if let Some((n, far)) = constant_buffer_at(launches, *to) {
                 let _ = write!(text, " (c{n}+{far:#x})");
             }
             text.push_str(if bytes.is_empty() && *length > 0 { ", which are not in these commands" } else { ": " });

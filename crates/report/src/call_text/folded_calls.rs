@@ -17,7 +17,7 @@ pub(crate) struct FoldedCalls {
     /// Time in the calls that have no line.
     took_ns: u64,
     /// Of these, calls that failed inside a call that did not.
-    failed: u64,
+    inner_failures: u64,
 }
 
 impl FoldedCalls {
@@ -32,7 +32,7 @@ impl FoldedCalls {
         self.took_ns = self.took_ns.saturating_sub(unit.exits().last().and_then(|exit| exit.duration_ns).unwrap_or(0));
         for exit in unit.exits() {
             self.calls = self.calls.saturating_sub(1);
-            self.failed = self.failed.saturating_sub(u64::from(exit.is_error()));
+            self.inner_failures = self.inner_failures.saturating_sub(u64::from(exit.is_error()));
             if let Some((_, count)) = self.functions.get_mut(&exit.call.function.key) {
                 *count = count.saturating_sub(1);
             }
@@ -47,7 +47,7 @@ impl FoldedCalls {
 
     fn count(&mut self, exit: &Exit) {
         self.calls += 1;
-        self.failed += u64::from(exit.is_error());
+        self.inner_failures += u64::from(exit.is_error());
         let function = &exit.call.function;
         self.functions.entry(function.key).or_insert_with(|| (function.clone(), 0)).1 += 1;
     }
@@ -65,25 +65,25 @@ impl FoldedCalls {
         let other_functions = names.len().saturating_sub(NAMED);
         let other_functions =
             if other_functions > 0 { format!(" and {other_functions} more functions") } else { String::new() };
-        let failed = match self.failed {
+        let failures_note = match self.inner_failures {
             0 => String::new(),
             1 => "; 1 of them failed inside a call that did not".to_owned(),
-            failed => format!("; {failed} of them failed inside calls that did not"),
+            failures => format!("; {failures} of them failed inside calls that did not"),
         };
         let took = if self.took_ns > 0 {
             format!("; those without a line took {}", time(self.took_ns))
         } else {
             String::new()
         };
-        let failed = took + &failed;
+        let suffix = took + &failures_note;
         match self.calls {
             0 => None,
             1 => Some(format!(
-                "1 call is folded: {}{failed}; -a shows it",
+                "1 call is folded: {}{suffix}; -a shows it",
                 names_text.join(", ").trim_end_matches(" ×1")
             )),
             calls => Some(format!(
-                "{calls} calls are folded: {}{other_functions}{failed}; -a shows each",
+                "{calls} calls are folded: {}{other_functions}{suffix}; -a shows each",
                 names_text.join(", ")
             )),
         }

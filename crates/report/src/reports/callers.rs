@@ -82,17 +82,17 @@ impl Callers {
 /// their numbers of calls; without any, those that are spelt alike.
 fn nearest(function: &str, calls: &CallTree) -> Vec<String> {
     let paths = calls.chains();
-    let mut longer: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut calls_by_name: BTreeMap<&str, u64> = BTreeMap::new();
     for chain in &paths.chains {
         let label = chain.labels.last().and_then(|label| paths.labels.get(*label as usize));
         if let Some(name) = label.map(|label| plain(&label.name)).filter(|name| name.starts_with(function)) {
-            *longer.entry(name).or_default() += chain.sums.calls;
+            *calls_by_name.entry(name).or_default() += chain.sums.calls;
         }
     }
-    if !longer.is_empty() {
-        let mut longer: Vec<(&str, u64)> = longer.into_iter().collect();
-        longer.sort_by_key(|(_, calls)| Reverse(*calls));
-        return longer.iter().take(FEW).map(|(name, calls)| format!("{name} ({calls})")).collect();
+    if !calls_by_name.is_empty() {
+        let mut calls_by_name: Vec<(&str, u64)> = calls_by_name.into_iter().collect();
+        calls_by_name.sort_by_key(|(_, calls)| Reverse(*calls));
+        return calls_by_name.iter().take(FEW).map(|(name, calls)| format!("{name} ({calls})")).collect();
     }
     // A name without its version means every version of it.
     did_you_mean(function, paths.labels.iter().map(|label| plain(&label.name).to_owned()))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A piece of memory, before or after the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct CapturedMemory {
     /// Where.
     pub address: u64,
     /// Whether it was read after the call.
@@ -42,7 +42,7 @@ pub struct Pieces {
     /// The library that made the call.
     pub caller: Option<Arc<str>>,
     /// Memory, in the order in which it was read.
-    pub memory: Vec<Piece>,
+    pub memory: Vec<CapturedMemory>,
     /// What a call of the layer `submit` found, in the order in which it was read.
     pub submitted: Vec<Submitted>,
 }
@@ -68,12 +68,12 @@ impl Pieces {
             return;
         }
         // One that is longer than a record goes on in the next; another may begin where it ends.
-        let goes_on = |last: &Piece| last.bytes.len().is_multiple_of(PIECE) && last.after == after;
+        let goes_on = |last: &CapturedMemory| last.bytes.len().is_multiple_of(PIECE) && last.after == after;
         match self.memory.last_mut() {
             Some(last) if goes_on(last) && last.address.wrapping_add(last.bytes.len() as u64) == piece.address => {
                 last.bytes.extend_from_slice(piece.bytes);
             }
-            _ => self.memory.push(Piece { address: piece.address, after, bytes: piece.bytes.to_vec() }),
+            _ => self.memory.push(CapturedMemory { address: piece.address, after, bytes: piece.bytes.to_vec() }),
         }
     }
 

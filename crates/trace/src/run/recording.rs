@@ -49,7 +49,7 @@ pub struct Recording {
     /// Files that could not be read when it was made.
     pub unread: Option<String>,
     /// Bytes of chunks that were put together from parts and are kept.
-    in_open_chunks: Arc<AtomicUsize>,
+    open_chunk_bytes: Arc<AtomicUsize>,
     /// Blocks that are damaged: those of names and pages, and the chunks of these that were read so far.
     pub damaged: DamagedBlocks,
     /// Where chunks that are read are counted.
@@ -146,7 +146,7 @@ impl Recording {
             lacks,
             read_before,
             unread: None,
-            in_open_chunks: Arc::default(),
+            open_chunk_bytes: Arc::default(),
             damaged,
             progress: progress.clone(),
         };
@@ -246,7 +246,7 @@ impl Store for Recording {
         let mut page = self.page(ring.page.as_ref())?;
         let chunks = ring.chunks.clone();
         let count = offset_of!(RingHeader, chunks);
-        let open = ring.parts.head().map(|_| OpenChunk::new(ring.parts.clone(), self.in_open_chunks.clone()));
+        let open = ring.parts.head().map(|_| OpenChunk::new(ring.parts.clone(), self.open_chunk_bytes.clone()));
         let all = chunks.len() as u32 + u32::from(open.is_some());
         page[count..count + 4].copy_from_slice(&all.to_le_bytes());
         let chunk_bytes = u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);

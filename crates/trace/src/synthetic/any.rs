@@ -141,7 +141,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn sums() {
+    fn crc32_of_the_check_text() {
         assert_eq!(super::crc32(b"123456789"), 0xcbf4_3926);
     }
 }

@@ -19,7 +19,7 @@ pub struct HandleCoverage {
 
 /// What is known of a kind: whether some function makes it, some ends it, and all of them are recorded.
 #[derive(Debug, Clone, Copy)]
-struct Kind {
+struct HandleKind {
     is_created: bool,
     is_destroyed: bool,
     recorded: bool,
@@ -39,7 +39,7 @@ impl HandleCoverage {
 
     /// Looks at all functions.
     fn find(tables: &'static Tables, recorded: &RecordedCalls) -> BTreeMap<&'static str, bool> {
-        let mut kinds = BTreeMap::<&str, Kind>::new();
+        let mut kinds = BTreeMap::<&str, HandleKind>::new();
         // The driver first: what a runtime hands out of the driver's own, the driver handed to it.
         let of_driver = |f: &&Family| f.name == "driver";
         let (driver, toolkit): (Vec<_>, Vec<_>) = tables.families.iter().partition(of_driver);
@@ -49,7 +49,7 @@ impl HandleCoverage {
             for function in family.functions {
                 let is_recorded = || recorded.has(layer, library, function.name);
                 for_each_kind(tables, function, &mut |handle, creates| {
-                    let none = Kind {
+                    let none = HandleKind {
                         is_created: false,
                         is_destroyed: false,
                         recorded: true,

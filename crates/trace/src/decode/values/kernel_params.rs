@@ -19,7 +19,7 @@ const WORDS: usize = 16;
 
 /// What a kernel's name says of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ParameterType {
     Pointer,
     Signed,
     Unsigned,
@@ -30,18 +30,18 @@ enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl ParameterType {
     /// Of a number as long as a pointer PTX does not say whether it is one.
-    fn of((size, kind): (u32, ptx::Kind)) -> Kind {
+    fn of((size, kind): (u32, ptx::Kind)) -> ParameterType {
         match (kind, size) {
-            (ptx::Kind::Pointer, _) => Kind::Pointer,
-            (ptx::Kind::Signed, _) => Kind::Signed,
-            (ptx::Kind::Unsigned, 8) => Kind::Unknown,
-            (ptx::Kind::Unsigned, _) => Kind::Unsigned,
-            (ptx::Kind::Float, 2) => Kind::Half,
-            (ptx::Kind::Float, _) => Kind::Float,
-            (ptx::Kind::BFloat16, _) => Kind::BFloat16,
-            (ptx::Kind::Other, _) => Kind::Unknown,
+            (ptx::Kind::Pointer, _) => ParameterType::Pointer,
+            (ptx::Kind::Signed, _) => ParameterType::Signed,
+            (ptx::Kind::Unsigned, 8) => ParameterType::Unknown,
+            (ptx::Kind::Unsigned, _) => ParameterType::Unsigned,
+            (ptx::Kind::Float, 2) => ParameterType::Half,
+            (ptx::Kind::Float, _) => ParameterType::Float,
+            (ptx::Kind::BFloat16, _) => ParameterType::BFloat16,
+            (ptx::Kind::Other, _) => ParameterType::Unknown,
         }
     }
 }
@@ -124,9 +124,9 @@ impl Walk<'_> {
                 break;
             }
             // C++ tells signed numbers from others, PTX that a compiler wrote does not.
-            let by_name = kinds.get(n).copied().filter(|k| kinds_are_complete && *k != Kind::Unknown);
-            let by_ptx = || entry.as_ref()?.parameters.get(n).map(|p| Kind::of(*p));
-            let kind = by_name.or_else(by_ptx).unwrap_or(Kind::Unknown);
+            let by_name = kinds.get(n).copied().filter(|k| kinds_are_complete && *k != ParameterType::Unknown);
+            let by_ptx = || entry.as_ref()?.parameters.get(n).map(|p| ParameterType::of(*p));
+            let kind = by_name.or_else(by_ptx).unwrap_or(ParameterType::Unknown);
             values.push(match table.get(n) {
                 Some((_, size)) if *size as usize > cell.len() => self.beginning(cell, *size as usize),
                 _ => self.parameter(kind, cell),
@@ -139,31 +139,31 @@ impl Walk<'_> {
     /// The beginning of a parameter of so many bytes.
     fn beginning(&mut self, bytes: &[u8], size: usize) -> Value {
         let words = bytes.as_chunks::<8>().0.iter().take(WORDS);
-        let values: Vec<Value> = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
+        let values: Vec<Value> = words.map(|word| self.parameter(ParameterType::Unknown, word)).collect();
         let (total, more) = (values.len() as u64, (size - 8 * values.len().min(size / 8)) as u64);
         Value::List(Box::new(List { values, total, names: None, more }))
     }
 
-    fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
+    fn parameter(&mut self, kind: ParameterType, bytes: &[u8]) -> Value {
         let all = word(bytes);
         match (kind, bytes.len()) {
-            (Kind::Pointer, 8) => self.address_or(all, None, Fallback::ByRange),
-            (Kind::Bool, 1) => Value::Bool(all != 0),
-            (Kind::Float, 4) => Value::Single(f32::from_bits(all as u32)),
-            (Kind::Float, 8) => Value::Double(f64::from_bits(all)),
-            (Kind::Half, 2) => Value::Single(half(all as u16)),
-            (Kind::BFloat16, 2) => Value::Single(f32::from_bits((all as u32) << 16)),
-            (Kind::Signed, n @ 1..=8) => Value::Int(signed(all, n)),
-            (_, 8) if kind == Kind::Unknown => match self.address(all, None) {
+            (ParameterType::Pointer, 8) => self.address_or(all, None, Fallback::ByRange),
+            (ParameterType::Bool, 1) => Value::Bool(all != 0),
+            (ParameterType::Float, 4) => Value::Single(f32::from_bits(all as u32)),
+            (ParameterType::Float, 8) => Value::Double(f64::from_bits(all)),
+            (ParameterType::Half, 2) => Value::Single(half(all as u16)),
+            (ParameterType::BFloat16, 2) => Value::Single(f32::from_bits((all as u32) << 16)),
+            (ParameterType::Signed, n @ 1..=8) => Value::Int(signed(all, n)),
+            (_, 8) if kind == ParameterType::Unknown => match self.address(all, None) {
                 place @ Value::Address(_, Some(_)) => place,
                 _ if all >> 32 != 0 => Value::Hex(all),
                 _ => Value::Uint(all),
             },
             (_, 1..=8) => Value::Uint(all),
             // A separate struct; what lies in it is often addresses.
-            (Kind::Unknown, n) if n.is_multiple_of(8) => {
+            (ParameterType::Unknown, n) if n.is_multiple_of(8) => {
                 let words = bytes.chunks_exact(8).take(WORDS);
-                let values = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
+                let values = words.map(|word| self.parameter(ParameterType::Unknown, word)).collect();
                 Value::List(Box::new(List { values, total: n as u64 / 8, names: None, more: 0 }))
             }
             _ => Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()),
@@ -173,7 +173,7 @@ impl Walk<'_> {
 
 /// Kinds of the arguments in a demangled name: `void scale<float>(float*, int)`. Empty when it has no
 /// list of arguments.
-fn kinds(name: &str) -> Vec<Kind> {
+fn kinds(name: &str) -> Vec<ParameterType> {
     let Some(list) = arguments(name) else { return Vec::new() };
     let mut kinds = Vec::new();
     let (mut depth, mut from) = (0i32, 0);
@@ -211,20 +211,22 @@ fn arguments(name: &str) -> Option<&str> {
     None
 }
 
-fn kind(ty: &str) -> Kind {
+fn kind(ty: &str) -> ParameterType {
     let ty = ty.trim();
     let ty = ty.strip_suffix(" const").unwrap_or(ty);
     if ty.ends_with(['*', '&']) || ty.ends_with("* __restrict__") || ty.ends_with("*restrict") {
-        return Kind::Pointer;
+        return ParameterType::Pointer;
     }
     match ty {
-        "float" | "double" => Kind::Float,
-        "bool" => Kind::Bool,
-        "char" | "signed char" | "short" | "int" | "long" | "long long" => Kind::Signed,
-        "unsigned char" | "unsigned short" | "unsigned int" | "unsigned long" | "unsigned long long" => Kind::Unsigned,
-        "__half" | "half" | "c10::Half" => Kind::Half,
-        "__nv_bfloat16" | "c10::BFloat16" => Kind::BFloat16,
-        _ => Kind::Unknown,
+        "float" | "double" => ParameterType::Float,
+        "bool" => ParameterType::Bool,
+        "char" | "signed char" | "short" | "int" | "long" | "long long" => ParameterType::Signed,
+        "unsigned char" | "unsigned short" | "unsigned int" | "unsigned long" | "unsigned long long" => {
+            ParameterType::Unsigned
+        }
+        "__half" | "half" | "c10::Half" => ParameterType::Half,
+        "__nv_bfloat16" | "c10::BFloat16" => ParameterType::BFloat16,
+        _ => ParameterType::Unknown,
     }
 }
 
@@ -234,7 +236,7 @@ mod tests {
 
     #[test]
     fn argument_lists() {
-        use Kind::*;
+        use ParameterType::*;
         for (name, expected) in [
             ("saxpy(int, float, float const*, float*)", vec![Signed, Float, Pointer, Pointer]),
             ("void scale<std::pair<int, float>, (bool)1>(std::pair<int, float>, double)", vec![Unknown, Float]),

@@ -15,6 +15,9 @@ mod reports;
 mod resources;
 mod statistics;
 
+pub use call::columns::{
+    CallColumn, CallView, ColumnType, ColumnUnit, ColumnValue, Presence, Structured, call_column, call_columns,
+};
 pub use call::kernel::kernel_call;
 pub use call::submission::submitted;
 pub use call::values::write_value;

@@ -3,7 +3,8 @@
 pub mod allocation_size;
 pub mod arguments;
 pub mod call_bytes;
-pub mod fields;
+pub mod call_json;
+pub mod columns;
 pub mod hooked;
 pub mod kernel;
 pub mod resource_names;

@@ -1,7 +1,7 @@
 //! The line of a call that launches a kernel: `cudaLaunchKernel saxpy(int) <<<16, 256>>> stream 0 (args={...})`. What
 //! runs, and how much of it, stands before everything else, so a terminal never cuts it.
 
-use crate::call::fields::CallView;
+use crate::call::columns::CallView;
 use crate::call::values::{write_launched, write_value};
 use crate::call_text::shape::Marks;
 use crate::format::units::{decimal, write_exactly};

@@ -6,7 +6,7 @@ mod line;
 
 use crate::Output;
 use crate::call::arguments::outputs;
-use crate::call::fields::{CallView, Part};
+use crate::call::columns::{CallView, Part};
 use crate::call::kernel::kernel_line;
 use crate::call::submission;
 use crate::call_text::repeats::Repeats;

@@ -3,7 +3,7 @@
 
 use super::pids::Pids;
 use crate::Output;
-use crate::call::fields::{CallView, fields};
+use crate::call::columns::{CallView, call_columns};
 use crate::call::values::write_launched;
 use crate::format::json_writer;
 use crate::format::units::Hex;
@@ -99,9 +99,9 @@ impl Serialize for CallArguments<'_> {
         if let Some(version) = call.runtime_version() {
             map.serialize_entry("cutap.runtime", version)?;
         }
-        for field in fields().iter().filter(|field| field.is_in_exports()) {
-            if field.annotate(self.0, &mut text) {
-                map.serialize_entry(&format!("cutap.{}", field.name), &text)?;
+        for column in call_columns().iter().filter(|column| column.is_in_exports()) {
+            if column.annotate(self.0, &mut text) {
+                map.serialize_entry(&format!("cutap.{}", column.name), &text)?;
             }
         }
         if let Some(exit) = exit {

@@ -17,7 +17,7 @@ use super::pids::Pids;
 use super::proto::Message;
 use crate::Output;
 use crate::call::arguments::words;
-use crate::call::fields::{CallView, Field, fields};
+use crate::call::columns::{CallColumn, CallView, call_columns};
 use crate::call::values::write_launched;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, Process, Returned, Thread, printable};
@@ -59,8 +59,8 @@ pub struct Perfetto<W> {
     flows: u64,
     pids: Pids,
     text: String,
-    /// The fields that exports have, with their names there.
-    annotations: Arc<[(String, &'static Field)]>,
+    /// The columns that exports have, with their names there.
+    annotations: Arc<[(String, &'static CallColumn)]>,
 }
 
 /// Numbers of the names of a function. `None` where there are too many names.
@@ -92,7 +92,7 @@ impl<W: io::Write> Perfetto<W> {
             flows: 0,
             pids: Pids::default(),
             text: String::new(),
-            annotations: fields()
+            annotations: call_columns()
                 .iter()
                 .filter(|f| f.is_in_exports())
                 .map(|f| (format!("cutap.{}", f.name), f))
@@ -226,11 +226,11 @@ impl<W: io::Write> Perfetto<W> {
         });
     }
 
-    /// Adds the fields that exports have.
+    /// Adds the columns that exports have.
     fn annotate(&mut self, of: CallView<'_>, to: &mut Message) {
         let (mut text, annotations) = (std::mem::take(&mut self.text), self.annotations.clone());
-        for (name, field) in annotations.iter() {
-            if field.annotate(of, &mut text) {
+        for (name, column) in annotations.iter() {
+            if column.annotate(of, &mut text) {
                 let (name, number) = (self.number(ARGUMENTS, name), self.number(TEXTS, &text));
                 Self::constant(name, &text, number, to);
             }

@@ -2,14 +2,15 @@
 
 use crate::Output;
 use crate::call::arguments::{inputs, words};
-use crate::call::fields::{CallView, field_text};
+use crate::call::call_json::column_text;
+use crate::call::columns::{CallColumn, CallView, call_column};
 use crate::format::csv::quoted;
 use crate::nesting::nest::Nest;
 use cutap_trace::{Call, End, Event, EventVisitor, Exit, printable};
 use std::io;
 
-/// The columns that fields of JSON lines have as well.
-const FIELDS: [&str; 19] = [
+/// The columns, in their order here.
+const NAMES: [&str; 19] = [
     "run",
     "rank",
     "id",
@@ -37,6 +38,7 @@ const ARGUMENTS: &str = "arguments";
 #[derive(Debug)]
 pub struct CallRows<W> {
     out: W,
+    columns: Vec<&'static CallColumn>,
     nest: Nest,
     line: String,
     has_header: bool,
@@ -45,13 +47,14 @@ pub struct CallRows<W> {
 impl<W: io::Write> CallRows<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> CallRows<W> {
-        CallRows { out, nest: Nest::default(), line: String::new(), has_header: false }
+        let columns = NAMES.into_iter().filter_map(call_column).collect();
+        CallRows { out, columns, nest: Nest::default(), line: String::new(), has_header: false }
     }
 
     fn header(&mut self) -> io::Result<()> {
         match std::mem::replace(&mut self.has_header, true) {
             true => Ok(()),
-            false => writeln!(self.out, "{},{ARGUMENTS}", FIELDS.join(",")),
+            false => writeln!(self.out, "{},{ARGUMENTS}", NAMES.join(",")),
         }
     }
 
@@ -59,8 +62,8 @@ impl<W: io::Write> CallRows<W> {
         self.header()?;
         let mut line = std::mem::take(&mut self.line);
         line.clear();
-        for name in FIELDS {
-            line.push_str(&quoted(&printable(&field_text(name, view))));
+        for column in &self.columns {
+            line.push_str(&quoted(&printable(&column_text(column, view))));
             line.push(',');
         }
         let mut arguments = String::new();

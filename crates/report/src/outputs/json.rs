@@ -1,7 +1,7 @@
 //! One JSON object a line. A call is written when it has ended. Calls that never ended are written at the end.
 
 use crate::Output;
-use crate::call::fields::CallView;
+use crate::call::columns::CallView;
 use crate::format::json_writer;
 use crate::format::runs::{run_fields, with_run};
 use crate::nesting::nest::Nest;

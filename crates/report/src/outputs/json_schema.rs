@@ -1,6 +1,7 @@
 //! The fields of each JSON line, and from them a JSON Schema and the page of lines. A test compares the fields of a
 //! call with those that are written.
 
+use crate::call::columns::{CallColumn, ColumnType, Presence, RANK, RUN, call_columns};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -12,52 +13,65 @@ type FieldRow = (&'static str, &'static str, &'static str);
 struct Line {
     name: &'static str,
     about: &'static str,
-    fields: &'static [FieldRow],
+    fields: Fields,
 }
 
-/// Meanings of fields that many lines have.
-const RUN: &str = "if several runs are read: which";
-const RANK: &str = "its rank, if each of them has one";
+/// Where the fields of a line are declared.
+enum Fields {
+    /// Here.
+    Rows(&'static [FieldRow]),
+    /// They are the columns of a call.
+    Columns,
+}
 
-const CALL: &[FieldRow] = &[
-    ("id", "integer", "tells it from all other calls of this output"),
-    ("parent", "integer|null", "`id` of the call that it was made from, if that is among the lines"),
-    ("run?", "string", RUN),
-    ("rank?", "integer", RANK),
-    ("pid", "integer", "process"),
-    ("tid", "integer", "thread"),
-    ("depth", "integer", "printed calls around it, as far as they were known at its beginning"),
-    ("layer", "string", "`library`, `runtime`, `driver`, `hidden`, `syscall` or `submit`"),
-    ("library", "string", "SONAME or file name of the object with the function, or with the runtime"),
-    ("runtime", "string|null", "version of the runtime"),
-    ("name", "string", "the exported name"),
-    ("demangled?", "string", "of C++ functions, and of hidden functions with a name"),
-    ("args", "array", "argument words, hexadecimal"),
-    ("arguments?", "array", "typed arguments, if the function is known"),
-    ("result", "integer|string|null", "the status or number; hexadecimal text for an address"),
-    ("result_name?", "string", "the status by name"),
-    ("returned?", "any", "a result that is no status, as a value"),
-    ("error", "boolean", "whether the call failed"),
-    ("start_ns", "integer", "beginning, CLOCK_MONOTONIC"),
-    ("duration_ns", "integer|null", "null if it did not return"),
-    ("open_ns?", "integer", "of an unfinished call: from its beginning to the end of the run"),
-    ("request?", "object", "of ioctls of the layer `syscall`: `name`, `control` or `class`, `fields`, `statuses`, ..."),
-    (
-        "submission?",
-        "object",
-        "of the layer `submit`: `channel`, `entries`, `methods`, `steps`, `flags`, `not_read`, ...",
-    ),
-    ("kernel", "string|null", "name of the launched kernel"),
-    ("stream?", "string", "name of the stream among the arguments"),
-    ("caller", "string", "return address; of a static runtime an address inside it"),
-    ("caller_library?", "string", "of hidden functions: the library that made the call"),
-    ("state", "string", "`done`, `unfinished`, `unwound` or `entry_only`"),
-    ("returned_late?", "boolean", "true: it was written as unwound or unfinished before"),
-    ("hooks?", "array", "what hooks did: `hook`, `action`, `argument`, `value`, `text`, `original_result`"),
-    ("logs?", "object", "what the call added to `info_log` and `error_log` of a linker"),
-    ("stack?", "array", "frames: `address`, `object`, `offset`, `function`, `into`, `inlined`, `file`, `line`"),
-    ("stack_end?", "string", "`whole`, `truncated` or `unknown`"),
-];
+/// A field of a line.
+struct LineField {
+    name: &'static str,
+    is_required: bool,
+    /// As in a [`FieldRow`].
+    types: &'static str,
+    meaning: &'static str,
+}
+
+impl Line {
+    fn fields(&self) -> Vec<LineField> {
+        match self.fields {
+            Fields::Rows(rows) => rows.iter().map(LineField::of_row).collect(),
+            Fields::Columns => call_columns().iter().map(LineField::of_column).collect(),
+        }
+    }
+}
+
+impl LineField {
+    fn of_row((name, types, meaning): &FieldRow) -> LineField {
+        LineField { name: name.trim_end_matches('?'), is_required: !name.ends_with('?'), types, meaning }
+    }
+
+    fn of_column(column: &CallColumn) -> LineField {
+        let is_required = column.presence != Presence::Optional;
+        LineField { name: column.name, is_required, types: types(column), meaning: column.meaning }
+    }
+}
+
+/// The types of a column's values in JSON.
+fn types(column: &CallColumn) -> &'static str {
+    let is_nullable = column.presence == Presence::Nullable;
+    match (column.column_type, is_nullable) {
+        (ColumnType::Boolean, false) => "boolean",
+        (ColumnType::Boolean, true) => "boolean|null",
+        (ColumnType::Integer, false) => "integer",
+        (ColumnType::Integer, true) => "integer|null",
+        (ColumnType::Text | ColumnType::Address, false) => "string",
+        (ColumnType::Text | ColumnType::Address, true) => "string|null",
+        (ColumnType::Words | ColumnType::List, false) => "array",
+        (ColumnType::Words | ColumnType::List, true) => "array|null",
+        (ColumnType::Record, false) => "object",
+        (ColumnType::Record, true) => "object|null",
+        (ColumnType::Result, false) => "integer|string",
+        (ColumnType::Result, true) => "integer|string|null",
+        (ColumnType::Any, _) => "any",
+    }
+}
 
 const PROCESS: &[FieldRow] = &[
     ("run?", "string", RUN),
@@ -249,28 +263,20 @@ const DIFF: &[FieldRow] = &[
 ];
 
 const LINES: [Line; 13] = [
-    Line { name: "call", about: "A call.", fields: CALL },
-    Line { name: "process", about: "A process.", fields: PROCESS },
-    Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: INSTANCE },
-    Line { name: "lookup", about: "A question for an address (`-e lookup`).", fields: LOOKUP },
-    Line { name: "module", about: "A code image that was dumped (`--dump-modules`).", fields: MODULE },
-    Line { name: "summary", about: "A row of `-c`.", fields: SUMMARY },
-    Line { name: "count", about: "A row of `-C`.", fields: COUNT },
-    Line { name: "end", about: "The last line.", fields: END },
-    Line { name: "error", about: "Failed calls (`report --errors`).", fields: ERROR },
-    Line { name: "leak", about: "What was left (`report --leaks`).", fields: LEAK },
-    Line { name: "finding", about: "A finding of `explain`.", fields: FINDING },
-    Line { name: "time", about: "What time was spent on (`explain`).", fields: TIME },
-    Line { name: "diff", about: "A function that differs (`diff`).", fields: DIFF },
+    Line { name: "call", about: "A call.", fields: Fields::Columns },
+    Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
+    Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
+    Line { name: "lookup", about: "A question for an address (`-e lookup`).", fields: Fields::Rows(LOOKUP) },
+    Line { name: "module", about: "A code image that was dumped (`--dump-modules`).", fields: Fields::Rows(MODULE) },
+    Line { name: "summary", about: "A row of `-c`.", fields: Fields::Rows(SUMMARY) },
+    Line { name: "count", about: "A row of `-C`.", fields: Fields::Rows(COUNT) },
+    Line { name: "end", about: "The last line.", fields: Fields::Rows(END) },
+    Line { name: "error", about: "Failed calls (`report --errors`).", fields: Fields::Rows(ERROR) },
+    Line { name: "leak", about: "What was left (`report --leaks`).", fields: Fields::Rows(LEAK) },
+    Line { name: "finding", about: "A finding of `explain`.", fields: Fields::Rows(FINDING) },
+    Line { name: "time", about: "What time was spent on (`explain`).", fields: Fields::Rows(TIME) },
+    Line { name: "diff", about: "A function that differs (`diff`).", fields: Fields::Rows(DIFF) },
 ];
-
-fn name_of(row: &FieldRow) -> &'static str {
-    row.0.trim_end_matches('?')
-}
-
-fn is_required(row: &FieldRow) -> bool {
-    !row.0.ends_with('?')
-}
 
 /// The schema of all lines of `--json` that stand for calls, findings and differences.
 pub fn json_schema() -> String {
@@ -286,17 +292,18 @@ pub fn json_schema() -> String {
 fn of_line(line: &Line) -> Value {
     let mut properties = Map::new();
     properties.insert("type".to_owned(), json!({"const": line.name}));
-    for row in line.fields {
-        let types: Vec<&str> = row.1.split('|').collect();
-        let mut of = json!({"description": row.2});
+    let fields = line.fields();
+    for field in &fields {
+        let types: Vec<&str> = field.types.split('|').collect();
+        let mut of = json!({"description": field.meaning});
         match types[..] {
             ["any"] => {}
             [one] => of["type"] = one.into(),
             _ => of["type"] = types.into(),
         }
-        properties.insert(name_of(row).to_owned(), of);
+        properties.insert(field.name.to_owned(), of);
     }
-    let required: Vec<&str> = line.fields.iter().filter(|row| is_required(row)).map(name_of).collect();
+    let required = fields.iter().filter(|field| field.is_required).map(|field| field.name);
     let required: Vec<&str> = ["type"].into_iter().chain(required).collect();
     json!({"type": "object", "title": line.about, "properties": properties, "required": required})
 }
@@ -316,8 +323,9 @@ pub fn json_lines_page() -> String {
     for line in &LINES {
         let _ =
             write!(page, "\n## {}\n\n{}\n\n| field | type | meaning |\n| --- | --- | --- |\n", line.name, line.about);
-        for row in line.fields {
-            let _ = writeln!(page, "| `{}` | {} | {} |", row.0, row.1.replace('|', " or "), row.2);
+        for field in line.fields() {
+            let (mark, types) = (if field.is_required { "" } else { "?" }, field.types.replace('|', " or "));
+            let _ = writeln!(page, "| `{}{mark}` | {types} | {} |", field.name, field.meaning);
         }
     }
     page
@@ -326,28 +334,20 @@ pub fn json_lines_page() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::fields::fields;
     use cutap_trace::End;
 
     /// The fields of a line that is written, against those of the table.
     fn compare(name: &str, written: &Value) {
         let of = LINES.iter().find(|line| line.name == name).expect("a line of the table");
         let written: Vec<&str> = written.as_object().expect("an object").keys().map(String::as_str).collect();
-        let known: Vec<&str> = ["type"].into_iter().chain(of.fields.iter().map(name_of)).collect();
+        let fields = of.fields();
+        let known: Vec<&str> = ["type"].into_iter().chain(fields.iter().map(|field| field.name)).collect();
         for field in &written {
             assert!(known.contains(field), "{name}: {field} is not in the table");
         }
-        for row in of.fields.iter().filter(|row| is_required(row)) {
-            assert!(written.contains(&name_of(row)), "{name}: {} is not written", row.0);
+        for field in fields.iter().filter(|field| field.is_required) {
+            assert!(written.contains(&field.name), "{name}: {} is not written", field.name);
         }
-    }
-
-    /// The table has each field of a call, in the order of a line.
-    #[test]
-    fn fields_of_a_call() {
-        let written: Vec<&str> = fields().iter().map(|field| field.name).collect();
-        let known: Vec<&str> = ["type"].into_iter().chain(CALL.iter().map(name_of)).collect();
-        assert_eq!(written, known);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::call::arguments::{inputs, words};
-use crate::call::fields::{CallView, Part};
+use crate::call::columns::{CallView, Part};
 use crate::format::json_writer::write_json;
 use crate::format::label::{library_of, tag};
 use crate::nesting::nest::id;

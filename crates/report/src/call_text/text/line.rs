@@ -2,7 +2,7 @@
 
 use super::Text;
 use crate::call::arguments::{inputs, words};
-use crate::call::fields::{CallView, Part};
+use crate::call::columns::{CallView, Part};
 use crate::call::values::write_value;
 use crate::call_text::launch::Launch;
 use crate::call_text::repetition::About;

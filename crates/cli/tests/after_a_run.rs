@@ -42,8 +42,37 @@ fn a_part_of_the_run() {
     assert_eq!(summed, expected.len() as u64, "{sums:?}");
     let empty = cutap(&["show", "--from", "2", "--to", "1"]).arg(&file).output().unwrap();
     refused(&empty, 125, &["--from is not before --to"]);
-    let leaks = cutap(&["report", "--leaks", "--from", "1"]).arg(&file).output().unwrap();
-    refused(&leaks, 125, &["--leaks follows memory from the start of the run"]);
+}
+
+/// Reports that follow memory take what is made in the time, and say what is left of it at its end.
+#[test]
+fn memory_of_a_part_of_the_time() {
+    let folder = Folder::new("memory-window");
+    let Some(program) = problems(&folder) else { return };
+    let file = record(&folder, &program, "allocation_churn");
+    let json_lines = |args: &[&str]| -> Vec<Value> {
+        text(args, &file).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let lines = json_lines(&["show", "--json", "-a"]);
+    let start = |name: &str, n: usize| {
+        let call = lines.iter().filter(|line| line["name"] == name).nth(n).expect("a call");
+        call["start_ns"].as_u64().unwrap()
+    };
+    let first = lines.iter().find(|line| line["type"] == "process").unwrap()["start_ns"].as_u64().unwrap();
+    let at = |ns: u64| format!("{}ns", ns - first);
+    let left = |window: &[&str]| {
+        let leaks = json_lines(&[&["report", "--leaks", "--json"][..], window].concat());
+        let memory = leaks.iter().filter(|leak| leak["kind"] == "device memory");
+        memory.map(|leak| leak["count"].as_u64().unwrap()).sum::<u64>()
+    };
+    // The first piece is alive to the end of the program, the tenth until it is freed.
+    let (made, freed) = (at(start("cuMemAlloc_v2", 9)), at(start("cuMemFree_v2", 9)));
+    assert_eq!(left(&[]), 0);
+    assert_eq!(left(&["--to", &freed]), 2);
+    assert_eq!(left(&["--from", &made, "--to", &freed]), 1);
+    assert_eq!(left(&["--from", &freed]), 0);
+    let allocations = text(&["report", "--allocations", "--from", &made, "--to", &freed], &file);
+    assert!(allocations.contains("device memory: 128 KiB at the peak"), "{allocations}");
 }
 
 #[test]

@@ -150,8 +150,8 @@ fn a_wait_that_did_not_end() {
     record(&file, "hangs");
     let text = asked(&["report", "--blocking"], &file);
     let said: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
-    // A header before, the sentence about host times after.
-    assert_eq!(said.len(), 4, "{text}");
+    // A header before, the sentences about host times and about the end of the program after.
+    assert_eq!(said.len(), 5, "{text}");
     let said = &said[1..3];
     assert_eq!((said[0][0], said[0][4]), ("1", "cuStreamSynchronize:"), "{text}");
     assert_eq!(said[1][..6], ["1", "of", "them", "did", "not", "return:"], "{text}");

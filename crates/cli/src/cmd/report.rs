@@ -113,17 +113,12 @@ impl Report {
         let (json, flag) = (json.json, question.report.flag);
         let mut report = (question.report.new)(&question.value);
         let window = input.window()?;
-        if window.is_some() && report.reads_all() {
-            return Err(Error::own(format!(
-                "--{flag} follows memory from the start of the run; leave --from and --to out"
-            )));
-        }
         // A report that follows calls reads all of them, and lists by the filter.
         let listed = wanted.text().filter(|_| report.filtered().is_some());
         let listed = listed.map(|text| parse_filter(Some(&text))).transpose()?;
         let filter = match &listed {
             Some(_) => parse_filter(None)?,
-            None => wanted.of_reader(all || report.reads_all())?.during(window),
+            None => wanted.of_reader(all || report.reads_all())?.during(window.filter(|_| !report.reads_all())),
         };
         let columns = report.sort_columns();
         let column = |word: String| columns.iter().copied().find(|column| *column == word).ok_or(word);
@@ -145,6 +140,9 @@ impl Report {
         }
         refuse_slips(&input.runs, question.report, &mut *report)?;
         let runs = input.open()?;
+        if let Some(window) = window.filter(|_| report.reads_all()) {
+            report.during(runs.window(window)?);
+        }
         let mut run_ends = read(&mut *report, &runs, filter)?;
         if let Some(filter) = listed
             && let Some(sink) = report.filtered()

@@ -16,7 +16,7 @@ use crate::statistics::table::share;
 use crate::format::units::{bytes, time};
 use cutap_calls::hands_out;
 use cutap_calls::known::{Count, Effect, Memory};
-use cutap_trace::{Call, End, EventVisitor, Exit, Function, Process};
+use cutap_trace::{TimeWindow, Call, End, EventVisitor, Exit, Function, Process};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -127,7 +127,7 @@ impl Allocations {
         for change in self.leaks.changes() {
             self.changed(change, call.thread.key);
         }
-        let Some(kind) = self.kind(&call.function) else { return };
+        let Some(kind) = self.kind(&call.function).filter(|_| self.leaks.follows(exit)) else { return };
         let open = self.leaks.open_calls();
         if open.open_calls(call.thread.key).any(|call| allocates(&call.function).is_some()) {
             return;
@@ -251,6 +251,10 @@ impl Report for Allocations {
     }
     fn sort_columns(&self) -> Vec<&'static str> {
         headings(&sort_keys())
+    }
+
+    fn during(&mut self, window: TimeWindow) {
+        self.leaks.during(window);
     }
 
     fn reads_all(&self) -> bool {

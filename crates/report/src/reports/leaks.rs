@@ -8,7 +8,7 @@ use crate::call::resource_names::plural;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::format::units::bytes;
-use cutap_trace::{Call, End, EventVisitor, Exit};
+use cutap_trace::{Call, End, EventVisitor, Exit, TimeWindow};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io;
@@ -69,6 +69,10 @@ impl Report for LeakList {
 
     fn reads_all(&self) -> bool {
         true
+    }
+
+    fn during(&mut self, window: TimeWindow) {
+        self.leaks.during(window);
     }
 
     fn filtered(&mut self) -> Option<&mut dyn EventSink> {

@@ -3,7 +3,7 @@
 
 use crate::call_text::text_format::TextFormat;
 use crate::statistics::rows::Rows;
-use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, SelectedCalls};
+use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, SelectedCalls, TimeWindow};
 use std::borrow::Cow;
 use std::io;
 
@@ -107,6 +107,8 @@ pub trait Report {
     fn reads_all(&self) -> bool {
         false
     }
+    /// Takes the time of `--from` and `--to`, if it reads all calls. For others, the filter leaves out the rest.
+    fn during(&mut self, _: TimeWindow) {}
     /// Reads the run a second time, for the calls that the filter selects: the first time it gets all calls, and it
     /// lists what belongs to these. None: the filter is for the first time.
     fn filtered(&mut self) -> Option<&mut dyn EventSink> {

@@ -12,7 +12,7 @@ use crate::resources::selected_functions::SelectedFunctions;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{begins_capture, ends_capture, hands_out};
 use cutap_trace::decode::{Devices, Value};
-use cutap_trace::{ByName, Call, EventVisitor, Exit, Function, Layer, RunName};
+use cutap_trace::{ByName, Call, EventVisitor, Exit, Function, Layer, RunName, TimeWindow};
 use foldhash::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub struct Leaks {
     changes: Option<Vec<Change>>,
     /// Pieces of memory that no call freed before their context ended, and their bytes.
     ended_with_context: (u64, u64),
+    /// Only what is made in this time is followed, up to its end; none for the whole run.
+    window: Option<TimeWindow>,
 }
 
 /// A resource that was made, with its size if it is known, or ended.
@@ -124,17 +126,30 @@ impl Default for Leaks {
             runs: HashMap::default(),
             changes: None,
             ended_with_context: (0, 0),
+            window: None,
         }
     }
 }
 
 impl EventVisitor for Leaks {
     fn enter(&mut self, call: &Call) {
+        if self.window.is_some_and(|window| window.is_before(call.start_ns)) {
+            return;
+        }
         self.open_calls.enter(call);
     }
 
     fn exit(&mut self, exit: &Exit) {
+        // What begins in the time ends its call, and is as it was at the end of the time.
+        let is_after = |ns| self.window.is_some_and(|window| window.is_before(ns));
+        let (begins_after, ends_after) = (is_after(exit.call.start_ns), is_after(exit.end_ns));
+        if begins_after {
+            return;
+        }
         self.open_calls.exit(exit);
+        if ends_after {
+            return;
+        }
         // A result that a hook changed does not count; the result of the function does.
         if exit.duration_ns.is_some() && !exit.has_failed() {
             self.finish_call(exit);
@@ -146,6 +161,17 @@ impl Leaks {
     /// One that also says what each event changes.
     pub(crate) fn with_changes() -> Leaks {
         Leaks { changes: Some(Vec::new()), ..Leaks::default() }
+    }
+
+    /// Whether what a call makes is followed.
+    pub(crate) fn follows(&self, exit: &Exit) -> bool {
+        let is_outside = |window: TimeWindow| window.is_after(exit.end_ns) || window.is_before(exit.end_ns);
+        !self.window.is_some_and(is_outside)
+    }
+
+    /// Follows only what is made in this time, up to its end.
+    pub fn during(&mut self, window: TimeWindow) {
+        self.window = Some(window);
     }
 
     /// What the events since the last question made and ended.
@@ -317,6 +343,9 @@ impl Leaks {
         let thread = exit.call.thread.key;
         if exit.call.function.layer == Layer::DRIVER {
             self.latest.insert(thread, exit.end_ns);
+        }
+        if self.window.is_some_and(|window| window.is_after(exit.end_ns)) {
+            return;
         }
         let before = self.alive.get(&thing);
         if before.is_some_and(|before| before.thread == thread && before.since > exit.call.start_ns) {

@@ -20,6 +20,18 @@ pub(crate) enum Moment {
 }
 
 impl TimeWindow {
+    /// Whether a moment on the clock of the run is before it.
+    #[must_use]
+    pub fn is_after(&self, ns: u64) -> bool {
+        self.place(ns) == Moment::Before
+    }
+
+    /// Whether a moment is after it.
+    #[must_use]
+    pub fn is_before(&self, ns: u64) -> bool {
+        self.place(ns) == Moment::After
+    }
+
     /// Where a moment on the clock of the run is.
     pub(crate) fn place(&self, ns: u64) -> Moment {
         match ns.saturating_sub(self.origin_ns) {

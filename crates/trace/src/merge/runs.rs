@@ -120,6 +120,14 @@ impl Runs {
     /// The filter, whose window begins with the first process of all runs.
     fn since_start(&self, filter: &Filter) -> Result<Filter, Error> {
         let Some(window) = filter.window else { return Ok(filter.clone()) };
+        Ok(filter.clone().during(Some(self.window(window)?)))
+    }
+
+    /// The window with the start of the first process of all runs.
+    ///
+    /// # Errors
+    /// A run cannot be read.
+    pub fn window(&self, window: TimeWindow) -> Result<TimeWindow, Error> {
         let mut first = None;
         for (path, place) in self.paths.iter().zip(&self.places) {
             let opened = RunReader::new(path)?;
@@ -129,7 +137,7 @@ impl Runs {
                 first = first.into_iter().chain(start).min();
             }
         }
-        Ok(filter.clone().during(Some(TimeWindow { origin_ns: first.unwrap_or(0), ..window })))
+        Ok(TimeWindow { origin_ns: first.unwrap_or(0), ..window })
     }
 
     /// None of them keeps stacks.

@@ -3,7 +3,7 @@
 
 use cutap_collect::record::{FolderScan, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, print_notice};
-use cutap_trace::{Damage, RecordingCoverage, RunPath, Why, open_file, short_of};
+use cutap_trace::{End, RecordingCoverage, RunPath, Why, open_file};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -62,12 +62,12 @@ fn has_its_end(path: &Path) -> bool {
 }
 
 /// Fails, with what is missing, if a recording or a run directory could not be read whole.
-/// One that is being written is none. `damage` was found while it was read.
-pub fn whole(path: &Path, recording: Option<RecordingCoverage>, damage: Damage) -> Result<()> {
-    let display_path = path.display();
+/// One that is being written is none.
+pub fn whole(path: &Path, end: &End) -> Result<()> {
+    let (display_path, recording, damage) = (path.display(), end.recording.clone(), end.damage());
     let Some(RecordingCoverage { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
-        if let Some(short) = short_of(path) {
+        if let Some(short) = &end.missing.unopened {
             return Err(Error::own(format!("{display_path} was not read whole: {short}; mend that and try it again")));
         }
         let unread = FolderScan::at(path).unread().filter(|_| path.is_dir());

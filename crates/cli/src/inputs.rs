@@ -117,7 +117,7 @@ pub fn say_counted(runs: &Runs, run_ends: &[FinishedRun]) {
 pub fn all_whole(run_ends: &[FinishedRun]) -> Result<()> {
     let mut all_read = Ok(());
     for FinishedRun { path, end } in run_ends {
-        let of_run = whole(path, end.recording.clone(), end.damage());
+        let of_run = whole(path, end);
         if of_run.is_err()
             && let Err(before) = std::mem::replace(&mut all_read, of_run)
         {

@@ -67,7 +67,7 @@ impl DiffArgs {
             let options = ProfileOptions { ignores_handles: self.ignore_handles, by_caller: self.by.is_some() };
             let mut profile = Profile::new(options);
             let end = read_run(run, filter.clone(), &mut |event| profile.event(event))?;
-            whole(run, end.recording.clone(), end.damage()).map(|()| (profile, end))
+            whole(run, &end).map(|()| (profile, end))
         };
         let names = [self.a.display().to_string(), self.b.display().to_string()];
         let ((a, a_end), (b, b_end)) = (read(&self.a)?, read(&self.b)?);

@@ -5,7 +5,7 @@ use crate::input::readable;
 use crate::progress::Progress;
 use cutap_collect::record::{FolderScan, Recorder, damaged_parts, read_by_another};
 use cutap_collect::{Error, Page, Result, cannot, output_file, print_notice};
-use cutap_trace::{EventReader, ReaderOptions, short_of};
+use cutap_trace::{EventReader, ReaderOptions};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -97,15 +97,15 @@ fn recover(run: &Path, path: &Path) -> Result<()> {
 
 /// Files of the folder that cannot be read. Where the look itself found no descriptors, it tells nothing of them.
 fn unread(run: &Path) -> Option<String> {
-    let unread = FolderScan::at(run).unread();
-    unread.filter(|_| short_of(run).is_none())
+    let scan = FolderScan::at(run);
+    scan.unread().filter(|_| !scan.is_incomplete)
 }
 
 /// Prints what the new recording has. What could not be read is a failure: an empty table would look like the whole
 /// run.
 fn print_outcome(run: &Path, path: &Path, recorder: &mut Recorder, flight: bool) -> Result<()> {
     let ((read, rings), (bytes, missing), shown) = (recorder.read(), recorder.copied(), path.display());
-    let short = short_of(run);
+    let short = recorder.unopened();
     let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
     let size = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes >> 10) };
     let (processes, threads) = (many(read, "process", "processes"), many(rings, "thread", "threads"));

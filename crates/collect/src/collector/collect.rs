@@ -17,7 +17,7 @@ use crate::run_dir::control::Page;
 use crate::run_dir::folder;
 use crate::run_dir::lingering_processes::LingeringProcesses;
 use crate::start::startup_state::open_descriptors;
-use cutap_trace::{Damage, Rate, RunPath, short_of};
+use cutap_trace::{Damage, Rate, RunPath};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
@@ -61,7 +61,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         None => page.put_collector_state(COLLECTOR_GONE),
     }
     let damage = if broken.is_none() { work.damage() } else { Damage::default() };
-    let short = short_of(&options.run).filter(|_| broken.is_none());
+    let short = work.unopened().or_else(|| run_dir.unopened()).filter(|_| broken.is_none());
     // Its descriptors of the output, at whose other end somebody may wait for the end of it.
     drop(work);
     if !options.record && page.follows_children() && run_dir.join(hooks::FILE).is_file() {
@@ -225,6 +225,9 @@ impl Drain for Recorder {
     }
     fn damage(&mut self) -> Damage {
         Recorder::damage(self)
+    }
+    fn unopened(&self) -> Option<String> {
+        Recorder::unopened(self)
     }
     fn clean_up(&mut self, broken: Option<&io::Error>) {
         if let Some(error) = broken {

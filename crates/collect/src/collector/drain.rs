@@ -18,6 +18,8 @@ pub trait Drain {
     fn damage(&mut self) -> Damage {
         Damage::default()
     }
+    /// What of the run directory could not be opened, and why, for a sentence; known at the end.
+    fn unopened(&self) -> Option<String>;
     /// Tidies up behind an output that broke.
     fn clean_up(&mut self, _broken: Option<&io::Error>) {}
 }

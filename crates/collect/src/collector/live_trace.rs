@@ -135,6 +135,9 @@ impl LiveTrace {
 }
 
 impl Drain for LiveTrace {
+    fn unopened(&self) -> Option<String> {
+        self.reader.unopened()
+    }
     fn round(&mut self, last: bool, page: &Page) -> Result<Round> {
         let (mut round, mut beat) = (Round::default(), monotonic_ns());
         let (output, replaying_to_ns) = (&mut self.output, &mut self.replaying_to_ns);

@@ -20,6 +20,8 @@ pub struct FolderScan {
     unread: Vec<String>,
     /// Folders that children name, and the first of them.
     parents: BTreeMap<String, String>,
+    /// The scan itself could not open all of it.
+    pub is_incomplete: bool,
 }
 
 impl FolderScan {
@@ -35,6 +37,7 @@ impl FolderScan {
         if !trims(&run) {
             scan.parents(&names);
         }
+        scan.is_incomplete = run.unopened().is_some();
         scan
     }
 

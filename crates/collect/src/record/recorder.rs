@@ -7,7 +7,7 @@ use super::retired::Retired;
 use super::ring::Ring;
 use crate::base::error::{Error, Result, cannot};
 use cutap_file::{Block, Why, Writer, kind, walk};
-use cutap_trace::{ChunkPage, Damage, Listing, Rate, RunPath, damaged, forget_short, monotonic, short_of};
+use cutap_trace::{ChunkPage, Damage, Listing, Rate, RunPath, damaged, monotonic};
 use cutap_wire::ring::OPEN;
 use cutap_wire::{MAGIC, PAGE, VERSION, control, process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,7 +207,7 @@ impl Recorder {
     /// something. `beat` is called so often that nobody takes this for dead. An error is the file's.
     pub fn round(&mut self, last: bool, beat: &mut dyn FnMut()) -> io::Result<bool> {
         if last {
-            forget_short();
+            self.run.forget_unopened();
         }
         let mut control = self.control_page();
         // No collector has measured it: the run was made here, and so it is measured here.
@@ -325,10 +325,15 @@ impl Recorder {
         if let Some(unread) = &self.unread {
             self.writer.write(Block::new(kind::LACKS, 0, 0, kind::UNREAD), &[], unread.as_bytes())?;
         }
-        if short_of(self.run.run()).is_some() {
+        if self.run.unopened().is_some() {
             return Ok(());
         }
         self.writer.write(Block::new(kind::END, 0, 0, 0), &[], &[])
+    }
+
+    /// What of the run directory could not be opened, and why, for a sentence.
+    pub fn unopened(&self) -> Option<String> {
+        self.run.unopened()
     }
 
     /// Takes back what was written halfway, before this error.

@@ -1,6 +1,6 @@
 //! The columns of a call: one list for JSON lines, CSV, the text of a trace, the annotations of exports and tables. A
-//! column has a type, a unit and a meaning, and no shape of an output: `call_json` has that of JSON. A new column is one
-//! entry of `COLUMNS`.
+//! column has a type, a unit and a meaning, and no shape of an output: `call_json` has that of JSON. A new column is
+//! one entry of `COLUMNS`.
 
 use crate::call::hooked::{hooked_lines, write_hooked};
 use crate::call::kernel::request_line;

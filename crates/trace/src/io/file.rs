@@ -1,6 +1,6 @@
 //! The bytes of one file, wherever they are. A pipe or device in place of a file must never be waited for.
 
-use super::exhausted;
+use super::unopened_files::UnopenedFiles;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -47,7 +47,7 @@ pub fn open_file(path: &Path, write: bool) -> io::Result<File> {
     let no_file = |reason| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     let mut options = OpenOptions::new();
     options.read(true).write(write).custom_flags(O_NONBLOCK);
-    let file = match exhausted::open(path, || options.open(path)) {
+    let file = match UnopenedFiles::default().open(path, || options.open(path)) {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => return no_file("it is a socket"),
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return no_file("it is a link that leads to itself");

@@ -2,7 +2,6 @@
 
 pub mod bytes;
 pub mod clock;
-pub mod exhausted;
 pub mod file;
 pub mod file_cache;
 pub mod pages;
@@ -11,3 +10,4 @@ pub mod run_path;
 pub mod run_root;
 pub mod shared_descriptor;
 pub mod store;
+pub mod unopened_files;

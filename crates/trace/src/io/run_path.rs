@@ -5,7 +5,6 @@
 //! One link is part of a run: `names` of a vfork child, which leads to the names of its parent. It is followed by its
 //! text, and only to such a file of the same run.
 
-use super::exhausted;
 use super::run_root::Root;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -38,13 +37,24 @@ impl RunPath {
     /// It is not there, or no folder.
     pub fn open(path: &Path) -> io::Result<RunPath> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open = |real: &Path| exhausted::open(path, || Ok(rustix::fs::open(real, flags, Mode::empty())?));
+        let open = |real: &Path| Ok(rustix::fs::open(real, flags, Mode::empty())?);
         Ok(RunPath { root: Arc::new(Root::open(path, open)?), inside: PathBuf::new() })
     }
 
     /// Gives the descriptor up, where others are needed: the directory is found by its path from then on.
     pub fn let_go(&self) {
         self.root.let_go();
+    }
+
+    /// What of the run could not be opened by this and all that were joined to it, and why, for a sentence.
+    #[must_use]
+    pub fn unopened(&self) -> Option<String> {
+        self.root.unopened.sentence(&self.root.path)
+    }
+
+    /// Forgets that: all of the run is read once more.
+    pub fn forget_unopened(&self) {
+        self.root.unopened.forget();
     }
 
     /// A name in this folder.
@@ -89,7 +99,7 @@ impl RunPath {
     pub fn open_file(&self, write: bool) -> io::Result<File> {
         let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
         let no_file = |reason| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-        let opened = exhausted::open(&self.path(), || {
+        let opened = self.root.unopened.open(&self.path(), || {
             let mut place = self.clone();
             for _ in 0..MOST_LINKS {
                 match place.open_at(access | OFlags::NONBLOCK, Mode::empty()) {
@@ -144,8 +154,10 @@ impl RunPath {
     /// # Errors
     /// It is not there, no folder, or a link.
     pub fn list(&self) -> io::Result<Vec<String>> {
-        let folder =
-            exhausted::open(&self.path(), || Ok(self.open_at(OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?))?;
+        let folder = self
+            .root
+            .unopened
+            .open(&self.path(), || Ok(self.open_at(OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?))?;
         let mut names = Vec::new();
         for entry in Dir::new(folder)? {
             let entry = entry?;

@@ -1,5 +1,6 @@
 //! The descriptor of a run directory, and how something beneath it is opened without following a link.
 
+use super::unopened_files::UnopenedFiles;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -19,16 +20,17 @@ pub struct Root {
     pub path: PathBuf,
     /// The same without links.
     real: PathBuf,
+    pub(super) unopened: UnopenedFiles,
 }
 
 impl Root {
     /// Opens one; `open` opens a path.
-    pub fn open(path: &Path, open: impl FnOnce(&Path) -> io::Result<OwnedFd>) -> io::Result<Root> {
-        let real = std::fs::canonicalize(path)?;
-        let folder = open(&real)?;
+    pub fn open(path: &Path, open: impl Fn(&Path) -> io::Result<OwnedFd>) -> io::Result<Root> {
+        let (real, unopened) = (std::fs::canonicalize(path)?, UnopenedFiles::default());
+        let folder = unopened.open(path, || open(&real))?;
         let stat = rustix::fs::fstat(&folder)?;
         let which = (stat.st_dev, stat.st_ino);
-        Ok(Root { folder: RwLock::new(Some(folder)), which, path: path.to_owned(), real })
+        Ok(Root { folder: RwLock::new(Some(folder)), which, path: path.to_owned(), real, unopened })
     }
 
     /// Opens a path in it, and follows no link on the way.

@@ -14,6 +14,12 @@ pub trait Store: Debug + Send + Sync {
     fn processes(&self) -> io::Result<Vec<String>>;
     /// A file of a process; with `write`, one whose chunks are to be given back.
     fn open(&self, process: &str, file: &str, write: bool) -> io::Result<Box<dyn Bytes>>;
+    /// What could not be opened, and why, for a sentence.
+    fn unopened(&self) -> Option<String> {
+        None
+    }
+    /// Forgets that: all is read once more.
+    fn forget_unopened(&self) {}
     /// Names that were there once may be missing, however whole their files look.
     fn may_lack_names(&self) -> bool;
 }

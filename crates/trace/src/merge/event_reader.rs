@@ -10,7 +10,6 @@ use crate::decode::state::handle_coverage::HandleCoverage;
 use crate::event::{Call, Event};
 use crate::filter::Filter;
 use crate::io::clock::{Clock, monotonic};
-use crate::io::exhausted::forget_short;
 use crate::kernels::ptx_files;
 use crate::pair::event_queue::QueuedEvent;
 use crate::pair::shared::Shared;
@@ -164,9 +163,14 @@ impl EventReader {
         })
     }
 
+    /// What of a run directory could not be opened, and why, for a sentence.
+    pub fn unopened(&self) -> Option<String> {
+        self.run_reader.store.unopened()
+    }
+
     fn round(&mut self, now: u64, last: bool, sink: &mut EventSink<'_>) -> Result<bool, Error> {
         if last {
-            forget_short();
+            self.run_reader.store.forget_unopened();
         }
         self.shared.clock.refine();
         self.active.begin(last, &self.sources, self.folders.len());

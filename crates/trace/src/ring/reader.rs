@@ -3,9 +3,9 @@
 
 use super::call_count::CallCount;
 use super::chunk_file::ChunkFile;
-use crate::io::exhausted::is_short;
 use crate::io::file::Bytes;
 use crate::io::pages::ChunkPage;
+use crate::io::unopened_files::is_short;
 use cutap_wire::record::{Cursor, Record, Step};
 use cutap_wire::ring::{CHUNK_HEADER, FREE};
 use std::collections::VecDeque;

@@ -15,6 +15,14 @@ const MOST_TEXT: usize = 1 << 16;
 pub struct Disk(pub RunPath);
 
 impl Store for Disk {
+    fn unopened(&self) -> Option<String> {
+        self.0.unopened()
+    }
+
+    fn forget_unopened(&self) {
+        self.0.forget_unopened();
+    }
+
     fn control(&self) -> io::Result<Vec<u8>> {
         self.0.join(cutap_wire::control::FILE).read(cutap_wire::PAGE)
     }

@@ -292,6 +292,7 @@ impl End {
                     (self.missing.chunks_taken, 0, 0)
             }
         }
+        self.missing.unopened = run.store.unopened();
         self.merge_unknown_names();
     }
 

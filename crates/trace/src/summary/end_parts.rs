@@ -69,6 +69,8 @@ pub struct MissingRecords {
     pub records_cut: u64,
     /// Records of kinds that a newer cutap writes.
     pub records_unknown: u64,
+    /// What of a run directory could not be opened, and why, for a sentence.
+    pub unopened: Option<String>,
 }
 
 /// What was asked for when a run was recorded.

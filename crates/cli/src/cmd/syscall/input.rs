@@ -45,7 +45,7 @@ fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
     run.head = Head { driver, source: Some("preload".into()), ..Head::default() };
     run.calls.sort_by_key(|call| call.time_ns);
     if run.calls.is_empty() {
-        whole(path, end.recording.clone(), end.damage())?;
+        whole(path, &end)?;
         let display_path = path.display();
         return Err(cutap_collect::Error::own(match wanted {
             Some(wanted) => format!("{display_path}: no call to the kernel driver matches -e '{wanted}'; leave it out"),
@@ -55,7 +55,7 @@ fn read_recording(path: &Path, wanted: Option<&str>) -> Result<Input> {
             ),
         }));
     }
-    Ok(Input { run, whole: whole(path, end.recording.clone(), end.damage()) })
+    Ok(Input { run, whole: whole(path, &end) })
 }
 
 /// A folder, or a file of cutap's own format.

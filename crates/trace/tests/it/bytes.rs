@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use cutap_trace::synthetic::Run;
+use cutap_wire::process::Process;
 use proptest::prelude::*;
 use std::mem::offset_of;
 use std::path::Path;
@@ -69,7 +70,7 @@ proptest! {
             let path = process.join(name);
             let mut file = std::fs::read(&path).unwrap();
             // A run of another version is refused.
-            let is_version = |word: usize| name == "process" && word * 8 == offset_of!(cutap_wire::process::Process, version);
+            let is_version = |word: usize| name == "process" && word * 8 == offset_of!(Process, version);
             for (word, value) in changes.iter().filter(|(word, _)| !is_version(*word)) {
                 if let Some(place) = file.get_mut(word * 8..word * 8 + 8) {
                     place.copy_from_slice(&value.to_le_bytes());

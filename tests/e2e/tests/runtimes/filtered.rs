@@ -17,7 +17,7 @@ const FILTERS: [&str; 6] = [
 ];
 
 /// Calls of JSON lines: the function, its arguments without addresses, its result. A live trace in text writes a call
-/// that is open for 50 ms in two lines, as any call can be on a busy machine; in JSON it is one.
+/// that is open for 50 ms in two lines. On a busy machine any call can be.
 fn calls(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines().filter(|l| l.starts_with(r#"{"type":"call""#)) {

@@ -53,7 +53,7 @@ pub use run::cells::walk_cells;
 pub use run::error::Error;
 pub use run::facts::{Diagnostic, RecordingCoverage, Switched, SwitchedTo};
 pub use run::listing::Listing;
-pub use run::liveness::{is_gone, living, text_of_proc};
+pub use run::liveness::{environment_of, is_gone, living, text_of_proc};
 pub use run::names_complete::{has_all_names, is_whole};
 pub use run::names_file::{NamesFile, NamesItem as NamesFound};
 pub use run::run_reader::RunReader;

@@ -7,7 +7,7 @@
 
 use crate::run_dir::lease;
 use crate::run_dir::member::Members;
-use cutap_trace::{RunPath, living, text_of_proc};
+use cutap_trace::{RunPath, environment_of, living, text_of_proc};
 use cutap_wire::control::ENV_RUN;
 use std::collections::HashSet;
 use std::fs;
@@ -97,7 +97,7 @@ impl LingeringProcesses {
             }
             // All processes are looked at, so two files of each: the others where those tell nothing.
             let mut folder = PathBuf::from(format!("/proc/{pid}"));
-            let mut environment = fs::read(folder.join("environ"));
+            let mut environment = environment_of(&folder);
             if environment.as_ref().map_or_else(|e| e.kind() != PermissionDenied, Vec::is_empty) {
                 let Some(living) = living(pid) else { return false };
                 // A thread of the kernel has no program.
@@ -107,7 +107,7 @@ impl LingeringProcesses {
                 }
                 // A process that started before the collector is not one of the run.
                 unclear |= living == folder && stat.started >= own;
-                environment = fs::read(living.join("environ"));
+                environment = environment_of(&living);
                 folder = living;
             }
             let environment = environment.unwrap_or_default();

@@ -2,7 +2,7 @@
 //! program, and nothing here waits for it.
 
 use cutap_collect::{Error, Members, Page, Result, cannot, own_uid};
-use cutap_trace::{RunPath, living, text_of_proc};
+use cutap_trace::{RunPath, environment_of, living, text_of_proc};
 use cutap_wire::control::{ALIVE, ENV_RUN, FILE};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -51,7 +51,7 @@ pub fn run_of(who: &str) -> Result<PathBuf> {
         return Err(Error::own(format!("{pid} is a thread of process {process}; give the number of the process")));
     }
     let folder = living(pid).unwrap_or_else(|| PathBuf::from(format!("/proc/{pid}")));
-    let environment = std::fs::read(folder.join("environ")).map_err(|e| match e.kind() {
+    let environment = environment_of(&folder).map_err(|e| match e.kind() {
         ErrorKind::NotFound => Error::own(format!("there is no process {pid}; give the number of the program")),
         // Root too, where a container keeps it from looking into processes that it did not start.
         ErrorKind::PermissionDenied if [0, uid(pid)].contains(&own_uid()) => Error::own(format!(

@@ -8,7 +8,7 @@ use cutap_collect::{
     Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
     reader_filter,
 };
-use cutap_report::{may_lack_frees, missing_calls};
+use cutap_report::{ended_early, may_lack_frees, missing_calls};
 use cutap_trace::{End, Filter, FinishedRun, TimeWindow};
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -139,11 +139,19 @@ impl ExitCodeArgs {
     /// Fails if it is wanted and calls that free may be missing: then a list of what is left proves nothing.
     pub fn end_of_leaks(&self, leaks: u64, has_calls: bool, run_ends: &[FinishedRun]) -> Result<()> {
         let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
-        match missing_calls(&end_refs).filter(|_| self.exit_code && leaks > 0 && may_lack_frees(&end_refs)) {
-            None => self.end(leaks, has_calls, run_ends),
-            Some(missing) => Err(Error::own(format!(
+        if !self.exit_code || leaks == 0 {
+            return self.end(leaks, has_calls, run_ends);
+        }
+        if let Some(missing) = missing_calls(&end_refs).filter(|_| may_lack_frees(&end_refs)) {
+            return Err(Error::own(format!(
                 "what is left may have been freed: the recording lacks calls ({missing}); record all calls to know it"
+            )));
+        }
+        match ended_early(&end_refs) {
+            Some(sentence) => Err(Error::own(format!(
+                "what is left is no leak for certain: {sentence}; let the program end by itself to know it"
             ))),
+            None => self.end(leaks, has_calls, run_ends),
         }
     }
 

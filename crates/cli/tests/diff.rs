@@ -76,8 +76,11 @@ fn diff_of_programs_that_end_in_different_ways() {
     let diff = |flags: &[&str], a: &Path, b: &Path| cutap(&["diff"]).args(flags).args([a, b]).output().unwrap();
     let ends = diff(&[], &badly, &killed);
     assert!(ends.status.code() == Some(1) && out(&ends).contains("no difference"), "{ends:?}");
-    assert!(err(&ends).contains("badly ended with exit code 3, that of "), "{ends:?}");
-    assert!(err(&ends).contains("killed was ended by SIGKILL"), "{ends:?}");
+    assert!(out(&ends).contains("badly ended with exit code 3, that of "), "{ends:?}");
+    assert!(out(&ends).contains("killed was ended by SIGKILL"), "{ends:?}");
+    let json = diff(&["--json"], &badly, &killed);
+    let line = r#"{"type":"program_ends","a":{"exit_code":3},"b":{"signal":"SIGKILL"}}"#;
+    assert_eq!(out(&json).trim_end(), line, "{json:?}");
     assert_eq!(diff(&["--new-errors"], &well, &badly).status.code(), Some(1));
     assert_eq!(diff(&["--new-errors"], &badly, &well).status.code(), Some(0));
     let end = cutap(&["report", "--json"]).arg(&killed).output().unwrap();

@@ -77,6 +77,13 @@ fn filters_and_rules_choose_what_is_listed() {
     assert_eq!(ask(&["report", "--leaks", "-e", "!cuEventDestroy,!cuStreamDestroy"], &ended).1, all);
     let leaks = record(&folder, &program, "ignored_error_ok");
     assert_eq!(code(&["report", "--leaks"], &leaks), Some(1));
+    assert_eq!(code(&["report", "--leaks", "-e", "!driver"], &leaks), Some(0));
+    // A program that a signal ended could not free.
+    let killed = folder.join("killed.cutap");
+    let line = format!("{} ignored_error_ok; kill -9 $$", program.display());
+    let _ = cutap(&["record", "--sim", "-q", "-o"]).arg(&killed).args(["--", "sh", "-c", &line]).output().unwrap();
+    let (unknown, shown, said) = ask(&["report", "--leaks"], &killed);
+    assert!(unknown == Some(125) && shown.contains(" in all") && said.contains("is no leak for certain"), "{said}");
     assert_eq!(code(&["report", "--leaks", "-e", "cuMemHostAlloc,cuMemAllocHost"], &leaks), Some(1));
     let (listed, shown, _) = ask(&["report", "--leaks", "-e", "cuInit"], &leaks);
     assert_eq!((listed, shown.as_str()), (Some(0), "nothing of what the filter selects was left\n"));

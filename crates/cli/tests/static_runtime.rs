@@ -52,4 +52,20 @@ fn a_filter_names_the_programs_own_runtime() {
     let hint = "; the runtime is linked into my-vector: write cudart, or my-vector:*";
     assert!(none.is_empty() && said.contains(hint), "{said}");
     assert_eq!(calls("cudart").0.len(), all.len());
+    assert_eq!(calls("runtime:cudaMalloc").0.len(), one.len());
+}
+
+/// What the driver allocates inside a runtime's function is that function's, also if a filter leaves it out.
+#[test]
+fn a_leak_inside_a_function_that_a_filter_leaves_out() {
+    let folder = Folder::new("own-leak");
+    let Some(program) = vector(&folder, "my-vector") else { return };
+    let file = folder.join("leak.cutap");
+    // The second allocation fails, and the program ends with the first one.
+    let mut record = cutap(&["record", "--sim", "-q", "-o"]);
+    record.arg(&file).arg(&program).env("CUTAP_SIM_MEMORY", "256KiB").output().unwrap();
+    let leaks = |filter: &str| out(&cutap(&["report", "--leaks", "-e", filter]).arg(&file).output().unwrap());
+    assert!(leaks("!cudaFree").contains("made by cuMemAlloc_v2\n            in cudaMalloc"), "{}", leaks("!cudaFree"));
+    assert!(leaks("cudaMalloc").contains("device memory") && leaks("cuMemAlloc").contains("device memory"));
+    assert!(!leaks("!cudaMalloc").contains("device memory"), "{}", leaks("!cudaMalloc"));
 }

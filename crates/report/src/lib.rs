@@ -32,7 +32,7 @@ pub use format::units::time;
 pub use notes::footer::{end_lines, end_notes, important_notes, program_end_note};
 pub use notes::messages;
 pub use notes::messages_page::messages_page;
-pub use notes::missing_calls::{may_lack_frees, missing_against, missing_calls};
+pub use notes::missing_calls::{ended_early, may_lack_frees, missing_against, missing_calls};
 pub use notes::note_limit::{limit_lines, notes};
 pub use notes::run_notes::notes_of_runs;
 pub use notes::undecoded::undecoded_report;

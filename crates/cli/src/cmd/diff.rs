@@ -83,40 +83,43 @@ impl DiffArgs {
             return Err(nothing_compared(selected_by.as_deref(), &names));
         }
         if self.by.is_some() && !(a.has_callers() || b.has_callers()) {
-            return Err(Error::own(format!(
-                "--by caller needs stacks, and no call of {} and {} has one; record both with --stack",
-                names[0], names[1]
-            )));
+            return Err(no_callers(filter_text.as_deref(), &names));
         }
         let sort = Diff::sort_columns().into_iter().find(|column| self.sort.as_deref() == Some(*column));
         let rows = Rows { sort, top: self.top, depth: None };
-        let diff = Diff::new(&a, &b, DiffOptions { times: self.times, new_errors: self.new_errors, rows });
+        let diff = Diff::new(&a, &b, DiffOptions { times: self.times, new_errors: self.new_errors, rows })
+            .with_program_ends(a_end.coverage.program_end, b_end.coverage.program_end);
         let json = self.json.json;
         let pager = (!json).then(Pager::start);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
         let result = if json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
         written(result.and_then(|()| out.flush()))?;
         drop((out, pager));
-        let ends_differ = ends_differ(&names, [&a_end, &b_end], self.new_errors);
         for (name, end) in names.iter().zip([&a_end, &b_end]) {
             // One line says how both ended.
-            let own_end = program_end_note(end).filter(|_| ends_differ.is_some());
+            let own_end = program_end_note(end).filter(|_| diff.program_ends_differ());
             let notes = important_notes(end).0;
             let notes = notes.iter().filter(|note| Some(*note) != own_end.as_ref()).take(NOTES);
             notes.for_each(|note| print_notice(&format!("{name}: {note}")));
         }
-        ends_differ.iter().for_each(|line| print_notice(line));
         all_calls_compared(&names, [&a_end, &b_end])?;
-        if diff.is_empty() && ends_differ.is_none() { Ok(()) } else { std::process::exit(1) }
+        if diff.is_empty() { Ok(()) } else { std::process::exit(1) }
     }
 }
 
-/// The sentence about programs that ended in different ways. None where that is not known of both.
-/// `only_new_failures`: none where that of B ended well.
-fn ends_differ([a, b]: &[String; 2], ends: [&End; 2], only_new_failures: bool) -> Option<String> {
-    let [a_end, b_end] = ends.map(|end| end.coverage.program_end);
-    let (a_end, b_end) = a_end.zip(b_end).filter(|(a, b)| a != b && (b.is_failure() || !only_new_failures))?;
-    Some(format!("the programs ended in different ways: that of {a} {a_end}, that of {b} {b_end}"))
+/// No call that was compared has a stack. A stack belongs to the call that the program makes itself.
+fn no_callers(filter: Option<&str>, [a, b]: &[String; 2]) -> Error {
+    let calls = match filter {
+        Some(filter) => format!("no call of the filter {filter} in {a} and {b}"),
+        None => format!("no call of {a} and {b}"),
+    };
+    let advice = match filter {
+        Some(_) => {
+            "stacks belong to the calls that the program makes itself, so choose those of the runtime, or record both with --stack"
+        }
+        None => "record both with --stack",
+    };
+    Error::own(format!("--by caller needs stacks, and {calls} has one; {advice}"))
 }
 
 /// Two runs without a call are equal, which says nothing of the program. `selected_by`: what may have left calls out.

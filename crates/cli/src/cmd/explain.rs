@@ -48,7 +48,7 @@ impl ExplainArgs {
         drop(progress);
         if let Some(filter) = listed {
             let _progress = Progress::of("reading again, for the calls of the filter,", &runs);
-            let mut selected = SelectedFunctions::default();
+            let mut selected = SelectedFunctions::of(&filter);
             let options = ReaderOptions { filter, ..ReaderOptions::default() };
             read_events(&runs, &options, &mut |event| selected.event(event))?;
             explain.only_functions(selected);

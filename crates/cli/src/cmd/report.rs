@@ -114,8 +114,8 @@ impl Report {
         let mut report = (question.report.new)(&question.value);
         let window = input.window()?;
         // A report that follows calls reads all of them, and lists by the filter.
-        let listed = wanted.text().filter(|_| report.filtered().is_some());
-        let listed = listed.map(|text| parse_filter(Some(&text))).transpose()?;
+        let listed = wanted.text().map(|text| parse_filter(Some(&text))).transpose()?;
+        let listed = listed.filter(|filter| report.filtered(filter).is_some());
         let filter = match &listed {
             Some(_) => parse_filter(None)?,
             None => wanted.of_reader(all || report.reads_all())?.during(window.filter(|_| !report.reads_all())),
@@ -145,7 +145,7 @@ impl Report {
         }
         let mut run_ends = read(&mut *report, &runs, filter)?;
         if let Some(filter) = listed
-            && let Some(sink) = report.filtered()
+            && let Some(sink) = report.filtered(&filter)
         {
             let _progress = Progress::of("reading again, for the calls of the filter,", &runs);
             let options = ReaderOptions { filter, ..ReaderOptions::default() };

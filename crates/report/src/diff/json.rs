@@ -2,12 +2,16 @@
 
 use super::profile::Sums;
 use super::{Diff, Row, only_in};
+use crate::format::runs::program_end_json;
 use serde_json::{Value, json};
 use std::io;
 
 impl Diff<'_> {
-    /// One JSON object a function.
+    /// One JSON object if the programs ended in different ways, and one a function.
     pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        if let Some([a, b]) = self.program_ends {
+            writeln!(out, "{}", json!({"type": "program_ends", "a": program_end_json(a), "b": program_end_json(b)}))?;
+        }
         self.rows.iter().try_for_each(|Row { key, a, b }| {
             let library = a.or(*b).map(|sums| &*sums.library);
             let line = json!({

@@ -11,11 +11,13 @@ mod text;
 pub use profile::{Profile, ProfileOptions};
 
 use crate::statistics::rows::{Rows, SortKey};
+use cutap_trace::ProgramEnd;
 use key::FunctionKey;
 use profile::Sums;
 use std::collections::BTreeSet;
 
-/// Smallest difference in time that counts: a part of the first run, and nanoseconds.
+/// Smallest difference in time that counts: a part of the first run, and nanoseconds. `times_are_equal` of the text
+/// names it.
 const LEAST: (f64, u64) = (0.2, 1_000_000);
 
 /// What is compared, and which of the differences are listed.
@@ -78,6 +80,8 @@ pub struct Diff<'a> {
     rows: Vec<Row<'a>>,
     /// Functions that differ and are not listed.
     left_out: usize,
+    /// How the programs ended, if that differs.
+    program_ends: Option<[ProgramEnd; 2]>,
 }
 
 impl<'a> Diff<'a> {
@@ -92,7 +96,20 @@ impl<'a> Diff<'a> {
         }
         let row_count = rows.len();
         options.rows.apply(&mut rows, &sort_keys());
-        Diff { a, b, options, left_out: row_count - rows.len(), rows }
+        Diff { a, b, options, left_out: row_count - rows.len(), rows, program_ends: None }
+    }
+
+    /// Compares how the programs ended, where that is known of both. With `new_errors` only a failure in B counts.
+    #[must_use]
+    pub fn with_program_ends(self, a: Option<ProgramEnd>, b: Option<ProgramEnd>) -> Diff<'a> {
+        let only_failures = self.options.new_errors;
+        let differing = a.zip(b).filter(|(a, b)| a != b && (b.is_failure() || !only_failures));
+        Diff { program_ends: differing.map(|(a, b)| [a, b]), ..self }
+    }
+
+    /// The programs ended in different ways.
+    pub fn program_ends_differ(&self) -> bool {
+        self.program_ends.is_some()
     }
 
     /// The words of `--sort`.
@@ -102,7 +119,12 @@ impl<'a> Diff<'a> {
 
     /// Nothing differs, or with `new_errors` there is no new one.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.left_out == 0
+        !self.has_rows() && self.program_ends.is_none()
+    }
+
+    /// A function differs.
+    fn has_rows(&self) -> bool {
+        !self.rows.is_empty() || self.left_out > 0
     }
 }
 

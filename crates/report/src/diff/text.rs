@@ -13,13 +13,13 @@ const PRINTED: usize = 3;
 impl Diff<'_> {
     /// Writes the differences for people. `names` are those of the runs.
     pub fn write_text(&self, names: [&str; 2], out: &mut dyn io::Write) -> io::Result<()> {
-        if !self.is_empty() {
+        if self.has_rows() {
             for (letter, name, run) in [("A", names[0], self.a), ("B", names[1], self.b)] {
                 writeln!(out, "{letter} is {name}: {} of {}", calls(run.calls()), functions(run.functions.len()))?;
             }
         }
         self.write_versions(out)?;
-        if !self.is_empty() {
+        if self.has_rows() {
             writeln!(out, "- only in A   + only in B   ~ in both, A -> B\n")?;
         }
         for row in &self.rows {
@@ -34,7 +34,7 @@ impl Diff<'_> {
             0 => {}
             n => writeln!(out, "and {} more, which a larger --top lists", functions(n))?,
         }
-        if !self.is_empty() {
+        if self.has_rows() {
             writeln!(out, "in all: {}", totals(self.a, self.b))?;
         }
         let count = self.rows.len() + self.left_out;
@@ -44,11 +44,16 @@ impl Diff<'_> {
             (0, true) => writeln!(out, "no new error in the calls of {}", functions(self.b.functions.len())),
             (n, true) => writeln!(out, "{} fail{verb} more often in B", functions(n)),
             (0, false) => {
-                let all = functions(self.a.functions.len());
-                writeln!(out, "no difference in the calls, errors and arguments of {all}")
+                let compared = if self.options.times { "calls, errors, arguments" } else { "calls, errors" };
+                let last = if self.options.times { "times (by more than 20 % and 1 ms)" } else { "arguments" };
+                writeln!(out, "no difference in the {compared} and {last} of {}", functions(self.a.functions.len()))
             }
             (n, false) => writeln!(out, "{} differ{verb}{hint}", functions(n)),
+        }?;
+        if let Some([a, b]) = self.program_ends {
+            writeln!(out, "the programs ended in different ways: that of {} {a}, that of {} {b}", names[0], names[1])?;
         }
+        Ok(())
     }
 
     /// One line on libraries that the runs have in other versions.

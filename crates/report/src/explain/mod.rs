@@ -251,7 +251,7 @@ impl Explain {
         let of = |rule: &dyn Rule| rule.findings(whole).into_iter().map(|f| (rule.name(), f)).collect::<Vec<_>>();
         let mut findings: Vec<_> = self.rules.iter().flat_map(|rule| of(&**rule)).collect();
         if let Some(selected) = &self.selected {
-            findings.retain(|(_, finding)| selected.has_any(finding.site.process(), finding.site.path()));
+            findings.retain(|(_, finding)| selected.selects(finding.site.process(), finding.site.path()));
         }
         let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns), finding.site.first_ns());
         findings.sort_by_key(|(_, finding)| worst(finding));

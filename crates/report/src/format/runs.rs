@@ -1,6 +1,6 @@
 //! Numbers by run, where several are read together.
 
-use cutap_trace::{Process, RunName};
+use cutap_trace::{Process, ProgramEnd, RunName, signal_name};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,6 +72,14 @@ pub(crate) fn run_fields(run: &RunName) -> Map<String, Value> {
     fields.insert("run".to_owned(), json!(&*run.file));
     fields.extend(run.rank.map(|rank| ("rank".to_owned(), json!(rank))));
     fields
+}
+
+/// How a program ended.
+pub(crate) fn program_end_json(of: ProgramEnd) -> Value {
+    match of {
+        ProgramEnd::Code(code) => json!({"exit_code": code}),
+        ProgramEnd::Signal(signal) => json!({"signal": signal_name(i32::from(signal))}),
+    }
 }
 
 /// Adds `run` and `rank` to a line about a process, if several runs are read.

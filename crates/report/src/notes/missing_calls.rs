@@ -1,6 +1,6 @@
 //! Which calls recordings lack, in a few words: an answer without a problem holds only for those that they have.
 
-use cutap_trace::{End, Why};
+use cutap_trace::{End, ProgramEnd, Why};
 
 /// The calls that these runs lack, with commas between the reasons. None if none is known to be missing.
 pub fn missing_calls(ends: &[&End]) -> Option<String> {
@@ -37,6 +37,13 @@ fn missing(ends: &[&End], filters: &[&str]) -> Option<String> {
         missing.extend(is_so.then(|| text.to_owned()));
     }
     (!missing.is_empty()).then(|| missing.join(", "))
+}
+
+/// The signal's sentence, if one ended a program: it did not come to the calls that free.
+pub fn ended_early(ends: &[&End]) -> Option<String> {
+    let by_signal = |end: &&&End| matches!(end.coverage.program_end, Some(ProgramEnd::Signal(_)));
+    let program_end = ends.iter().find(by_signal)?.coverage.program_end?;
+    Some(format!("the program {program_end} and did not come to its last calls"))
 }
 
 /// Whether calls that free may be among the missing ones. What a flight recorder wrote over is older than what it has.

@@ -3,14 +3,13 @@
 use crate::Output;
 use crate::call::columns::CallView;
 use crate::format::json_writer;
-use crate::format::runs::{run_fields, with_run};
+use crate::format::runs::{program_end_json, run_fields, with_run};
 use crate::nesting::nest::Nest;
 use crate::notes::messages::reason;
 use crate::notes::switched::switched_json;
 use crate::notes::undecoded::raw_json;
 use cutap_trace::{
-    Answer, Call, End, Event, EventVisitor, Exit, Instance, Lookup, Module, Process, ProgramEnd, RecordingCoverage,
-    Why, signal_name,
+    Answer, Call, End, Event, EventVisitor, Exit, Instance, Lookup, Module, Process, RecordingCoverage, Why,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -112,7 +111,7 @@ fn ending(end: &End) -> Value {
         "nameless": end.missing.nameless, "chunks_taken": end.missing.chunks_taken,
         "chunks_unknown": end.missing.chunks_unknown, "chunks_lost": end.missing.chunks_lost,
         "entered": end.coverage.entered, "inner": end.coverage.inner, "cleaned": end.coverage.cleaned,
-        "program": end.coverage.program_end.map(program),
+        "program": end.coverage.program_end.map(program_end_json),
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.missing.overwritten, "records_cut": end.missing.records_cut,
         "records_unknown": end.missing.records_unknown,
@@ -122,14 +121,6 @@ fn ending(end: &End) -> Value {
         line.extend(run_fields(run));
     }
     line
-}
-
-/// How the program ended.
-fn program(of: ProgramEnd) -> Value {
-    match of {
-        ProgramEnd::Code(code) => json!({"exit_code": code}),
-        ProgramEnd::Signal(signal) => json!({"signal": signal_name(i32::from(signal))}),
-    }
 }
 
 /// How far a recording could be read.

@@ -2,6 +2,7 @@
 //! call with those that are written.
 
 use crate::call::columns::{CallColumn, ColumnType, Presence, RANK, RUN, call_columns};
+use crate::statistics::call_stats::{CallStats, View};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -22,6 +23,8 @@ enum Fields {
     Rows(&'static [FieldRow]),
     /// They are the columns of a call.
     Columns,
+    /// These, and the sums of calls in this report.
+    Sums(&'static [FieldRow], View),
 }
 
 /// A field of a line.
@@ -38,6 +41,11 @@ impl Line {
         match self.fields {
             Fields::Rows(rows) => rows.iter().map(LineField::of_row).collect(),
             Fields::Columns => call_columns().iter().map(LineField::of_column).collect(),
+            Fields::Sums(rows, view) => {
+                let sums = CallStats::columns().iter().filter(|column| column.json.contains(&view));
+                let of_sums = sums.filter_map(|column| SUMMARY.iter().find(|row| row.0 == column.name));
+                rows.iter().chain(of_sums).map(LineField::of_row).collect()
+            }
         }
     }
 }
@@ -219,12 +227,70 @@ const LEAK: &[FieldRow] = &[
     ("runs?", "array", RUNS),
 ];
 
+const PATH: &str = "the calls around it, the outermost first, and the call";
+
+const REPORT: &[FieldRow] = &[
+    ("by", "string", "what a row stands for, as `--by` takes it"),
+    ("name", "string|null", "the row's name"),
+    ("layer?", "string", "of functions: layer"),
+    ("library?", "string", "of functions: library"),
+    ("runtime?", "string|null", "of functions: version of the runtime"),
+    ("pid?", "integer", "of threads: process"),
+    ("tid?", "integer", "of threads: thread"),
+    ("thread?", "string|null", "of threads: name"),
+    ("folder?", "string", "of threads: the process's directory in the run directory"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
+    ("runs?", "array", "if several runs are read: `run`, `rank` and the sums of each"),
+];
+
+const TREE: &[FieldRow] = &[
+    ("depth", "integer", "calls around it"),
+    ("path", "array", "from the outermost call to this one; with `--callers` from the function to its callers"),
+];
+
+const SYNC: &[FieldRow] =
+    &[("path", "array", PATH), ("why", "string", "why the call waits"), ("stack?", "array", STACK)];
+
+const FOLDED: &[FieldRow] = &[
+    ("path", "array", "from the outermost function of the program to the call"),
+    ("calls", "integer", "number of calls"),
+    ("total_ns", "integer", "time with the calls inside"),
+];
+
+const ALLOCATIONS: &[FieldRow] = &[
+    ("kind", "string", "`device memory`, `host memory`, ..."),
+    ("count", "integer", "allocations"),
+    ("bytes", "integer", "of all of them"),
+    ("largest_bytes", "integer", "the largest one"),
+    ("peak_bytes", "integer", "held at the peak of its process"),
+    ("peak_share", "number", "part of that peak, from 0 to 1"),
+    ("end_bytes", "integer", "held at the end"),
+    ("path", "array", "the calls around it, the outermost first, and the call that allocates"),
+    ("stack?", "array", STACK),
+    ("runs?", "array", RUNS),
+];
+
+const ALLOCATED: &[FieldRow] = &[
+    ("kind", "string", "`device memory`, `host memory`, ..."),
+    ("pid", "integer", "process"),
+    ("folder", "string", "its directory in the run directory"),
+    ("peak_bytes", "integer", "most that it held"),
+    ("peak_ns", "integer", "when, CLOCK_MONOTONIC"),
+    ("end_bytes", "integer", "held at the end"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
+];
+
+const PROGRAM_ENDS: &[FieldRow] =
+    &[("a", "object", "how the program of A ended: `exit_code` or `signal`"), ("b", "object", "the same of B")];
+
 const FINDING: &[FieldRow] = &[
     ("rule", "string", "name of the rule, as `--rule` takes it"),
     ("title", "string", "what is wrong"),
     ("cost_ns", "integer", "time that it costs; 0 if it costs none"),
     ("evidence", "array", "sentences with numbers"),
-    ("path", "array", "the calls around it, the outermost first, and the call"),
+    ("path", "array", PATH),
     ("stack", "array", "frames as text, the innermost first; empty without `record --stack`"),
     ("advice", "string", "what to do"),
     ("other_places", "integer", "other places whose findings read the same; `cost_ns` includes them"),
@@ -262,7 +328,7 @@ const DIFF: &[FieldRow] = &[
     ("b", "object|null", "the same of B"),
 ];
 
-const LINES: [Line; 13] = [
+const LINES: [Line; 21] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
@@ -271,11 +337,39 @@ const LINES: [Line; 13] = [
     Line { name: "summary", about: "A row of `-c`.", fields: Fields::Rows(SUMMARY) },
     Line { name: "count", about: "A row of `-C`.", fields: Fields::Rows(COUNT) },
     Line { name: "end", about: "The last line.", fields: Fields::Rows(END) },
+    Line {
+        name: "report",
+        about: "A row of `report`, with `--by` or without.",
+        fields: Fields::Sums(REPORT, View::Table),
+    },
+    Line { name: "tree", about: "A call at its place (`report --tree`).", fields: Fields::Sums(TREE, View::Tree) },
+    Line { name: "callers", about: "A caller (`report --callers`).", fields: Fields::Sums(TREE, View::Tree) },
+    Line {
+        name: "sync",
+        about: "A call that waits (`report --blocking`).",
+        fields: Fields::Sums(SYNC, View::Blocking),
+    },
+    Line { name: "stack", about: "A stack of the program (`report --folded`).", fields: Fields::Rows(FOLDED) },
+    Line {
+        name: "allocations",
+        about: "Where memory is allocated (`report --allocations`).",
+        fields: Fields::Rows(ALLOCATIONS),
+    },
+    Line {
+        name: "allocated",
+        about: "What a process allocated in all (`report --allocations`).",
+        fields: Fields::Rows(ALLOCATED),
+    },
     Line { name: "error", about: "Failed calls (`report --errors`).", fields: Fields::Rows(ERROR) },
     Line { name: "leak", about: "What was left (`report --leaks`).", fields: Fields::Rows(LEAK) },
     Line { name: "finding", about: "A finding of `explain`.", fields: Fields::Rows(FINDING) },
     Line { name: "time", about: "What time was spent on (`explain`).", fields: Fields::Rows(TIME) },
     Line { name: "diff", about: "A function that differs (`diff`).", fields: Fields::Rows(DIFF) },
+    Line {
+        name: "program_ends",
+        about: "The programs ended in different ways (`diff`).",
+        fields: Fields::Rows(PROGRAM_ENDS),
+    },
 ];
 
 /// The schema of all lines of `--json` that stand for calls, findings and differences.

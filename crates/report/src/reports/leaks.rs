@@ -2,13 +2,14 @@
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::format::json_writer::write_json;
+use crate::notes::missing_calls::ended_early;
 use crate::resources::leaks::{Group, Leaks, MOST};
 use crate::nesting::path_stacks::write_frames;
 use crate::call::resource_names::plural;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::format::units::bytes;
-use cutap_trace::{Call, End, EventVisitor, Exit, TimeWindow};
+use cutap_trace::{Call, End, EventVisitor, Exit, Filter, TimeWindow};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io;
@@ -75,8 +76,8 @@ impl Report for LeakList {
         self.leaks.during(window);
     }
 
-    fn filtered(&mut self) -> Option<&mut dyn EventSink> {
-        Some(self.selected.insert(SelectedFunctions::default()))
+    fn filtered(&mut self, filter: &Filter) -> Option<&mut dyn EventSink> {
+        Some(self.selected.insert(SelectedFunctions::of(filter)))
     }
 
     fn has_calls(&self) -> bool {
@@ -103,7 +104,7 @@ impl Report for LeakList {
         (self.groups().is_empty() && self.leaks.beyond() == 0).then(none)
     }
 
-    fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_text(&self, end: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
         let groups = self.groups();
         writeln!(out, "    count  what was left, the call that made it, and the calls around it")?;
         for group in self.listed() {
@@ -120,6 +121,9 @@ impl Report for LeakList {
         if self.leaks.beyond() > 0 {
             let beyond = self.leaks.beyond();
             writeln!(out, "{beyond:>9} more were made while {MOST} others were alive, and not followed")?;
+        }
+        if let Some(sentence) = ended_early(&[end]) {
+            writeln!(out, "{sentence}, so what is left may be no leak")?;
         }
         match groups.iter().all(|group| group.stack.is_empty()) {
             true => writeln!(out, "record --stack also shows where the program makes these calls"),

@@ -3,7 +3,7 @@
 
 use crate::call_text::text_format::TextFormat;
 use crate::statistics::rows::Rows;
-use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, SelectedCalls, TimeWindow};
+use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, Filter, SelectedCalls, TimeWindow};
 use std::borrow::Cow;
 use std::io;
 
@@ -111,7 +111,7 @@ pub trait Report {
     fn during(&mut self, _: TimeWindow) {}
     /// Reads the run a second time, for the calls that the filter selects: the first time it gets all calls, and it
     /// lists what belongs to these. None: the filter is for the first time.
-    fn filtered(&mut self) -> Option<&mut dyn EventSink> {
+    fn filtered(&mut self, _: &Filter) -> Option<&mut dyn EventSink> {
         None
     }
     /// Whether it got a call. Only those that list problems know.

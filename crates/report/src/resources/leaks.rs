@@ -389,7 +389,7 @@ impl Leaks {
         resources.sort_by_key(|(thing, made)| (made.since, thing.2));
         for (thing, made) in resources {
             let (way, stack) = self.ways.get(made.way as usize).cloned().unwrap_or_default();
-            if selected.is_some_and(|selected| !selected.has_any(thing.0, &way)) {
+            if selected.is_some_and(|selected| !selected.selects(thing.0, &way)) {
                 continue;
             }
             let group = groups.entry((thing.1, made.way)).or_insert_with(|| Group {

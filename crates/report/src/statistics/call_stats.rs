@@ -62,7 +62,7 @@ pub struct Column {
     /// The outputs that show it as text.
     text: &'static [View],
     /// The outputs that have it in JSON.
-    json: &'static [View],
+    pub json: &'static [View],
 }
 
 use Unit::{Calls, Errors, Share, Time};

@@ -5,6 +5,12 @@ use super::parse::Filter;
 use super::refusal::FilterError;
 
 impl Filter {
+    /// It names functions, and all of them with `!`.
+    pub fn only_excludes(&self) -> bool {
+        let each = || std::iter::once(self).chain(&self.other_parts);
+        each().all(|part| !part.rules.contains('+')) && each().any(|part| !part.rules.is_empty())
+    }
+
     /// Parses parts that must all hold.
     pub(super) fn parse_all(parts: &[&str], functions: &[&str]) -> Result<Filter, FilterError> {
         if parts.iter().any(|part| part.is_empty()) && parts.len() > 1 {

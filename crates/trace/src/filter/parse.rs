@@ -290,6 +290,18 @@ mod tests {
     }
 
     #[test]
+    fn functions_of_one_layer() {
+        assert_eq!(rules("runtime:cuda*"), "+r * cuda*\n");
+        assert_eq!(rules("cudart:cudaMalloc,!driver:*"), "+r * cudaMalloc\n+r * cudaMalloc_*\n-d * *\n");
+        assert_eq!(rules("library:cu*"), "+l * cu*\n");
+        let filter = Filter::parse("runtime:cuda*").unwrap();
+        assert!(filter.wants_function(Layer::RUNTIME, "libcurand.so.10", "cudaMalloc"));
+        assert!(filter.wants_function(Layer::RUNTIME, "vector", "cudaMalloc"));
+        assert!(!filter.only_excludes() && Filter::parse("!cudaMalloc").unwrap().only_excludes());
+        assert!(!Filter::parse("error").unwrap().only_excludes());
+    }
+
+    #[test]
     fn functions_of_one_library_or_program() {
         assert_eq!(rules("vector:cudaMalloc"), "+* vector cudaMalloc\n+* vector cudaMalloc_*\n");
         assert_eq!(rules("!libcublas:cuda*"), "-* libcublas.so* cuda*\n-* libcublas-*.so* cuda*\n");

@@ -79,16 +79,24 @@ impl Filter {
         Ok(())
     }
 
-    /// `library:name`. The library may be a program: it may hold a copy of the runtime.
+    /// `layer:name` or `library:name`. The library may be a program: it may hold a copy of the runtime.
     fn of_library(&mut self, is_wanted: bool, word: &str, exported: &[&str]) -> Result<(), FilterError> {
         let (library, name) = word.split_once(':').unwrap_or((word, ""));
         if library.is_empty() || name.is_empty() || name.contains(':') {
             return Err(FilterError(format!(
-                "{word} in the filter is not of the form library:function; write it as libcublas:cudaMalloc or saxpy:*"
+                "{word} in the filter is not of the form library:function; write it as runtime:cudaMalloc, \
+                 libcublas:cudaMalloc or saxpy:*"
             )));
         }
+        // A family's name means its layer, as `driver` and `cuda`: a copy of the runtime is in a file of any name.
+        let layer = Layer::of_name(library).or_else(|| library::named(library).map(|of| of.layer));
+        let names = self.names(name, exported)?;
+        if let Some(layer) = layer.filter(|layer| *layer != Layer::LIBRARY || library == Layer::LIBRARY.name()) {
+            names.iter().for_each(|name| self.rule(is_wanted, layer.letter(), "*", name));
+            return Ok(());
+        }
         let patterns = libraries(library)?;
-        for name in self.names(name, exported)? {
+        for name in names {
             patterns.iter().for_each(|library| self.rule(is_wanted, '*', library, &name));
         }
         Ok(())

@@ -16,11 +16,11 @@ pub struct Man {
 
 impl Man {
     pub fn run(self) -> Result<()> {
-        let fail = |e| cannot("write man pages into", &self.folder, &e, "give a directory that you may write");
-        std::fs::create_dir_all(&self.folder).map_err(fail)?;
+        let cannot_write = |e| cannot("write man pages into", &self.folder, &e, "give a directory that you may write");
+        std::fs::create_dir_all(&self.folder).map_err(cannot_write)?;
         let mut command = command_line::command();
         command.build();
-        let pages = page_and_below(&self.folder, &command, "cutap").map_err(fail)?;
+        let pages = page_and_below(&self.folder, &command, "cutap").map_err(cannot_write)?;
         print_notice(&format!("{pages} man pages are in {}", self.folder.display()));
         Ok(())
     }

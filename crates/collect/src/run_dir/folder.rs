@@ -29,7 +29,7 @@ pub fn fresh() -> Result<RunPath> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|p| p.is_absolute());
     let mut last = None;
     for parent in runtime.into_iter().chain(PLACES.map(PathBuf::from)) {
-        if let Some(why) = too_full(&parent) {
+        if let Some(why) = why_too_full(&parent) {
             let text = format!("cannot make the run directory in {}: {why}; name another place", parent.display());
             last = Some(Error::own(text + " with --run-dir DIR"));
             continue;
@@ -69,7 +69,7 @@ pub fn named(path: &Path, flag: &str) -> Result<RunPath> {
     match std::fs::symlink_metadata(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             let Some(parent) = path.parent() else { return refuse("it has no name") };
-            if let Some(why) = too_full(parent) {
+            if let Some(why) = why_too_full(parent) {
                 return refuse(&why);
             }
             let missing = |e| cannot("make the run directory", &path, &e, &advice);
@@ -85,7 +85,7 @@ pub fn named(path: &Path, flag: &str) -> Result<RunPath> {
         Ok(data) if data.uid() != own_uid() => return refuse("it belongs to another user"),
         Ok(data) if !private(&data) => return refuse("others may write to it (chmod go-w it)"),
         Ok(_) => {
-            if let Some(why) = too_full(&path) {
+            if let Some(why) = why_too_full(&path) {
                 return refuse(&why);
             }
         }
@@ -123,7 +123,7 @@ pub fn outer() -> Option<RunPath> {
 }
 
 /// Why a trace cannot even begin there. A file system that does not know its size is taken as large.
-fn too_full(folder: &Path) -> Option<String> {
+fn why_too_full(folder: &Path) -> Option<String> {
     if let Some(why) = quota::quota_limit(folder) {
         return Some(why.to_owned());
     }

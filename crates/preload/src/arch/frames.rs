@@ -1,7 +1,7 @@
-//! Which functions have the fast frame (`fast`), or a frame of calls with inputs. It must never give one to a
+//! Which functions have one of the processor's fast frames (`fast_frames`). It must never give one to a
 //! function of which the registry may be wrong: each frame says what it believes.
 
-use super::{fast, fast_inputs, fast_stack_inputs, launch_frame};
+use super::fast_frames;
 use crate::loader::objects::Object;
 use crate::process::clock;
 use crate::slots::{plan, rows};
@@ -15,7 +15,7 @@ use cutap_wire::record::{first_word, kind};
 pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
     let Some(row) = rows::of(remembered) else {
         let first = first_word(kind::ENTER, 2 + 6, n, 0) as u32;
-        return clock::is_timestamp().then(|| (fast::unknown(), first));
+        return clock::is_timestamp().then(|| (fast_frames::of_unknown(), first));
     };
     let is_supported = |(soname, newest): &(&str, u32)| {
         (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
@@ -25,10 +25,8 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
         return None;
     }
     let frame = match plan::is_fast(plan::of_row(remembered)) {
-        true => fast::frame(row.ints.into())?,
-        false => {
-            launch_frame::entry(row).or_else(|| fast_stack_inputs::entry(n, row)).or_else(|| fast_inputs::entry(row))?
-        }
+        true => fast_frames::of_words(row.ints.into())?,
+        false => fast_frames::of_inputs(n, row)?,
     };
     Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
 }

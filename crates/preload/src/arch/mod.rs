@@ -1,7 +1,10 @@
 //! The code that the program's calls go through, which is assembler: thunks, gates, frames. One folder a processor.
+//!
+//! The folder of a processor has these modules for the rest of the crate: `code` (where the code is), `fast_frames`
+//! (for `frames`), `exports`, `exec_entries` and `vfork` (what libc's names lead to). Its assembler calls the functions
+//! of `callbacks` and no other.
 
 mod callbacks;
-pub mod code;
 mod frames;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -67,7 +67,7 @@ fn keep(thread_state: &mut ThreadState, at: usize, number: u32, registers: &[u64
         let length = words + FRAGMENT_WORDS + len.div_ceil(8);
         // SAFETY: the record has that many words, the last of which are the piece's; no byte of them is left as it was
         // before.
-        let read = record::about_with(thread_state, at, kind::STACK, number, length as u32, |to| unsafe {
+        let read = record::append_about_call_with(thread_state, at, kind::STACK, number, length as u32, |to| unsafe {
             let about = if piece == 0 { about | WITH_REGISTERS } else { about };
             to.word(1, about);
             for (n, register) in registers.iter().enumerate().take(words - HEAD) {

@@ -28,7 +28,7 @@ pub struct EndedCall<'a> {
 
 /// On the way out: records the end and the outputs. False: it must go by the steps.
 #[inline(always)]
-pub fn exit(plan: u64, thread_state: &mut ThreadState, call: &EndedCall) -> bool {
+pub fn exit_by_plan(plan: u64, thread_state: &mut ThreadState, call: &EndedCall) -> bool {
     if plan & EXITS == 0 {
         return false;
     }

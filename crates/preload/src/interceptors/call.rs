@@ -25,7 +25,7 @@ pub fn begin(frame: &mut Frame) -> u32 {
         recording::enter_slot(frame, slot);
         return 1;
     }
-    before(set, frame).into()
+    run_interceptors_before(set, frame).into()
 }
 
 /// After the call.
@@ -35,7 +35,7 @@ pub fn end(frame: &mut Frame) {
     if frame.interceptors == interceptors::RECORD {
         return recording::after(frame);
     }
-    after(frame);
+    run_interceptors_after(frame);
 }
 
 /// A C++ function that was asked for: recorded on the way in, then jumped to, for its arguments by value
@@ -73,7 +73,7 @@ fn is_hooked(frame: &Frame) -> bool {
 
 /// Runs the interceptors of `set` before the call; false when one of them answered.
 #[inline(always)]
-fn before(set: u32, frame: &mut Frame) -> bool {
+fn run_interceptors_before(set: u32, frame: &mut Frame) -> bool {
     let mut rest = set;
     while rest != 0 {
         let bit = rest.trailing_zeros();
@@ -92,7 +92,7 @@ fn before(set: u32, frame: &mut Frame) -> bool {
 
 /// Runs after those that ran before, last first.
 #[inline(always)]
-fn after(frame: &mut Frame) {
+fn run_interceptors_after(frame: &mut Frame) {
     let mut rest = frame.interceptors;
     while rest != 0 {
         let bit = 31 - rest.leading_zeros();

@@ -1,7 +1,7 @@
 //! The recording interceptor: which calls through a frame are recorded, and what of them.
 
 use crate::capture;
-use crate::capture::exit::{EndedCall, exit as call_exit};
+use crate::capture::exit::{EndedCall, exit_by_plan};
 use crate::process::{fork, page, switch};
 use crate::ring::record::{enter, exit, ready};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
@@ -110,7 +110,7 @@ pub fn after(frame: &mut Frame) {
     let call = EndedCall { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
     let succeeded = result as u32 == 0;
     let hidden = !succeeded && hooks::succeeded(frame.number);
-    if hidden || !call_exit(slot.plan.load(Relaxed), thread_state, &call) {
+    if hidden || !exit_by_plan(slot.plan.load(Relaxed), thread_state, &call) {
         exit_by_steps(thread_state, frame, succeeded || hidden);
     }
 }

@@ -8,11 +8,11 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 
 pub(super) static AT: AtomicUsize = AtomicUsize::new(0);
 
-/// Offsets in a pthread_mutex_t on x86-64, and the kind of a recursive one.
+/// Offsets in a pthread_mutex_t, which are the same on all 64-bit processors, and the kind of a recursive one.
 pub(super) const OWNER: usize = 8;
 pub(super) const KIND: usize = 16;
 pub(super) const RECURSIVE: u32 = 1;
-pub(super) const MUTEX: usize = 40;
+pub(super) const MUTEX: usize = sys::arch::MUTEX_BYTES;
 
 pub(super) fn word(at: usize) -> u32 {
     // SAFETY: within ld.so's data object, as its own symbol table says; other threads write it.

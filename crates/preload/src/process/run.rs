@@ -69,7 +69,7 @@ pub fn mapped_page(map: impl FnOnce(&sys::File) -> Option<*mut Control>) -> Opti
 /// It is null or mapped.
 pub unsafe fn wants_us(page: *const Control) -> bool {
     // SAFETY: the caller's promise.
-    !page.is_null() && unsafe { (*page).magic == MAGIC && (*page).version == VERSION && followed(&*page) }
+    !page.is_null() && unsafe { (*page).magic == MAGIC && (*page).version == VERSION && is_followed(&*page) }
 }
 
 /// Maps the page by which the collector knows that somebody of the run lives, whatever /proc tells; never touched.
@@ -80,7 +80,7 @@ pub fn keep_alive() {
 }
 
 /// Whether this process is to be traced: under --no-follow-children only the first one is, through exec too.
-fn followed(c: &Control) -> bool {
+fn is_followed(c: &Control) -> bool {
     if c.flags.load(Relaxed) & control::NO_FOLLOW == 0 {
         return true;
     }

@@ -133,14 +133,14 @@ fn parent(thread_state: &ThreadState, place: usize, number: u32) -> u16 {
 /// Writes an exit record: the result, and the memory behind it. `at`: where on the stack the call stands.
 #[inline(always)]
 pub fn exit(thread_state: &mut ThreadState, at: usize, number: u32, words: &[u64]) {
-    about_fast(thread_state, at, kind::EXIT, number, words);
+    append_about_call_fast(thread_state, at, kind::EXIT, number, words);
     thread_state.pop(number);
 }
 
 /// Writes the exit record of a call that returned 0 and wrote one small thing: see `wire::words::Output`.
 #[inline(always)]
 pub fn exit_output(thread_state: &mut ThreadState, at: usize, number: u32, word: u64) {
-    about_fast(thread_state, at, kind::EXIT_OUTPUT, number, &[word]);
+    append_about_call_fast(thread_state, at, kind::EXIT_OUTPUT, number, &[word]);
     thread_state.pop(number);
 }
 
@@ -148,7 +148,7 @@ pub fn exit_output(thread_state: &mut ThreadState, at: usize, number: u32, word:
 pub fn unwound(number: u32, at: usize) {
     let Some(thread_state) = thread_state::existing() else { return };
     if thread_state.open.iter().take(thread_state.depth).any(|c| c.number == number && c.frame == at) {
-        about(thread_state, at, kind::UNWOUND, number, &[]);
+        append_about_call(thread_state, at, kind::UNWOUND, number, &[]);
         thread_state.pop(number);
     }
 }
@@ -173,31 +173,31 @@ pub fn unwound_around(at: usize, end: usize) {
         && call.frame > at
         && call.frame < end
     {
-        about(thread_state, call.frame, kind::UNWOUND, call.number, &[]);
+        append_about_call(thread_state, call.frame, kind::UNWOUND, call.number, &[]);
         thread_state.pop(call.number);
     }
 }
 
 /// Writes something learned about an open call.
 pub fn write_note(thread_state: &mut ThreadState, at: usize, number: u32, note_kind: u64, value: u64) {
-    about_fast(thread_state, at, kind::NOTE, number, &[note_kind, value]);
+    append_about_call_fast(thread_state, at, kind::NOTE, number, &[note_kind, value]);
 }
 
 /// Calls ago that a first word surely says, however many a signal handler makes in between.
 pub const NEAR_CALLS: u32 = META_MAX - 4096;
 
-/// A record that says how many calls ago its own began, where all is as usual; else as `about` does it.
+/// A record that says how many calls ago its own began, where all is as usual; else as `append_about_call` does it.
 #[inline(always)]
-fn about_fast(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
+fn append_about_call_fast(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     let Some((&second, rest)) = words.split_first() else { return };
     let back = |calls: u32| Some(calls.wrapping_sub(1).wrapping_sub(number)).filter(|&back| back < NEAR_CALLS);
     if !reserve::put(thread_state, at, kind, back, second, [rest]) {
-        about(thread_state, at, kind, number, words);
+        append_about_call(thread_state, at, kind, number, words);
     }
 }
 
 /// A record of `length` words about a call, whose words behind the first `write` puts in their place.
-pub fn about_with<R>(
+pub fn append_about_call_with<R>(
     thread_state: &mut ThreadState,
     at: usize,
     kind: u8,
@@ -227,7 +227,7 @@ pub fn memory(
 ) -> usize {
     // SAFETY: the record has the words of the piece.
     let write = |to: &Reserved| unsafe { piece.write(to.at, fill) };
-    let written = about_with(thread_state, at, kind::MEMORY, number, piece.words() as u32, write);
+    let written = append_about_call_with(thread_state, at, kind::MEMORY, number, piece.words() as u32, write);
     if written.is_none() {
         page::count(diagnostic::MEMORY_NOT_KEPT, 1);
     }
@@ -236,7 +236,7 @@ pub fn memory(
 
 /// A record that says how many calls ago its own began.
 #[inline(never)]
-fn about(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
+fn append_about_call(thread_state: &mut ThreadState, at: usize, kind: u8, number: u32, words: &[u64]) {
     // One word more than most need, for a distance that does not fit: decided before reserving, from
     // the number of calls so far, which only grows in between by a signal handler's few.
     let so_far = calls(thread_state);

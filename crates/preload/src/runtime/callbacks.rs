@@ -17,7 +17,7 @@ use super::callback_record::{BLOCK_WORDS, CallbackRecord, block_words};
 use super::discover::{UNWANTED, introduce, name, name_of};
 use super::instances::{ALL, Function, ISSUE, Instance};
 use super::{function, own_calls, rules, suppress};
-use crate::capture::exit::{self, EndedCall};
+use crate::capture::exit::{EndedCall, exit_by_plan};
 use crate::capture::{self, Call, call_stack};
 use crate::process::{fork, switch};
 use crate::ring::counts::{self, THUNKS};
@@ -255,7 +255,7 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let hidden = !succeeded && hooks::succeeded(call.number);
     let recorded = match fast_words(thread_state, f, r, at) {
         Some(words) if !hidden => {
-            exit::exit(f.plan.load(Relaxed), thread_state, &EndedCall { number: call.number, at, result, words })
+            exit_by_plan(f.plan.load(Relaxed), thread_state, &EndedCall { number: call.number, at, result, words })
         }
         _ => false,
     };

@@ -53,8 +53,8 @@ const OUTPUT_WORDS: u16 = 16;
 pub fn is_launch(row: &Row) -> bool {
     let [parameters, extra] = steps_of(row) else { return false };
     let kinds = parameters.kind == kind::KERNEL_PARAMS && extra.kind == kind::EXTRA;
-    let by_words = parameters.base == WORDS && parameters.count_base == WORDS && extra.base == WORDS;
-    row.vectors == 0 && kinds && by_words && (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0
+    let bases_are_words = parameters.base == WORDS && parameters.count_base == WORDS && extra.base == WORDS;
+    row.vectors == 0 && kinds && bases_are_words && (parameters.flags | extra.flags) & (EXIT | ALWAYS) == 0
 }
 
 /// The word of a function; 0: by its steps.

@@ -108,12 +108,12 @@ impl<'a> Fields<'a> {
     fn number(&self, place: usize, len: usize) -> Option<u64> {
         self.head.number(place, len).or_else(|| self.tail.number(place, len))
     }
-    fn get(&self, n: usize, bytes: usize) -> Option<u64> {
+    fn field(&self, n: usize, bytes: usize) -> Option<u64> {
         let place = *self.places.get(n)?;
         self.number(place as usize, bytes).filter(|_| place != NO)
     }
     fn word(&self, n: usize) -> Option<u32> {
-        Some(self.get(n, 4)? as u32)
+        Some(self.field(n, 4)? as u32)
     }
     fn object(&self, client: usize, handle: usize) -> Option<Object> {
         Some(Object { client: self.word(client)?, handle: self.word(handle)? })
@@ -142,21 +142,21 @@ fn request(ioctl: &Ioctl) -> Option<()> {
             Some(())
         }
         Tracked::MapMemory => {
-            let (object, offset, bytes, fd) = (of.object(0, 1)?, of.get(2, 8)?, of.get(3, 8)?, of.word(4)?);
+            let (object, offset, bytes, fd) = (of.object(0, 1)?, of.field(2, 8)?, of.field(3, 8)?, of.word(4)?);
             // SAFETY: under the lock.
             lock::alone(|| unsafe { memory::prepared(fd as i32, object, offset, bytes) });
             Some(())
         }
         Tracked::MapDma => add_gpu_mapping(Piece {
-            at: of.get(4, 8)?,
-            bytes: of.get(3, 8)?,
-            offset: of.get(2, 8)?,
+            at: of.field(4, 8)?,
+            bytes: of.field(3, 8)?,
+            offset: of.field(2, 8)?,
             of: of.object(0, 1)?,
         }),
         Tracked::MapExternal => add_gpu_mapping(Piece {
-            at: of.get(0, 8)?,
-            bytes: of.get(1, 8)?,
-            offset: of.get(2, 8)?,
+            at: of.field(0, 8)?,
+            bytes: of.field(1, 8)?,
+            offset: of.field(2, 8)?,
             of: of.object(3, 4)?,
         }),
         Tracked::Channel => None,
@@ -173,10 +173,10 @@ fn add_gpu_mapping(piece: Piece) -> Option<()> {
 fn channel(of: &Fields) -> Option<()> {
     let (object, class) = (of.object(0, 1)?, of.word(2)?);
     let (_, places) = places(|t| t == Tracked::Channel, class, 0)?;
-    let params = Fields::of(of.get(3, 8)? as usize, places, None);
-    let ring = (params.get(0, 8)?, params.word(1)?);
+    let params = Fields::of(of.field(3, 8)? as usize, places, None);
+    let ring = (params.field(0, 8)?, params.word(1)?);
     let userd = Object { client: object.client, handle: params.word(2)? };
-    let new_channel = Channel::new(object, class, params.word(4).unwrap_or(0), ring, (userd, params.get(3, 8)?));
+    let new_channel = Channel::new(object, class, params.word(4).unwrap_or(0), ring, (userd, params.field(3, 8)?));
     lock::alone(|| rings::add_channel(new_channel));
     Some(())
 }

@@ -53,7 +53,7 @@ impl Normal {
                 self.value(target);
             }
             Value::Handle { value, kind, number, .. }
-                if self.is_by_kind(*value, *number) && !kind.special.iter().any(|(v, _)| v == value) =>
+                if self.is_written_as_kind(*value, *number) && !kind.special.iter().any(|(v, _)| v == value) =>
             {
                 self.text.push_str(kind.short);
             }
@@ -77,7 +77,7 @@ impl Normal {
     }
 
     /// A handle is written as its kind. One that no call of the run has made is an address.
-    fn is_by_kind(&self, value: u64, number: u32) -> bool {
+    fn is_written_as_kind(&self, value: u64, number: u32) -> bool {
         match number {
             0 => value > 0xffff,
             _ => self.ignores_handles,

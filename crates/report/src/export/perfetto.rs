@@ -105,9 +105,9 @@ impl<W: io::Write> Perfetto<W> {
         self.packet.clear();
         self.packet.number(packet::SEQUENCE, SEQUENCE);
         fill(&mut self.packet);
-        let mut head = Message::default();
-        head.bytes(trace::PACKET, self.packet.written());
-        self.out.write_all(head.written())
+        let mut framed = Message::default();
+        framed.bytes(trace::PACKET, self.packet.written());
+        self.out.write_all(framed.written())
     }
 
     /// Writes the first packet: names begin here, and the offset of the clocks.

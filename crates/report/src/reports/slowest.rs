@@ -118,8 +118,8 @@ struct Decoded {
 type CallPlace = (u32, Box<str>, u32, u32);
 
 fn place_of(thread: &Thread, number: u32) -> CallPlace {
-    let run = thread.process.run.as_ref().map_or(0, |run| run.place);
-    (run, thread.process.folder.clone(), thread.tid, number)
+    let run_place = thread.process.run.as_ref().map_or(0, |run| run.place);
+    (run_place, thread.process.folder.clone(), thread.tid, number)
 }
 
 /// A call of the list.

@@ -11,7 +11,7 @@ use super::ancestors::{self, Ancestors, UNDER};
 use super::comparison::Term;
 use super::condition::Condition;
 use super::owners::Owners;
-use super::parts::parts;
+use super::parts::split_at_and;
 use super::refusal;
 use super::refusal::FilterError;
 use super::term::{hidden_name, hidden_of_library};
@@ -68,7 +68,7 @@ impl Filter {
     /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
     /// it is empty, any name is taken that could be one of CUDA's.
     pub fn parse_with(text: &str, exported: &[&str]) -> Result<Filter, FilterError> {
-        Filter::parse_all(&parts(text), exported)
+        Filter::parse_all(&split_at_and(text), exported)
     }
 
     /// Parses a text without `&`.

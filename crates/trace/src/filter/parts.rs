@@ -1,7 +1,7 @@
 //! Splits a filter's text at `&`.
 
 /// Parts of a text that are joined by `&`, but not inside brackets or quotes.
-pub(super) fn parts(text: &str) -> Vec<&str> {
+pub(super) fn split_at_and(text: &str) -> Vec<&str> {
     let (mut depth, mut quoted) = (0i32, false);
     let is_and = move |c| {
         match c {
@@ -21,8 +21,8 @@ mod tests {
 
     #[test]
     fn split_outside_brackets() {
-        assert_eq!(parts("a & b"), ["a", "b"]);
-        assert_eq!(parts("a[x=\"p&q\"],b"), ["a[x=\"p&q\"],b"]);
-        assert_eq!(parts(""), [""]);
+        assert_eq!(split_at_and("a & b"), ["a", "b"]);
+        assert_eq!(split_at_and("a[x=\"p&q\"],b"), ["a[x=\"p&q\"],b"]);
+        assert_eq!(split_at_and(""), [""]);
     }
 }

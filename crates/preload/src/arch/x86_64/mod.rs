@@ -3,11 +3,13 @@
 pub mod arguments;
 pub mod call_stack_frame;
 pub mod callback_tables;
+pub mod code;
 #[cfg(feature = "inject")]
 pub mod exec_entries;
 #[cfg(feature = "inject")]
 pub mod exports;
 pub mod fast;
+pub mod fast_frames;
 pub mod fast_inputs;
 pub mod fast_stack_inputs;
 pub mod frame_macros;

@@ -1,4 +1,4 @@
-//! What depends on the processor beside the frames (`crate::arch`). One file a processor.
+//! What depends on the processor beside the frames (`crate::arch`). One folder a processor.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -174,7 +174,7 @@ fn remember(state: &mut ProcessState, walk: &Walk<'_>, row: &Row<'_>, of: u8, va
     let Some(number) = number else { return };
     if let Some((kind, handle)) = kind_of(walk, walk.memory, row, of) {
         match mode {
-            true => state.handles.set_mode(kind, handle, number),
+            true => state.handles.set_scalar_mode(kind, handle, number),
             false => state.handles.set_carried(kind, handle, number),
         }
         // An array of new ones: they are of a kind in this too.

@@ -182,7 +182,7 @@ impl Handles {
     }
 
     /// The handle says from now on where scalars are.
-    pub fn set_mode(&mut self, kind: &known::Handle, value: u64, mode: i64) {
+    pub fn set_scalar_mode(&mut self, kind: &known::Handle, value: u64, mode: i64) {
         let key = (kind.short, value);
         if mode == 0 {
             self.modes.remove(&key);

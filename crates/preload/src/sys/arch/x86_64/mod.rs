@@ -27,6 +27,9 @@ pub fn in_valgrind() -> bool {
     answer != 0
 }
 
+/// The size of glibc's pthread_mutex_t.
+pub const MUTEX_BYTES: usize = 40;
+
 /// What a filter sees of a system call of this processor: AUDIT_ARCH_X86_64.
 pub const AUDIT_ARCHITECTURE: u32 = 0xc000_003e;
 /// The number of seccomp, which the program calls.

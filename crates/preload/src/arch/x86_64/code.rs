@@ -1,7 +1,8 @@
 //! Where this code is, for the floors below: `slots::code`.
 
 use super::callback_tables::{cutap_callbacks, cutap_flags, cutap_hooked_callbacks, cutap_stacked_callbacks};
-use super::{call_stack_frame, frames, hook_frame, kernel_function, own_calls_frame, thunks};
+use super::{call_stack_frame, hook_frame, kernel_function, own_calls_frame, thunks};
+use crate::arch::frames;
 use crate::slots::code::Code;
 
 pub static CODE: Code = Code {

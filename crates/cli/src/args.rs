@@ -122,6 +122,14 @@ impl WindowArgs {
     }
 }
 
+/// Problems that are known.
+#[derive(Debug, Args)]
+pub struct BaselineArgs {
+    /// Leave out problems that RUN has as often, by their calls (an older recording)
+    #[arg(long, value_name = "RUN")]
+    pub baseline: Option<PathBuf>,
+}
+
 /// Whether the exit code says that problems were found.
 #[derive(Debug, Args)]
 pub struct ExitCodeArgs {
@@ -134,6 +142,18 @@ impl ExitCodeArgs {
     /// Whether it is wanted.
     pub fn is_wanted(&self) -> bool {
         self.exit_code
+    }
+
+    /// Fails if it is wanted and a filter that names functions selects no call: then no problem proves nothing.
+    pub fn some_call_is_selected(&self, filter: &Filter, run_ends: &[FinishedRun]) -> Result<()> {
+        let has_calls = |of: &FinishedRun| of.end.filtered.as_ref().is_none_or(|filtered| filtered.shown_calls > 0);
+        if self.exit_code && filter.picks_functions() && !run_ends.iter().any(has_calls) {
+            let text = filter.text();
+            return Err(Error::own(format!(
+                "the filter {text} selects no call, so whether there is a problem is not known; give another one"
+            )));
+        }
+        Ok(())
     }
 
     /// Fails if it is wanted and calls that free may be missing: then a list of what is left proves nothing.

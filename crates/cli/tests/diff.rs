@@ -53,11 +53,14 @@ fn diff_of_runs_that_lack_calls() {
     let few = made("few.cutap", &["-e", "cuInit"]);
     let lacking = diff(&whole, &few);
     assert!(lacking.status.code() == Some(125) && out(&lacking).contains("only in A"), "{lacking:?}");
+    let none = folder.join("none.cutap");
+    cutap(&["record", "--sim", "-q", "-o"]).arg(&none).arg("true").output().unwrap();
+    refused(&diff(&whole, &none), 125, &["none.cutap has no call"]);
     assert!(err(&lacking).contains("few.cutap (those that the filter cuInit left out); record both"), "{lacking:?}");
     assert_eq!(diff(&few, &made("again.cutap", &["-e", "cuInit"])).status.code(), Some(0));
     let late = made("late.cutap", &["--delay", "100"]);
     let half = diff(&whole, &late);
-    assert!(half.status.code() == Some(125) && err(&half).contains("while recording was off"), "{half:?}");
+    assert!(half.status.code() == Some(125) && err(&half).contains("late.cutap has no call"), "{half:?}");
     refused(&diff(&late, &late), 125, &["nothing was compared: neither "]);
 }
 

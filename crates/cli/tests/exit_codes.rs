@@ -89,6 +89,30 @@ fn filters_and_rules_choose_what_is_listed() {
     assert_eq!((listed, shown.as_str()), (Some(0), "nothing of what the filter selects was left\n"));
 }
 
+/// Problems that an older run has too are left out, and a filter that selects nothing proves nothing.
+#[test]
+fn known_problems_are_left_out() {
+    let folder = Folder::new("baseline");
+    let Some(program) = problems(&folder) else { return };
+    let (good, bad) = (record(&folder, &program, "queries"), folder.join("bad.cutap"));
+    std::fs::rename(record(&folder, &program, "ignored_error"), &bad).unwrap();
+    let good_copy = folder.join("good.cutap");
+    let _ = std::fs::rename(&good, &good_copy);
+    for question in [QUESTIONS[0], &["explain", "--rule", "ignored_error"]] {
+        for (old, expected) in [(&good_copy, Some(1)), (&bad, Some(0))] {
+            let words = [question, &["--baseline", old.to_str().unwrap()]].concat();
+            let (code, text, said) = ask(&words, &bad);
+            assert_eq!(code, expected, "{words:?} {text}{said}");
+            assert!(said.contains("has as often are left out"), "{said}");
+        }
+    }
+    let (code, _, said) = ask(&["report", "--errors", "-e", "cublas"], &bad);
+    assert!(code == Some(125) && said.contains("selects no call, so whether there is a problem"), "{said}");
+    assert_eq!(ask(&["report", "--errors", "-e", "!cuMemAlloc"], &bad).0, Some(0));
+    let refused = cutap(&["report", "--baseline"]).args([&bad, &bad]).output().unwrap();
+    assert!(err(&refused).contains("--baseline is about problems"), "{refused:?}");
+}
+
 /// Each line of JSON that a report or `explain` writes has the fields of the schema.
 #[test]
 fn lines_of_problems_fit_the_schema() {

@@ -82,6 +82,14 @@ impl DiffArgs {
             };
             return Err(nothing_compared(selected_by.as_deref(), &names));
         }
+        // Without a call of one run at all, each call of the other differs, or no error is new.
+        for (name, profile, end) in [(&names[0], &a, &a_end), (&names[1], &b, &b_end)] {
+            if profile.is_empty() && !leaves_calls_out(end) && window.is_none() {
+                return Err(Error::own(format!(
+                    "nothing was compared: {name} has no call; cutap report --notes {name} says what it lacks"
+                )));
+            }
+        }
         if self.by.is_some() && !(a.has_callers() || b.has_callers()) {
             return Err(no_callers(filter_text.as_deref(), &names));
         }
@@ -115,7 +123,7 @@ fn no_callers(filter: Option<&str>, [a, b]: &[String; 2]) -> Error {
     };
     let advice = match filter {
         Some(_) => {
-            "stacks belong to the calls that the program makes itself, so choose those of the runtime, or record both with --stack"
+            "stacks belong to the calls that the program makes itself: choose those of the runtime, or use record --stack"
         }
         None => "record both with --stack",
     };

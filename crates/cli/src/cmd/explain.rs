@@ -1,16 +1,18 @@
 //! `cutap explain`: likely problems of a recording or a run directory, the worst first. It only reads.
 
-use crate::args::{ExitCodeArgs, FilterArgs, InputArgs, JsonArgs};
+use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs};
+use crate::input::{readable, whole};
 use crate::inputs::{all_whole, named, say_notes};
 use crate::pager::Pager;
 use crate::progress::Progress;
-use crate::reading::read_events;
+use crate::reading::{read_events, read_run};
 use crate::stdout::written;
 use clap::builder::PossibleValuesParser;
-use cutap_collect::{Result, filter};
-use cutap_report::{EventSink, Explain, SelectedFunctions};
+use cutap_collect::{Result, filter, print_notice};
+use cutap_report::{Baseline, EventSink, Explain, SelectedFunctions};
 use cutap_trace::ReaderOptions;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub struct ExplainArgs {
@@ -25,6 +27,8 @@ pub struct ExplainArgs {
     #[command(flatten)]
     exit_code: ExitCodeArgs,
     #[command(flatten)]
+    baseline: BaselineArgs,
+    #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
     input: InputArgs,
@@ -37,20 +41,26 @@ impl ExplainArgs {
         let listed = self.filter.text().map(|text| filter(Some(&text))).transpose()?;
         let filter = filter(None)?.during(self.input.window()?);
         let runs = self.input.open()?;
-        let progress = Progress::reading(&runs);
+        let options = ReaderOptions { filter, ..ReaderOptions::default() };
         let mut explain = Explain::default();
         explain.only_rules(&self.rules);
-        let options = ReaderOptions { filter, ..ReaderOptions::default() };
+        if let Some(old) = &self.baseline.baseline {
+            explain.leave_out(self.problems_of(old)?);
+            print_notice(&format!("problems that {} has as often are left out", old.display()));
+        }
+        let progress = Progress::reading(&runs);
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
         if self.input.names_process() || run_ends.iter().any(|of| !of.end.processes.running.is_empty()) {
             explain.runs_on();
         }
         drop(progress);
+        let mut listed_ends = None;
+        let selecting = listed.clone();
         if let Some(filter) = listed {
             let _progress = Progress::of("reading again, for the calls of the filter,", &runs);
             let mut selected = SelectedFunctions::of(&filter);
             let options = ReaderOptions { filter, ..ReaderOptions::default() };
-            read_events(&runs, &options, &mut |event| selected.event(event))?;
+            listed_ends = Some(read_events(&runs, &options, &mut |event| selected.event(event))?);
             explain.only_functions(selected);
         }
         let pager = (!json).then(Pager::start);
@@ -67,6 +77,19 @@ impl ExplainArgs {
         // What was not recorded cannot be explained.
         say_notes(&runs, &run_ends);
         all_whole(&run_ends)?;
+        if let (Some(filter), Some(listed_ends)) = (&selecting, &listed_ends) {
+            self.exit_code.some_call_is_selected(filter, listed_ends)?;
+        }
         self.exit_code.end(explain.problems(self.all) as u64, explain.has_calls(), &run_ends)
+    }
+
+    /// The findings of an older run.
+    fn problems_of(&self, old: &Path) -> Result<Baseline> {
+        readable(old)?;
+        let mut explain = Explain::default();
+        explain.only_rules(&self.rules);
+        let end = read_run(old, filter(None)?, &mut |event| explain.event(event))?;
+        whole(old, &end)?;
+        Ok(Baseline::new(explain.problem_keys(self.all)))
     }
 }

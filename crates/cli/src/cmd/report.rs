@@ -1,8 +1,9 @@
 //! `cutap report`: adds up the calls of a run directory or a recording. It answers one question at a time; without a
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
-use crate::args::{ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, number};
+use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, number};
 use crate::cmd::ctl;
+use crate::input::readable;
 use crate::inputs::{all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes};
 use crate::pager::Pager;
 use crate::progress::Progress;
@@ -10,15 +11,15 @@ use crate::reading::read_events;
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
-use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, scan_executables};
+use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, print_notice, scan_executables};
 use cutap_report::{
-    Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, missing_calls, notes_of_runs,
-    write_csv,
+    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, missing_calls,
+    notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub struct Report {
@@ -46,6 +47,8 @@ pub struct Report {
     notes: bool,
     #[command(flatten)]
     exit_code: ExitCodeArgs,
+    #[command(flatten)]
+    baseline: BaselineArgs,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -109,7 +112,8 @@ impl FromArgMatches for Question {
 impl Report {
     /// Answers on standard output.
     pub fn run(self) -> Result<()> {
-        let Report { question, filter: wanted, sort, top, depth, all, csv, notes, exit_code, json, input } = self;
+        let Report { question, filter: wanted, sort, top, depth, all, csv, notes, exit_code, baseline, json, input } =
+            self;
         let (json, flag) = (json.json, question.report.flag);
         let mut report = (question.report.new)(&question.value);
         let window = input.window()?;
@@ -120,6 +124,8 @@ impl Report {
             Some(_) => parse_filter(None)?,
             None => wanted.of_reader(all || report.reads_all())?.during(window.filter(|_| !report.reads_all())),
         };
+        // As --leaks: `!cudaMalloc` leaves out what the driver failed to do inside it.
+        let filter = if flag == "errors" { filter.excluding_inside() } else { filter };
         let columns = report.sort_columns();
         let column = |word: String| columns.iter().copied().find(|column| *column == word).ok_or(word);
         let sort = sort.map(column).transpose().map_err(|word| no_column(flag, &word, &columns))?;
@@ -130,10 +136,12 @@ impl Report {
                 None => format!("--{flag} is no list; leave --top out"),
             }));
         }
-        if exit_code.is_wanted() && (notes || report.problems().is_none()) {
-            return Err(Error::own(
-                "--exit-code says whether there are problems: it is for report --errors, report --leaks and explain",
-            ));
+        for (name, is_given) in [("--exit-code", exit_code.is_wanted()), ("--baseline", baseline.baseline.is_some())] {
+            if is_given && (notes || report.problems().is_none()) {
+                return Err(Error::own(format!(
+                    "{name} is about problems: it is for report --errors, report --leaks and explain"
+                )));
+            }
         }
         if all {
             report.all();
@@ -143,14 +151,13 @@ impl Report {
         if let Some(window) = window.filter(|_| report.reads_all()) {
             report.during(runs.window(window)?);
         }
-        let mut run_ends = read(&mut *report, &runs, filter)?;
-        if let Some(filter) = listed
-            && let Some(sink) = report.filtered(&filter)
-        {
-            let _progress = Progress::of("reading again, for the calls of the filter,", &runs);
-            let options = ReaderOptions { filter, ..ReaderOptions::default() };
-            read_events(&runs, &options, &mut |event| sink.event(event))?;
+        if let Some(old) = &baseline.baseline {
+            report.leave_out(problems_of(old, &question, &filter, listed.as_ref())?);
+            print_notice(&format!("problems that {} has as often are left out", old.display()));
         }
+        let selecting = listed.as_ref().unwrap_or(&filter).clone();
+        let mut run_ends = read(&mut *report, &runs, filter)?;
+        let listed_ends = select(&mut *report, &runs, listed.as_ref())?;
         // A pager takes the terminal's place on standard output.
         report.lines(TextOptions::default().format());
         let pager = (!json && !csv).then(Pager::start);
@@ -182,6 +189,7 @@ impl Report {
             say_filter_of_run(&run_ends);
         }
         all_whole(&run_ends)?;
+        exit_code.some_call_is_selected(&selecting, listed_ends.as_deref().unwrap_or(&run_ends))?;
         let problems = report.problems().unwrap_or(0);
         match question.report.flag {
             "leaks" => exit_code.end_of_leaks(problems, report.has_calls(), &run_ends),
@@ -215,6 +223,37 @@ fn refuse_slips(runs: &[PathBuf], kind: &ReportKind, report: &mut dyn cutap_repo
         }
     }
     Ok(())
+}
+
+/// The problems of an older run, by the same question.
+fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<&Filter>) -> Result<Baseline> {
+    readable(old)?;
+    let runs = Runs::open(&[old.to_owned()])?;
+    let mut report = (question.report.new)(&question.value);
+    let run_ends = read(&mut *report, &runs, filter.clone())?;
+    select(&mut *report, &runs, listed)?;
+    all_whole(&run_ends)?;
+    Ok(Baseline::new(report.problem_keys()))
+}
+
+/// Reads the runs again, for a report that follows all calls and lists by a filter.
+fn select(
+    report: &mut dyn cutap_report::Report,
+    runs: &Runs,
+    listed: Option<&Filter>,
+) -> Result<Option<Vec<FinishedRun>>> {
+    let Some(filter) = listed else { return Ok(None) };
+    let Some(sink) = report.filtered(filter) else { return Ok(None) };
+    let _progress = Progress::of("reading again, for the calls of the filter,", runs);
+    let options = ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() };
+    let run_ends = read_events(runs, &options, &mut |event| sink.event(event))?;
+    if filter.asks_calls() {
+        print_notice(&format!(
+            "the filter {} has conditions, and this list is chosen by functions: all that they made is in it",
+            filter.text()
+        ));
+    }
+    Ok(Some(run_ends))
 }
 
 /// Reads the runs for a report that has an answer.

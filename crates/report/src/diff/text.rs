@@ -102,7 +102,8 @@ impl Diff<'_> {
             parts.push(format!("errors {} -> {} ({change})", a.errors, b.errors));
         }
         parts.extend(number("unfinished", a.open, b.open));
-        parts.extend(amount("bytes", a.bytes, b.bytes, bytes));
+        let same_bytes = (a.bytes > 0 && a.calls != b.calls).then(|| format!("bytes {}", bytes(a.bytes)));
+        parts.extend(amount("bytes", a.bytes, b.bytes, bytes).or(same_bytes));
         if let Some((from, to)) = changed_times(a, b).filter(|_| self.options.times) {
             parts.extend(amount("time", from, to, time));
             parts.push(format!("mean {} -> {}", time(a.mean_ns()), time(b.mean_ns())));
@@ -112,11 +113,13 @@ impl Diff<'_> {
         }
         writeln!(out, "~ {}: {}", row.key.text(), parts.join(", "))?;
         for (sign, letter, only) in [("-", "A", only_in(a, Some(b))), ("+", "B", only_in(b, Some(a)))] {
-            for (arguments, count) in only.iter().take(PRINTED) {
+            // A line that counts one list takes as much room as the list.
+            let shown_count = if only.len() == PRINTED + 1 { only.len() } else { PRINTED };
+            for (arguments, count) in only.iter().take(shown_count) {
                 writeln!(out, "    {sign} {} more in {letter}: ({arguments})", calls(*count))?;
             }
-            if only.len() > PRINTED {
-                writeln!(out, "    {sign} and {} other lists of arguments", only.len() - PRINTED)?;
+            if only.len() > shown_count {
+                writeln!(out, "    {sign} and {} other lists of arguments", only.len() - shown_count)?;
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ pub(crate) use activity::{TimeSpent, is_start_up};
 use crate::format::runs::RunCounts;
 use crate::format::units::{bytes, time};
 use crate::nesting::open_calls::OpenCalls;
+use crate::resources::baseline::{Baseline, ProblemKey};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::statistics::failures::{Failures, outcome};
@@ -156,6 +157,9 @@ pub struct Explain {
     runs_on: bool,
     /// The functions that a filter selects; none without a filter.
     selected: Option<SelectedFunctions>,
+    baseline: Baseline,
+    /// Only some rules are wanted, and not where the time went.
+    is_limited: bool,
 }
 
 impl Default for Explain {
@@ -172,6 +176,8 @@ impl Default for Explain {
             has_stacks: false,
             runs_on: false,
             selected: None,
+            baseline: Baseline::default(),
+            is_limited: false,
         }
     }
 }
@@ -205,6 +211,7 @@ impl Explain {
     /// Only these rules are at work; all if there is no name.
     pub fn only_rules(&mut self, names: &[String]) {
         if !names.is_empty() {
+            self.is_limited = true;
             self.rules.retain(|rule| names.iter().any(|name| name == rule.name()));
         }
     }
@@ -212,6 +219,17 @@ impl Explain {
     /// Only findings on these functions are listed. The rules see all calls.
     pub fn only_functions(&mut self, selected: SelectedFunctions) {
         self.selected = Some(selected);
+    }
+
+    /// The findings that are listed.
+    pub fn problem_keys(&self, all: bool) -> Vec<(ProblemKey, u64)> {
+        let (findings, _) = self.findings(all);
+        findings.iter().map(|Found { rule, finding, .. }| (ProblemKey::new(rule, finding.site.path()), 1)).collect()
+    }
+
+    /// Leaves out findings that an older run has.
+    pub fn leave_out(&mut self, baseline: Baseline) {
+        self.baseline = baseline;
     }
 
     /// Whether a call was read.
@@ -253,6 +271,7 @@ impl Explain {
         if let Some(selected) = &self.selected {
             findings.retain(|(_, finding)| selected.selects(finding.site.process(), finding.site.path()));
         }
+        findings.retain(|(rule, finding)| !self.baseline.has(&ProblemKey::new(rule, finding.site.path()), 1));
         let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns), finding.site.first_ns());
         findings.sort_by_key(|(_, finding)| worst(finding));
         let mut findings = merged(findings);
@@ -280,7 +299,9 @@ impl Explain {
             writeln!(out, "no problem found: no call was recorded")?;
             return writeln!(out, "next: cutap report --notes {run}, for what the run lacks");
         }
-        self.spent.write_text(self.wall_ns(), out)?;
+        if !self.is_limited {
+            self.spent.write_text(self.wall_ns(), out)?;
+        }
         if findings.is_empty() {
             return self.write_nothing(run, filtered, left, out);
         }
@@ -349,6 +370,9 @@ impl Explain {
             n => writeln!(out, "  {n} findings of less than 1 % of the time are left out: --all shows them")?,
         }
         self.write_counts(run, filtered, "  ", out)?;
+        if self.is_limited {
+            return Ok(());
+        }
         if (self.spent.inside_ns() as f64) < FEW * self.spent.whole_ns() as f64 {
             writeln!(out, "next: a profiler of the host (perf), since the host is rarely in CUDA calls")?;
         } else {

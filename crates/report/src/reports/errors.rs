@@ -3,6 +3,7 @@
 //! calls that succeeded, and those after the end of CUDA, are listed last and are no problems.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
+use crate::resources::baseline::{Baseline, ProblemKey};
 use crate::statistics::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::nesting::path_stacks::{PathStacks, error_word};
 use crate::statistics::rows::{Rows, SortKey, headings};
@@ -23,16 +24,38 @@ struct Errors {
     calls: CallTree,
     stacks: PathStacks,
     rows: Rows,
+    baseline: Baseline,
+}
+
+fn key(group: &FailureGroup) -> ProblemKey {
+    ProblemKey::new(&group.failed.status, &group.failed.path)
 }
 
 impl Errors {
     fn new() -> Errors {
-        Errors { calls: CallTree::default(), stacks: PathStacks::new(error_word), rows: Rows::default() }
+        Errors {
+            calls: CallTree::default(),
+            stacks: PathStacks::new(error_word),
+            rows: Rows::default(),
+            baseline: Baseline::default(),
+        }
+    }
+
+    /// Without those of the baseline.
+    fn failures(&self) -> Vec<FailureGroup> {
+        let mut groups = self.calls.failures();
+        groups.retain(|group| group.handled || !self.baseline.has(&key(group), group.calls));
+        groups
+    }
+
+    /// Those that no caller handled.
+    fn unhandled(&self) -> impl Iterator<Item = FailureGroup> {
+        self.failures().into_iter().filter(|group| !group.handled)
     }
 
     /// The groups that are listed.
     fn groups(&self) -> Vec<FailureGroup> {
-        let mut groups = self.calls.failures();
+        let mut groups = self.failures();
         self.rows.apply(&mut groups, SORT_KEYS);
         // What the caller handled stays behind the rest.
         groups.sort_by_key(|group| group.handled);
@@ -60,7 +83,7 @@ impl Report for Errors {
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {
-        self.calls.failures().is_empty().then(|| "no call failed".into())
+        self.failures().is_empty().then(|| "no call failed".into())
     }
 
     fn has_calls(&self) -> bool {
@@ -68,7 +91,15 @@ impl Report for Errors {
     }
 
     fn problems(&self) -> Option<u64> {
-        Some(self.calls.totals().1)
+        Some(self.unhandled().map(|group| group.calls).sum())
+    }
+
+    fn problem_keys(&self) -> Vec<(ProblemKey, u64)> {
+        self.unhandled().map(|group| (key(&group), group.calls)).collect()
+    }
+
+    fn leave_out(&mut self, baseline: Baseline) {
+        self.baseline = baseline;
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
@@ -94,7 +125,7 @@ impl Report for Errors {
             }
             self.stacks.write(path, status, 13, out)?;
         }
-        match self.calls.failures().len() - groups.len() {
+        match self.failures().len() - groups.len() {
             0 => {}
             1 => writeln!(out, "{:>9}  and 1 more line, which a larger --top lists", "")?,
             n => writeln!(out, "{:>9}  and {n} more lines, which a larger --top lists", "")?,

@@ -3,6 +3,7 @@
 use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::format::json_writer::write_json;
 use crate::notes::missing_calls::ended_early;
+use crate::resources::baseline::{Baseline, ProblemKey};
 use crate::resources::leaks::{Group, Leaks, MOST};
 use crate::nesting::path_stacks::write_frames;
 use crate::call::resource_names::plural;
@@ -28,6 +29,7 @@ struct LeakList {
     calls: u64,
     /// The functions that the filter selects; none without a filter.
     selected: Option<SelectedFunctions>,
+    baseline: Baseline,
 }
 
 const SORT_KEYS: &[SortKey<Group>] = &[("count", |group| group.count), ("bytes", |group| group.bytes)];
@@ -45,7 +47,9 @@ impl EventVisitor for LeakList {
 
 impl LeakList {
     fn groups(&self) -> Vec<Group> {
-        self.leaks.groups_of(self.selected.as_ref())
+        let mut groups = self.leaks.groups_of(self.selected.as_ref());
+        groups.retain(|group| !self.baseline.has(&key(group), group.count));
+        groups
     }
 
     fn listed(&self) -> Vec<Group> {
@@ -53,6 +57,10 @@ impl LeakList {
         self.rows.apply(&mut groups, SORT_KEYS);
         groups
     }
+}
+
+fn key(group: &Group) -> ProblemKey {
+    ProblemKey::new(group.kind, &group.way)
 }
 
 impl Report for LeakList {
@@ -87,6 +95,14 @@ impl Report for LeakList {
     fn problems(&self) -> Option<u64> {
         let count: u64 = self.groups().iter().map(|group| group.count).sum();
         Some(count + self.leaks.beyond())
+    }
+
+    fn problem_keys(&self) -> Vec<(ProblemKey, u64)> {
+        self.groups().iter().map(|group| (key(group), group.count)).collect()
+    }
+
+    fn leave_out(&mut self, baseline: Baseline) {
+        self.baseline = baseline;
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {

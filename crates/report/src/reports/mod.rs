@@ -2,6 +2,7 @@
 //! line, its help and the reading of the run follow from the list.
 
 use crate::call_text::text_format::TextFormat;
+use crate::resources::baseline::{Baseline, ProblemKey};
 use crate::statistics::rows::Rows;
 use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, Filter, SelectedCalls, TimeWindow};
 use std::borrow::Cow;
@@ -114,6 +115,12 @@ pub trait Report {
     fn filtered(&mut self, _: &Filter) -> Option<&mut dyn EventSink> {
         None
     }
+    /// The problems that it lists, with their numbers. Only those that list problems have some.
+    fn problem_keys(&self) -> Vec<(ProblemKey, u64)> {
+        Vec::new()
+    }
+    /// Leaves out problems that an older run has as often.
+    fn leave_out(&mut self, _: Baseline) {}
     /// Whether it got a call. Only those that list problems know.
     fn has_calls(&self) -> bool {
         true

@@ -1,5 +1,6 @@
 //! Live resources of the traced processes.
 
+pub mod baseline;
 pub mod leaks;
 pub mod live_bytes;
 pub mod selected_functions;

@@ -1,10 +1,31 @@
 //! Several filters that must all hold: `A & B`, or two `-e`. The program records by the first one that picks
 //! functions; the others decide outside, where calls are read.
 
+use super::ancestors::Ancestors;
 use super::parse::Filter;
 use super::refusal::FilterError;
 
 impl Filter {
+    /// The same filter, but what it leaves out by `!NAME` alone is left out with all calls inside.
+    #[must_use]
+    pub fn excluding_inside(mut self) -> Filter {
+        let is_excluding = |part: &Filter| !part.rules.contains('+') && !part.rules.is_empty();
+        let of_part =
+            |part: &Filter| is_excluding(part).then(|| part.rules.replace("\n-", "\n+").replacen('-', "+", 1));
+        let excluded: Vec<String> = std::iter::once(&self).chain(&self.other_parts).filter_map(of_part).collect();
+        for rules in excluded {
+            let mut ancestors = Ancestors::default();
+            ancestors.add(false, rules);
+            self.ancestors.push(ancestors);
+        }
+        self
+    }
+
+    /// It names functions to choose, and nothing else decides.
+    pub fn picks_functions(&self) -> bool {
+        self.rules.contains('+') && !self.asks_calls()
+    }
+
     /// It names functions, and all of them with `!`.
     pub fn only_excludes(&self) -> bool {
         let each = || std::iter::once(self).chain(&self.other_parts);

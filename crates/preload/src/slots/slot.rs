@@ -17,7 +17,7 @@ pub struct Slot {
     pub entry: AtomicUsize,
     /// How a call is recorded: see `slots::plan`.
     pub plan: AtomicU64,
-    /// First word of its enter records, less the time: see `interceptors::frames`.
+    /// First word of its enter records, less the time: computed in `arch::frames`.
     pub first: AtomicU32,
     /// What is known of it: see `slots::rows`.
     pub row: AtomicU32,

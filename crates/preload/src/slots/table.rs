@@ -79,7 +79,7 @@ pub fn number_at(slot: usize) -> u32 {
 pub fn object_of(n: u32) -> u32 {
     slot(n).map_or(0, |s| s.object.load(Relaxed))
 }
-/// What is known of a slot's function: see `rows::row`.
+/// What is known of a slot's function: its row, for `rows::of`.
 #[inline(always)]
 pub fn row_of(n: u32) -> u32 {
     slot(n).map_or(0, |s| s.row.load(Relaxed))

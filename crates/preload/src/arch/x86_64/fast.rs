@@ -1,6 +1,7 @@
 //! The frame of the commonest calls: up to six integer arguments, nothing on the stack, nothing to keep but words and
-//! one small output. It does what `call` and `ring::record` do for all calls, in the same order and to the same ring,
-//! without leaving the assembler.
+//! a few small outputs. The first word of its enter records is `Slot::first`, which `arch::frames` computes. It does
+//! what `call` and `ring::record` do for all calls, in the same order and to the same ring, without leaving the
+//! assembler.
 //!
 //! It only ever continues where all is as usual. Before the call, anything else leads to the common frame with nothing
 //! changed; behind it, to `cutap_fast_after`. It never touches a vector register of an argument, r10 or the caller's

@@ -130,6 +130,12 @@ pub struct BaselineArgs {
     pub baseline: Option<PathBuf>,
 }
 
+/// A baseline without a call knows no problem.
+pub fn empty_baseline(run: &Path) -> Error {
+    let run = run.display();
+    Error::own(format!("the baseline {run} has no call; give a recording of the program, or leave --baseline out"))
+}
+
 /// Whether the exit code says that problems were found.
 #[derive(Debug, Args)]
 pub struct ExitCodeArgs {
@@ -162,16 +168,24 @@ impl ExitCodeArgs {
         if !self.exit_code || leaks == 0 {
             return self.end(leaks, has_calls, run_ends);
         }
-        if let Some(missing) = missing_calls(&end_refs).filter(|_| may_lack_frees(&end_refs)) {
-            return Err(Error::own(format!(
-                "what is left may have been freed: the recording lacks calls ({missing}); record all calls to know it"
-            )));
-        }
+        self.lacks_later_calls("what is left may have been freed", leaks, run_ends)?;
         match ended_early(&end_refs) {
             Some(sentence) => Err(Error::own(format!(
                 "what is left is no leak for certain: {sentence}; let the program end by itself to know it"
             ))),
             None => self.end(leaks, has_calls, run_ends),
+        }
+    }
+
+    /// Fails if it is wanted and calls may be missing that clear these problems.
+    pub fn lacks_later_calls(&self, doubt: &str, problems: u64, run_ends: &[FinishedRun]) -> Result<()> {
+        let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
+        let lacks = self.exit_code && problems > 0 && may_lack_frees(&end_refs);
+        match missing_calls(&end_refs).filter(|_| lacks) {
+            Some(missing) => {
+                Err(Error::own(format!("{doubt}: the recording lacks calls ({missing}); record all calls to know it")))
+            }
+            None => Ok(()),
         }
     }
 

@@ -45,7 +45,7 @@ pub use outputs::kernel_lines::{KernelLines, KernelStyle};
 pub use outputs::quiet::Quiet;
 pub use outputs::summary::Summary;
 pub use reports::{EventSink, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns};
-pub use resources::baseline::{Baseline, ProblemKey};
+pub use resources::baseline::{Baseline, ProblemKey, ProblemSize};
 pub use resources::leaks::Leaks;
 pub use resources::selected_functions::SelectedFunctions;
 pub use statistics::by_table::{write_json as write_table_json, write_text as write_table};

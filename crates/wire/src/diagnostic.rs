@@ -128,6 +128,8 @@ reasons! {
     ENTRY_PATCHED = 55;
     /// A seccomp filter, or PR_SET_TSC: what it forbids is listed.
     SANDBOXED = 56;
+    /// Rows of GPU time that found no room in a ring.
+    ROW_DROPPED = 57;
 }
 
 #[cfg(test)]

@@ -59,6 +59,8 @@ pub mod kind {
     pub const THREAD: u8 = 13;
     /// a = device, b = number there; s = path as the program gave it. A regular file that the driver is about to load.
     pub const LOADED_FILE: u8 = 14;
+    /// a = id; s = mangled name. A kernel's name, as rows of GPU time have it.
+    pub const ROW_NAME: u8 = 15;
     /// a = number from 0; s = file name. A hook library.
     pub const HOOK: u8 = 16;
 }

@@ -11,6 +11,7 @@
 //! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
 use crate::memory::MemoryPiece;
+use crate::rows::{self, Row};
 use crate::shape::{fits, makes_sense};
 use crate::stack::StackPiece;
 use crate::words::word;
@@ -58,14 +59,14 @@ pub mod kind {
     pub const EXTENDED: u8 = 12;
 }
 
-/// What an EXTENDED record is. None is written yet: a reader counts those that it does not know, and steps over them.
+/// What an EXTENDED record is. A reader counts those that it does not know, and steps over them.
 /// Below [`sub_kind::ROWS`] they are of the thread that its ring is of.
 pub mod sub_kind {
     /// From here on a record is a row that belongs to no thread, in any ring. Words 1 and 2 = start and end. Word 3 =
     /// device | context << 32. Word 4 = stream, in its lower half. The sub-kind's words follow ([`crate::rows`]).
-    pub const ROWS: u8 = 128;
+    pub const ROWS: u8 = crate::rows::ROWS;
     /// Words of a row before those of its sub-kind.
-    pub const ROW_WORDS: u32 = 5;
+    pub const ROW_WORDS: u32 = crate::rows::ROW_WORDS;
 
     /// The sub-kind in the meta field of an EXTENDED record.
     #[inline(always)]
@@ -173,6 +174,13 @@ pub enum Record<'a> {
     Stack(StackPiece<'a>),
     /// A piece of what call `number` leads to.
     Memory(MemoryPiece<'a>),
+    /// A row of GPU time, which belongs to no thread: see [`crate::rows`].
+    Row {
+        /// When it was written.
+        ticks: u64,
+        /// What it says.
+        row: Row,
+    },
 }
 
 /// The call that a call was made from.
@@ -329,6 +337,12 @@ impl Cursor {
                 Some(Record::Stack(StackPiece::decode(self.back(meta, body)?, ticks, body.get(..end)?)?))
             }
             kind::MEMORY => Some(Record::Memory(MemoryPiece::decode(self.back(meta, body)?, body)?)),
+            kind::EXTENDED if sub_kind::of(meta) >= sub_kind::ROWS => {
+                let mut words = [0; rows::MAX_WORDS];
+                let count = (body.len() / 8 - 1).min(rows::MAX_WORDS);
+                words.iter_mut().take(count).enumerate().for_each(|(n, to)| *to = at(n + 1).unwrap_or(0));
+                Some(Record::Row { ticks, row: Row::unpack(sub_kind::of(meta), words.get(..count)?)? })
+            }
             kind::LOOKUP => {
                 let len = (at(7)? >> 48) as usize;
                 let from = LOOKUP_WORDS as usize * 8;

@@ -1,4 +1,4 @@
-//! Rows of GPU time: work of the GPU that CUPTI reported. They are records of [`crate::record::sub_kind`] and belong to
+//! Rows of GPU time: work of the GPU that CUPTI reported. They are EXTENDED records of `crate::record` and belong to
 //! no thread. Both sides use this file: a library in the target packs rows into words, and the reader unpacks them.
 //!
 //! The words of a row begin behind the record's first word:
@@ -18,7 +18,10 @@
 //! clock row has CLOCK_MONOTONIC as its start and end, before and after CUPTI's clock was read. Times are kept
 //! unchanged, also if they are 0 or reversed. The parts in brackets have 16 bits. A larger number is written as 65535.
 
-use crate::record::sub_kind::{ROW_WORDS, ROWS};
+/// The first sub-kind of an EXTENDED record that is a row.
+pub const ROWS: u8 = 128;
+/// Words of a row's record before those of its kind.
+pub const ROW_WORDS: u32 = 5;
 
 /// A kernel that ran.
 pub const KERNEL: u8 = ROWS;

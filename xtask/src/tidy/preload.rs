@@ -27,6 +27,8 @@ const EXPORTS: &[&str] = &[
     "execlp",
     "execle",
     "execveat",
+    "cutap_gpu_row",
+    "cutap_gpu_name",
 ];
 
 const ALLOCATION: &[&str] =

@@ -90,7 +90,7 @@ impl DiffArgs {
                 )));
             }
         }
-        if self.by.is_some() && !(a.has_callers() || b.has_callers()) {
+        if self.by.is_some() && !(a.has_callers() && b.has_callers()) {
             return Err(no_callers(filter_text.as_deref(), &names));
         }
         let sort = Diff::sort_columns().into_iter().find(|column| self.sort.as_deref() == Some(*column));
@@ -118,8 +118,8 @@ impl DiffArgs {
 /// No call that was compared has a stack. A stack belongs to the call that the program makes itself.
 fn no_callers(filter: Option<&str>, [a, b]: &[String; 2]) -> Error {
     let calls = match filter {
-        Some(filter) => format!("no call of the filter {filter} in {a} and {b}"),
-        None => format!("no call of {a} and {b}"),
+        Some(filter) => format!("no call of the filter {filter} in {a} or {b}"),
+        None => format!("no call of {a} or {b}"),
     };
     let advice = match filter {
         Some(_) => {

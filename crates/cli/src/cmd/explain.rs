@@ -1,6 +1,6 @@
 //! `cutap explain`: likely problems of a recording or a run directory, the worst first. It only reads.
 
-use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs};
+use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, empty_baseline};
 use crate::input::{readable, whole};
 use crate::inputs::{all_whole, named, say_notes};
 use crate::pager::Pager;
@@ -33,6 +33,9 @@ pub struct ExplainArgs {
     #[command(flatten)]
     input: InputArgs,
 }
+
+/// The rule whose findings a missing call may clear.
+const IGNORED_ERROR: &str = "ignored_error";
 
 impl ExplainArgs {
     pub fn run(self) -> Result<()> {
@@ -80,6 +83,11 @@ impl ExplainArgs {
         if let (Some(filter), Some(listed_ends)) = (&selecting, &listed_ends) {
             self.exit_code.some_call_is_selected(filter, listed_ends)?;
         }
+        if let [rule] = &explain.rules_that_found()[..]
+            && *rule == IGNORED_ERROR
+        {
+            self.exit_code.lacks_later_calls("the program may have asked for the error", 1, &run_ends)?;
+        }
         self.exit_code.end(explain.problems(self.all) as u64, explain.has_calls(), &run_ends)
     }
 
@@ -90,6 +98,9 @@ impl ExplainArgs {
         explain.only_rules(&self.rules);
         let end = read_run(old, filter(None)?, &mut |event| explain.event(event))?;
         whole(old, &end)?;
-        Ok(Baseline::new(explain.problem_keys(self.all)))
+        if !explain.has_calls() {
+            return Err(empty_baseline(old));
+        }
+        Ok(Baseline::new(explain.problem_keys()))
     }
 }

@@ -1,7 +1,7 @@
 //! `cutap report`: adds up the calls of a run directory or a recording. It answers one question at a time; without a
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
-use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, number};
+use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, empty_baseline, number};
 use crate::cmd::ctl;
 use crate::input::readable;
 use crate::inputs::{all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes};
@@ -233,6 +233,9 @@ fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<
     let run_ends = read(&mut *report, &runs, filter.clone())?;
     select(&mut *report, &runs, listed)?;
     all_whole(&run_ends)?;
+    if !report.has_calls() {
+        return Err(empty_baseline(old));
+    }
     Ok(Baseline::new(report.problem_keys()))
 }
 

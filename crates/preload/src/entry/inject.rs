@@ -1,5 +1,5 @@
 //! What the shared library exports, its constructor, and what a panic would do. Six names, vfork
-//! (`arch::vfork`) and those that start programs (`arch::exec_entries`), and no more.
+//! (`arch::vfork`), those that start programs (`arch::exec_entries`), two for the injection, and no more.
 //! No CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are unversioned,
 //! which satisfies references to every version of them.
 
@@ -8,6 +8,7 @@ use crate::arch::exports::exports;
 use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
 use crate::loader::real::{self, EXPORTED, PRCTL, SYSCALL, ask_once};
+use crate::ring::rows;
 use crate::routes::dlsym::{self, describe};
 use crate::slots::extension;
 use crate::{exec, submit};
@@ -46,6 +47,31 @@ pub unsafe extern "C" fn dladdr(address: usize, info: usize) -> c_int {
 pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flags: usize) -> c_int {
     // SAFETY: the caller's arguments.
     unsafe { describe(address, info, extra, flags, 3) as c_int }
+}
+
+/// A row of GPU time of this kind, for the injection (`crates/gpu-time`).
+///
+/// # Safety
+/// `words` are `count` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cutap_gpu_row(sub_kind: u32, words: *const u64, count: u32) {
+    if begin::running() && !words.is_null() {
+        // SAFETY: the caller's promise.
+        rows::append(sub_kind as u8, unsafe { core::slice::from_raw_parts(words, count as usize) });
+    }
+}
+
+/// The id of a name that rows have from now on; 0: it was not kept.
+///
+/// # Safety
+/// `name` is `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cutap_gpu_name(name: *const u8, length: u32) -> u32 {
+    if !begin::running() || name.is_null() {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    rows::name(unsafe { core::slice::from_raw_parts(name, length as usize) })
 }
 
 extern "C" fn next_syscall() -> usize {

@@ -7,5 +7,6 @@ pub mod heads;
 pub mod owner;
 pub mod record;
 pub mod reserve;
+pub mod rows;
 pub mod thread_state;
 pub mod thread_states;

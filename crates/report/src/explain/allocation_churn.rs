@@ -112,5 +112,6 @@ fn finding(size: u64, site: &Site, pieces: &Pieces) -> Finding {
         site: site.clone(),
         advice: "Allocate once and reuse the memory, or use a pool: cudaMallocAsync and cudaFreeAsync.",
         other_places: (0, 0),
+        times: 1,
     }
 }

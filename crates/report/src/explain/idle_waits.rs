@@ -101,5 +101,6 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         site: site.clone(),
         advice: "Leave such waits out: wait once, after the last work that is needed.",
         other_places: (0, 0),
+        times: 1,
     }
 }

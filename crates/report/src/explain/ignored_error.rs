@@ -86,5 +86,6 @@ fn finding(status: &str, site: &Site, calls: u64, next: &str) -> Finding {
         site: site.clone(),
         advice: "Check the result of each call. Later results may be wrong, and later errors may come from this one.",
         other_places: (0, 0),
+        times: calls,
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use activity::{TimeSpent, is_start_up};
 use crate::format::runs::RunCounts;
 use crate::format::units::{bytes, time};
 use crate::nesting::open_calls::OpenCalls;
-use crate::resources::baseline::{Baseline, ProblemKey};
+use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::statistics::failures::{Failures, outcome};
@@ -21,7 +21,7 @@ use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Findings that are printed.
@@ -81,6 +81,8 @@ struct Finding {
     advice: &'static str,
     /// Other places whose findings read the same, and their nanoseconds.
     other_places: (u64, u64),
+    /// How often it happened, where a baseline compares that; else 1.
+    times: u64,
 }
 
 /// How bad a finding is. The worst comes first; within a rank that which takes most time,
@@ -137,6 +139,13 @@ fn merged(found: Vec<(&'static str, Finding)>) -> Vec<Found> {
     merged
 }
 
+/// A title names the kind of problem, and the call and status. Of a finding with numbers in it only the words count.
+fn problem(finding: &Finding) -> (ProblemKey, ProblemSize) {
+    let title: String = finding.title.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let key = ProblemKey::new(&title, finding.site.path(), finding.site.stack());
+    (key, ProblemSize { count: finding.times, bytes: 0 })
+}
+
 fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}%", 100.0 * part as f64 / whole.max(1) as f64)
 }
@@ -158,6 +167,7 @@ pub struct Explain {
     /// The functions that a filter selects; none without a filter.
     selected: Option<SelectedFunctions>,
     baseline: Baseline,
+    has_baseline: bool,
     /// Only some rules are wanted, and not where the time went.
     is_limited: bool,
 }
@@ -177,6 +187,7 @@ impl Default for Explain {
             runs_on: false,
             selected: None,
             baseline: Baseline::default(),
+            has_baseline: false,
             is_limited: false,
         }
     }
@@ -221,15 +232,22 @@ impl Explain {
         self.selected = Some(selected);
     }
 
-    /// The findings that are listed.
-    pub fn problem_keys(&self, all: bool) -> Vec<(ProblemKey, u64)> {
-        let (findings, _) = self.findings(all);
-        findings.iter().map(|Found { rule, finding, .. }| (ProblemKey::new(rule, finding.site.path()), 1)).collect()
+    /// The names of the rules whose findings are listed.
+    pub fn rules_that_found(&self) -> Vec<&'static str> {
+        let (findings, _) = self.findings(true);
+        let names: BTreeSet<&str> = findings.iter().map(|found| found.rule).collect();
+        names.into_iter().collect()
+    }
+
+    /// All findings.
+    pub fn problem_keys(&self) -> Vec<(ProblemKey, ProblemSize)> {
+        let whole = self.spent.whole_ns();
+        self.rules.iter().flat_map(|rule| rule.findings(whole)).map(|finding| problem(&finding)).collect()
     }
 
     /// Leaves out findings that an older run has.
     pub fn leave_out(&mut self, baseline: Baseline) {
-        self.baseline = baseline;
+        (self.baseline, self.has_baseline) = (baseline, true);
     }
 
     /// Whether a call was read.
@@ -271,7 +289,7 @@ impl Explain {
         if let Some(selected) = &self.selected {
             findings.retain(|(_, finding)| selected.selects(finding.site.process(), finding.site.path()));
         }
-        findings.retain(|(rule, finding)| !self.baseline.has(&ProblemKey::new(rule, finding.site.path()), 1));
+        self.baseline.retain_new(&mut findings, |(_, finding)| problem(finding));
         let worst = |finding: &Finding| (finding.rank, Reverse(finding.cost_ns), finding.site.first_ns());
         findings.sort_by_key(|(_, finding)| worst(finding));
         let mut findings = merged(findings);
@@ -357,9 +375,10 @@ impl Explain {
     fn write_nothing(&self, run: &str, filtered: bool, left: usize, out: &mut dyn io::Write) -> io::Result<()> {
         let calls = if self.calls == 1 { "1 call".to_owned() } else { format!("{} calls", self.calls) };
         let on_these = if self.selected.is_some() { ", of the functions that the filter selects" } else { "" };
+        let problem = if self.has_baseline { "problem beside those of the baseline" } else { "problem" };
         match &self.rules[..] {
-            [rule] => writeln!(out, "no problem found by the rule {} in {calls}{on_these}", rule.name())?,
-            rules => writeln!(out, "no problem found by {} rules in {calls}{on_these}", rules.len())?,
+            [rule] => writeln!(out, "no {problem} found by the rule {} in {calls}{on_these}", rule.name())?,
+            rules => writeln!(out, "no {problem} found by {} rules in {calls}{on_these}", rules.len())?,
         }
         if self.rules.len() == rules().len() {
             LOOKED_FOR.iter().try_for_each(|line| writeln!(out, "  {line}"))?;

@@ -58,5 +58,6 @@ fn finding(ns: u64, site: &Site, most: &Loads) -> Finding {
         site: site.clone(),
         advice: "Build kernels for this device, so that no PTX is compiled, and leave CUDA_MODULE_LOADING at LAZY.",
         other_places: (0, 0),
+        times: 1,
     }
 }

@@ -58,5 +58,6 @@ fn finding(site: &Site, copies: &Copies) -> Finding {
         site: site.clone(),
         advice: "Allocate the host memory with cudaMallocHost, or register it with cudaHostRegister.",
         other_places: (0, 0),
+        times: 1,
     }
 }

@@ -106,5 +106,6 @@ fn finding(kind: &str, site: &Site, objects: &Objects) -> Finding {
         site: site.clone(),
         advice: "Make such objects once and reuse them.",
         other_places: (0, 0),
+        times: 1,
     }
 }

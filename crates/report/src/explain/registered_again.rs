@@ -128,5 +128,6 @@ fn finding(site: &Site, pointers: &HashMap<u64, Pointer>) -> Option<Finding> {
         site: site.clone(),
         advice: "Register the memory once and keep it registered, or allocate it page-locked: cudaMallocHost.",
         other_places: (0, 0),
+        times: 1,
     })
 }

@@ -91,5 +91,6 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         site: site.clone(),
         advice: "Wait once after the loop, or let streams and events order the work; check results in batches.",
         other_places: (0, 0),
+        times: 1,
     }
 }

@@ -84,5 +84,6 @@ fn finding(site: &Site, copies: &Copies) -> Finding {
         site: site.clone(),
         advice,
         other_places: (0, 0),
+        times: 1,
     }
 }

@@ -83,5 +83,6 @@ fn finding(open: &OpenCall, runs_on: bool) -> Finding {
         site: open.site.clone(),
         advice,
         other_places: (0, 0),
+        times: 1,
     }
 }

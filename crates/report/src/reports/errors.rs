@@ -3,7 +3,7 @@
 //! calls that succeeded, and those after the end of CUDA, are listed last and are no problems.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::resources::baseline::{Baseline, ProblemKey};
+use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::statistics::call_tree::{CallTree, FailedCall, FailureGroup};
 use crate::nesting::path_stacks::{PathStacks, error_word};
 use crate::statistics::rows::{Rows, SortKey, headings};
@@ -25,10 +25,7 @@ struct Errors {
     stacks: PathStacks,
     rows: Rows,
     baseline: Baseline,
-}
-
-fn key(group: &FailureGroup) -> ProblemKey {
-    ProblemKey::new(&group.failed.status, &group.failed.path)
+    has_baseline: bool,
 }
 
 impl Errors {
@@ -38,14 +35,23 @@ impl Errors {
             stacks: PathStacks::new(error_word),
             rows: Rows::default(),
             baseline: Baseline::default(),
+            has_baseline: false,
         }
+    }
+
+    /// Stacks are not compared: a group has calls of several.
+    fn problem(&self, group: &FailureGroup) -> (ProblemKey, ProblemSize) {
+        let key = ProblemKey::new(&group.failed.status, &group.failed.path, &[]);
+        (key, ProblemSize { count: group.calls, bytes: 0 })
     }
 
     /// Without those of the baseline.
     fn failures(&self) -> Vec<FailureGroup> {
-        let mut groups = self.calls.failures();
-        groups.retain(|group| group.handled || !self.baseline.has(&key(group), group.calls));
-        groups
+        let groups = self.calls.failures();
+        let (mut handled, mut unhandled): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.handled);
+        self.baseline.retain_new(&mut unhandled, |group| self.problem(group));
+        unhandled.append(&mut handled);
+        unhandled
     }
 
     /// Those that no caller handled.
@@ -83,7 +89,11 @@ impl Report for Errors {
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {
-        self.failures().is_empty().then(|| "no call failed".into())
+        let sentence = match self.has_baseline {
+            true => "no call failed that does not fail as often in the baseline",
+            false => "no call failed",
+        };
+        self.failures().is_empty().then(|| sentence.into())
     }
 
     fn has_calls(&self) -> bool {
@@ -94,12 +104,12 @@ impl Report for Errors {
         Some(self.unhandled().map(|group| group.calls).sum())
     }
 
-    fn problem_keys(&self) -> Vec<(ProblemKey, u64)> {
-        self.unhandled().map(|group| (key(&group), group.calls)).collect()
+    fn problem_keys(&self) -> Vec<(ProblemKey, ProblemSize)> {
+        self.unhandled().map(|group| self.problem(&group)).collect()
     }
 
     fn leave_out(&mut self, baseline: Baseline) {
-        self.baseline = baseline;
+        (self.baseline, self.has_baseline) = (baseline, true);
     }
 
     fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {

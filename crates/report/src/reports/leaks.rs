@@ -3,7 +3,7 @@
 use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::format::json_writer::write_json;
 use crate::notes::missing_calls::ended_early;
-use crate::resources::baseline::{Baseline, ProblemKey};
+use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::{Group, Leaks, MOST};
 use crate::nesting::path_stacks::write_frames;
 use crate::call::resource_names::plural;
@@ -30,6 +30,7 @@ struct LeakList {
     /// The functions that the filter selects; none without a filter.
     selected: Option<SelectedFunctions>,
     baseline: Baseline,
+    has_baseline: bool,
 }
 
 const SORT_KEYS: &[SortKey<Group>] = &[("count", |group| group.count), ("bytes", |group| group.bytes)];
@@ -48,7 +49,7 @@ impl EventVisitor for LeakList {
 impl LeakList {
     fn groups(&self) -> Vec<Group> {
         let mut groups = self.leaks.groups_of(self.selected.as_ref());
-        groups.retain(|group| !self.baseline.has(&key(group), group.count));
+        self.baseline.retain_new(&mut groups, problem);
         groups
     }
 
@@ -59,8 +60,9 @@ impl LeakList {
     }
 }
 
-fn key(group: &Group) -> ProblemKey {
-    ProblemKey::new(group.kind, &group.way)
+fn problem(group: &Group) -> (ProblemKey, ProblemSize) {
+    let key = ProblemKey::new(group.kind, &group.way, &group.stack);
+    (key, ProblemSize { count: group.count, bytes: group.bytes })
 }
 
 impl Report for LeakList {
@@ -97,16 +99,17 @@ impl Report for LeakList {
         Some(count + self.leaks.beyond())
     }
 
-    fn problem_keys(&self) -> Vec<(ProblemKey, u64)> {
-        self.groups().iter().map(|group| (key(group), group.count)).collect()
+    fn problem_keys(&self) -> Vec<(ProblemKey, ProblemSize)> {
+        self.groups().iter().map(problem).collect()
     }
 
     fn leave_out(&mut self, baseline: Baseline) {
-        self.baseline = baseline;
+        (self.baseline, self.has_baseline) = (baseline, true);
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {
         let none = || match self.leaks.ended_with_context() {
+            _ if self.has_baseline => "nothing was left that the baseline does not have".into(),
             _ if self.selected.is_some() => "nothing of what the filter selects was left".into(),
             _ if !self.leaks.has_made() => "nothing was left: no call made memory or a handle".into(),
             (0, _) => "nothing was left: all that was made was freed".into(),

@@ -2,7 +2,7 @@
 //! line, its help and the reading of the run follow from the list.
 
 use crate::call_text::text_format::TextFormat;
-use crate::resources::baseline::{Baseline, ProblemKey};
+use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::statistics::rows::Rows;
 use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, Filter, SelectedCalls, TimeWindow};
 use std::borrow::Cow;
@@ -116,7 +116,7 @@ pub trait Report {
         None
     }
     /// The problems that it lists, with their numbers. Only those that list problems have some.
-    fn problem_keys(&self) -> Vec<(ProblemKey, u64)> {
+    fn problem_keys(&self) -> Vec<(ProblemKey, ProblemSize)> {
         Vec::new()
     }
     /// Leaves out problems that an older run has as often.

@@ -2,42 +2,67 @@
 
 use std::collections::HashMap;
 
-/// How often each problem is in the older run. A problem is what it is, and the calls that it was in, without the
-/// files and versions of their libraries.
+/// How often each problem is in the older run.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
-    counts: HashMap<ProblemKey, u64>,
+    sizes: HashMap<ProblemKey, ProblemSize>,
 }
 
-/// A problem that two runs may have.
+/// A problem that two runs may have: what it is, and where, by names of functions. Libraries, versions, lines and
+/// addresses are no part of it, because another build has others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProblemKey {
     problem: String,
     path: Vec<String>,
+    stack: Vec<String>,
+}
+
+/// How often a problem occurs, and of how many bytes it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProblemSize {
+    /// Occurrences.
+    pub count: u64,
+    /// Bytes that were left; 0 for other problems.
+    pub bytes: u64,
 }
 
 impl ProblemKey {
-    /// `problem` is a status, a kind of resource or a rule; `path` the calls, the outermost first.
-    pub fn new(problem: &str, path: &[String]) -> ProblemKey {
+    /// `problem` is a status, a kind of resource or a finding. `path` are the calls, the outermost first, and `stack`
+    /// the frames as text; empty if they were not recorded.
+    pub fn new(problem: &str, path: &[String], stack: &[String]) -> ProblemKey {
         let name = |label: &String| label.split(" [").next().unwrap_or_default().to_owned();
-        ProblemKey { problem: problem.to_owned(), path: path.iter().map(name).collect() }
+        let frame = |text: &String| text.split(['+', ' ']).next().unwrap_or_default().to_owned();
+        ProblemKey {
+            problem: problem.to_owned(),
+            path: path.iter().map(name).collect(),
+            stack: stack.iter().map(frame).collect(),
+        }
     }
 }
 
 impl Baseline {
     /// From the problems of the older run.
-    pub fn new(problems: impl IntoIterator<Item = (ProblemKey, u64)>) -> Baseline {
-        let mut counts: HashMap<ProblemKey, u64> = HashMap::new();
-        for (key, count) in problems {
-            let sum = counts.entry(key).or_default();
-            *sum = sum.saturating_add(count);
+    pub fn new(problems: impl IntoIterator<Item = (ProblemKey, ProblemSize)>) -> Baseline {
+        let mut sizes: HashMap<ProblemKey, ProblemSize> = HashMap::new();
+        for (key, size) in problems {
+            let sum = sizes.entry(key).or_default();
+            sum.count = sum.count.saturating_add(size.count);
+            sum.bytes = sum.bytes.saturating_add(size.bytes);
         }
-        Baseline { counts }
+        Baseline { sizes }
     }
 
-    /// Whether the older run has it as often.
-    pub fn has(&self, key: &ProblemKey, count: u64) -> bool {
-        self.counts.get(key).is_some_and(|old_count| *old_count >= count)
+    /// Leaves out the problems that the older run has as often and with as many bytes, all of one key together.
+    pub fn retain_new<T>(&self, problems: &mut Vec<T>, of: impl Fn(&T) -> (ProblemKey, ProblemSize)) {
+        if self.sizes.is_empty() {
+            return;
+        }
+        let new = Baseline::new(problems.iter().map(&of));
+        problems.retain(|problem| {
+            let (key, _) = of(problem);
+            let (old, new) = (self.sizes.get(&key), new.sizes.get(&key));
+            !old.zip(new).is_some_and(|(old, new)| old.count >= new.count && old.bytes >= new.bytes)
+        });
     }
 }
 
@@ -45,13 +70,28 @@ impl Baseline {
 mod tests {
     use super::*;
 
+    fn of(library: &str, line: u32, count: u64, bytes: u64) -> (ProblemKey, ProblemSize) {
+        let path = [format!("cudaMalloc [{library}]"), "cuMemAlloc_v2".to_owned()];
+        (ProblemKey::new("memory", &path, &[format!("step+0x12 a.c:{line} [app]")]), ProblemSize { count, bytes })
+    }
+
+    fn new_of(old: &[(ProblemKey, ProblemSize)], new: &[(ProblemKey, ProblemSize)]) -> usize {
+        let mut listed = new.to_vec();
+        Baseline::new(old.to_vec()).retain_new(&mut listed, Clone::clone);
+        listed.len()
+    }
+
     #[test]
-    fn a_problem_is_known_by_its_calls_and_number() {
-        let path = |library: &str| vec![format!("cudaMalloc [{library}]"), "cuMemAlloc_v2".to_owned()];
-        let old = Baseline::new([(ProblemKey::new("event", &path("app1")), 2)]);
-        assert!(old.has(&ProblemKey::new("event", &path("app2")), 2));
-        assert!(!old.has(&ProblemKey::new("event", &path("app2")), 3));
-        assert!(!old.has(&ProblemKey::new("stream", &path("app1")), 1));
-        assert!(!old.has(&ProblemKey::new("event", &path("app1")[1..]), 1));
+    fn a_problem_is_known_by_its_functions_number_and_bytes() {
+        let old = [of("app1", 5, 2, 100)];
+        assert_eq!(new_of(&old, &[of("app2", 9, 2, 100)]), 0);
+        assert_eq!(new_of(&old, &[of("app2", 9, 3, 100)]), 1);
+        assert_eq!(new_of(&old, &[of("app2", 9, 1, 101)]), 1);
+        // Two places in one function count together.
+        assert_eq!(new_of(&old, &[of("app", 5, 2, 60), of("app", 9, 1, 40)]), 2);
+        assert_eq!(new_of(&[], &old), 1);
+        let elsewhere =
+            (ProblemKey::new("memory", &["cudaMalloc".to_owned()], &[]), ProblemSize { count: 1, bytes: 1 });
+        assert_eq!(new_of(&old, &[elsewhere]), 1);
     }
 }

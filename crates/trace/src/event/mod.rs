@@ -5,6 +5,7 @@
 pub(crate) mod call;
 pub(crate) mod described;
 pub(crate) mod function;
+pub(crate) mod gpu_row;
 pub(crate) mod lookup;
 pub(crate) mod pieces;
 pub(crate) mod process;
@@ -17,6 +18,7 @@ pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, HookEffect, 
 pub use cutap_calls::Layer;
 pub use described::Described;
 pub use function::{ByName, Function};
+pub use gpu_row::GpuRow;
 pub use lookup::{Answer, Lookup, LookupKind};
 pub use process::{Instance, Module, Process, Thread};
 pub use result::{Returned, Returns};
@@ -42,6 +44,8 @@ pub enum Event {
     Lookup(Box<Lookup>),
     /// A module image was kept.
     Module(Box<Module>),
+    /// The GPU worked, or CUPTI said something of its collection.
+    Row(Box<GpuRow>),
 }
 
 impl Event {
@@ -56,6 +60,7 @@ impl Event {
             Event::Exit(exit) => visitor.exit(exit),
             Event::Lookup(lookup) => visitor.lookup(lookup),
             Event::Module(module) => visitor.module(module),
+            Event::Row(row) => visitor.row(row),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! changes only the readers that need it.
 
 use super::call::{Call, Exit};
+use super::gpu_row::GpuRow;
 use super::lookup::Lookup;
 use super::process::{Instance, Module, Process};
 use std::sync::Arc;
@@ -50,6 +51,10 @@ pub trait EventVisitor<O: Outcome = ()> {
     }
     /// A look-up was answered.
     fn lookup(&mut self, _: &Lookup) -> O {
+        O::of_nothing()
+    }
+    /// A row of GPU time was delivered.
+    fn row(&mut self, _: &GpuRow) -> O {
         O::of_nothing()
     }
     /// A module image was kept.

@@ -104,7 +104,8 @@ impl Kernels {
         names.get(place.checked_sub(1)?).map(|(_, name)| name.clone())
     }
 
-    fn intern(&mut self, mangled: &[u8]) -> Arc<str> {
+    /// A name without mangling, made once.
+    pub fn intern(&mut self, mangled: &[u8]) -> Arc<str> {
         if let Some(name) = self.demangled.get(mangled) {
             return name.clone();
         }

@@ -258,6 +258,7 @@ fn moment(event: &Event) -> Option<u64> {
         Event::Exit(exit) => Some(exit.end_ns),
         Event::Lookup(lookup) => Some(lookup.ns),
         Event::Module(module) => Some(module.ns),
+        Event::Row(row) => Some(row.ns),
     }
 }
 

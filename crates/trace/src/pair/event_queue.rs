@@ -5,10 +5,11 @@ use super::host_stacks::{self, QueuedCall};
 use super::open_call::{OpenCall, Visibility};
 use super::selected_calls::{CallNumbers, is_read};
 use super::sink::{CallOutcome, Context, NewCall, RingState, Sink};
-use crate::event::{Answer, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
+use crate::event::{Answer, Event, Exit, GpuRow, Layer, Lookup, LookupKind, State, Thread};
 use crate::io::bytes::clean;
 use crate::symbols::functions::ResolvedFunction;
 use cutap_wire::record;
+use cutap_wire::rows::{Row, RowContent};
 use cutap_wire::stack::StackPiece;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -130,6 +131,23 @@ impl Sink for EventQueue {
 
     fn last_time(&self) -> u64 {
         self.last
+    }
+
+    fn row(&mut self, row: &Row, ticks: u64, context: &mut Context<'_>) {
+        let ns = self.time(context.process.dir.ns(&context.shared.clock, ticks), ticks);
+        let kernel = match row.content {
+            RowContent::Kernel(kernel) if kernel.name != 0 => {
+                let names = &context.process.names.row_names;
+                let name = names.get(&kernel.name).cloned();
+                if name.is_none() {
+                    context.process.read_new_names();
+                }
+                name.or_else(|| context.process.names.row_names.get(&kernel.name).cloned())
+            }
+            _ => None,
+        };
+        let process = context.process.dir.process.clone();
+        self.push(Event::Row(Box::new(GpuRow { process, ns, row: *row, kernel })), true);
     }
 
     fn enter(&mut self, _stack: &CallStack<QueuedCall>, new: &NewCall<'_>) -> QueuedCall {

@@ -146,6 +146,7 @@ impl<S: Sink> Pairer<S> {
                     self.sink.stack_piece(open, &piece, context);
                 }
             }
+            Record::Row { ticks, row } => self.sink.row(&row, ticks, context),
             Record::Lookup(lookup) => {
                 let bits = self.stack.last().map_or(0, |open| open.ancestor_bits);
                 let accepts = context.shared.resolver.filter.accepts_ancestors(bits);

@@ -8,6 +8,7 @@ use crate::filter::time_window::Moment;
 use crate::symbols::functions::ResolvedFunction;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::{self, Fragments, Output};
+use cutap_wire::rows::Row;
 use cutap_wire::stack::StackPiece;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -94,6 +95,9 @@ pub trait Sink: Sized {
 
     /// A look-up was answered.
     fn lookup(&mut self, _lookup: &record::Lookup<'_>, _thread: &Arc<Thread>, _context: &mut Context<'_>) {}
+
+    /// A row of GPU time.
+    fn row(&mut self, _row: &Row, _ticks: u64, _context: &mut Context<'_>) {}
 
     /// A piece of the stack that an open call was made on.
     fn stack_piece(&mut self, _open: &mut OpenCall<Self::Data>, _piece: &StackPiece<'_>, _context: &mut Context<'_>) {}

@@ -45,6 +45,8 @@ pub struct Names {
     instances: HashMap<u64, Arc<Instance>>,
     instance_of_object: HashMap<u64, u64>,
     pub kernels: Kernels,
+    /// Names of kernels in rows of GPU time, by their ids.
+    pub row_names: HashMap<u32, Arc<str>>,
     /// What was loaded when, for stacks.
     pub stacks: Stacks,
     pub gaps: Vec<Diagnostic>,
@@ -87,6 +89,9 @@ impl Names {
                 self.slot(name.a, Slot::Runtime { instance: name.b, name: name.s.into(), words });
             }
             kind::INSTANCE => self.instance(process, name),
+            kind::ROW_NAME => {
+                self.row_names.insert(name.a as u32, self.kernels.intern(name.s));
+            }
             kind::KERNEL_NAME => self.kernels.name(name.a, name.s),
             kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.ticks, name.s),
             kind::PTX_ENTRY => self.kernels.entry(name.s),

@@ -1,4 +1,4 @@
-//! Builds the preload, the simulated driver and its NVML, and hands their paths to `main.rs`, which embeds them:
+//! Builds the preload, the injection, and the simulated driver with its NVML and CUPTI. It hands their paths to `main.rs`, which embeds them:
 //! `cutap` is one file. The nested build has a target folder of its own and none of the outer build's
 //! settings: what is injected into programs is always the release build, with the flags it needs.
 //! Debug and release builds of `cutap`, the tests of the simulated driver and `cargo xtask tidy` share that folder: the
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 8] = ["wire", "calls", "cubin", "hook", "preload", "sim/machine", "sim/cuda", "sim/nvml"];
+const SOURCES: [&str; 10] =
+    ["wire", "calls", "cubin", "hook", "preload", "gpu-time", "sim/machine", "sim/cuda", "sim/nvml", "sim/cupti"];
 
 fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
@@ -32,7 +33,11 @@ fn main() {
     println!("cargo::rustc-env=CUTAP_SIM={}", sim.display());
     let nvml = build(&root, "cutap-nvml", &[], &["-C", "link-arg=-Wl,-soname,libnvidia-ml.so.1"]);
     println!("cargo::rustc-env=CUTAP_NVML={}", nvml.display());
-    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml]));
+    let gpu_time = build(&root, "cutap-gpu-time", &["--features", "inject"], &[]);
+    println!("cargo::rustc-env=CUTAP_GPU_TIME={}", gpu_time.display());
+    let cupti = build(&root, "cutap-sim-cupti", &[], &["-C", "link-arg=-Wl,-soname,libcupti.so"]);
+    println!("cargo::rustc-env=CUTAP_SIM_CUPTI_LIBRARY={}", cupti.display());
+    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml, gpu_time, cupti]));
     println!("cargo::rustc-env=CUTAP_COMMIT={}", commit(&root));
     println!("cargo::rustc-env=CUTAP_CUDA_RANGE={}", cuda_range(&root));
 }

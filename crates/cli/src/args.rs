@@ -331,6 +331,14 @@ impl StackArgs {
     }
 }
 
+/// Whether the GPU's work is timed.
+#[derive(Debug, Args)]
+pub struct GpuTimeArgs {
+    /// Also record how long the GPU worked for each kernel, copy and set, by CUPTI
+    #[arg(long)]
+    pub gpu_time: bool,
+}
+
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
@@ -345,6 +353,8 @@ pub struct CaptureArgs {
     duration: Option<Duration>,
     #[command(flatten)]
     stack: StackArgs,
+    #[command(flatten)]
+    gpu_time: GpuTimeArgs,
     /// Use this run directory and keep it, for cutap show
     #[arg(long, value_name = "DIR", help_heading = heading::RECORDED)]
     run_dir: Option<PathBuf>,
@@ -355,7 +365,8 @@ impl CaptureArgs {
     pub fn add_to(self, options: TraceOptions) -> TraceOptions {
         let range = self.capture_range.is_some();
         let window = Window { delay: self.delay.unwrap_or_default(), duration: self.duration };
-        TraceOptions { range, window, stacks: self.stack.stacks(), run: self.run_dir, ..options }
+        let gpu_time = self.gpu_time.gpu_time;
+        TraceOptions { range, window, stacks: self.stack.stacks(), gpu_time, run: self.run_dir, ..options }
     }
 }
 

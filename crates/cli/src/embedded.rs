@@ -8,6 +8,8 @@ pub const LIBRARIES: Embedded = Embedded {
     preload: include_bytes!(env!("CUTAP_PRELOAD")),
     sim: include_bytes!(env!("CUTAP_SIM")),
     nvml: include_bytes!(env!("CUTAP_NVML")),
+    gpu_time: include_bytes!(env!("CUTAP_GPU_TIME")),
+    cupti: include_bytes!(env!("CUTAP_SIM_CUPTI_LIBRARY")),
 };
 
 /// The header with which a hook library is written in C.

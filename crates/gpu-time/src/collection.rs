@@ -3,13 +3,13 @@
 use crate::cupti::Cupti;
 use crate::find::{self, NotFound};
 use crate::names::NameTable;
-use crate::{buffers, clock, preload, records, thread};
+use crate::{buffers, clock, other_injection, preload, records, thread};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use cutap_calls::generated::gpu_time::{flush, kind, result, thread_id};
 use cutap_calls::gpu_time::{driver_functions, is_known};
-use cutap_wire::rows::{RowContent, State, reason};
+use cutap_wire::rows::{Row, RowContent, RowPlace, SIMULATED, State, reason};
 
 /// CUPTI's functions, once they were found.
 struct Published {
@@ -45,6 +45,7 @@ pub fn start() {
     // SAFETY: a plain call.
     PROCESS.store(unsafe { libc::getpid() } as u32, Ordering::Release);
     give_state(begin().err().unwrap_or(reason::NONE));
+    other_injection::load();
 }
 
 /// The error is a reason of [`reason`].
@@ -91,7 +92,9 @@ fn accepted(answer: u32) -> Result<(), u32> {
 fn give_state(reason: u32) {
     let (version, dropped) = (VERSION.load(Ordering::Acquire), DROPPED.load(Ordering::Relaxed));
     let state = State { version, reason, dropped, unknown: UNKNOWN.load(Ordering::Relaxed) };
-    preload::give_own(0, 0, RowContent::State(state));
+    let device = if find::is_simulated() { SIMULATED } else { 0 };
+    let place = RowPlace { device, ..RowPlace::default() };
+    preload::give(&Row { place, content: RowContent::State(state) });
 }
 
 /// The thread of this library.

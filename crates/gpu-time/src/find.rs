@@ -67,6 +67,11 @@ pub fn load() -> Result<*mut c_void, NotFound> {
     if library.is_null() { Err(NotFound::NotLoaded) } else { Ok(library) }
 }
 
+/// Whether the library in use is that of the simulated driver.
+pub fn is_simulated() -> bool {
+    simulated().is_some()
+}
+
 /// The library beside the simulated driver, if that is the driver of the process.
 fn simulated() -> Option<PathText> {
     let driver = mapped(b"libcuda.so")?;

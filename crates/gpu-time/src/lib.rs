@@ -20,6 +20,7 @@ mod find;
 #[cfg(feature = "inject")]
 mod inject;
 mod names;
+mod other_injection;
 mod preload;
 mod records;
 mod thread;

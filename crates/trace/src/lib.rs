@@ -8,6 +8,7 @@ mod aggregate;
 pub mod decode;
 mod event;
 mod filter;
+mod gpu_time;
 mod io;
 mod kernels;
 mod merge;
@@ -33,6 +34,7 @@ pub use event::{
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError, TimeWindow};
+pub use gpu_time::{CuptiClock, GpuSummary, GpuTimes, GpuWork, RowCounts, WorkRow};
 pub use io::clock::{Rate, monotonic};
 pub use io::file::{Bytes, open_file};
 pub use io::file_cache::CachedFile;

@@ -75,6 +75,9 @@ pub const STACK_OUTERMOST: u64 = 1 << 15;
 /// For readers: this page has `entered` and `inner`; older ones may have a sixteenth switch in their place.
 pub const COUNTS_ENTERED: u64 = 1 << 16;
 
+/// For readers: the run has rows of GPU time.
+pub const GPU_TIME: u64 = 1 << 17;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 

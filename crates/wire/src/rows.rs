@@ -36,6 +36,9 @@ pub const CLOCK: u8 = ROWS + 4;
 /// How the collection is: the version of CUPTI, why it does not work, what is missing.
 pub const STATE: u8 = ROWS + 5;
 
+/// As the device of a state row: the driver is the simulated one, and times are invented.
+pub const SIMULATED: u32 = 1;
+
 /// Words that every row begins with.
 const COMMON: usize = ROW_WORDS as usize - 1;
 /// Most words of a row.

@@ -1,6 +1,6 @@
 //! `cutap env`: prints the environment in which any program is traced, without a cutap process around it.
 
-use crate::args::{FilterArgs, HookArgs, OverflowArgs, SimArgs, StackArgs};
+use crate::args::{FilterArgs, GpuTimeArgs, HookArgs, OverflowArgs, SimArgs, StackArgs};
 use crate::embedded::LIBRARIES;
 use crate::stdout::print;
 use cutap_collect::{EnvOptions, Result};
@@ -20,6 +20,8 @@ pub struct Env {
     #[command(flatten)]
     stack: StackArgs,
     #[command(flatten)]
+    gpu_time: GpuTimeArgs,
+    #[command(flatten)]
     hooks: HookArgs,
     /// Record nothing: only the hooks work
     #[arg(long, requires = "hooks", conflicts_with = "filter")]
@@ -34,6 +36,7 @@ impl Env {
             sim: self.sim.sim,
             full: self.overflow.policy(),
             stacks: self.stack.stacks(),
+            gpu_time: self.gpu_time.gpu_time,
             hooks: self.hooks.hooks,
             only_hooks: self.no_record,
         };

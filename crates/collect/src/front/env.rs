@@ -26,6 +26,8 @@ pub struct EnvOptions {
     pub full: OverflowPolicy,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
+    /// Take the GPU time of kernels, copies and sets.
+    pub gpu_time: bool,
     /// Hook libraries, in their order.
     pub hooks: Vec<PathBuf>,
     /// Record nothing: only hooks work.
@@ -44,7 +46,9 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.
-    let exports = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None).exports()?;
+    let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None);
+    let variables = if options.gpu_time { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
+    let exports = variables.exports()?;
     let settings = RunSettings {
         filter: &filter,
         no_follow: false,
@@ -56,6 +60,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         summary: false,
         stacks: &stacks,
         off: false,
+        gpu_time: options.gpu_time,
     };
     let page = control::page(settings)?;
     let run_dir = folder::named(&run, "-o")?;

@@ -37,6 +37,7 @@ impl Run {
             summary: options.form.summary,
             stacks,
             off: !options.window.delay.is_zero(),
+            gpu_time: options.gpu_time,
         };
         let page = control::page(settings)?;
         let run = match &options.run {

@@ -41,6 +41,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();
     let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, sim, sanitizer);
+    let variables = if options.gpu_time { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
 
     let mut collector = ready(collector)?;
     let outer = OuterRun::from_environment();

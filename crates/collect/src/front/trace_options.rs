@@ -35,6 +35,8 @@ pub struct TraceOptions {
     pub range: bool,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
+    /// Take the GPU time of kernels, copies and sets.
+    pub gpu_time: bool,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
     /// Hook libraries, in their order.

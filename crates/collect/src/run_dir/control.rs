@@ -53,6 +53,8 @@ pub struct RunSettings<'a> {
     pub stacks: &'a StackCapture,
     /// Begin with recording off; it is switched on later.
     pub off: bool,
+    /// Rows of GPU time are wanted.
+    pub gpu_time: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -73,6 +75,7 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::COUNT, settings.count),
         (control::STACK_OUTERMOST, settings.stacks.outermost),
         (control::COUNTS_ENTERED, true),
+        (control::GPU_TIME, settings.gpu_time),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = settings.full.chunks();

@@ -11,6 +11,13 @@ use std::path::Path;
 /// Name of the preload in its folder.
 pub const PRELOAD: &str = "libcutap_preload.so";
 
+/// Name of the injection in its folder.
+pub const GPU_TIME: &str = "libcutap_gpu_time.so";
+/// The variable by which libcuda loads an injection.
+const INJECTION: &str = "CUDA_INJECTION64_PATH";
+/// The injection that the user named, which ours loads behind itself.
+const OTHER_INJECTION: &str = "CUTAP_INJECTION64_PATH";
+
 /// What is set for the program.
 #[derive(Debug)]
 pub struct Variables {
@@ -36,6 +43,15 @@ impl Variables {
             set.push(("LD_LIBRARY_PATH", path));
         }
         Variables { set }
+    }
+
+    /// Adds the injection that takes GPU times.
+    pub fn with_gpu_time(mut self, injection: &Path) -> Variables {
+        let others = std::env::var_os(INJECTION).filter(|path| !path.is_empty() && path != "none");
+        let is_foreign = |path: &OsString| Path::new(path).file_name() != Some(OsStr::new(GPU_TIME));
+        self.set.extend(others.filter(is_foreign).map(|path| (OTHER_INJECTION, path)));
+        self.set.push((INJECTION, injection.as_os_str().to_owned()));
+        self
     }
 
     /// The whole environment for exec: ours in place of what had the same name, then the changes of `-E`; others

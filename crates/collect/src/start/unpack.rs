@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result, reason};
 use crate::base::trusted::{self, FolderUse};
 use crate::base::user::own_uid;
 use crate::run_dir::folder::private;
-use crate::start::environment::{PRELOAD, can_be_preloaded};
+use crate::start::environment::{GPU_TIME, PRELOAD, can_be_preloaded};
 use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions, set_permissions};
 use std::io::{Read, Write};
@@ -28,6 +28,10 @@ pub struct Embedded {
     pub sim: &'static [u8],
     /// The simulated machine's `libnvidia-ml.so.1`.
     pub nvml: &'static [u8],
+    /// `libcutap_gpu_time.so`, the injection.
+    pub gpu_time: &'static [u8],
+    /// The simulated machine's `libcupti.so`.
+    pub cupti: &'static [u8],
 }
 
 /// Where they lie.
@@ -35,8 +39,10 @@ pub struct Embedded {
 pub struct Unpacked {
     /// The preload's path.
     pub preload: PathBuf,
-    /// The folder of the simulated driver and its NVML, which holds nothing else.
+    /// The folder of the simulated driver with its NVML and CUPTI, which holds nothing else.
     pub sim: PathBuf,
+    /// The injection's path.
+    pub gpu_time: PathBuf,
 }
 
 /// Unpacks them, or finds them unpacked; the simulated driver only where it is wanted.
@@ -118,13 +124,16 @@ fn unpack_into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> s
     }
     let preload = folder.join(PRELOAD);
     own_file(&preload, embedded.preload, for_all_users)?;
+    let gpu_time = folder.join(GPU_TIME);
+    own_file(&gpu_time, embedded.gpu_time, for_all_users)?;
     if with_sim {
         for (name, content) in [("libcuda.so.1", embedded.sim), ("libnvidia-ml.so.1", embedded.nvml)] {
             own_file(&sim.join(name), content, for_all_users)?;
             own_link(&sim.join(name.trim_end_matches(".1")), Path::new(name))?;
         }
+        own_file(&sim.join("libcupti.so"), embedded.cupti, for_all_users)?;
     }
-    Ok(Unpacked { preload, sim })
+    Ok(Unpacked { preload, sim, gpu_time })
 }
 
 /// Makes a folder, or accepts one that is ours alone.

@@ -8,11 +8,13 @@ use crate::call::stream_argument::stream;
 use crate::call::submission;
 use crate::call::values::write_logs;
 use crate::format::style::{Styles, push_styled};
+use crate::format::units::time;
 use crate::nesting::nest::id;
 use crate::nesting::stacks;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Returned};
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 /// A call as an output sees it. Without `exit`, only its beginning is known.
@@ -219,6 +221,34 @@ const COLUMNS: &[CallColumn] = &[
         c.exit.and_then(|exit| exit.duration_ns).map_or(V::None, V::Integer)
     })
     .in_unit(ColumnUnit::Nanoseconds),
+    CallColumn::new(
+        "gpu_ns",
+        T::Integer,
+        Optional,
+        "with `--gpu-time`: what the GPU worked for it and the calls inside, all kernels, copies and sets added up",
+        |c| c.exit.and_then(|exit| exit.gpu).map_or(V::None, |gpu| V::Integer(gpu.ns)),
+    )
+    .in_unit(ColumnUnit::Nanoseconds)
+    .in_text(Part::Tail, |c, _, to| {
+        if let Some(gpu) = c.exit.and_then(|exit| exit.gpu) {
+            let _ = write!(to, " gpu {} after {}", time(gpu.ns), time(gpu.wait_ns));
+        }
+    }),
+    CallColumn::new(
+        "gpu_wait_ns",
+        T::Integer,
+        Optional,
+        "with `--gpu-time`: from its beginning to that of the GPU's work",
+        |c| c.exit.and_then(|exit| exit.gpu).map_or(V::None, |gpu| V::Integer(gpu.wait_ns)),
+    )
+    .in_unit(ColumnUnit::Nanoseconds),
+    CallColumn::new(
+        "gpu_rows",
+        T::Integer,
+        Optional,
+        "with `--gpu-time`: how many kernels, copies and sets these are",
+        |c| c.exit.and_then(|exit| exit.gpu).map_or(V::None, |gpu| V::Integer(gpu.rows)),
+    ),
     CallColumn::new(
         "open_ns",
         T::Integer,

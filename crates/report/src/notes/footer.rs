@@ -1,6 +1,7 @@
 //! The last lines of a trace: the runtimes, what was not seen and why, what was lost. A complete trace has no such
 //! lines.
 
+use crate::notes::gpu_time::{gpu_time_line, gpu_time_lines};
 use crate::notes::messages::{counted, filled};
 use crate::notes::switched::switched_lines;
 use crate::notes::undecoded::raw_lines;
@@ -52,6 +53,10 @@ pub fn concerning_lines(end: &End) -> Vec<String> {
 
 fn after_runtimes(end: &End, lines: &mut Vec<String>) {
     lines.extend(program_end_note(end));
+    if let Some(of) = &end.gpu_time {
+        lines.push(gpu_time_line(of));
+        lines.extend(gpu_time_lines(of));
+    }
     missing(end, lines);
     lines.extend(raw_lines(end));
     filter_lines(end, lines);

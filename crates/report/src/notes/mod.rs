@@ -1,6 +1,7 @@
 //! Sentences about the run: what is missing in it, and why.
 
 pub mod footer;
+pub mod gpu_time;
 pub mod messages;
 pub mod messages_page;
 pub mod missing_calls;

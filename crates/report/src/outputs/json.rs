@@ -2,6 +2,7 @@
 
 use crate::Output;
 use crate::call::columns::CallView;
+use crate::format::copy_kind::copy_kind;
 use crate::format::json_writer;
 use crate::format::runs::{program_end_json, run_fields, with_run};
 use crate::nesting::nest::Nest;
@@ -9,8 +10,9 @@ use crate::notes::messages::reason;
 use crate::notes::switched::switched_json;
 use crate::notes::undecoded::raw_json;
 use cutap_trace::{
-    Answer, Call, End, Event, EventVisitor, Exit, Instance, Lookup, Module, Process, RecordingCoverage, Why,
+    Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage, Why,
 };
+use cutap_wire::rows::RowContent;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -75,6 +77,41 @@ fn lookup(lookup: &Lookup) -> Value {
 }
 
 /// The kind of a recorded module image, by its number in the record.
+/// A kernel, copy or set; none for rows on the collection.
+fn row_json(of: &GpuRow) -> Option<Value> {
+    let place = &of.row.place;
+    let (kind, own, node) = match &of.row.content {
+        RowContent::Kernel(kernel) => (
+            "kernel",
+            json!({
+                "kernel": of.kernel.as_deref(), "grid": kernel.grid, "block": kernel.block,
+                "registers": kernel.registers, "static_shared": kernel.static_shared,
+                "dynamic_shared": kernel.dynamic_shared,
+            }),
+            kernel.node,
+        ),
+        RowContent::Copy(copied) => {
+            ("copy", json!({"bytes": copied.bytes, "copy": copy_kind(copied.kind)}), copied.node)
+        }
+        RowContent::Set { bytes, value, node } => ("set", json!({"bytes": bytes, "value": value}), *node),
+        RowContent::DriverCall { .. } | RowContent::Clock { .. } | RowContent::State(_) => return None,
+    };
+    let mut line = json!({
+        "type": "row", "pid": of.process.pid, "work": kind, "device": place.device, "context": place.context,
+        "stream": place.stream, "correlation": place.correlation,
+        "start_ns": of.times.map(|times| times.0), "end_ns": of.times.map(|times| times.1),
+        "duration_ns": place.end.checked_sub(place.start).filter(|_| place.start != 0),
+    });
+    if let (Value::Object(line), Value::Object(own)) = (&mut line, own) {
+        line.extend(own);
+        if node.graph != 0 {
+            line.insert("graph".to_owned(), json!(node.graph));
+            line.insert("node".to_owned(), json!(node.node as u32));
+        }
+    }
+    Some(line)
+}
+
 fn module_kind(kind: u64) -> Value {
     match kind {
         1 => "cubin".into(),
@@ -178,6 +215,13 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Json<W> {
 
     fn lookup(&mut self, of: &Lookup) -> io::Result<()> {
         self.line(&lookup(of))
+    }
+
+    fn row(&mut self, row: &GpuRow) -> io::Result<()> {
+        match row_json(row) {
+            Some(line) => self.line(&with_run(line, &row.process)),
+            None => Ok(()),
+        }
     }
 
     fn module(&mut self, module: &Module) -> io::Result<()> {

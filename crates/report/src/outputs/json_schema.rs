@@ -143,6 +143,31 @@ const COUNT: &[FieldRow] = &[
     ("calls", "integer", "number of calls"),
 ];
 
+const ROW: &[FieldRow] = &[
+    ("pid", "integer", "process"),
+    ("work", "string", "`kernel`, `copy` or `set`"),
+    ("device", "integer", "number of the device"),
+    ("context", "integer", "CUPTI's number of the context"),
+    ("stream", "integer", "CUPTI's number of the stream"),
+    ("correlation", "integer", "number of the submission in its process; nodes of a graph have that of the launch"),
+    ("start_ns", "integer|null", "beginning, CLOCK_MONOTONIC; null if the clock of CUPTI is not known"),
+    ("end_ns", "integer|null", "end, as `start_ns`"),
+    ("duration_ns", "integer|null", "null if the times cannot be"),
+    ("kernel?", "string|null", "of kernels: the demangled name"),
+    ("grid?", "array", "of kernels: blocks"),
+    ("block?", "array", "of kernels: threads of a block"),
+    ("registers?", "integer", "of kernels: registers of a thread"),
+    ("static_shared?", "integer", "of kernels: static shared memory of a block in bytes"),
+    ("dynamic_shared?", "integer", "of kernels: dynamic shared memory of a block in bytes"),
+    ("bytes?", "integer", "of copies and sets"),
+    ("copy?", "string", "of copies: `HtoD`, `DtoH`, `DtoD`, `PtoP`, ..."),
+    ("value?", "integer", "of sets: the value of an element"),
+    ("graph?", "integer", "of nodes of graphs: CUPTI's id of the executable graph"),
+    ("node?", "integer", "of nodes of graphs: the place of the node in its graph, in the order of creation"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
+];
+
 const SUMMARY: &[FieldRow] = &[
     ("layer", "string", "layer"),
     ("library", "string", "library"),
@@ -328,12 +353,17 @@ const DIFF: &[FieldRow] = &[
     ("b", "object|null", "the same of B"),
 ];
 
-const LINES: [Line; 21] = [
+const LINES: [Line; 22] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
     Line { name: "lookup", about: "A question for an address (`-e lookup`).", fields: Fields::Rows(LOOKUP) },
     Line { name: "module", about: "A code image that was dumped (`--dump-modules`).", fields: Fields::Rows(MODULE) },
+    Line {
+        name: "row",
+        about: "What the GPU did (`--gpu-time`): a kernel, a copy or a set. `gpu_ns` of a call adds them up.",
+        fields: Fields::Rows(ROW),
+    },
     Line { name: "summary", about: "A row of `-c`.", fields: Fields::Rows(SUMMARY) },
     Line { name: "count", about: "A row of `-C`.", fields: Fields::Rows(COUNT) },
     Line { name: "end", about: "The last line.", fields: Fields::Rows(END) },

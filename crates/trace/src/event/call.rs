@@ -5,6 +5,7 @@ use super::pieces::Pieces;
 use super::process::{Instance, Thread};
 use super::result::Returned;
 use super::value::{Text, Value};
+use crate::gpu_time::GpuWork;
 use cutap_calls::Layer;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;
@@ -317,6 +318,8 @@ pub struct Exit {
     pub value: Option<Box<Value>>,
     /// What it has added to logs to which no argument leads.
     pub logs: Box<[Log]>,
+    /// What the GPU did for it and the calls inside it, in a run with GPU time.
+    pub gpu: Option<GpuWork>,
 }
 
 /// Text that a call has added to a log.
@@ -332,7 +335,19 @@ impl Exit {
     /// A call that did not return.
     pub(crate) fn without_return(call: Call, state: State, end_ns: u64) -> Exit {
         let (memory, outputs, logs) = (Box::default(), Box::default(), Box::default());
-        Exit { call, state, end_ns, duration_ns: None, result: 0, late: false, memory, outputs, value: None, logs }
+        Exit {
+            call,
+            state,
+            end_ns,
+            duration_ns: None,
+            result: 0,
+            late: false,
+            memory,
+            outputs,
+            value: None,
+            logs,
+            gpu: None,
+        }
     }
 
     /// How long it took; of a call that never ended, how long it was open until the end of the run. None if it was left

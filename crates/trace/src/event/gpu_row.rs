@@ -15,4 +15,6 @@ pub struct GpuRow {
     pub row: Row,
     /// The demangled name of the kernel.
     pub kernel: Option<Arc<str>>,
+    /// Beginning and end, CLOCK_MONOTONIC, once the readings of the clock are known.
+    pub times: Option<(u64, u64)>,
 }

@@ -8,6 +8,7 @@ use crate::aggregate::aggregator::Aggregator;
 use crate::aggregate::sink::CallSink;
 use crate::event::{Event, RunName, RunPlace};
 use crate::filter::{Filter, TimeWindow};
+use crate::gpu_time::GpuTimes;
 use crate::io::clock::Clock;
 use crate::io::read_progress::ReadProgress;
 use crate::run::error::Error;
@@ -99,12 +100,43 @@ impl Runs {
             EventReader::open(path, options)
         });
         let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+        let gpu_times = self.gpu_times()?;
+        let gpu_summary = gpu_times.as_ref().map(GpuTimes::summary);
+        let sink = &mut |event| match &gpu_times {
+            Some(times) => sink(times.add_to(event)),
+            None => sink(event),
+        };
         if let [reader] = &mut readers[..] {
             reader.poll_while(true, sink)?;
         } else {
             merge(&mut readers, sink)?;
         }
-        Ok(self.with_ends(readers.iter_mut().map(EventReader::end)))
+        let mut run_ends = self.with_ends(readers.iter_mut().map(EventReader::end));
+        // The sums are those of all runs.
+        run_ends.iter_mut().take(1).for_each(|of| of.end.gpu_time = gpu_summary.clone());
+        Ok(run_ends)
+    }
+
+    /// What the GPU did for each call; none if GPU time was asked for in none of the runs.
+    ///
+    /// # Errors
+    /// A run cannot be read.
+    pub fn gpu_times(&self) -> Result<Option<GpuTimes>, Error> {
+        let mut times: Option<GpuTimes> = None;
+        for (path, place) in self.paths.iter().zip(&self.places) {
+            if !RunReader::new(path)?.has_gpu_time() {
+                continue;
+            }
+            let progress = self.progress.clone();
+            let options = ReaderOptions { place: place.clone(), progress, decode: false, ..ReaderOptions::default() };
+            let times = times.get_or_insert_default();
+            EventReader::open(path, options)?.poll_while(true, &mut |event| {
+                times.event(&event);
+                ControlFlow::Continue(())
+            })?;
+        }
+        times.iter_mut().for_each(GpuTimes::join);
+        Ok(times)
     }
 
     /// Hands out all calls, run after run.

@@ -186,6 +186,12 @@ impl RunReader {
         ((0..listed).map(one).collect(), times - listed as u32)
     }
 
+    /// GPU time was asked for.
+    pub fn has_gpu_time(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        u64_at(&page, offset_of!(control::Control, flags)) & control::GPU_TIME != 0
+    }
+
     /// A full ring drops what comes; recording begins with cuProfilerStart.
     pub(crate) fn is_lossy_or_range(&self) -> (bool, bool) {
         let page = self.store.control().unwrap_or_default();

@@ -5,6 +5,7 @@ use super::filter_outcome::FilterOutcome;
 use super::run_coverage::RunCoverage;
 use crate::decode::undecoded::UndecodedFunction;
 use crate::event::{Exit, Process, RunName};
+use crate::gpu_time::GpuSummary;
 use crate::io::clock::monotonic;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
@@ -47,6 +48,8 @@ pub struct End {
     pub functions: IncompleteFunctions,
     /// Files that stacks lead through and that cannot be read as they were.
     pub absent: Vec<Absent>,
+    /// The rows of GPU time, if they were asked for and read.
+    pub gpu_time: Option<GpuSummary>,
 }
 
 /// Parts of rings that are damaged and to which no thread writes any more.

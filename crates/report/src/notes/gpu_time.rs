@@ -1,0 +1,102 @@
+//! Sentences on the GPU times of a run: how many rows have their call, and why there are none.
+
+use crate::format::units::time;
+use cutap_trace::GpuSummary;
+use cutap_wire::rows::reason;
+
+/// Why a process has no rows, by `reason`.
+fn why(reason: u32) -> Option<&'static str> {
+    Some(match reason {
+        reason::NO_CUPTI => {
+            "no libcupti was found beside the CUDA runtime; set CUTAP_CUPTI to the path of libcupti.so of the toolkit"
+        }
+        reason::NOT_LOADED => "libcupti could not be loaded; set CUTAP_CUPTI to the path of another one",
+        reason::NO_FUNCTIONS => "libcupti lacks functions; set CUTAP_CUPTI to the path of a newer one",
+        reason::UNKNOWN_VERSION => "this cutap does not know the records of its version of CUPTI; use 11.7 to 13.5",
+        reason::NOT_PERMITTED => {
+            "the host does not permit profiling (RmProfilingAdminOnly); run as root, or ask the administrator"
+        }
+        reason::TAKEN => "another tool uses CUPTI in the process; leave that tool out",
+        reason::REFUSED => "CUPTI refused to begin",
+        reason::NO_THREAD => "no thread could be started in the process",
+        _ => return None,
+    })
+}
+
+/// The lines about what is missing or uncertain, the worst first.
+pub fn gpu_time_lines(of: &GpuSummary) -> Vec<String> {
+    let counts = &of.counts;
+    let mut lines = Vec::new();
+    for (reason, processes) in &of.reasons {
+        if let Some(why) = why(*reason) {
+            let s = if *processes == 1 { "1 process" } else { "processes" };
+            let which = if *processes == 1 { s.to_owned() } else { format!("{processes} {s}") };
+            lines.push(format!("no GPU times of {which}: {why}"));
+        }
+    }
+    if of.reasons.is_empty() {
+        lines.push("no GPU times: no process called cuInit while its driver could load the injection".to_owned());
+    }
+    let mut count = |n: u64, one: &str, more: &str| {
+        if n > 0 {
+            lines.push(format!("{n} {}", if n == 1 { one } else { more }));
+        }
+    };
+    count(
+        counts.not_recorded,
+        "row of GPU time has no call: its call was not recorded",
+        "rows of GPU time have no call: their calls were not recorded",
+    );
+    count(
+        counts.mismatched,
+        "row of GPU time has no call: its grid is another one than that of the call",
+        "rows of GPU time have no call: their grids are other ones than those of the calls",
+    );
+    count(counts.bad_times, "row of GPU time has times that cannot be", "rows of GPU time have times that cannot be");
+    count(counts.dropped, "row of GPU time was dropped by CUPTI", "rows of GPU time were dropped by CUPTI");
+    count(counts.unknown, "record of CUPTI is of an unknown kind", "records of CUPTI are of unknown kinds");
+    lines
+}
+
+/// One line with the sums.
+pub fn gpu_time_line(of: &GpuSummary) -> String {
+    let counts = &of.counts;
+    format!(
+        "{} of {} rows of GPU time have their call, {} have bad times; CUPTI's clock is known to {}{}",
+        counts.with_call,
+        counts.rows,
+        counts.bad_times,
+        time(counts.clock_width_ns),
+        if of.is_simulated { "; the times are invented by the simulated CUPTI" } else { "" },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_trace::RowCounts;
+
+    #[test]
+    fn lines() {
+        let counts = RowCounts {
+            rows: 9,
+            with_call: 7,
+            not_recorded: 1,
+            bad_times: 2,
+            clock_width_ns: 300,
+            ..RowCounts::default()
+        };
+        let mut of =
+            GpuSummary { counts, reasons: vec![(reason::NONE, 1), (reason::NO_CUPTI, 2)], is_simulated: false };
+        assert_eq!(
+            gpu_time_line(&of),
+            "7 of 9 rows of GPU time have their call, 2 have bad times; CUPTI's clock is known to 300ns"
+        );
+        let lines = gpu_time_lines(&of);
+        assert!(lines[0].starts_with("no GPU times of 2 processes: no libcupti was found"), "{lines:?}");
+        assert_eq!(lines[1], "1 row of GPU time has no call: its call was not recorded");
+        assert_eq!(lines[2], "2 rows of GPU time have times that cannot be");
+        of.reasons.clear();
+        assert!(gpu_time_lines(&of)[0].contains("no process called cuInit"));
+    }
+}

@@ -1,0 +1,246 @@
+//! From a row to its call. CUPTI records the driver call of each submission, with its thread, its time and the
+//! correlation id that the rows have. That record lies inside the call that cutap recorded on this thread.
+
+use super::clock::CuptiClock;
+use super::submissions::{Submission, Submissions};
+use super::work::{GpuWork, WorkRow};
+use crate::event::{Call, Event, EventVisitor, Exit, GpuRow, Process};
+use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
+use cutap_wire::rows::{self, RowContent, State};
+use std::collections::{BTreeMap, HashMap};
+
+/// A driver call as CUPTI recorded it.
+#[derive(Debug, Clone, Copy)]
+struct DriverCall {
+    thread: u32,
+    function: u32,
+    start: u64,
+    end: u64,
+    correlation: u32,
+}
+
+/// What was recorded of the GPU's work for one process.
+#[derive(Debug, Default)]
+struct ProcessWork {
+    clock: CuptiClock,
+    driver_calls: Vec<DriverCall>,
+    rows: Vec<WorkRow>,
+    /// How the collection is; none in a process without the injection.
+    state: Option<State>,
+    is_simulated: bool,
+    submissions: Submissions,
+    /// By thread id and number of the call.
+    work: HashMap<(u32, u32), GpuWork>,
+}
+
+/// How many rows have their call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowCounts {
+    /// Kernels, copies and sets.
+    pub rows: u64,
+    /// Those whose call is known for certain.
+    pub with_call: u64,
+    /// Those whose driver call CUPTI recorded and cutap did not: another filter, or recording was off.
+    pub not_recorded: u64,
+    /// Those whose call has another grid.
+    pub mismatched: u64,
+    /// Those that end before they begin, or have a time of zero.
+    pub bad_times: u64,
+    /// Records that CUPTI dropped.
+    pub dropped: u64,
+    /// Records of kinds that are not known.
+    pub unknown: u64,
+    /// The widest bracket of CUPTI's clock.
+    pub clock_width_ns: u64,
+}
+
+/// The rows of a run, as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GpuSummary {
+    /// How many rows have their call.
+    pub counts: RowCounts,
+    /// Why processes have rows or none (`cutap_wire::rows::reason`), with their number.
+    pub reasons: Vec<(u32, u64)>,
+    /// The times are invented: the driver is the simulated one.
+    pub is_simulated: bool,
+}
+
+/// The GPU's work of some runs. It takes all their events, and is then asked for calls.
+#[derive(Debug, Default)]
+pub struct GpuTimes {
+    /// By the number of the run, then by the folder of the process.
+    processes: BTreeMap<u32, HashMap<Box<str>, ProcessWork>>,
+    counts: RowCounts,
+}
+
+fn run_place(process: &Process) -> u32 {
+    process.run.as_ref().map_or(0, |run| run.place)
+}
+
+impl EventVisitor for GpuTimes {
+    fn enter(&mut self, call: &Call) {
+        self.process(&call.thread.process).submissions.enter(call);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        self.process(&exit.call.thread.process).submissions.exit(exit);
+    }
+
+    fn row(&mut self, row: &GpuRow) {
+        let place = row.row.place;
+        let of = self.process(&row.process);
+        match row.row.content {
+            RowContent::Clock { time } => of.clock.add(time, place.start, place.end),
+            RowContent::State(state) => {
+                of.state = Some(state);
+                of.is_simulated |= place.device == rows::SIMULATED;
+            }
+            RowContent::DriverCall { thread, function } => of.driver_calls.push(DriverCall {
+                thread,
+                function,
+                start: place.start,
+                end: place.end,
+                correlation: place.correlation,
+            }),
+            RowContent::Kernel(_) | RowContent::Copy(_) | RowContent::Set { .. } => {
+                of.rows.push(WorkRow { row: row.row, kernel: row.kernel.clone(), call: None, start_ns: 0, end_ns: 0 });
+            }
+        }
+    }
+}
+
+impl GpuTimes {
+    /// Takes one event.
+    pub fn event(&mut self, event: &Event) {
+        event.visit(self);
+    }
+
+    fn process(&mut self, process: &Process) -> &mut ProcessWork {
+        let of_run = self.processes.entry(run_place(process)).or_default();
+        if !of_run.contains_key(&*process.folder) {
+            of_run.insert(process.folder.clone(), ProcessWork::default());
+        }
+        of_run.entry(process.folder.clone()).or_default()
+    }
+
+    /// To be called when all events were taken: finds the call of each row.
+    pub fn join(&mut self) {
+        for of in self.processes.values_mut().flat_map(HashMap::values_mut) {
+            of.join(&mut self.counts);
+        }
+    }
+
+    /// An event of a second reading, with what is known of the GPU's work.
+    pub fn add_to(&self, event: Event) -> Event {
+        match event {
+            Event::Exit(mut exit) => {
+                exit.gpu = self.work(&exit.call);
+                Event::Exit(exit)
+            }
+            Event::Row(mut row) => {
+                let (clock, place) = (self.clock(&row.process), row.row.place);
+                row.times = clock.and_then(|clock| clock.monotonic(place.start).zip(clock.monotonic(place.end)));
+                Event::Row(row)
+            }
+            other => other,
+        }
+    }
+
+    /// What the GPU did for a call and the calls inside it.
+    pub fn work(&self, call: &Call) -> Option<GpuWork> {
+        let process = &call.thread.process;
+        let of = self.processes.get(&run_place(process))?.get(&*process.folder)?;
+        of.work.get(&(call.thread.tid, call.number)).copied()
+    }
+
+    /// All kernels, copies and sets, process by process.
+    pub fn rows(&self) -> impl Iterator<Item = &WorkRow> {
+        self.processes.values().flat_map(HashMap::values).flat_map(|of| &of.rows)
+    }
+
+    /// CUPTI's clock of a process.
+    pub fn clock(&self, process: &Process) -> Option<&CuptiClock> {
+        self.processes.get(&run_place(process))?.get(&*process.folder).map(|of| &of.clock)
+    }
+
+    /// All of it in numbers.
+    pub fn summary(&self) -> GpuSummary {
+        let mut reasons: BTreeMap<u32, u64> = BTreeMap::new();
+        for of in self.processes.values().flat_map(HashMap::values) {
+            if let Some(state) = of.state {
+                *reasons.entry(state.reason).or_default() += 1;
+            }
+        }
+        let is_simulated = self.processes.values().flat_map(HashMap::values).any(|of| of.is_simulated);
+        GpuSummary { counts: self.counts, reasons: reasons.into_iter().collect(), is_simulated }
+    }
+}
+
+/// Beyond the bracket of the clock, a driver call's record lies inside the call by so many nanoseconds.
+const TOLERANCE_NS: u64 = 2_000;
+
+impl ProcessWork {
+    fn join(&mut self, counts: &mut RowCounts) {
+        self.clock.sort();
+        self.submissions.sort();
+        let tolerance = self.clock.width() + TOLERANCE_NS;
+        let mut by_correlation: HashMap<u32, (u32, &Submission)> = HashMap::new();
+        for call in &self.driver_calls {
+            let times = self.clock.monotonic(call.start).zip(self.clock.monotonic(call.end));
+            let Some((start, end)) = times else { continue };
+            let of_thread = self.submissions.of_thread(call.thread);
+            if let Some(submission) = containing(of_thread, call.function, start.midpoint(end), tolerance) {
+                by_correlation.insert(call.correlation, (call.thread, submission));
+            }
+        }
+        counts.dropped += self.state.map_or(0, |state| state.dropped);
+        counts.unknown += self.state.map_or(0, |state| state.unknown);
+        counts.clock_width_ns = counts.clock_width_ns.max(self.clock.width());
+        for row in &mut self.rows {
+            counts.rows += 1;
+            let place = row.row.place;
+            row.start_ns = self.clock.monotonic(place.start).unwrap_or(0);
+            row.end_ns = self.clock.monotonic(place.end).unwrap_or(0);
+            let has_bad_times = place.start == 0 || place.end < place.start;
+            counts.bad_times += u64::from(has_bad_times);
+            let Some((thread, submission)) = by_correlation.get(&place.correlation) else {
+                counts.not_recorded += 1;
+                continue;
+            };
+            let has_other_grid = match (row.row.content, submission.grid) {
+                (RowContent::Kernel(kernel), Some(grid)) => {
+                    grid.map(|n| n.min(u16::MAX.into())) != kernel.grid.map(|n| n.min(u16::MAX.into()))
+                }
+                _ => false,
+            };
+            if has_other_grid {
+                counts.mismatched += 1;
+                continue;
+            }
+            counts.with_call += 1;
+            row.call = Some((*thread, submission.number));
+            if has_bad_times {
+                continue;
+            }
+            let ns = place.end - place.start;
+            let wait_ns = row.start_ns.saturating_sub(submission.start_ns);
+            for number in submission.outer_calls.iter().chain([&submission.number]) {
+                let work = self.work.entry((*thread, *number)).or_default();
+                work.wait_ns = if work.rows == 0 { wait_ns } else { work.wait_ns.min(wait_ns) };
+                work.ns = work.ns.saturating_add(ns);
+                work.rows += 1;
+            }
+        }
+    }
+}
+
+/// The call of this function that was open at a moment, of those of a thread by their beginnings. Where none was, the
+/// nearest one that is no farther away than the tolerance.
+fn containing(calls: &[Submission], function: u32, moment: u64, tolerance: u64) -> Option<&Submission> {
+    let is_it = |call: &&Submission| DRIVER_FUNCTIONS.get(call.function).is_some_and(|of| of.id == function);
+    let next = calls.partition_point(|call| call.start_ns <= moment);
+    let before = calls.get(next.checked_sub(1)?..=next.min(calls.len().saturating_sub(1)));
+    let distance = |call: &&Submission| call.start_ns.saturating_sub(moment).max(moment.saturating_sub(call.end_ns));
+    let nearest = before?.iter().filter(is_it).min_by_key(distance)?;
+    (distance(&nearest) <= tolerance).then_some(nearest)
+}

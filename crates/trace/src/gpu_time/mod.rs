@@ -1,0 +1,11 @@
+//! GPU time: which call submitted each row of CUPTI, and what the GPU did for a call. A run with rows is read once
+//! before its events are handed out, because rows come up to a second after their calls.
+
+pub(crate) mod clock;
+pub(crate) mod join;
+pub(crate) mod submissions;
+pub(crate) mod work;
+
+pub use clock::CuptiClock;
+pub use join::{GpuSummary, GpuTimes, RowCounts};
+pub use work::{GpuWork, WorkRow};

@@ -18,6 +18,12 @@ impl InputArgs {
         self.runs.iter().any(|run| process_number(run).is_some())
     }
 
+    /// Whether one of the runs has GPU times. One that cannot be read has none.
+    pub fn has_gpu_time(&self) -> bool {
+        let has = |run: &PathBuf| Runs::open(std::slice::from_ref(run)).and_then(|runs| runs.have_gpu_time());
+        self.runs.iter().any(|run| has(run).unwrap_or(false))
+    }
+
     /// The runs, if all of them can be read.
     pub fn open(&self) -> Result<Runs> {
         let paths = self.runs.iter().map(|run| of_pid(run));

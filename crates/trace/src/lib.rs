@@ -34,7 +34,10 @@ pub use event::{
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError, TimeWindow};
-pub use gpu_time::{CuptiClock, GpuSummary, GpuTimes, GpuWork, RowCounts, WorkRow};
+pub use gpu_time::{
+    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GpuWork, GraphNodes, NodeOrigin, RowCounts,
+    SubmittedBy, WorkRow,
+};
 pub use io::clock::{Rate, monotonic};
 pub use io::file::{Bytes, open_file};
 pub use io::file_cache::CachedFile;

@@ -13,8 +13,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, print_notice, scan_executables};
 use cutap_report::{
-    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, missing_calls,
-    notes_of_runs, write_csv,
+    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels,
+    missing_calls, notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs};
 use std::fmt::{self, Debug, Formatter};
@@ -115,7 +115,9 @@ impl Report {
         let Report { question, filter: wanted, sort, top, depth, all, csv, notes, exit_code, baseline, json, input } =
             self;
         let (json, flag) = (json.json, question.report.flag);
-        let mut report = (question.report.new)(&question.value);
+        // Before the report is made: with GPU time, a kernel has other columns.
+        let by_gpu = flag == "by" && question.value == "kernel" && input.has_gpu_time();
+        let mut report = if by_gpu { gpu_kernels() } else { (question.report.new)(&question.value) };
         let window = input.window()?;
         // A report that follows calls reads all of them, and lists by the filter.
         let listed = wanted.text().map(|text| parse_filter(Some(&text))).transpose()?;
@@ -268,6 +270,13 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> R
         refused(report)?;
     }
     let progress = Progress::reading(runs);
+    if report.needs_gpu_times() {
+        let times = runs.gpu_times()?.ok_or_else(|| {
+            let run = named(runs);
+            Error::own(format!("{run} has no GPU times; they are kept with cutap record --gpu-time"))
+        })?;
+        report.gpu_times(&times);
+    }
     let options = ReaderOptions { filter, ..ReaderOptions::default() };
     let run_ends = match report.input() {
         Input::Calls(sink) => runs.calls(&options.filter, sink)?,

@@ -1,6 +1,5 @@
 //! Parts of every output: units, colours, names of functions and runs, CSV and JSON writers.
 
-pub mod copy_kind;
 pub mod csv;
 pub mod function_pattern;
 pub mod json_writer;

@@ -2,13 +2,13 @@
 
 use crate::Output;
 use crate::call::columns::CallView;
-use crate::format::copy_kind::copy_kind;
 use crate::format::json_writer;
 use crate::format::runs::{program_end_json, run_fields, with_run};
 use crate::nesting::nest::Nest;
 use crate::notes::messages::reason;
 use crate::notes::switched::switched_json;
 use crate::notes::undecoded::raw_json;
+use cutap_calls::generated::gpu_time::COPY_KINDS;
 use cutap_trace::{
     Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage, Why,
 };
@@ -91,7 +91,7 @@ fn row_json(of: &GpuRow) -> Option<Value> {
             kernel.node,
         ),
         RowContent::Copy(copied) => {
-            ("copy", json!({"bytes": copied.bytes, "copy": copy_kind(copied.kind)}), copied.node)
+            ("copy", json!({"bytes": copied.bytes, "copy": COPY_KINDS.get(usize::from(copied.kind))}), copied.node)
         }
         RowContent::Set { bytes, value, node } => ("set", json!({"bytes": bytes, "value": value}), *node),
         RowContent::DriverCall { .. } | RowContent::Clock { .. } | RowContent::State(_) => return None,

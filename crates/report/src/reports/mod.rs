@@ -4,7 +4,7 @@
 use crate::call_text::text_format::TextFormat;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::statistics::rows::Rows;
-use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, Filter, SelectedCalls, TimeWindow};
+use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, Filter, GpuTimes, SelectedCalls, TimeWindow};
 use std::borrow::Cow;
 use std::io;
 
@@ -26,8 +26,18 @@ reports! {
     slowest,
     leaks,
     allocations,
+    gaps,
+    copies,
+    graphs,
     undecoded,
     folded,
+}
+
+mod gpu_kernels;
+
+/// `report --by kernel` of a run with GPU time.
+pub fn gpu_kernels() -> Box<dyn Report> {
+    Box::new(gpu_kernels::GpuKernels::default())
 }
 
 /// The headings of the columns of all reports by which `--sort` can sort.
@@ -129,6 +139,12 @@ pub trait Report {
     fn problems(&self) -> Option<u64> {
         None
     }
+    /// Whether the run must have GPU times: it gets them before the calls.
+    fn needs_gpu_times(&self) -> bool {
+        false
+    }
+    /// Takes them.
+    fn gpu_times(&mut self, _: &GpuTimes) {}
     /// Whether the run must have stacks.
     fn needs_stacks(&self) -> bool {
         false

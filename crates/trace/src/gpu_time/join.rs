@@ -2,12 +2,14 @@
 //! correlation id that the rows have. That record lies inside the call that cutap recorded on this thread.
 
 use super::clock::CuptiClock;
+use super::graphs::{ExecutableGraph, NodeOrigin};
 use super::submissions::{Submission, Submissions};
-use super::work::{GpuWork, WorkRow};
+use super::work::{GpuWork, SubmittedBy, WorkRow};
 use crate::event::{Call, Event, EventVisitor, Exit, GpuRow, Process};
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
-use cutap_wire::rows::{self, RowContent, State};
+use cutap_wire::rows::{self, GraphPlace, RowContent, State};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// A driver call as CUPTI recorded it.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +42,10 @@ pub struct RowCounts {
     pub rows: u64,
     /// Those whose call is known for certain.
     pub with_call: u64,
+    /// Nodes of graphs.
+    pub graph_rows: u64,
+    /// Nodes of graphs whose captured or added call is known.
+    pub with_origin: u64,
     /// Those whose driver call CUPTI recorded and cutap did not: another filter, or recording was off.
     pub not_recorded: u64,
     /// Those whose call has another grid.
@@ -103,7 +109,17 @@ impl EventVisitor for GpuTimes {
                 correlation: place.correlation,
             }),
             RowContent::Kernel(_) | RowContent::Copy(_) | RowContent::Set { .. } => {
-                of.rows.push(WorkRow { row: row.row, kernel: row.kernel.clone(), call: None, start_ns: 0, end_ns: 0 });
+                let (process, kernel) = (row.process.clone(), row.kernel.clone());
+                let times = (0, 0);
+                of.rows.push(WorkRow {
+                    row: row.row,
+                    kernel,
+                    process,
+                    submission: None,
+                    origin: None,
+                    start_ns: times.0,
+                    end_ns: times.1,
+                });
             }
         }
     }
@@ -184,13 +200,20 @@ impl ProcessWork {
         self.clock.sort();
         self.submissions.sort();
         let tolerance = self.clock.width() + TOLERANCE_NS;
-        let mut by_correlation: HashMap<u32, (u32, &Submission)> = HashMap::new();
+        let mut by_correlation: HashMap<u32, (Arc<SubmittedBy>, &Submission)> = HashMap::new();
         for call in &self.driver_calls {
             let times = self.clock.monotonic(call.start).zip(self.clock.monotonic(call.end));
             let Some((start, end)) = times else { continue };
             let of_thread = self.submissions.of_thread(call.thread);
             if let Some(submission) = containing(of_thread, call.function, start.midpoint(end), tolerance) {
-                by_correlation.insert(call.correlation, (call.thread, submission));
+                let by = SubmittedBy {
+                    tid: call.thread,
+                    start_ns: submission.start_ns,
+                    end_ns: submission.end_ns,
+                    path: submission.path.clone(),
+                    executable: submission.executable.clone(),
+                };
+                by_correlation.insert(call.correlation, (Arc::new(by), submission));
             }
         }
         counts.dropped += self.state.map_or(0, |state| state.dropped);
@@ -203,7 +226,7 @@ impl ProcessWork {
             row.end_ns = self.clock.monotonic(place.end).unwrap_or(0);
             let has_bad_times = place.start == 0 || place.end < place.start;
             counts.bad_times += u64::from(has_bad_times);
-            let Some((thread, submission)) = by_correlation.get(&place.correlation) else {
+            let Some((by, submission)) = by_correlation.get(&place.correlation) else {
                 counts.not_recorded += 1;
                 continue;
             };
@@ -218,14 +241,20 @@ impl ProcessWork {
                 continue;
             }
             counts.with_call += 1;
-            row.call = Some((*thread, submission.number));
+            row.submission = Some(by.clone());
+            let node = row.graph_node();
+            if node.graph != 0 {
+                row.origin = origin(row, by.executable.as_deref(), node);
+                counts.graph_rows += 1;
+                counts.with_origin += u64::from(row.origin.is_some());
+            }
             if has_bad_times {
                 continue;
             }
             let ns = place.end - place.start;
             let wait_ns = row.start_ns.saturating_sub(submission.start_ns);
             for number in submission.outer_calls.iter().chain([&submission.number]) {
-                let work = self.work.entry((*thread, *number)).or_default();
+                let work = self.work.entry((by.tid, *number)).or_default();
                 work.wait_ns = if work.rows == 0 { wait_ns } else { work.wait_ns.min(wait_ns) };
                 work.ns = work.ns.saturating_add(ns);
                 work.rows += 1;
@@ -243,4 +272,11 @@ fn containing(calls: &[Submission], function: u32, moment: u64, tolerance: u64) 
     let distance = |call: &&Submission| call.start_ns.saturating_sub(moment).max(moment.saturating_sub(call.end_ns));
     let nearest = before?.iter().filter(is_it).min_by_key(distance)?;
     (distance(&nearest) <= tolerance).then_some(nearest)
+}
+
+/// The call that made a node of the launched graph. One that launches another kernel is none.
+fn origin(row: &WorkRow, executable: Option<&ExecutableGraph>, node: GraphPlace) -> Option<Arc<NodeOrigin>> {
+    let origin = executable?.graph.nodes.get(node.node as u32 as usize)?;
+    let has_other_kernel = matches!((&origin.kernel, &row.kernel), (Some(one), Some(two)) if one != two);
+    (!has_other_kernel).then(|| origin.clone())
 }

@@ -2,10 +2,13 @@
 //! before its events are handed out, because rows come up to a second after their calls.
 
 pub(crate) mod clock;
+pub(crate) mod graphs;
 pub(crate) mod join;
 pub(crate) mod submissions;
 pub(crate) mod work;
 
 pub use clock::CuptiClock;
+pub use graphs::{ExecutableGraph, GraphNodes, NodeOrigin};
 pub use join::{GpuSummary, GpuTimes, RowCounts};
-pub use work::{GpuWork, WorkRow};
+pub use submissions::Label as CallLabel;
+pub use work::{GpuWork, SubmittedBy, WorkRow};

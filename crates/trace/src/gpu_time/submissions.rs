@@ -1,9 +1,10 @@
 //! Calls of the driver that submitted work, thread by thread.
 
-use crate::event::{Call, Exit, Layer};
+use super::graphs::{ExecutableGraph, Graphs};
+use crate::event::{Call, Exit, Function, Instance, Layer};
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// A call that submitted work.
 #[derive(Debug, Clone)]
@@ -18,24 +19,49 @@ pub struct Submission {
     pub function: usize,
     /// The blocks of its launch, if that is a plain one.
     pub grid: Option<[u32; 3]>,
-    /// The calls around it, of the same ring, the outermost first.
+    /// The calls around it, of the same ring, the outermost first, and the call.
+    pub path: Arc<[Label]>,
+    /// The numbers of the calls around it.
     pub outer_calls: Vec<u32>,
+    /// The executable graph that it launches.
+    pub executable: Option<Arc<ExecutableGraph>>,
 }
 
-/// Open calls of a thread.
-#[derive(Debug, Default)]
-struct OpenNumbers(Vec<u32>);
+/// A function, and the copy of the runtime that it is of.
+#[derive(Debug, Clone)]
+pub struct Label {
+    /// The function.
+    pub function: Arc<Function>,
+    /// The runtime.
+    pub instance: Option<Arc<Instance>>,
+}
+
+impl Label {
+    fn of(call: &Call) -> Label {
+        Label { function: call.function.clone(), instance: call.instance().cloned() }
+    }
+
+    fn key(&self) -> (u32, u64) {
+        (self.function.key, self.instance.as_ref().map_or(0, |instance| instance.id))
+    }
+}
+
+/// Open calls of a thread: their numbers and labels.
+type OpenCalls = Vec<(u32, Label)>;
 
 /// The calls of one process that submitted work, in the order of time for each thread.
 #[derive(Debug, Default)]
 pub struct Submissions {
     /// By thread id.
     threads: HashMap<u32, Vec<Submission>>,
-    open: HashMap<u32, OpenNumbers>,
+    open: HashMap<u32, OpenCalls>,
+    /// Each path once, by its labels.
+    paths: HashMap<Vec<(u32, u64)>, Arc<[Label]>>,
+    graphs: Graphs,
 }
 
 /// The place of a driver function among those that submit work.
-fn submitting_function(call: &Call) -> Option<usize> {
+pub fn submitting_function(call: &Call) -> Option<usize> {
     static PLACES: LazyLock<HashMap<&str, usize>> =
         LazyLock::new(|| DRIVER_FUNCTIONS.iter().enumerate().map(|(n, function)| (function.name, n)).collect());
     let is_driver = call.function.layer == Layer::DRIVER;
@@ -46,7 +72,7 @@ impl Submissions {
     /// A call begins.
     pub fn enter(&mut self, call: &Call) {
         if !call.function.entry_only {
-            self.open.entry(call.thread.tid).or_default().0.push(call.number);
+            self.open.entry(call.thread.tid).or_default().push((call.number, Label::of(call)));
         }
     }
 
@@ -54,18 +80,27 @@ impl Submissions {
     pub fn exit(&mut self, exit: &Exit) {
         let call = &exit.call;
         let open = self.open.entry(call.thread.tid).or_default();
-        if let Some(place) = open.0.iter().rposition(|number| *number == call.number) {
-            open.0.truncate(place);
+        if let Some(place) = open.iter().rposition(|(number, _)| *number == call.number) {
+            open.truncate(place);
         }
-        let Some(function) = submitting_function(call) else { return };
-        let outer_calls = open.0.clone();
+        if call.function.layer != Layer::DRIVER {
+            return;
+        }
+        let labels = || open.iter().map(|(_, label)| label.clone()).chain([Label::of(call)]).collect::<Vec<_>>();
+        let function = submitting_function(call).filter(|_| !self.graphs.is_captured(call));
+        self.graphs.exit(exit, &labels);
+        let Some(function) = function else { return };
+        let labels = labels();
+        let path = self.paths.entry(labels.iter().map(Label::key).collect()).or_insert_with(|| labels.into()).clone();
         let submission = Submission {
             number: call.number,
             start_ns: call.start_ns,
             end_ns: exit.end_ns,
             function,
             grid: grid(call),
-            outer_calls,
+            path,
+            outer_calls: open.iter().map(|(number, _)| *number).collect(),
+            executable: self.graphs.launched(call),
         };
         self.threads.entry(call.thread.tid).or_default().push(submission);
     }

@@ -15,6 +15,7 @@ use crate::run::error::Error;
 use crate::run::process_dir::ProcessDir;
 use crate::run::run_reader::RunReader;
 use crate::summary::end::End;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
@@ -36,6 +37,8 @@ pub struct Runs {
     paths: Vec<PathBuf>,
     places: Vec<RunPlace>,
     progress: Arc<ReadProgress>,
+    /// Read at its first use.
+    gpu_times: OnceCell<Option<Arc<GpuTimes>>>,
 }
 
 /// A run that was read to its end.
@@ -50,8 +53,12 @@ pub struct FinishedRun {
 impl Runs {
     /// Looks at the clocks of these runs.
     pub fn open(paths: &[PathBuf]) -> Result<Runs, Error> {
-        let mut runs =
-            Runs { paths: paths.to_vec(), places: vec![RunPlace::default(); paths.len()], progress: Arc::default() };
+        let mut runs = Runs {
+            paths: paths.to_vec(),
+            places: vec![RunPlace::default(); paths.len()],
+            progress: Arc::default(),
+            gpu_times: OnceCell::new(),
+        };
         if paths.len() < 2 {
             return Ok(runs);
         }
@@ -101,7 +108,7 @@ impl Runs {
         });
         let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
         let gpu_times = self.gpu_times()?;
-        let gpu_summary = gpu_times.as_ref().map(GpuTimes::summary);
+        let gpu_summary = gpu_times.as_deref().map(GpuTimes::summary);
         let sink = &mut |event| match &gpu_times {
             Some(times) => sink(times.add_to(event)),
             None => sink(event),
@@ -117,26 +124,43 @@ impl Runs {
         Ok(run_ends)
     }
 
-    /// What the GPU did for each call; none if GPU time was asked for in none of the runs.
+    /// Whether GPU time was asked for in one of them.
     ///
     /// # Errors
     /// A run cannot be read.
-    pub fn gpu_times(&self) -> Result<Option<GpuTimes>, Error> {
+    pub fn have_gpu_time(&self) -> Result<bool, Error> {
+        for path in &self.paths {
+            if RunReader::new(path)?.has_gpu_time() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What the GPU did for each call; none if GPU time was asked for in none of the runs. They are read once for it.
+    ///
+    /// # Errors
+    /// A run cannot be read.
+    pub fn gpu_times(&self) -> Result<Option<Arc<GpuTimes>>, Error> {
+        if let Some(times) = self.gpu_times.get() {
+            return Ok(times.clone());
+        }
         let mut times: Option<GpuTimes> = None;
         for (path, place) in self.paths.iter().zip(&self.places) {
             if !RunReader::new(path)?.has_gpu_time() {
                 continue;
             }
             let progress = self.progress.clone();
-            let options = ReaderOptions { place: place.clone(), progress, decode: false, ..ReaderOptions::default() };
+            let options = ReaderOptions { place: place.clone(), progress, ..ReaderOptions::default() };
             let times = times.get_or_insert_default();
-            EventReader::open(path, options)?.poll_while(true, &mut |event| {
+            let mut reader = EventReader::open(path, options)?;
+            reader.poll_while(true, &mut |event| {
                 times.event(&event);
                 ControlFlow::Continue(())
             })?;
         }
         times.iter_mut().for_each(GpuTimes::join);
-        Ok(times)
+        Ok(self.gpu_times.get_or_init(|| times.map(Arc::new)).clone())
     }
 
     /// Hands out all calls, run after run.

@@ -1,0 +1,148 @@
+//! `report --copies`: copies and sets on the GPU by direction and kinds of memory, with their bandwidth.
+
+use super::{EventSink, Input, Report, ReportKind, Takes};
+use crate::format::json_writer::write_json;
+use crate::format::units::{bytes, time};
+use crate::statistics::histogram::Histogram;
+use crate::statistics::rows::{Rows, SortKey, headings};
+use cutap_calls::generated::gpu_time::{COPY_KINDS, memory_kind};
+use cutap_trace::{End, Event, GpuTimes};
+use cutap_wire::rows::RowContent;
+use serde_json::json;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+
+pub(super) const KIND: ReportKind = ReportKind {
+    flag: "copies",
+    help: "Copies and sets on the GPU, with bytes and bandwidth (--gpu-time)",
+    value: Takes::Nothing,
+    new: |_| Box::new(Copies::default()),
+};
+
+/// The sums of copies of one direction between two kinds of memory.
+#[derive(Debug, Clone, Default)]
+struct CopySums {
+    what: String,
+    bytes: u64,
+    ns: u64,
+    times: Histogram,
+    bad_times: u64,
+}
+
+impl CopySums {
+    /// Bytes a second, of copies with good times.
+    fn bandwidth(&self) -> u64 {
+        let rate = u128::from(self.bytes) * 1_000_000_000 / u128::from(self.ns.max(1));
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+}
+
+const SORT_KEYS: &[SortKey<CopySums>] = &[
+    ("total", |row| row.ns),
+    ("calls", |row| row.times.count()),
+    ("bytes", |row| row.bytes),
+];
+
+#[derive(Debug, Default)]
+struct Copies {
+    sums: Vec<CopySums>,
+    rows: Rows,
+}
+
+impl EventSink for Copies {
+    fn event(&mut self, _: &Event) {}
+}
+
+fn memory(kind: u8) -> &'static str {
+    match u32::from(kind) {
+        memory_kind::PAGEABLE => "pageable",
+        memory_kind::PINNED => "pinned",
+        memory_kind::DEVICE | memory_kind::DEVICE_STATIC => "device",
+        memory_kind::ARRAY => "array",
+        memory_kind::MANAGED | memory_kind::MANAGED_STATIC => "managed",
+        _ => "unknown memory",
+    }
+}
+
+impl Copies {
+    fn listed(&self) -> Vec<CopySums> {
+        let mut rows = self.sums.clone();
+        self.rows.apply(&mut rows, SORT_KEYS);
+        rows
+    }
+}
+
+impl Report for Copies {
+    fn input(&mut self) -> Input<'_> {
+        Input::Events(self)
+    }
+
+    fn needs_gpu_times(&self) -> bool {
+        true
+    }
+
+    fn gpu_times(&mut self, times: &GpuTimes) {
+        let mut sums: BTreeMap<String, CopySums> = BTreeMap::new();
+        for row in times.rows() {
+            let (what, size) = match row.row.content {
+                RowContent::Copy(copied) => {
+                    let kind = COPY_KINDS.get(usize::from(copied.kind)).copied().unwrap_or("unknown");
+                    let [from, to] = copied.memory_kinds.map(memory);
+                    (format!("copy {kind}, {from} to {to}"), copied.bytes)
+                }
+                RowContent::Set { bytes, .. } => ("set".to_owned(), bytes),
+                _ => continue,
+            };
+            let of = sums.entry(what.clone()).or_insert_with(|| CopySums { what, ..CopySums::default() });
+            match row.took_ns() {
+                Some(ns) => {
+                    of.ns = of.ns.saturating_add(ns);
+                    of.bytes = of.bytes.saturating_add(size);
+                    of.times.add(ns);
+                }
+                None => of.bad_times += 1,
+            }
+        }
+        self.sums = sums.into_values().collect();
+        self.sums.sort_by_key(|row| std::cmp::Reverse(row.ns));
+    }
+
+    fn rows(&mut self, rows: Rows) -> bool {
+        self.rows = rows;
+        rows.depth.is_none()
+    }
+
+    fn sort_columns(&self) -> Vec<&'static str> {
+        headings(SORT_KEYS)
+    }
+
+    fn nothing(&self) -> Option<Cow<'static, str>> {
+        self.sums.is_empty().then(|| "no copy and no set ran on the GPU, or CUPTI reported none".into())
+    }
+
+    fn write_text(&self, _: &End, _: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        writeln!(out, "   calls      bytes    total     mean      p95    bandwidth  what")?;
+        for row in self.listed() {
+            let count = row.times.count();
+            let (size, total) = (bytes(row.bytes), time(row.ns));
+            let (mean, p95) = (time(row.ns / count.max(1)), time(row.times.percentile(95)));
+            let bandwidth = format!("{}/s", bytes(row.bandwidth()));
+            writeln!(out, "{count:>8} {size:>10} {total:>8} {mean:>8} {p95:>8} {bandwidth:>12}  {}", row.what)?;
+        }
+        Ok(())
+    }
+
+    fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        for row in self.listed() {
+            let line = json!({
+                "type": "gpu_copy", "what": row.what, "calls": row.times.count() + row.bad_times, "bytes": row.bytes,
+                "total_ns": row.ns, "mean_ns": row.ns / row.times.count().max(1),
+                "p95_ns": row.times.percentile(95), "bytes_per_second": row.bandwidth(), "bad_times": row.bad_times,
+            });
+            write_json(out, &line)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}

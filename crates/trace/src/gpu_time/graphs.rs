@@ -1,0 +1,199 @@
+//! Which call made each node of a graph. CUPTI numbers the nodes of a graph in the order of their creation, and an
+//! executable graph has the numbers of the graph that it was instantiated from (`../shared/research`, measured). So the
+//! captured and added calls are listed for each graph, and a row finds its call by the number of its node.
+//!
+//! The nodes of a child graph are numbered behind the child node. Limits: nodes that are destroyed, conditional nodes,
+//! and launches from the device.
+
+use crate::decode::Value;
+use crate::event::{Call, Exit, Layer};
+use crate::gpu_time::submissions::{Label, submitting_function};
+use cutap_calls::generated::gpu_time::{ADDS_NODE, CAPTURED_WITHOUT_ROW};
+use cutap_calls::{begins_capture, ends_capture, plain};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The call that made a node.
+#[derive(Debug, Clone)]
+pub struct NodeOrigin {
+    /// The calls around it, the outermost first, and the call.
+    pub path: Vec<Label>,
+    /// The kernel that it launches.
+    pub kernel: Option<Arc<str>>,
+    /// When it was made, CLOCK_MONOTONIC.
+    pub ns: u64,
+}
+
+/// A graph, as it was when it was instantiated.
+#[derive(Debug, Clone, Default)]
+pub struct GraphNodes {
+    /// The how many-th graph of its process, from 1.
+    pub number: u32,
+    /// When the capture began, or the graph was created, CLOCK_MONOTONIC.
+    pub ns: u64,
+    /// It comes from a capture.
+    pub is_captured: bool,
+    /// By the number of the node.
+    pub nodes: Vec<Arc<NodeOrigin>>,
+}
+
+/// An executable graph.
+#[derive(Debug, Clone)]
+pub struct ExecutableGraph {
+    /// The how many-th of its process, from 1.
+    pub number: u32,
+    /// What it was instantiated from.
+    pub graph: GraphNodes,
+}
+
+/// The graphs of a process.
+#[derive(Debug, Default)]
+pub struct Graphs {
+    /// By handle.
+    graphs: HashMap<u64, GraphNodes>,
+    executables: HashMap<u64, Arc<ExecutableGraph>>,
+    /// By the number of the capture.
+    captures: HashMap<u32, GraphNodes>,
+    /// The captures that streams and events are in, by handle.
+    streams: HashMap<u64, u32>,
+    events: HashMap<u64, u32>,
+    graph_count: u32,
+    executable_count: u32,
+    capture_count: u32,
+}
+
+/// The handles of a kind among the values of a call, in their order.
+fn handles(values: &[Value], short: &str, to: &mut Vec<u64>) {
+    for value in values {
+        match value {
+            Value::Handle { value, kind, .. } if kind.short == short => to.push(*value),
+            Value::Pointee(_, inner) => handles(std::slice::from_ref(inner), short, to),
+            Value::Struct(fields) => fields.values.iter().for_each(|(_, value)| {
+                handles(std::slice::from_ref(value), short, to);
+            }),
+            _ => {}
+        }
+    }
+}
+
+fn given(call: &Call, short: &str) -> Vec<u64> {
+    let mut found_handles = Vec::new();
+    handles(call.inputs(), short, &mut found_handles);
+    found_handles
+}
+
+fn written(exit: &Exit, short: &str) -> Option<u64> {
+    let mut found_handles = Vec::new();
+    exit.outputs.iter().for_each(|(_, value)| handles(std::slice::from_ref(value), short, &mut found_handles));
+    found_handles.first().copied()
+}
+
+impl Graphs {
+    /// A call of the driver that succeeded. `path`: the calls around it, and the call.
+    pub fn exit(&mut self, exit: &Exit, path: &dyn Fn() -> Vec<Label>) {
+        let call = &exit.call;
+        if call.function.layer != Layer::DRIVER || exit.is_error() {
+            return;
+        }
+        let name = plain(&call.function.name);
+        let origin = || Arc::new(NodeOrigin { path: path(), kernel: call.kernel().cloned(), ns: call.start_ns });
+        let stream = || given(call, "stream").first().copied().unwrap_or(0);
+        match name {
+            _ if begins_capture(name) => {
+                self.capture_count += 1;
+                let graph = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                let begun = graph.unwrap_or_else(|| {
+                    self.graph_count += 1;
+                    GraphNodes { number: self.graph_count, ns: call.start_ns, is_captured: true, nodes: Vec::new() }
+                });
+                self.captures.insert(self.capture_count, begun);
+                self.streams.insert(stream(), self.capture_count);
+            }
+            _ if ends_capture(name) => {
+                let Some(capture) = self.streams.get(&stream()).copied() else { return };
+                self.streams.retain(|_, of| *of != capture);
+                self.events.retain(|_, of| *of != capture);
+                if let Some((nodes, graph)) = self.captures.remove(&capture).zip(written(exit, "graph")) {
+                    self.graphs.insert(graph, nodes);
+                }
+            }
+            "cuEventRecord" | "cuEventRecordWithFlags" => {
+                let capture = self.streams.get(&stream()).copied();
+                for event in given(call, "event") {
+                    match capture {
+                        Some(capture) => drop(self.events.insert(event, capture)),
+                        None => drop(self.events.remove(&event)),
+                    }
+                }
+            }
+            "cuStreamWaitEvent" => {
+                let capture = given(call, "event").first().and_then(|event| self.events.get(event)).copied();
+                if let Some(capture) = capture {
+                    self.streams.insert(stream(), capture);
+                }
+            }
+            "cuGraphCreate" => {
+                self.graph_count += 1;
+                let made = GraphNodes { number: self.graph_count, ns: call.start_ns, ..GraphNodes::default() };
+                written(exit, "graph").map(|graph| self.graphs.insert(graph, made));
+            }
+            "cuGraphClone" => {
+                let original = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                if let Some((original, copy)) = original.zip(written(exit, "graph")) {
+                    self.graph_count += 1;
+                    self.graphs.insert(copy, GraphNodes { number: self.graph_count, ..original });
+                }
+            }
+            "cuGraphInstantiate" | "cuGraphInstantiateWithFlags" | "cuGraphInstantiateWithParams" => {
+                let graph = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                if let Some((graph, executable)) = graph.zip(written(exit, "graphExec")) {
+                    self.executable_count += 1;
+                    let number = self.executable_count;
+                    self.executables.insert(executable, Arc::new(ExecutableGraph { number, graph }));
+                }
+            }
+            "cuGraphExecUpdate" => {
+                let graph = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                let executable = given(call, "graphExec").first().copied();
+                if let Some((graph, executable)) = graph.zip(executable)
+                    && let Some(old) = self.executables.get_mut(&executable)
+                    && old.graph.nodes.len() == graph.nodes.len()
+                {
+                    *old = Arc::new(ExecutableGraph { number: old.number, graph });
+                }
+            }
+            _ if name.starts_with(ADDS_NODE) => {
+                let all = given(call, "graph");
+                let child = all.get(1).and_then(|child| self.graphs.get(child)).cloned();
+                if let Some(graph) = all.first().and_then(|graph| self.graphs.get_mut(graph))
+                    && name != "cuGraphAddDependencies"
+                {
+                    graph.nodes.push(origin());
+                    graph.nodes.extend(child.into_iter().flat_map(|child| child.nodes));
+                }
+            }
+            _ => {
+                let makes_node = submitting_function(call).is_some() || CAPTURED_WITHOUT_ROW.contains(&name);
+                let capture = if makes_node { self.streams.get(&stream()) } else { None };
+                if let Some(nodes) = capture.and_then(|capture| self.captures.get_mut(capture)) {
+                    let child = given(call, "graphExec").first().and_then(|of| self.executables.get(of)).cloned();
+                    nodes.nodes.push(origin());
+                    nodes.nodes.extend(child.into_iter().flat_map(|child| child.graph.nodes.clone()));
+                }
+            }
+        }
+    }
+
+    /// The executable graph that a call launches.
+    pub fn launched(&self, call: &Call) -> Option<Arc<ExecutableGraph>> {
+        if plain(&call.function.name) != "cuGraphLaunch" {
+            return None;
+        }
+        self.executables.get(given(call, "graphExec").first()?).cloned()
+    }
+
+    /// Whether a call on this stream is captured now, and submits nothing.
+    pub fn is_captured(&self, call: &Call) -> bool {
+        !self.streams.is_empty() && self.streams.contains_key(&given(call, "stream").first().copied().unwrap_or(0))
+    }
+}

@@ -1,0 +1,132 @@
+//! `--gpu-time` on the simulated driver and its CUPTI: each row has its call, nodes of graphs have the calls that were
+//! captured, and faults of CUPTI are counted.
+
+use cutap_e2e::{cutap, finish, json_lines, out, scratch};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Records `gpu_work` with a version of CUPTI and planted faults.
+fn recorded(folder: &Path, version: &str, faults: &str) -> PathBuf {
+    let file = folder.join(format!("{version}-{faults}.cutap"));
+    let mut record = Command::new(cutap());
+    record.args(["record", "--sim", "--gpu-time", "-o"]).arg(&file).arg(out().join("gpu_work"));
+    record.env("CUTAP_SIM_CUPTI", version).env("CUTAP_SIM_CUPTI_FAULTS", faults);
+    let done = finish(&mut record);
+    assert!(done.status.success() && done.stdout == "800 launches, 6 replays\n", "{done:?}");
+    file
+}
+
+fn lines(words: &[&str], file: &Path) -> Vec<Value> {
+    let done = finish(Command::new(cutap()).args(words).arg("--json").arg(file));
+    assert!(done.status.success(), "{done:?}");
+    json_lines(&done.stdout).collect()
+}
+
+fn notes(file: &Path) -> String {
+    finish(Command::new(cutap()).args(["show", "-v", "-e", "cuInit"]).arg(file)).everything()
+}
+
+/// The calls with GPU time, by grid, and the rows that are no nodes of a graph.
+fn launches(all: &[Value]) -> (HashMap<String, u64>, Vec<&Value>) {
+    let argument = |call: &Value, n: usize| call["args"][n].as_str().unwrap_or_default().to_owned();
+    let timed = all.iter().filter(|line| line["name"] == "cuLaunchKernel" && line["gpu_ns"].is_u64());
+    let by_grid = timed.map(|call| {
+        let number = |n| u64::from_str_radix(argument(call, n).trim_start_matches("0x"), 16).unwrap_or(0);
+        (format!("[{},{},1]", number(1), number(2)), call["gpu_rows"].as_u64().unwrap_or(0))
+    });
+    let rows = all.iter().filter(|line| line["type"] == "row" && line["graph"].is_null());
+    (by_grid.collect(), rows.collect())
+}
+
+#[test]
+fn each_row_has_the_call_that_submitted_it() {
+    let folder = scratch("gpu-time-rows");
+    for version in ["12.9", "13.0", "13.5"] {
+        let all = lines(&["show"], &recorded(&folder, version, "late"));
+        let (calls, rows) = launches(&all);
+        assert_eq!((calls.len(), rows.len()), (800, 800), "{version}");
+        for row in rows {
+            assert_eq!(calls.get(&row["grid"].to_string()), Some(&1), "{version} {row}");
+            assert_eq!(row["kernel"], "first");
+        }
+    }
+}
+
+#[test]
+fn nodes_of_graphs_have_their_captured_calls() {
+    let folder = scratch("gpu-time-graphs");
+    let file = recorded(&folder, "13.0", "");
+    let graphs = lines(&["report", "--graphs"], &file);
+    let graphs: Vec<&Value> = graphs.iter().filter(|line| line["type"] == "gpu_graph").collect();
+    let launches: Vec<u64> = graphs.iter().map(|graph| graph["launches"].as_u64().unwrap()).collect();
+    assert_eq!(launches.iter().sum::<u64>(), 6, "{graphs:?}");
+    assert_eq!(graphs.len(), 3, "{graphs:?}");
+    for graph in graphs {
+        let mut nodes: Vec<(u64, &str, &Value)> = Vec::new();
+        for node in graph["nodes"].as_array().unwrap() {
+            nodes.push((node["node"].as_u64().unwrap(), node["what"].as_str().unwrap(), &node["path"]));
+        }
+        nodes.sort_by_key(|node| node.0);
+        // In the parent graph the child node is the first one.
+        let first = nodes[0].0;
+        let made: BTreeMap<u64, (&str, String)> = nodes
+            .iter()
+            .map(|(n, what, path)| (n - first, (*what, path[0].as_str().unwrap_or_default().to_owned())))
+            .collect();
+        let expected = [
+            ("first <<<10, 1>>>", "cuLaunchKernel"),
+            ("set of 13 B", "cuMemsetD8Async"),
+            ("second <<<11, 1>>>", "cuLaunchKernel"),
+            ("copy HtoD of 14 B", "cuMemcpyHtoDAsync_v2"),
+        ];
+        for (n, (what, function)) in expected.into_iter().enumerate() {
+            assert_eq!(made[&(n as u64)], (what, function.to_owned()), "{graph}");
+        }
+    }
+    assert!(notes(&file).contains("824 of 824 rows of GPU time have their call, 0 have bad times"), "{}", notes(&file));
+    assert!(notes(&file).contains("invented by the simulated CUPTI"), "{}", notes(&file));
+}
+
+/// Faults of CUPTI are counted, and no row gets a wrong call.
+#[test]
+fn faults_are_counted() {
+    let folder = scratch("gpu-time-faults");
+    for (faults, sentence) in [
+        ("lost", "rows of GPU time have their call"),
+        ("zero", "have bad times"),
+        ("swapped", "rows of GPU time have their call"),
+        ("refuse", "no GPU times of 1 process: "),
+    ] {
+        let file = recorded(&folder, "13.0", faults);
+        let said = notes(&file);
+        assert!(said.contains(sentence), "{faults}: {said}");
+        let all = lines(&["show"], &file);
+        let (calls, rows) = launches(&all);
+        for row in rows {
+            assert_eq!(calls.get(&row["grid"].to_string()).copied().unwrap_or(1), 1, "{faults} {row}");
+        }
+    }
+}
+
+/// The reports of a run with GPU time, and the sentence of one without.
+#[test]
+fn reports() {
+    let folder = scratch("gpu-time-reports");
+    let file = recorded(&folder, "13.0", "");
+    let report = |words: &[&str]| finish(Command::new(cutap()).arg("report").args(words).arg(&file)).everything();
+    let kernels = report(&["--by", "kernel"]);
+    assert!(kernels.contains("first") && kernels.contains("time on the GPU"), "{kernels}");
+    let copies = report(&["--copies"]);
+    assert!(copies.contains("copy HtoD, pageable to device") && copies.contains("84 B"), "{copies}");
+    let gaps = report(&["--gaps"]);
+    assert!(gaps.starts_with("device 0: busy ") && gaps.contains("stream "), "{gaps}");
+    let text = finish(Command::new(cutap()).args(["show", "-e", "cuGraphLaunch"]).arg(&file)).everything();
+    assert_eq!(text.matches(" gpu ").count(), 6, "{text}");
+    let plain = folder.join("plain.cutap");
+    let mut record = Command::new(cutap());
+    finish(record.args(["record", "--sim", "-q", "-o"]).arg(&plain).arg(out().join("gpu_work")));
+    let none = finish(Command::new(cutap()).args(["report", "--gaps"]).arg(&plain));
+    assert!(none.stderr.contains("has no GPU times; they are kept with cutap record --gpu-time"), "{none:?}");
+}

@@ -51,6 +51,22 @@ pub enum Role {
     LaunchesGraph,
     /// Makes an executable graph.
     InstantiatesGraph,
+    /// Makes an empty graph.
+    CreatesGraph,
+    /// Makes a copy of a graph.
+    ClonesGraph,
+    /// Gives an executable graph the nodes of another graph.
+    UpdatesGraph,
+    /// Adds a node to a graph, of any kind.
+    MakesGraphNode,
+    /// Makes a node in a capture, and its work is in no record of CUPTI.
+    MakesNodeInCapture,
+    /// Records an event in a stream.
+    RecordsEvent,
+    /// Makes a stream wait for an event.
+    WaitsForEvent,
+    /// Launches a kernel, with the blocks of its grid in the words behind it.
+    LaunchesGrid,
     /// Adds a node to a graph that may allocate or free memory.
     AddsNode,
     /// Creates a context on a device, which becomes the current one.

@@ -6,10 +6,10 @@ use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
     Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
-    reader_filter,
+    print_notice, reader_filter,
 };
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
-use cutap_trace::{End, Filter, FinishedRun, TimeWindow};
+use cutap_trace::{End, Filter, FinishedRun, Runs, TimeWindow};
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -130,10 +130,35 @@ pub struct BaselineArgs {
     pub baseline: Option<PathBuf>,
 }
 
-/// A baseline without a call knows no problem.
-pub fn empty_baseline(run: &Path) -> Error {
+/// Refuses a baseline that knows no problem, or no leak for certain.
+pub fn check_baseline(run: &Path, has_calls: bool, end: &End, is_of_leaks: bool) -> Result<()> {
     let run = run.display();
-    Error::own(format!("the baseline {run} has no call; give a recording of the program, or leave --baseline out"))
+    if !has_calls {
+        return Err(Error::own(format!(
+            "the baseline {run} has no call; give a recording of the program, or leave --baseline out"
+        )));
+    }
+    match ended_early(&[end]).filter(|_| is_of_leaks) {
+        Some(sentence) => Err(Error::own(format!(
+            "what the baseline {run} left is no leak for certain: {sentence}; give a recording of a program that ended \
+             by itself"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Says that one of two recordings has stacks: then no problem of one is at a place of the other.
+pub fn say_different_stacks(old: &Path, runs: &Runs) -> Result<()> {
+    let old_has_none = Runs::open(&[old.to_owned()])?.keep_no_stacks()?;
+    if old_has_none != runs.keep_no_stacks()? {
+        let (with, without) =
+            if old_has_none { ("the recording", "the baseline") } else { ("the baseline", "the recording") };
+        print_notice(&format!(
+            "{with} has stacks and {without} has none, so leaks and findings of both are at different places; record \
+             both with --stack, or neither"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether the exit code says that problems were found.

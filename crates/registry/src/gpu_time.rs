@@ -25,7 +25,6 @@ struct Raw {
     flush: BTreeMap<String, u32>,
     fields: BTreeMap<String, Vec<Spanned<String>>>,
     driver: Driver,
-    graphs: Graphs,
 }
 
 type VersionRow = (String, u32, u32, u32, u32, bool);
@@ -43,17 +42,6 @@ struct Library {
 #[serde(deny_unknown_fields)]
 struct CopyKinds {
     names: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Graphs {
-    #[allow(dead_code, reason = "for people")]
-    source: String,
-    /// The beginning of the names of functions that add a node to a graph.
-    add: String,
-    /// Functions that make a node in a capture and no row.
-    captured: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -94,12 +82,6 @@ pub fn generate(root: &Path) -> Result<File, Error> {
         fields(&mut out, &source, &raw, record, rows)?;
     }
     functions(&mut out, &source, &raw)?;
-    let Graphs { add, captured, .. } = &raw.graphs;
-    writeln!(out, "\n/// The beginning of the names of functions that add a node to a graph.").unwrap();
-    writeln!(out, "pub const ADDS_NODE: &str = {add:?};").unwrap();
-    writeln!(out, "\n/// Functions that make a node of a graph in a capture, and that CUPTI reports no row of.")
-        .unwrap();
-    writeln!(out, "pub static CAPTURED_WITHOUT_ROW: &[&str] = &{captured:?};").unwrap();
     Ok(("crates/calls/src/generated/gpu_time.rs".into(), out))
 }
 

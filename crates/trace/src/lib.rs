@@ -27,16 +27,16 @@ pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use event::pieces::{CapturedMemory, Pieces, Submitted};
 pub use event::{
-    Answer, Args, ByName, Call, CallStart, DriverArgs, Event, EventVisitor, Exit, Function, GpuRow, HookAction,
-    HookEffect, Instance, Layer, Log, Lookup, LookupKind, Module, Outcome, Process, Returned, Returns, RunName,
-    RunPlace, State, Thread,
+    Answer, Args, ByName, Call, CallStart, DriverArgs, Event, EventVisitor, Exit, Function, GpuRow, GpuWork,
+    HookAction, HookEffect, Instance, Layer, Log, Lookup, LookupKind, Module, Outcome, Process, Returned, Returns,
+    RunName, RunPlace, State, Thread,
 };
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError, TimeWindow};
 pub use gpu_time::{
-    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GpuWork, GraphNodes, NodeOrigin, RowCounts,
-    SubmittedBy, WorkRow,
+    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GraphNodes, NodeOrigin, RowCounts, SubmittedBy,
+    WorkRow,
 };
 pub use io::clock::{Rate, monotonic};
 pub use io::file::{Bytes, open_file};

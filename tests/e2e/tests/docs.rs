@@ -335,6 +335,7 @@ fn json_lines_fit_the_schema() {
         ["--json", "-c"],
         ["--json", "-C"],
         ["--json", "--dump-modules=modules"],
+        ["--json", "--gpu-time"],
     ] {
         let mut trace = Command::new(cutap());
         trace.args(["trace", "--sim", "-q", "-o", "out.jsonl"]).args(flags).arg("--").arg(&program);
@@ -343,7 +344,8 @@ fn json_lines_fit_the_schema() {
     }
     for (file, memory) in [("a.cutap", "1GiB"), ("b.cutap", "256KiB")] {
         let mut record = Command::new(cutap());
-        record.args(["record", "--sim", "--stack", "-q", "-o", file]).arg(&program).env("CUTAP_SIM_MEMORY", memory);
+        record.args(["record", "--sim", "--stack", "--gpu-time", "-q", "-o", file]).arg(&program);
+        record.env("CUTAP_SIM_MEMORY", memory);
         run(&mut record);
     }
     for question in [
@@ -358,6 +360,10 @@ fn json_lines_fit_the_schema() {
         "report --leaks",
         "explain a.cutap",
         "diff a.cutap",
+        "show a.cutap",
+        "report --by kernel a.cutap",
+        "report --copies a.cutap",
+        "report --gaps a.cutap",
     ] {
         let words = question.split(' ');
         let answer = run(Command::new(cutap()).args(words).args(["--json", "b.cutap"]));
@@ -379,8 +385,8 @@ fn json_lines_fit_the_schema() {
             }
         }
     }
-    // No finding is in these runs. `exit_codes` of the command line compares one.
-    seen.insert("\"finding\"".to_owned());
+    // No finding and no graph is in these runs. `exit_codes` of the command line compares a finding.
+    seen.extend(["finding", "gpu_graph"].map(|name| format!("\"{name}\"")));
     let all: BTreeSet<String> = types.iter().map(|of| of["properties"]["type"]["const"].to_string()).collect();
     assert_eq!(seen, all);
 }

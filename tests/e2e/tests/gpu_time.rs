@@ -66,7 +66,7 @@ fn nodes_of_graphs_have_their_captured_calls() {
     for graph in graphs {
         let mut nodes: Vec<(u64, &str, &Value)> = Vec::new();
         for node in graph["nodes"].as_array().unwrap() {
-            nodes.push((node["node"].as_u64().unwrap(), node["what"].as_str().unwrap(), &node["path"]));
+            nodes.push((node["node"].as_u64().unwrap(), node["work"].as_str().unwrap(), &node["path"]));
         }
         nodes.sort_by_key(|node| node.0);
         // In the parent graph the child node is the first one.

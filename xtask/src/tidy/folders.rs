@@ -20,6 +20,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "decode",
             "symbols",
             "pair",
+            "gpu_time",
             "summary",
             "aggregate",
             "merge",

@@ -592,20 +592,3 @@ pub mod function {
     /// `cuMemcpy3DWithAttributesAsync_ptsz`
     pub const cuMemcpy3DWithAttributesAsync_ptsz: u32 = 840;
 }
-
-/// The beginning of the names of functions that add a node to a graph.
-pub const ADDS_NODE: &str = "cuGraphAdd";
-
-/// Functions that make a node of a graph in a capture, and that CUPTI reports no row of.
-pub static CAPTURED_WITHOUT_ROW: &[&str] = &[
-    "cuLaunchHostFunc",
-    "cuLaunchHostFunc_v2",
-    "cuMemAllocAsync",
-    "cuMemAllocFromPoolAsync",
-    "cuMemFreeAsync",
-    "cuStreamWriteValue32",
-    "cuStreamWriteValue64",
-    "cuStreamWaitValue32",
-    "cuStreamWaitValue64",
-    "cuStreamBatchMemOp",
-];

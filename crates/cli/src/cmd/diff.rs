@@ -1,5 +1,5 @@
-//! `cutap diff`: compares the calls of two runs, and how their programs ended. Exit code 0: equal; 1: different; 125: cutap failed, or it is not
-//! known because a recording lacks calls.
+//! `cutap diff`: compares the calls of two runs, and how their programs ended. Exit code 0: equal; 1: different; 125:
+//! cutap failed, or it is not known because a recording lacks calls.
 
 use crate::args::{FilterArgs, JsonArgs, WindowArgs, number};
 use crate::input::{NOTES, readable, whole};
@@ -123,7 +123,7 @@ fn no_callers(filter: Option<&str>, [a, b]: &[String; 2]) -> Error {
     };
     let advice = match filter {
         Some(_) => {
-            "stacks belong to the calls that the program makes itself: choose those of the runtime, or use record --stack"
+            "stacks belong to the calls that the program makes itself: choose the runtime, or use record --stack"
         }
         None => "record both with --stack",
     };

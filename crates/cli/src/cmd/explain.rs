@@ -1,6 +1,6 @@
 //! `cutap explain`: likely problems of a recording or a run directory, the worst first. It only reads.
 
-use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, empty_baseline};
+use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, check_baseline, say_different_stacks};
 use crate::input::{readable, whole};
 use crate::inputs::{all_whole, named, say_notes};
 use crate::pager::Pager;
@@ -49,7 +49,12 @@ impl ExplainArgs {
         explain.only_rules(&self.rules);
         if let Some(old) = &self.baseline.baseline {
             explain.leave_out(self.problems_of(old)?);
+            say_different_stacks(old, &runs)?;
             print_notice(&format!("problems that {} has as often are left out", old.display()));
+        }
+        if let Some(filter) = listed.as_ref().filter(|filter| filter.asks_calls()) {
+            let options = ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() };
+            read_events(&runs, &options, &mut |event| explain.only_failures(event))?;
         }
         let progress = Progress::reading(&runs);
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
@@ -98,9 +103,7 @@ impl ExplainArgs {
         explain.only_rules(&self.rules);
         let end = read_run(old, filter(None)?, &mut |event| explain.event(event))?;
         whole(old, &end)?;
-        if !explain.has_calls() {
-            return Err(empty_baseline(old));
-        }
+        check_baseline(old, explain.has_calls(), &end, false)?;
         Ok(Baseline::new(explain.problem_keys()))
     }
 }

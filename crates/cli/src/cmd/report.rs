@@ -1,7 +1,9 @@
 //! `cutap report`: adds up the calls of a run directory or a recording. It answers one question at a time; without a
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
-use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, empty_baseline, number};
+use crate::args::{
+    BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, check_baseline, number, say_different_stacks,
+};
 use crate::cmd::ctl;
 use crate::input::readable;
 use crate::inputs::{all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes};
@@ -155,6 +157,7 @@ impl Report {
         }
         if let Some(old) = &baseline.baseline {
             report.leave_out(problems_of(old, &question, &filter, listed.as_ref())?);
+            say_different_stacks(old, &runs)?;
             print_notice(&format!("problems that {} has as often are left out", old.display()));
         }
         let selecting = listed.as_ref().unwrap_or(&filter).clone();
@@ -235,8 +238,8 @@ fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<
     let run_ends = read(&mut *report, &runs, filter.clone())?;
     select(&mut *report, &runs, listed)?;
     all_whole(&run_ends)?;
-    if !report.has_calls() {
-        return Err(empty_baseline(old));
+    for of in &run_ends {
+        check_baseline(old, report.has_calls(), &of.end, question.report.flag == "leaks")?;
     }
     Ok(Baseline::new(report.problem_keys()))
 }

@@ -47,9 +47,9 @@ impl Variables {
 
     /// Adds the injection that takes GPU times.
     pub fn with_gpu_time(mut self, injection: &Path) -> Variables {
-        let others = std::env::var_os(INJECTION).filter(|path| !path.is_empty() && path != "none");
+        let user_path = std::env::var_os(INJECTION).filter(|path| !path.is_empty() && path != "none");
         let is_foreign = |path: &OsString| Path::new(path).file_name() != Some(OsStr::new(GPU_TIME));
-        self.set.extend(others.filter(is_foreign).map(|path| (OTHER_INJECTION, path)));
+        self.set.extend(user_path.filter(is_foreign).map(|path| (OTHER_INJECTION, path)));
         self.set.push((INJECTION, injection.as_os_str().to_owned()));
         self
     }

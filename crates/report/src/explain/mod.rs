@@ -11,17 +11,18 @@ pub(crate) use activity::{TimeSpent, is_start_up};
 
 use crate::format::runs::RunCounts;
 use crate::format::units::{bytes, time};
+use crate::nesting::call_place::{CallPlace, place_of_call};
 use crate::nesting::open_calls::OpenCalls;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::statistics::failures::{Failures, outcome};
-use cutap_trace::{Call, EventVisitor, Exit, Returned};
+use cutap_trace::{Call, Event, EventVisitor, Exit, Returned};
 use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 
 /// Findings that are printed.
@@ -166,6 +167,8 @@ pub struct Explain {
     runs_on: bool,
     /// The functions that a filter selects; none without a filter.
     selected: Option<SelectedFunctions>,
+    /// Failed calls that the filter selects by their arguments; none where it has no such condition.
+    selected_failures: Option<HashSet<CallPlace>>,
     baseline: Baseline,
     has_baseline: bool,
     /// Only some rules are wanted, and not where the time went.
@@ -186,6 +189,7 @@ impl Default for Explain {
             has_stacks: false,
             runs_on: false,
             selected: None,
+            selected_failures: None,
             baseline: Baseline::default(),
             has_baseline: false,
             is_limited: false,
@@ -250,6 +254,16 @@ impl Explain {
         (self.baseline, self.has_baseline) = (baseline, true);
     }
 
+    /// Only these failures are findings, by events of an earlier reading with a filter that has conditions.
+    pub fn only_failures(&mut self, event: &Event) {
+        let selected = self.selected_failures.get_or_insert_default();
+        if let Event::Exit(exit) = event
+            && exit.is_error()
+        {
+            selected.insert(place_of_call(&exit.call));
+        }
+    }
+
     /// Whether a call was read.
     pub fn has_calls(&self) -> bool {
         self.calls > 0
@@ -268,6 +282,10 @@ impl Explain {
         };
         let failures = self.failures.entry(exit.call.thread.key).or_default();
         failures.record_end(outer_calls.len() as u32 + 1, 0, outcome(&exit.call.function, status), exit.late);
+        let is_selected = |selected: &HashSet<CallPlace>| selected.contains(&place_of_call(&exit.call));
+        if exit.is_error() && !self.selected_failures.as_ref().is_none_or(is_selected) {
+            return;
+        }
         let seen = ObservedCall { exit, counted, outer_calls: &outer_calls };
         self.rules.iter_mut().for_each(|rule| rule.call(&seen));
     }

@@ -1,5 +1,6 @@
 //! Calls inside calls, and the stacks that they were made on.
 
+pub mod call_place;
 pub mod nest;
 pub mod open_calls;
 pub mod path_stacks;

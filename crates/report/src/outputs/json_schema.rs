@@ -2,13 +2,11 @@
 //! call with those that are written.
 
 use crate::call::columns::{CallColumn, ColumnType, Presence, RANK, RUN, call_columns};
+use crate::outputs::field_row::FieldRow;
+use crate::outputs::gpu_fields;
 use crate::statistics::call_stats::{CallStats, View};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-
-/// A field: its name, its type, and its meaning. The types are those of JSON Schema with `|` between them; a name
-/// that ends in `?` may be absent.
-type FieldRow = (&'static str, &'static str, &'static str);
 
 /// The lines of one type.
 struct Line {
@@ -141,31 +139,6 @@ const COUNT: &[FieldRow] = &[
     ("runtime", "string|null", "version of the runtime"),
     ("name", "string", "function"),
     ("calls", "integer", "number of calls"),
-];
-
-const ROW: &[FieldRow] = &[
-    ("pid", "integer", "process"),
-    ("work", "string", "`kernel`, `copy` or `set`"),
-    ("device", "integer", "number of the device"),
-    ("context", "integer", "CUPTI's number of the context"),
-    ("stream", "integer", "CUPTI's number of the stream"),
-    ("correlation", "integer", "number of the submission in its process; nodes of a graph have that of the launch"),
-    ("start_ns", "integer|null", "beginning, CLOCK_MONOTONIC; null if the clock of CUPTI is not known"),
-    ("end_ns", "integer|null", "end, as `start_ns`"),
-    ("duration_ns", "integer|null", "null if the times cannot be"),
-    ("kernel?", "string|null", "of kernels: the demangled name"),
-    ("grid?", "array", "of kernels: blocks"),
-    ("block?", "array", "of kernels: threads of a block"),
-    ("registers?", "integer", "of kernels: registers of a thread"),
-    ("static_shared?", "integer", "of kernels: static shared memory of a block in bytes"),
-    ("dynamic_shared?", "integer", "of kernels: dynamic shared memory of a block in bytes"),
-    ("bytes?", "integer", "of copies and sets"),
-    ("copy?", "string", "of copies: `HtoD`, `DtoH`, `DtoD`, `PtoP`, ..."),
-    ("value?", "integer", "of sets: the value of an element"),
-    ("graph?", "integer", "of nodes of graphs: CUPTI's id of the executable graph"),
-    ("node?", "integer", "of nodes of graphs: the place of the node in its graph, in the order of creation"),
-    ("run?", "string", RUN),
-    ("rank?", "integer", RANK),
 ];
 
 const SUMMARY: &[FieldRow] = &[
@@ -353,7 +326,7 @@ const DIFF: &[FieldRow] = &[
     ("b", "object|null", "the same of B"),
 ];
 
-const LINES: [Line; 22] = [
+const LINES: [Line; 27] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
@@ -362,7 +335,7 @@ const LINES: [Line; 22] = [
     Line {
         name: "row",
         about: "What the GPU did (`--gpu-time`): a kernel, a copy or a set. `gpu_ns` of a call adds them up.",
-        fields: Fields::Rows(ROW),
+        fields: Fields::Rows(gpu_fields::ROW),
     },
     Line { name: "summary", about: "A row of `-c`.", fields: Fields::Rows(SUMMARY) },
     Line { name: "count", about: "A row of `-C`.", fields: Fields::Rows(COUNT) },
@@ -390,6 +363,19 @@ const LINES: [Line; 22] = [
         about: "What a process allocated in all (`report --allocations`).",
         fields: Fields::Rows(ALLOCATED),
     },
+    Line {
+        name: "gpu_kernel",
+        about: "A kernel on the GPU (`report --by kernel` of a run with GPU time).",
+        fields: Fields::Rows(gpu_fields::KERNEL),
+    },
+    Line { name: "gpu_copy", about: "Copies of one kind (`report --copies`).", fields: Fields::Rows(gpu_fields::COPY) },
+    Line {
+        name: "gpu_graph",
+        about: "An executable graph (`report --graphs`).",
+        fields: Fields::Rows(gpu_fields::GRAPH),
+    },
+    Line { name: "gpu_device", about: "A device (`report --gaps`).", fields: Fields::Rows(gpu_fields::DEVICE) },
+    Line { name: "gpu_gap", about: "Why a device was idle (`report --gaps`).", fields: Fields::Rows(gpu_fields::GAP) },
     Line { name: "error", about: "Failed calls (`report --errors`).", fields: Fields::Rows(ERROR) },
     Line { name: "leak", about: "What was left (`report --leaks`).", fields: Fields::Rows(LEAK) },
     Line { name: "finding", about: "A finding of `explain`.", fields: Fields::Rows(FINDING) },

@@ -2,6 +2,8 @@
 
 pub mod call_rows;
 pub mod counts;
+mod field_row;
+mod gpu_fields;
 pub mod json;
 pub mod json_schema;
 pub mod kernel_lines;

@@ -23,7 +23,7 @@ pub(super) const KIND: ReportKind = ReportKind {
 /// The sums of copies of one direction between two kinds of memory.
 #[derive(Debug, Clone, Default)]
 struct CopySums {
-    what: String,
+    direction: String,
     bytes: u64,
     ns: u64,
     times: Histogram,
@@ -85,7 +85,7 @@ impl Report for Copies {
     fn gpu_times(&mut self, times: &GpuTimes) {
         let mut sums: BTreeMap<String, CopySums> = BTreeMap::new();
         for row in times.rows() {
-            let (what, size) = match row.row.content {
+            let (direction, size) = match row.row.content {
                 RowContent::Copy(copied) => {
                     let kind = COPY_KINDS.get(usize::from(copied.kind)).copied().unwrap_or("unknown");
                     let [from, to] = copied.memory_kinds.map(memory);
@@ -94,7 +94,7 @@ impl Report for Copies {
                 RowContent::Set { bytes, .. } => ("set".to_owned(), bytes),
                 _ => continue,
             };
-            let of = sums.entry(what.clone()).or_insert_with(|| CopySums { what, ..CopySums::default() });
+            let of = sums.entry(direction.clone()).or_insert_with(|| CopySums { direction, ..CopySums::default() });
             match row.took_ns() {
                 Some(ns) => {
                     of.ns = of.ns.saturating_add(ns);
@@ -128,7 +128,7 @@ impl Report for Copies {
             let (size, total) = (bytes(row.bytes), time(row.ns));
             let (mean, p95) = (time(row.ns / count.max(1)), time(row.times.percentile(95)));
             let bandwidth = format!("{}/s", bytes(row.bandwidth()));
-            writeln!(out, "{count:>8} {size:>10} {total:>8} {mean:>8} {p95:>8} {bandwidth:>12}  {}", row.what)?;
+            writeln!(out, "{count:>8} {size:>10} {total:>8} {mean:>8} {p95:>8} {bandwidth:>12}  {}", row.direction)?;
         }
         Ok(())
     }
@@ -136,8 +136,8 @@ impl Report for Copies {
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         for row in self.listed() {
             let line = json!({
-                "type": "gpu_copy", "what": row.what, "calls": row.times.count() + row.bad_times, "bytes": row.bytes,
-                "total_ns": row.ns, "mean_ns": row.ns / row.times.count().max(1),
+                "type": "gpu_copy", "what": row.direction, "calls": row.times.count() + row.bad_times,
+                "bytes": row.bytes, "total_ns": row.ns, "mean_ns": row.ns / row.times.count().max(1),
                 "p95_ns": row.times.percentile(95), "bytes_per_second": row.bandwidth(), "bad_times": row.bad_times,
             });
             write_json(out, &line)?;

@@ -145,7 +145,8 @@ impl Gaps {
                 let idle = next.start_ns.saturating_sub(from);
                 if idle >= SHORTEST_NS {
                     let why = self.why(from, next);
-                    let cause = causes.entry(why.clone()).or_insert_with(|| Cause { device: *device, why, ..Cause::default() });
+                    let new = Cause { device: *device, why: why.clone(), ..Cause::default() };
+                    let cause = causes.entry(why).or_insert(new);
                     cause.ns += idle;
                     cause.times.add(idle);
                 }

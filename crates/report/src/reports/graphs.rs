@@ -31,7 +31,7 @@ const NAME_WIDTH: usize = 40;
 #[derive(Debug, Clone, Default)]
 struct NodeSums {
     number: u32,
-    what: String,
+    work: String,
     ns: u64,
     times: Histogram,
     origin: Option<Arc<NodeOrigin>>,
@@ -73,7 +73,7 @@ impl EventSink for GraphList {
     fn event(&mut self, _: &Event) {}
 }
 
-fn what(row: &WorkRow) -> String {
+fn work_text(row: &WorkRow) -> String {
     match row.row.content {
         RowContent::Kernel(kernel) => {
             let name = row.kernel.as_deref().map_or_else(|| "?".to_owned(), |name| fitting(name, NAME_WIDTH));
@@ -107,9 +107,9 @@ impl GraphSums {
     fn name(&self, begin_ns: u64) -> String {
         match &self.executable {
             Some(of) => {
-                let how = if of.graph.is_captured { "captured" } else { "made" };
+                let verb = if of.graph.is_captured { "captured" } else { "made" };
                 let after = time(of.graph.ns.saturating_sub(begin_ns));
-                format!("graphExec#{} of graph#{}, {how} {after} after the start", of.number, of.graph.number)
+                format!("graphExec#{} of graph#{}, {verb} {after} after the start", of.number, of.graph.number)
             }
             None => format!("executable graph {} of CUPTI, whose instantiation was not recorded", self.id),
         }
@@ -145,7 +145,8 @@ impl Report for GraphList {
                 continue;
             }
             let process = row.process.key;
-            let of = graphs.entry((process, node.graph)).or_insert_with(|| GraphSums { id: node.graph, ..GraphSums::default() });
+            let new = || GraphSums { id: node.graph, ..GraphSums::default() };
+            let of = graphs.entry((process, node.graph)).or_insert_with(new);
             if of.executable.is_none() {
                 of.executable = row.submission.as_ref().and_then(|by| by.executable.clone());
             }
@@ -153,7 +154,7 @@ impl Report for GraphList {
             let number = node.node as u32;
             let sums = of.nodes.entry(number).or_insert_with(|| NodeSums {
                 number,
-                what: what(row),
+                work: work_text(row),
                 origin: row.origin.clone(),
                 ..NodeSums::default()
             });
@@ -200,7 +201,7 @@ impl Report for GraphList {
             for node in row.slowest().into_iter().take(self.nodes_listed) {
                 let mean = time(node.ns / node.times.count().max(1));
                 let part = format!("{:.1}%", 100.0 * share(node.ns, self.whole_ns));
-                writeln!(out, "{:17}{mean:>11} {part:>7}    node {} {}", "", node.number, node.what)?;
+                writeln!(out, "{:17}{mean:>11} {part:>7}    node {} {}", "", node.number, node.work)?;
                 match &node.origin {
                     Some(origin) => {
                         for call in origin.path.iter().take(2) {
@@ -211,8 +212,8 @@ impl Report for GraphList {
                 }
             }
         }
-        let (known, all, bad) = self.counts;
-        writeln!(out, "{known} of {all} rows of graphs have their captured call; {bad} rows have bad times")
+        let (with_origin, all, bad) = self.counts;
+        writeln!(out, "{with_origin} of {all} rows of graphs have their captured call; {bad} rows have bad times")
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -224,7 +225,7 @@ impl Report for GraphList {
                     let path: Option<Vec<String>> =
                         node.origin.as_ref().map(|origin| origin.path.iter().map(label).collect());
                     json!({
-                        "node": node.number, "what": node.what, "total_ns": node.ns, "replays": node.times.count(),
+                        "node": node.number, "work": node.work, "total_ns": node.ns, "replays": node.times.count(),
                         "p50_ns": node.times.percentile(50), "path": path,
                         "captured_ns": node.origin.as_ref().map(|origin| origin.ns),
                     })

@@ -7,6 +7,7 @@ use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::call::arguments::{inputs, words};
 use crate::call::columns::{CallView, Part};
 use crate::format::json_writer::write_json;
+use crate::nesting::call_place::{CallPlace, place_of};
 use crate::format::label::{library_of, tag};
 use crate::nesting::nest::id;
 use crate::nesting::open_calls::OpenCalls;
@@ -112,14 +113,6 @@ struct Decoded {
     places: HashSet<CallPlace>,
     open_calls: OpenCalls,
     calls: Vec<Slow>,
-}
-
-/// Which run, folder of the process, thread and number of a call.
-type CallPlace = (u32, Box<str>, u32, u32);
-
-fn place_of(thread: &Thread, number: u32) -> CallPlace {
-    let run_place = thread.process.run.as_ref().map_or(0, |run| run.place);
-    (run_place, thread.process.folder.clone(), thread.tid, number)
 }
 
 /// A call of the list.

@@ -1,11 +1,11 @@
 //! Calls: their arguments as words and as values, what is learned of them, and how they end.
 
 use super::function::Function;
+use super::gpu_row::GpuWork;
 use super::pieces::Pieces;
 use super::process::{Instance, Thread};
 use super::result::Returned;
 use super::value::{Text, Value};
-use crate::gpu_time::GpuWork;
 use cutap_calls::Layer;
 use cutap_calls::known::Memory;
 use cutap_stacks::Stack;

@@ -1,4 +1,4 @@
-//! A row of GPU time as an event.
+//! A row of GPU time as an event, and what the GPU did for a call.
 
 use super::process::Process;
 use cutap_wire::rows::Row;
@@ -17,4 +17,15 @@ pub struct GpuRow {
     pub kernel: Option<Arc<str>>,
     /// Beginning and end, CLOCK_MONOTONIC, once the readings of the clock are known.
     pub times: Option<(u64, u64)>,
+}
+
+/// What the GPU did for a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GpuWork {
+    /// Nanoseconds of its kernels, copies and sets, added up.
+    pub ns: u64,
+    /// From the beginning of the call to that of the first of them.
+    pub wait_ns: u64,
+    /// Kernels, copies and sets.
+    pub rows: u64,
 }

@@ -18,7 +18,7 @@ pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, HookEffect, 
 pub use cutap_calls::Layer;
 pub use described::Described;
 pub use function::{ByName, Function};
-pub use gpu_row::GpuRow;
+pub use gpu_row::{GpuRow, GpuWork};
 pub use lookup::{Answer, Lookup, LookupKind};
 pub use process::{Instance, Module, Process, Thread};
 pub use result::{Returned, Returns};

@@ -18,7 +18,13 @@ impl Filter {
             ancestors.add(false, rules);
             self.ancestors.push(ancestors);
         }
+        self.excludes_inside = true;
         self
+    }
+
+    /// What a call fails whose arguments it leaves out is left out, too.
+    pub(crate) fn excludes_inside(&self) -> bool {
+        self.excludes_inside
     }
 
     /// It names functions to choose, and nothing else decides.

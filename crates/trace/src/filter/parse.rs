@@ -49,8 +49,9 @@ pub struct Filter {
     pub(super) other_parts: Vec<Filter>,
     /// A reader who asked for no calls gets those that the run was asked for.
     pub(super) or_filter_of_run: bool,
-    /// It is the one that the run was made with.
     pub(crate) is_filter_of_run: bool,
+    /// A call that is left out by its arguments is left out with all calls inside.
+    pub(super) excludes_inside: bool,
 }
 
 impl Filter {

@@ -5,11 +5,10 @@
 //! The nodes of a child graph are numbered behind the child node. Limits: nodes that are destroyed, conditional nodes,
 //! and launches from the device.
 
-use crate::decode::Value;
-use crate::event::{Call, Exit, Layer};
-use crate::gpu_time::submissions::{Label, submitting_function};
-use cutap_calls::generated::gpu_time::{ADDS_NODE, CAPTURED_WITHOUT_ROW};
-use cutap_calls::{begins_capture, ends_capture, plain};
+use super::submissions::{Label, submitting_function};
+use crate::event::call::{Call, Exit};
+use crate::event::value::Value;
+use cutap_calls::{Layer, Role, begins_capture, ends_capture, has_role};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -76,13 +75,13 @@ fn handles(values: &[Value], short: &str, to: &mut Vec<u64>) {
     }
 }
 
-fn given(call: &Call, short: &str) -> Vec<u64> {
+fn input_handles(call: &Call, short: &str) -> Vec<u64> {
     let mut found_handles = Vec::new();
     handles(call.inputs(), short, &mut found_handles);
     found_handles
 }
 
-fn written(exit: &Exit, short: &str) -> Option<u64> {
+fn output_handle(exit: &Exit, short: &str) -> Option<u64> {
     let mut found_handles = Vec::new();
     exit.outputs.iter().for_each(|(_, value)| handles(std::slice::from_ref(value), short, &mut found_handles));
     found_handles.first().copied()
@@ -95,66 +94,67 @@ impl Graphs {
         if call.function.layer != Layer::DRIVER || exit.is_error() {
             return;
         }
-        let name = plain(&call.function.name);
+        let name = &*call.function.name;
+        let is = |role| has_role(name.as_bytes(), role);
         let origin = || Arc::new(NodeOrigin { path: path(), kernel: call.kernel().cloned(), ns: call.start_ns });
-        let stream = || given(call, "stream").first().copied().unwrap_or(0);
-        match name {
-            _ if begins_capture(name) => {
+        let stream = || input_handles(call, "stream").first().copied().unwrap_or(0);
+        match () {
+            () if begins_capture(name) => {
                 self.capture_count += 1;
-                let graph = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
-                let begun = graph.unwrap_or_else(|| {
+                let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                let new_nodes = graph.unwrap_or_else(|| {
                     self.graph_count += 1;
                     GraphNodes { number: self.graph_count, ns: call.start_ns, is_captured: true, nodes: Vec::new() }
                 });
-                self.captures.insert(self.capture_count, begun);
+                self.captures.insert(self.capture_count, new_nodes);
                 self.streams.insert(stream(), self.capture_count);
             }
-            _ if ends_capture(name) => {
+            () if ends_capture(name) => {
                 let Some(capture) = self.streams.get(&stream()).copied() else { return };
                 self.streams.retain(|_, of| *of != capture);
                 self.events.retain(|_, of| *of != capture);
-                if let Some((nodes, graph)) = self.captures.remove(&capture).zip(written(exit, "graph")) {
+                if let Some((nodes, graph)) = self.captures.remove(&capture).zip(output_handle(exit, "graph")) {
                     self.graphs.insert(graph, nodes);
                 }
             }
-            "cuEventRecord" | "cuEventRecordWithFlags" => {
+            () if is(Role::RecordsEvent) => {
                 let capture = self.streams.get(&stream()).copied();
-                for event in given(call, "event") {
+                for event in input_handles(call, "event") {
                     match capture {
                         Some(capture) => drop(self.events.insert(event, capture)),
                         None => drop(self.events.remove(&event)),
                     }
                 }
             }
-            "cuStreamWaitEvent" => {
-                let capture = given(call, "event").first().and_then(|event| self.events.get(event)).copied();
+            () if is(Role::WaitsForEvent) => {
+                let capture = input_handles(call, "event").first().and_then(|event| self.events.get(event)).copied();
                 if let Some(capture) = capture {
                     self.streams.insert(stream(), capture);
                 }
             }
-            "cuGraphCreate" => {
+            () if is(Role::CreatesGraph) => {
                 self.graph_count += 1;
-                let made = GraphNodes { number: self.graph_count, ns: call.start_ns, ..GraphNodes::default() };
-                written(exit, "graph").map(|graph| self.graphs.insert(graph, made));
+                let empty = GraphNodes { number: self.graph_count, ns: call.start_ns, ..GraphNodes::default() };
+                output_handle(exit, "graph").map(|graph| self.graphs.insert(graph, empty));
             }
-            "cuGraphClone" => {
-                let original = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
-                if let Some((original, copy)) = original.zip(written(exit, "graph")) {
+            () if is(Role::ClonesGraph) => {
+                let original = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                if let Some((original, copy)) = original.zip(output_handle(exit, "graph")) {
                     self.graph_count += 1;
                     self.graphs.insert(copy, GraphNodes { number: self.graph_count, ..original });
                 }
             }
-            "cuGraphInstantiate" | "cuGraphInstantiateWithFlags" | "cuGraphInstantiateWithParams" => {
-                let graph = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
-                if let Some((graph, executable)) = graph.zip(written(exit, "graphExec")) {
+            () if is(Role::InstantiatesGraph) => {
+                let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                if let Some((graph, executable)) = graph.zip(output_handle(exit, "graphExec")) {
                     self.executable_count += 1;
                     let number = self.executable_count;
                     self.executables.insert(executable, Arc::new(ExecutableGraph { number, graph }));
                 }
             }
-            "cuGraphExecUpdate" => {
-                let graph = given(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
-                let executable = given(call, "graphExec").first().copied();
+            () if is(Role::UpdatesGraph) => {
+                let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                let executable = input_handles(call, "graphExec").first().copied();
                 if let Some((graph, executable)) = graph.zip(executable)
                     && let Some(old) = self.executables.get_mut(&executable)
                     && old.graph.nodes.len() == graph.nodes.len()
@@ -162,21 +162,20 @@ impl Graphs {
                     *old = Arc::new(ExecutableGraph { number: old.number, graph });
                 }
             }
-            _ if name.starts_with(ADDS_NODE) => {
-                let all = given(call, "graph");
+            () if is(Role::MakesGraphNode) => {
+                let all = input_handles(call, "graph");
                 let child = all.get(1).and_then(|child| self.graphs.get(child)).cloned();
-                if let Some(graph) = all.first().and_then(|graph| self.graphs.get_mut(graph))
-                    && name != "cuGraphAddDependencies"
-                {
+                if let Some(graph) = all.first().and_then(|graph| self.graphs.get_mut(graph)) {
                     graph.nodes.push(origin());
                     graph.nodes.extend(child.into_iter().flat_map(|child| child.nodes));
                 }
             }
-            _ => {
-                let makes_node = submitting_function(call).is_some() || CAPTURED_WITHOUT_ROW.contains(&name);
+            () => {
+                let makes_node = submitting_function(call).is_some() || is(Role::MakesNodeInCapture);
                 let capture = if makes_node { self.streams.get(&stream()) } else { None };
                 if let Some(nodes) = capture.and_then(|capture| self.captures.get_mut(capture)) {
-                    let child = given(call, "graphExec").first().and_then(|of| self.executables.get(of)).cloned();
+                    let child =
+                        input_handles(call, "graphExec").first().and_then(|of| self.executables.get(of)).cloned();
                     nodes.nodes.push(origin());
                     nodes.nodes.extend(child.into_iter().flat_map(|child| child.graph.nodes.clone()));
                 }
@@ -186,14 +185,15 @@ impl Graphs {
 
     /// The executable graph that a call launches.
     pub fn launched(&self, call: &Call) -> Option<Arc<ExecutableGraph>> {
-        if plain(&call.function.name) != "cuGraphLaunch" {
+        if !has_role(call.function.name.as_bytes(), Role::LaunchesGraph) {
             return None;
         }
-        self.executables.get(given(call, "graphExec").first()?).cloned()
+        self.executables.get(input_handles(call, "graphExec").first()?).cloned()
     }
 
     /// Whether a call on this stream is captured now, and submits nothing.
     pub fn is_captured(&self, call: &Call) -> bool {
-        !self.streams.is_empty() && self.streams.contains_key(&given(call, "stream").first().copied().unwrap_or(0))
+        !self.streams.is_empty()
+            && self.streams.contains_key(&input_handles(call, "stream").first().copied().unwrap_or(0))
     }
 }

@@ -4,8 +4,12 @@
 use super::clock::CuptiClock;
 use super::graphs::{ExecutableGraph, NodeOrigin};
 use super::submissions::{Submission, Submissions};
-use super::work::{GpuWork, SubmittedBy, WorkRow};
-use crate::event::{Call, Event, EventVisitor, Exit, GpuRow, Process};
+use super::work::{SubmittedBy, WorkRow};
+use crate::event::Event;
+use crate::event::call::{Call, Exit};
+use crate::event::gpu_row::{GpuRow, GpuWork};
+use crate::event::process::Process;
+use crate::event::visitor::EventVisitor;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
 use cutap_wire::rows::{self, GraphPlace, RowContent, State};
 use std::collections::{BTreeMap, HashMap};

@@ -11,4 +11,4 @@ pub use clock::CuptiClock;
 pub use graphs::{ExecutableGraph, GraphNodes, NodeOrigin};
 pub use join::{GpuSummary, GpuTimes, RowCounts};
 pub use submissions::Label as CallLabel;
-pub use work::{GpuWork, SubmittedBy, WorkRow};
+pub use work::{SubmittedBy, WorkRow};

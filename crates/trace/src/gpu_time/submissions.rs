@@ -1,8 +1,12 @@
 //! Calls of the driver that submitted work, thread by thread.
 
 use super::graphs::{ExecutableGraph, Graphs};
-use crate::event::{Call, Exit, Function, Instance, Layer};
+use crate::event::call::{Call, Exit};
+use crate::event::function::Function;
+use crate::event::process::Instance;
+use cutap_calls::Layer;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
+use cutap_calls::{Role, has_role};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
@@ -116,10 +120,8 @@ impl Submissions {
     }
 }
 
-/// The blocks of `cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, ...)`.
+/// The blocks of a launch that has them in its words.
 fn grid(call: &Call) -> Option<[u32; 3]> {
-    let is_plain =
-        call.function.name.starts_with("cuLaunchKernel") && !call.function.name.starts_with("cuLaunchKernelEx");
     let [_, x, y, z, ..] = call.args.words() else { return None };
-    is_plain.then_some([*x as u32, *y as u32, *z as u32])
+    has_role(call.function.name.as_bytes(), Role::LaunchesGrid).then_some([*x as u32, *y as u32, *z as u32])
 }

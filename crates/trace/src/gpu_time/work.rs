@@ -2,20 +2,9 @@
 
 use super::graphs::{ExecutableGraph, NodeOrigin};
 use super::submissions::Label;
-use crate::event::Process;
+use crate::event::process::Process;
 use cutap_wire::rows::{GraphPlace, Row, RowContent};
 use std::sync::Arc;
-
-/// What the GPU did for a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GpuWork {
-    /// Nanoseconds of its kernels, copies and sets, added up.
-    pub ns: u64,
-    /// From the beginning of the call to that of the first of them.
-    pub wait_ns: u64,
-    /// Kernels, copies and sets.
-    pub rows: u64,
-}
 
 /// A kernel, copy or set, with its call.
 #[derive(Debug, Clone)]

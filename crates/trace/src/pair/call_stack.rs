@@ -154,6 +154,7 @@ mod tests {
                 ticks: 0,
                 visibility: Visibility::Hidden,
                 ancestor_bits: 0,
+                is_excluded: false,
                 kernel: None,
                 call: None,
                 argument_check: None,

@@ -18,6 +18,8 @@ pub struct OpenCall<D> {
     pub visibility: Visibility,
     /// The terms `under:` of the filter that it and calls inside it fulfil.
     pub ancestor_bits: u64,
+    /// The filter leaves it out by its arguments, or a call around it, with all calls inside.
+    pub is_excluded: bool,
     /// The kernel that it launches, as its handle, a note or a call around it names it.
     pub kernel: Option<Arc<str>>,
     /// With its arguments; none when neither the sink nor the filter needs them.

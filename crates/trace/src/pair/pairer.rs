@@ -205,13 +205,17 @@ impl<S: Sink> Pairer<S> {
         let at_end = filter.needs_end() || moment == Moment::Before;
         let ancestor_bits = own_bits | self.stack.last().map_or(0, |open| open.ancestor_bits);
         let is_in_scope = moment != Moment::After && filter.accepts_ancestors(ancestor_bits);
+        let filter_excludes_inside = filter.excludes_inside();
         let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
         let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
         let Some(resolved) = context.resolve(slot) else { return true };
-        let visibility = match is_in_scope {
+        let is_inside_excluded = self.stack.last().is_some_and(|open| open.is_excluded);
+        let visibility = match is_in_scope && !is_inside_excluded {
             true => initial_visibility(resolved, call.as_ref(), argument_check.as_deref(), at_end),
             false => Visibility::Hidden,
         };
+        let is_hidden_by_arguments = argument_check.is_some() && visibility == Visibility::Hidden;
+        let is_excluded = is_inside_excluded || filter_excludes_inside && is_hidden_by_arguments;
         self.shown_calls += u64::from(visibility == Visibility::Shown);
         self.filtered_out += u64::from(visibility == Visibility::Hidden && !resolved.hidden);
         let new = NewCall { number, resolved, thread, call: call.as_ref(), visibility, from };
@@ -225,6 +229,7 @@ impl<S: Sink> Pairer<S> {
                 ticks,
                 visibility,
                 ancestor_bits,
+                is_excluded,
                 kernel,
                 call,
                 argument_check,

@@ -6,7 +6,7 @@ use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
     Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
-    print_notice, reader_filter,
+    reader_filter,
 };
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
 use cutap_trace::{End, Filter, FinishedRun, Runs, TimeWindow};
@@ -147,18 +147,21 @@ pub fn check_baseline(run: &Path, has_calls: bool, end: &End, is_of_leaks: bool)
     }
 }
 
-/// Says that one of two recordings has stacks: then no problem of one is at a place of the other.
-pub fn say_different_stacks(old: &Path, runs: &Runs) -> Result<()> {
+/// What a baseline does to the list. `without_stacks`: why they are not compared.
+pub fn baseline_notice(old: &Path, without_stacks: Option<&str>) -> String {
+    let why = without_stacks.map(|why| format!("; only their calls were compared, since {why}"));
+    format!("problems that {} has as often are left out{}", old.display(), why.unwrap_or_default())
+}
+
+/// Why stacks of two recordings cannot be compared: one of them has none, or its program is not there as it was.
+pub fn why_no_stacks(old: &Path, old_end: &End, runs: &Runs, run_ends: &[FinishedRun]) -> Result<Option<String>> {
     let old_has_none = Runs::open(&[old.to_owned()])?.keep_no_stacks()?;
     if old_has_none != runs.keep_no_stacks()? {
-        let (with, without) =
-            if old_has_none { ("the recording", "the baseline") } else { ("the baseline", "the recording") };
-        print_notice(&format!(
-            "{with} has stacks and {without} has none, so leaks and findings of both are at different places; record \
-             both with --stack, or neither"
-        ));
+        return Ok(Some("one of the recordings has no stacks".to_owned()));
     }
-    Ok(())
+    let files = |end: &End| end.absent.iter().map(|of| of.path.to_string()).collect::<Vec<_>>();
+    let changed = files(old_end).into_iter().chain(run_ends.iter().flat_map(|of| files(&of.end))).next();
+    Ok(changed.map(|file| format!("{file} is not there as it was recorded, so frames have no names")))
 }
 
 /// Whether the exit code says that problems were found.
@@ -190,7 +193,7 @@ impl ExitCodeArgs {
     /// Fails if it is wanted and calls that free may be missing: then a list of what is left proves nothing.
     pub fn end_of_leaks(&self, leaks: u64, has_calls: bool, run_ends: &[FinishedRun]) -> Result<()> {
         let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
-        if !self.exit_code || leaks == 0 {
+        if !self.exit_code {
             return self.end(leaks, has_calls, run_ends);
         }
         self.lacks_later_calls("what is left may have been freed", leaks, run_ends)?;
@@ -223,6 +226,13 @@ impl ExitCodeArgs {
         }
         let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
         match missing_calls(&end_refs).filter(|_| self.exit_code) {
+            None if self.exit_code && run_ends.len() > 1 && run_ends.iter().any(|of| of.end.rings == 0) => {
+                let empty = run_ends.iter().filter(|of| of.end.rings == 0).map(|of| of.path.display().to_string());
+                Err(Error::own(format!(
+                    "no call is in {}, so whether there is a problem is not known",
+                    empty.collect::<Vec<_>>().join(" and ")
+                )))
+            }
             None if self.exit_code && !has_calls && !left_out_calls(run_ends) => Err(Error::own(
                 "no call was recorded, so whether there is a problem is not known; cutap report --notes says what the \
                  run lacks",

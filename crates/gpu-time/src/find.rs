@@ -1,8 +1,9 @@
-//! Which libcupti is used. In this order: the one of the simulated driver, one that the process has mapped already, the
-//! one beside the CUDA runtime in use, the one that CUTAP_CUPTI names. A second one is never loaded.
+//! Which libcupti is used. With the simulated driver it is that driver's own. Else it is one that the process has
+//! mapped, then the one that CUTAP_CUPTI names. After these come the one beside the CUDA runtime in use and that of the
+//! installed toolkit. A second one is never loaded.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use cutap_calls::generated::gpu_time::{LIBRARY_FOLDERS, LIBRARY_NAMES};
+use cutap_calls::generated::gpu_time::{INSTALLED_FOLDERS, LIBRARY_FOLDERS, LIBRARY_NAMES};
 
 /// Bytes of the longest path that is used.
 const LONGEST: usize = 4096;
@@ -60,7 +61,11 @@ pub enum NotFound {
 
 /// A handle of the library that is used.
 pub fn load() -> Result<*mut c_void, NotFound> {
-    let path = simulated().or_else(|| mapped(b"libcupti.so")).or_else(beside_runtime).or_else(named_by_user);
+    let path = simulated()
+        .or_else(|| mapped(b"libcupti.so"))
+        .or_else(named_by_user)
+        .or_else(beside_runtime)
+        .or_else(installed);
     let path = path.ok_or(NotFound::Missing)?;
     // SAFETY: the path ends with a zero. The library is never closed.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -96,6 +101,14 @@ fn beside_runtime() -> Option<PathText> {
     let candidates = LIBRARY_FOLDERS.iter().flat_map(|beside| LIBRARY_NAMES.iter().map(move |name| (beside, name)));
     candidates
         .filter_map(|(beside, name)| PathText::joined(&[folder, b"/", beside.as_bytes(), b"/", name.as_bytes()]))
+        .find(PathText::exists)
+}
+
+/// The library of the installed toolkit.
+fn installed() -> Option<PathText> {
+    let candidates = INSTALLED_FOLDERS.iter().flat_map(|folder| LIBRARY_NAMES.iter().map(move |name| (folder, name)));
+    candidates
+        .filter_map(|(folder, name)| PathText::joined(&[folder.as_bytes(), b"/", name.as_bytes()]))
         .find(PathText::exists)
 }
 

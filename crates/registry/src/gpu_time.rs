@@ -36,6 +36,7 @@ struct Library {
     source: String,
     folders: Vec<String>,
     names: Vec<String>,
+    installed: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,10 +64,12 @@ pub fn generate(root: &Path) -> Result<File, Error> {
         raw.driver_call_bytes
     })
     .unwrap();
-    let Library { folders, names, .. } = &raw.library;
+    let Library { folders, names, installed, .. } = &raw.library;
     out.push_str("\n/// Folders that may have libcupti, from the folder of libcudart.\n");
     writeln!(out, "pub static LIBRARY_FOLDERS: &[&str] = &{folders:?};").unwrap();
     writeln!(out, "\n/// Names of the file of libcupti.\npub static LIBRARY_NAMES: &[&str] = &{names:?};").unwrap();
+    writeln!(out, "\n/// Folders of installed toolkits that may have libcupti.").unwrap();
+    writeln!(out, "pub static INSTALLED_FOLDERS: &[&str] = &{installed:?};").unwrap();
     numbers(&mut out, "kind", "Kinds of records (CUpti_ActivityKind).", &raw.kinds);
     numbers(&mut out, "memory_kind", "Kinds of memory (CUpti_ActivityMemoryKind).", &raw.memory_kinds);
     numbers(&mut out, "thread_id", "Which ids of threads records have (CUpti_ActivityThreadIdType).", &raw.thread_ids);

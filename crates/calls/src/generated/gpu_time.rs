@@ -28,6 +28,10 @@ pub static LIBRARY_FOLDERS: &[&str] =
 pub static LIBRARY_NAMES: &[&str] =
     &["libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so"];
 
+/// Folders of installed toolkits that may have libcupti.
+pub static INSTALLED_FOLDERS: &[&str] =
+    &["/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda/lib64", "/opt/cuda/extras/CUPTI/lib64"];
+
 /// Kinds of records (CUpti_ActivityKind).
 pub mod kind {
     /// `copy`

@@ -2,6 +2,7 @@
 
 use crate::embedded::LIBRARIES;
 use crate::stdout::print;
+use cutap_collect::unpack::Wanted;
 use cutap_collect::{Error, Result, has_driver_library};
 use std::fmt::Write;
 use std::fs::OpenOptions;
@@ -145,7 +146,7 @@ fn files() -> Finding {
 }
 
 fn cache() -> Finding {
-    match cutap_collect::unpack::unpack(LIBRARIES, true) {
+    match cutap_collect::unpack::unpack(LIBRARIES, Wanted { sim: true, gpu_time: true }) {
         Ok(unpacked) => finding("cache", true, unpacked.preload.display().to_string(), ""),
         Err(e) => Finding {
             subject: "cache",

@@ -1,6 +1,8 @@
 //! `cutap explain`: likely problems of a recording or a run directory, the worst first. It only reads.
 
-use crate::args::{BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, check_baseline, say_different_stacks};
+use crate::args::{
+    BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, baseline_notice, check_baseline, why_no_stacks,
+};
 use crate::input::{readable, whole};
 use crate::inputs::{all_whole, named, say_notes};
 use crate::pager::Pager;
@@ -10,7 +12,7 @@ use crate::stdout::written;
 use clap::builder::PossibleValuesParser;
 use cutap_collect::{Result, filter, print_notice};
 use cutap_report::{Baseline, EventSink, Explain, SelectedFunctions};
-use cutap_trace::ReaderOptions;
+use cutap_trace::{End, ReaderOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -47,17 +49,18 @@ impl ExplainArgs {
         let options = ReaderOptions { filter, ..ReaderOptions::default() };
         let mut explain = Explain::default();
         explain.only_rules(&self.rules);
-        if let Some(old) = &self.baseline.baseline {
-            explain.leave_out(self.problems_of(old)?);
-            say_different_stacks(old, &runs)?;
-            print_notice(&format!("problems that {} has as often are left out", old.display()));
-        }
         if let Some(filter) = listed.as_ref().filter(|filter| filter.asks_calls()) {
             let options = ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() };
             read_events(&runs, &options, &mut |event| explain.only_failures(event))?;
         }
         let progress = Progress::reading(&runs);
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
+        if let Some(old) = &self.baseline.baseline {
+            let (known_problems, old_end) = self.problems_of(old)?;
+            let without = why_no_stacks(old, &old_end, &runs, &run_ends)?;
+            print_notice(&baseline_notice(old, without.as_deref()));
+            explain.leave_out(if without.is_some() { known_problems.without_stacks() } else { known_problems });
+        }
         if self.input.names_process() || run_ends.iter().any(|of| !of.end.processes.running.is_empty()) {
             explain.runs_on();
         }
@@ -97,13 +100,13 @@ impl ExplainArgs {
     }
 
     /// The findings of an older run.
-    fn problems_of(&self, old: &Path) -> Result<Baseline> {
+    fn problems_of(&self, old: &Path) -> Result<(Baseline, End)> {
         readable(old)?;
         let mut explain = Explain::default();
         explain.only_rules(&self.rules);
         let end = read_run(old, filter(None)?, &mut |event| explain.event(event))?;
         whole(old, &end)?;
         check_baseline(old, explain.has_calls(), &end, false)?;
-        Ok(Baseline::new(explain.problem_keys()))
+        Ok((Baseline::new(explain.problem_keys()), end))
     }
 }

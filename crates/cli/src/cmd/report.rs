@@ -2,7 +2,7 @@
 //! question, the table by function. The questions and their flags are the list `cutap_report::REPORTS`. It only reads.
 
 use crate::args::{
-    BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, check_baseline, number, say_different_stacks,
+    BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, baseline_notice, check_baseline, number, why_no_stacks,
 };
 use crate::cmd::ctl;
 use crate::input::readable;
@@ -155,14 +155,15 @@ impl Report {
         if let Some(window) = window.filter(|_| report.reads_all()) {
             report.during(runs.window(window)?);
         }
-        if let Some(old) = &baseline.baseline {
-            report.leave_out(problems_of(old, &question, &filter, listed.as_ref())?);
-            say_different_stacks(old, &runs)?;
-            print_notice(&format!("problems that {} has as often are left out", old.display()));
-        }
         let selecting = listed.as_ref().unwrap_or(&filter).clone();
-        let mut run_ends = read(&mut *report, &runs, filter)?;
+        let mut run_ends = read(&mut *report, &runs, filter.clone())?;
         let listed_ends = select(&mut *report, &runs, listed.as_ref())?;
+        if let Some(old) = &baseline.baseline {
+            let (known_problems, old_end) = problems_of(old, &question, &filter, listed.as_ref())?;
+            let without = why_no_stacks(old, &old_end, &runs, &run_ends)?.filter(|_| flag != "errors");
+            print_notice(&baseline_notice(old, without.as_deref()));
+            report.leave_out(if without.is_some() { known_problems.without_stacks() } else { known_problems });
+        }
         // A pager takes the terminal's place on standard output.
         report.lines(TextOptions::default().format());
         let pager = (!json && !csv).then(Pager::start);
@@ -231,7 +232,7 @@ fn refuse_slips(runs: &[PathBuf], kind: &ReportKind, report: &mut dyn cutap_repo
 }
 
 /// The problems of an older run, by the same question.
-fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<&Filter>) -> Result<Baseline> {
+fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<&Filter>) -> Result<(Baseline, End)> {
     readable(old)?;
     let runs = Runs::open(&[old.to_owned()])?;
     let mut report = (question.report.new)(&question.value);
@@ -241,7 +242,8 @@ fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<
     for of in &run_ends {
         check_baseline(old, report.has_calls(), &of.end, question.report.flag == "leaks")?;
     }
-    Ok(Baseline::new(report.problem_keys()))
+    let end = run_ends.into_iter().next().map(|of| of.end).unwrap_or_default();
+    Ok((Baseline::new(report.problem_keys()), end))
 }
 
 /// Reads the runs again, for a report that follows all calls and lists by a filter.
@@ -285,6 +287,13 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> R
         Input::Calls(sink) => runs.calls(&options.filter, sink)?,
         Input::Events(sink) => read_events(runs, &options, &mut |event| sink.event(event))?,
     };
+    let mut run_ends = run_ends;
+    // Calls without arguments are read without the rows.
+    if let Some(first) = run_ends.first_mut().filter(|of| of.end.gpu_time.is_none())
+        && let Some(times) = runs.gpu_times()?
+    {
+        first.end.gpu_time = Some(times.summary());
+    }
     drop(progress);
     if let Some((only, sink)) = report.selected() {
         let _progress = Progress::of("reading again, for the arguments of these calls,", runs);

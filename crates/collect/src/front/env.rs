@@ -10,7 +10,7 @@ use crate::run_dir::control::{self, RunSettings};
 use crate::run_dir::folder;
 use crate::run_dir::outer_run::OuterRun;
 use crate::start::environment::Variables;
-use crate::start::unpack::{Embedded, unpack};
+use crate::start::unpack::{Embedded, Wanted, unpack};
 use std::path::PathBuf;
 
 /// What `cutap env` was asked.
@@ -42,7 +42,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         crate::options::simulated::check()?;
     }
     let hooks = hooks::check(&options.hooks)?;
-    let unpacked = unpack(embedded, options.sim)?;
+    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time })?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.

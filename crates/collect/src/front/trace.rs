@@ -19,7 +19,7 @@ use crate::start::exit_kind::ExitKind;
 use crate::start::launch;
 use crate::start::signals;
 use crate::start::startup_state::StartupState;
-use crate::start::unpack::{Embedded, unpack};
+use crate::start::unpack::{Embedded, Wanted, unpack};
 
 /// Runs the program to its end and returns how it ended. If the program succeeded and the trace could not be written,
 /// that is a failure of cutap.
@@ -36,7 +36,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     // It makes itself ready while the libraries are looked at.
     let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver)?;
     let mut collector = supervisor.begin()?;
-    let unpacked = unpack(embedded, options.sim).inspect_err(|_| collector.discard())?;
+    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time })
+        .inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();

@@ -41,16 +41,25 @@ pub struct Unpacked {
     pub preload: PathBuf,
     /// The folder of the simulated driver with its NVML and CUPTI, which holds nothing else.
     pub sim: PathBuf,
-    /// The injection's path.
+    /// The injection's path, if it was wanted.
     pub gpu_time: PathBuf,
 }
 
-/// Unpacks them, or finds them unpacked; the simulated driver only where it is wanted.
-pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
+/// Which libraries are unpacked beside the preload.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// The simulated driver, with its NVML and CUPTI.
+    pub sim: bool,
+    /// The injection.
+    pub gpu_time: bool,
+}
+
+/// Unpacks them, or finds them unpacked.
+pub fn unpack(embedded: Embedded, wanted: Wanted) -> Result<Unpacked> {
     if let Some(named) = std::env::var_os(NAMED).filter(|path| !path.is_empty()) {
         let base = Path::new(&named);
         let why = match base.is_absolute() {
-            true => match unpack_into(base, is_open(base), embedded, sim) {
+            true => match unpack_into(base, is_open(base), embedded, wanted) {
                 Ok(done) => return Ok(done),
                 Err(why) => why,
             },
@@ -64,7 +73,7 @@ pub fn unpack(embedded: Embedded, sim: bool) -> Result<Unpacked> {
     }
     let mut refused = Vec::new();
     for base in bases() {
-        match unpack_into(&base, base.parent().is_some_and(is_open), embedded, sim) {
+        match unpack_into(&base, base.parent().is_some_and(is_open), embedded, wanted) {
             Ok(done) => return Ok(done),
             Err(why) => refused.push(format!("{} ({why})", base.display())),
         }
@@ -103,7 +112,7 @@ fn is_open(folder: &Path) -> bool {
 }
 
 /// `open`: every user may go through the folders above it.
-fn unpack_into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> std::result::Result<Unpacked, String> {
+fn unpack_into(base: &Path, open: bool, embedded: Embedded, wanted: Wanted) -> std::result::Result<Unpacked, String> {
     let folder = base.join(embedded.name);
     if !can_be_preloaded(&folder) {
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
@@ -125,8 +134,10 @@ fn unpack_into(base: &Path, open: bool, embedded: Embedded, with_sim: bool) -> s
     let preload = folder.join(PRELOAD);
     own_file(&preload, embedded.preload, for_all_users)?;
     let gpu_time = folder.join(GPU_TIME);
-    own_file(&gpu_time, embedded.gpu_time, for_all_users)?;
-    if with_sim {
+    if wanted.gpu_time {
+        own_file(&gpu_time, embedded.gpu_time, for_all_users)?;
+    }
+    if wanted.sim {
         for (name, content) in [("libcuda.so.1", embedded.sim), ("libnvidia-ml.so.1", embedded.nvml)] {
             own_file(&sim.join(name), content, for_all_users)?;
             own_link(&sim.join(name.trim_end_matches(".1")), Path::new(name))?;

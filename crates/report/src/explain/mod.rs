@@ -373,6 +373,9 @@ impl Explain {
 
     /// Lines on what is no finding, and has a report that lists it.
     fn write_counts(&self, run: &str, filtered: bool, indent: &str, out: &mut dyn io::Write) -> io::Result<()> {
+        if self.has_baseline || self.selected.is_some() {
+            return Ok(());
+        }
         match self.failed() {
             0 => {}
             1 => writeln!(out, "{indent}1 call failed: cutap report --errors {run}")?,

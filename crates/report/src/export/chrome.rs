@@ -1,6 +1,7 @@
 //! Chrome's trace event format: an array with one event for each finished call. A call that never ended is a begin
 //! event without an end. The closing bracket is optional in this format, so a truncated file can be read.
 
+use super::gpu_tracks::GpuTracks;
 use super::pids::Pids;
 use crate::Output;
 use crate::call::columns::{CallView, call_columns};
@@ -8,13 +9,15 @@ use crate::call::values::write_launched;
 use crate::format::json_writer;
 use crate::format::units::Hex;
 use cutap_trace::decode::Value as Described;
-use cutap_trace::{Call, End, Event, EventVisitor, Exit, Process, Returned, printable};
+use cutap_trace::{Call, End, Event, EventVisitor, Exit, GpuRow, Process, Returned, printable};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+/// Tracks of the GPU have numbers beyond those of threads.
+const FIRST_GPU_TRACK: u32 = 1 << 30;
 /// The phase of an event with a duration.
 const FINISHED: &str = "X";
 
@@ -28,12 +31,20 @@ pub struct Chrome<W> {
     pids: Pids,
     /// Threads that have their names, by key.
     threads: BTreeSet<u32>,
+    gpu_tracks: GpuTracks,
 }
 
 impl<W: io::Write> Chrome<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, line: Vec::new(), has_begun: false, pids: Pids::default(), threads: BTreeSet::new() }
+        Chrome {
+            out,
+            line: Vec::new(),
+            has_begun: false,
+            pids: Pids::default(),
+            threads: BTreeSet::new(),
+            gpu_tracks: GpuTracks::default(),
+        }
     }
 
     fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -181,6 +192,29 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Chrome<W> {
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         self.call(FINISHED, CallView::exit(exit))
+    }
+
+    fn row(&mut self, row: &GpuRow) -> io::Result<()> {
+        let Some(slice) = self.gpu_tracks.slice(row) else { return Ok(()) };
+        let (pid, tid) = (self.pids.number(&row.process), FIRST_GPU_TRACK + slice.track);
+        if let Some(name) = &slice.new_track {
+            self.line(&json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": name}}))?;
+        }
+        let correlation = row.row.place.correlation;
+        self.line(&json!({
+            "name": slice.name, "cat": "gpu", "ph": FINISHED, "pid": pid, "tid": tid, "ts": micros(slice.start_ns),
+            "dur": micros(slice.end_ns - slice.start_ns), "args": {"cutap.correlation": correlation},
+        }))?;
+        let Some((caller, called_ns)) = row.submitted_by else { return Ok(()) };
+        // An arrow from the call to the work.
+        let id = format!("{pid}.{correlation}");
+        self.line(&json!({
+            "name": "submits", "cat": "gpu", "ph": "s", "id": id, "pid": pid, "tid": caller, "ts": micros(called_ns),
+        }))?;
+        self.line(&json!({
+            "name": "submits", "cat": "gpu", "ph": "f", "bp": "e", "id": id, "pid": pid, "tid": tid,
+            "ts": micros(slice.start_ns),
+        }))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod chrome;
 mod flows;
+mod gpu_tracks;
 mod perfetto;
 mod perfetto_fields;
 mod pids;

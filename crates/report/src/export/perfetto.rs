@@ -8,6 +8,7 @@
 //! Arguments that begin with `cutap.` are not the program's. Field numbers are in `perfetto_fields`.
 
 use super::flows::Flows;
+use super::gpu_tracks::GpuTracks;
 use super::perfetto_fields::interned::{ARGUMENTS, CATEGORIES, NAMES, TEXTS};
 use super::perfetto_fields::{
     annotation, clock, clocks, descriptor, entry, event as track_event, packet, process as of_process,
@@ -20,7 +21,7 @@ use crate::call::arguments::words;
 use crate::call::columns::{CallColumn, CallView, call_columns};
 use crate::call::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, Process, Returned, Thread, printable};
+use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, GpuRow, Process, Returned, Thread, printable};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub struct Perfetto<W> {
     /// Open calls of each thread, by its key.
     threads: Vec<Option<Flows>>,
     flows: u64,
+    gpu_tracks: GpuTracks,
     pids: Pids,
     text: String,
     /// The columns that exports have, with their names there.
@@ -90,6 +92,7 @@ impl<W: io::Write> Perfetto<W> {
             has_begun: false,
             threads: Vec::new(),
             flows: 0,
+            gpu_tracks: GpuTracks::default(),
             pids: Pids::default(),
             text: String::new(),
             annotations: call_columns()
@@ -241,6 +244,11 @@ impl<W: io::Write> Perfetto<W> {
     /// Writes an event of a thread, and the names that it needs.
     fn event(&mut self, thread: &Thread, ns: u64, event: &Message) -> io::Result<()> {
         self.track(thread)?;
+        self.write_event(ns, event)
+    }
+
+    /// Writes an event of a track that exists, and the names that it needs.
+    fn write_event(&mut self, ns: u64, event: &Message) -> io::Result<()> {
         let new = std::mem::take(&mut self.new);
         self.packet(|m| {
             m.number(packet::TIME, ns).number(packet::FLAGS, NAMES_NEEDED);
@@ -310,6 +318,29 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
         self.event(&call.thread, call.start_ns, &event)
     }
 
+    fn row(&mut self, row: &GpuRow) -> io::Result<()> {
+        let Some(slice) = self.gpu_tracks.slice(row) else { return Ok(()) };
+        let track = gpu_track(slice.track);
+        if let Some(name) = &slice.new_track {
+            self.packet(|m| {
+                m.message(packet::TRACK, |m| {
+                    m.number(descriptor::TRACK, track).number(descriptor::PARENT, process_track(&row.process));
+                    m.text(descriptor::NAME, name);
+                });
+            })?;
+        }
+        let mut event = Message::default();
+        event.number(track_event::TYPE, BEGIN).number(track_event::TRACK, track);
+        match self.number(NAMES, &slice.name) {
+            Some(number) => event.number(track_event::NAME_NUMBER, number),
+            None => event.text(track_event::NAME, &slice.name),
+        };
+        self.write_event(slice.start_ns, &event)?;
+        let mut event = Message::default();
+        event.number(track_event::TYPE, END).number(track_event::TRACK, track);
+        self.write_event(slice.end_ns, &event)
+    }
+
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let call = &exit.call;
         let mut event = Message::default();
@@ -353,6 +384,10 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
 
 fn process_track(process: &Process) -> u64 {
     1 << 32 | u64::from(process.key)
+}
+
+fn gpu_track(number: u32) -> u64 {
+    3 << 32 | u64::from(number)
 }
 
 fn thread_track(thread: &Thread) -> u64 {

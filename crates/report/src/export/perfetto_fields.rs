@@ -31,6 +31,7 @@ pub(super) mod clock {
 /// TrackDescriptor.
 pub(super) mod descriptor {
     pub(crate) const TRACK: u32 = 1;
+    pub(crate) const NAME: u32 = 2;
     pub(crate) const PROCESS: u32 = 3;
     pub(crate) const THREAD: u32 = 4;
     pub(crate) const PARENT: u32 = 5;

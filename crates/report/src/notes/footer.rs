@@ -114,6 +114,7 @@ pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
     filter_lines(end, &mut lines);
     never_began(end, &mut lines);
+    absent(end, &mut lines);
     lines.extend(unseen_lines(end));
     lines.extend(switched_lines(end));
     running(end, &mut lines);

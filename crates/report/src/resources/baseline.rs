@@ -6,6 +6,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     sizes: HashMap<ProblemKey, ProblemSize>,
+    ignores_stacks: bool,
 }
 
 /// A problem that two runs may have: what it is, and where, by names of functions. Libraries, versions, lines and
@@ -40,7 +41,20 @@ impl ProblemKey {
     }
 }
 
+impl ProblemKey {
+    fn without_stack(self) -> ProblemKey {
+        ProblemKey { stack: Vec::new(), ..self }
+    }
+}
+
 impl Baseline {
+    /// The same without stacks, for runs whose frames have no names.
+    #[must_use]
+    pub fn without_stacks(self) -> Baseline {
+        let plain = |(key, size): (ProblemKey, ProblemSize)| (key.without_stack(), size);
+        Baseline { ignores_stacks: true, ..Baseline::new(self.sizes.into_iter().map(plain)) }
+    }
+
     /// From the problems of the older run.
     pub fn new(problems: impl IntoIterator<Item = (ProblemKey, ProblemSize)>) -> Baseline {
         let mut sizes: HashMap<ProblemKey, ProblemSize> = HashMap::new();
@@ -49,7 +63,7 @@ impl Baseline {
             sum.count = sum.count.saturating_add(size.count);
             sum.bytes = sum.bytes.saturating_add(size.bytes);
         }
-        Baseline { sizes }
+        Baseline { sizes, ignores_stacks: false }
     }
 
     /// Leaves out the problems that the older run has as often and with as many bytes, all of one key together.
@@ -57,7 +71,11 @@ impl Baseline {
         if self.sizes.is_empty() {
             return;
         }
-        let new = Baseline::new(problems.iter().map(&of));
+        let of = |problem: &T| {
+            let (key, size) = of(problem);
+            (if self.ignores_stacks { key.without_stack() } else { key }, size)
+        };
+        let new = Baseline::new(problems.iter().map(of));
         problems.retain(|problem| {
             let (key, _) = of(problem);
             let (old, new) = (self.sizes.get(&key), new.sizes.get(&key));
@@ -93,5 +111,11 @@ mod tests {
         let elsewhere =
             (ProblemKey::new("memory", &["cudaMalloc".to_owned()], &[]), ProblemSize { count: 1, bytes: 1 });
         assert_eq!(new_of(&old, &[elsewhere]), 1);
+        // Frames without names.
+        let mut unnamed = vec![of("app", 5, 2, 100)];
+        unnamed[0].0.stack = vec!["app+0x1386".to_owned()];
+        assert_eq!(new_of(&old, &unnamed), 1);
+        Baseline::new(old).without_stacks().retain_new(&mut unnamed, Clone::clone);
+        assert!(unnamed.is_empty());
     }
 }

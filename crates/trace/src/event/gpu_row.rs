@@ -17,6 +17,8 @@ pub struct GpuRow {
     pub kernel: Option<Arc<str>>,
     /// Beginning and end, CLOCK_MONOTONIC, once the readings of the clock are known.
     pub times: Option<(u64, u64)>,
+    /// The thread and the beginning of the call that submitted it, if that is known for certain.
+    pub submitted_by: Option<(u32, u64)>,
 }
 
 /// What the GPU did for a call.

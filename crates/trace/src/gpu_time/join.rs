@@ -37,6 +37,8 @@ struct ProcessWork {
     submissions: Submissions,
     /// By thread id and number of the call.
     work: HashMap<(u32, u32), GpuWork>,
+    /// The thread and the beginning of the call, by correlation id.
+    callers: HashMap<u32, (u32, u64)>,
 }
 
 /// How many rows have their call.
@@ -159,6 +161,7 @@ impl GpuTimes {
             }
             Event::Row(mut row) => {
                 let (clock, place) = (self.clock(&row.process), row.row.place);
+                row.submitted_by = self.submitted_by(&row);
                 row.times = clock.and_then(|clock| clock.monotonic(place.start).zip(clock.monotonic(place.end)));
                 Event::Row(row)
             }
@@ -181,6 +184,13 @@ impl GpuTimes {
     /// CUPTI's clock of a process.
     pub fn clock(&self, process: &Process) -> Option<&CuptiClock> {
         self.processes.get(&run_place(process))?.get(&*process.folder).map(|of| &of.clock)
+    }
+
+    /// The thread and the beginning of the call that submitted a row.
+    fn submitted_by(&self, row: &GpuRow) -> Option<(u32, u64)> {
+        let process = &row.process;
+        let of = self.processes.get(&run_place(process))?.get(&*process.folder)?;
+        of.callers.get(&row.row.place.correlation).copied()
     }
 
     /// All of it in numbers.
@@ -246,6 +256,7 @@ impl ProcessWork {
             }
             counts.with_call += 1;
             row.submission = Some(by.clone());
+            self.callers.insert(place.correlation, (by.tid, by.start_ns));
             let node = row.graph_node();
             if node.graph != 0 {
                 row.origin = origin(row, by.executable.as_deref(), node);

@@ -147,7 +147,10 @@ impl Sink for EventQueue {
             _ => None,
         };
         let process = context.process.dir.process.clone();
-        self.push(Event::Row(Box::new(GpuRow { process, ns, row: *row, kernel, times: None })), true);
+        self.push(
+            Event::Row(Box::new(GpuRow { process, ns, row: *row, kernel, times: None, submitted_by: None })),
+            true,
+        );
     }
 
     fn enter(&mut self, _stack: &CallStack<QueuedCall>, new: &NewCall<'_>) -> QueuedCall {

@@ -215,6 +215,11 @@ const fn of_quarters(word: u64) -> [u32; 4] {
 }
 
 impl Row {
+    /// Whether it is a kernel, a copy or a set, and nothing on the collection.
+    pub fn is_work(&self) -> bool {
+        matches!(self.content, RowContent::Kernel(_) | RowContent::Copy(_) | RowContent::Set { .. })
+    }
+
     /// As a record has it.
     pub fn pack(&self) -> PackedRow {
         let place = &self.place;

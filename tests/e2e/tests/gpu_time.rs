@@ -13,8 +13,10 @@ fn recorded(folder: &Path, version: &str, faults: &str) -> PathBuf {
     let mut record = Command::new(cutap());
     record.args(["record", "--sim", "--gpu-time", "-o"]).arg(&file).arg(out().join("gpu_work"));
     record.env("CUTAP_SIM_CUPTI", version).env("CUTAP_SIM_CUPTI_FAULTS", faults);
-    let done = finish(&mut record);
-    assert!(done.status.success() && done.stdout == "800 launches, 6 replays\n", "{done:?}");
+    let done = record.output().expect("cutap runs");
+    assert!(done.status.success() && done.stdout == b"800 launches, 6 replays\n", "{done:?}");
+    let has_rows = String::from_utf8_lossy(&done.stderr).contains(" rows of GPU time are in ");
+    assert_eq!(has_rows, faults != "refuse", "{done:?}");
     file
 }
 
@@ -124,6 +126,18 @@ fn reports() {
     assert!(gaps.starts_with("device 0: busy ") && gaps.contains("stream "), "{gaps}");
     let text = finish(Command::new(cutap()).args(["show", "-e", "cuGraphLaunch"]).arg(&file)).everything();
     assert_eq!(text.matches(" gpu ").count(), 6, "{text}");
+    let chrome = folder.join("chrome.json");
+    finish(Command::new(cutap()).args(["export", "--chrome"]).arg(&chrome).arg(&file));
+    let events: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&chrome).unwrap()).unwrap();
+    let of_gpu = events.iter().filter(|event| event["cat"] == "gpu" && event["ph"] == "X");
+    assert_eq!(of_gpu.count(), 824);
+    assert!(
+        events.iter().any(|event| event["args"]["name"].as_str().is_some_and(|name| name.starts_with("GPU 0 stream")))
+    );
+    let perfetto = folder.join("perfetto");
+    finish(Command::new(cutap()).args(["export", "--perfetto"]).arg(&perfetto).arg(&file));
+    let written = String::from_utf8_lossy(&std::fs::read(&perfetto).unwrap()).into_owned();
+    assert!(written.contains("GPU 0 stream"));
     let plain = folder.join("plain.cutap");
     let mut record = Command::new(cutap());
     finish(record.args(["record", "--sim", "-q", "-o"]).arg(&plain).arg(out().join("gpu_work")));

@@ -19,21 +19,32 @@ pub fn record_summary(file: &Path, is_over: bool) -> String {
     let file_argument = if name == DEFAULT { String::new() } else { format!(" {name}") };
     let size = file_size(bytes);
     let (calls, failures) = tree.totals();
+    let rows = match tree.gpu_rows() {
+        0 => String::new(),
+        1 => " and 1 row of GPU time".to_owned(),
+        n => format!(" and {n} rows of GPU time"),
+    };
     let open_calls = if is_over { tree.open_calls() } else { 0 };
     let failed = if failures == 0 { "none failed".to_owned() } else { format!("{failures} failed") };
     match (counted, calls, failures) {
         (false, ..) => format!("the calls are in {name} ({size}); next: cutap report{file_argument}"),
         (_, 0, _) => format!("no call was recorded in {name} ({size})"),
         _ if open_calls > 0 => {
-            let calls_are = if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") };
+            let calls_are = match (calls, tree.gpu_rows()) {
+                (1, 0) => "1 call is".to_owned(),
+                (1, _) => format!("1 call{rows} are"),
+                _ => format!("{calls} calls{rows} are"),
+            };
             format!(
                 "{calls_are} in {name} ({size}), {failed}, {open_calls} did not return; next: cutap \
                 explain{file_argument}"
             )
         }
-        (_, 1, 0) => format!("1 call is in {name} ({size}); next: cutap report{file_argument}"),
-        (_, n, 0) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report{file_argument}"),
-        (_, n, _) => format!("{n} calls are in {name} ({size}), {failed}; next: cutap report --errors{file_argument}"),
+        (_, 1, 0) if rows.is_empty() => format!("1 call is in {name} ({size}); next: cutap report{file_argument}"),
+        (_, n, 0) => format!("{n} calls{rows} are in {name} ({size}), {failed}; next: cutap report{file_argument}"),
+        (_, n, _) => {
+            format!("{n} calls{rows} are in {name} ({size}), {failed}; next: cutap report --errors{file_argument}")
+        }
     }
 }
 

@@ -25,6 +25,7 @@ pub struct CallTree {
     /// The run that each function is of, by its key; empty if one run is read.
     runs: Vec<Option<Arc<RunName>>>,
     failures: Failures,
+    gpu_rows: u64,
     /// Whether nodes below the program are objects that make the outermost calls.
     by_object: bool,
     objects: Vec<Arc<str>>,
@@ -51,7 +52,17 @@ impl Default for CallTree {
     fn default() -> CallTree {
         let (below, functions, runs, failures) = Default::default();
         let (by_object, objects, of_object) = Default::default();
-        CallTree { nodes: vec![Node::default()], below, functions, runs, failures, by_object, objects, of_object }
+        CallTree {
+            nodes: vec![Node::default()],
+            below,
+            functions,
+            runs,
+            failures,
+            gpu_rows: 0,
+            by_object,
+            objects,
+            of_object,
+        }
     }
 }
 
@@ -158,6 +169,11 @@ impl CallTree {
         (calls, self.failures.counts().values().map(|count| count.calls).sum())
     }
 
+    /// Rows of GPU time.
+    pub fn gpu_rows(&self) -> u64 {
+        self.gpu_rows
+    }
+
     /// Calls that did not return.
     pub fn open_calls(&self) -> u64 {
         self.nodes.iter().map(|node| node.sums.open).sum()
@@ -203,6 +219,9 @@ impl CallPaths {
 }
 
 impl CallSink for CallTree {
+    fn gpu_row(&mut self) {
+        self.gpu_rows += 1;
+    }
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
         let key = function.key;
         let last = self.nodes[place as usize].last;

@@ -9,6 +9,7 @@ use crate::pair::call_stack::CallStack;
 use crate::pair::open_call::Visibility;
 use crate::pair::sink::{CallOutcome, Context, NewCall, RingState, Sink};
 use crate::symbols::functions::{Launch, ResolvedFunction};
+use cutap_wire::rows::Row;
 
 /// The calls of a ring on their way to whoever adds them up.
 pub struct CallSums<'a> {
@@ -38,6 +39,12 @@ impl Sink for CallSums<'_> {
 
     fn wants_callers(&self) -> bool {
         self.wants_callers
+    }
+
+    fn row(&mut self, row: &Row, _ticks: u64, _context: &mut Context<'_>) {
+        if row.is_work() {
+            self.calls.gpu_row();
+        }
     }
 
     #[inline(always)]

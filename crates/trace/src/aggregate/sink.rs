@@ -25,6 +25,8 @@ pub trait CallSink {
     }
     /// A launch of a kernel is over: told once of each, however many calls it is made of.
     fn launched(&mut self, _launch: &KernelLaunch) {}
+    /// The GPU did something: a row of GPU time.
+    fn gpu_row(&mut self) {}
     /// Calls of this function went to this instance. Said at the end, of each function that was called.
     fn function_instance(&mut self, function: &Arc<Function>, instance: &Arc<Instance>);
 }

@@ -47,11 +47,18 @@ impl FunctionKey {
     }
 }
 
+/// How names of functions inside NVIDIA's static runtime begin.
+const STATIC_RUNTIME: &str = "libcudart_static_";
+
 /// The function of the program that made a call, by the call's stack, and the one that called it. Many programs make all
 /// calls of CUDA in one function that checks the status.
 pub fn caller(call: &Call) -> Option<Arc<str>> {
     let frames = shown_frames(&call.stack()?.frames);
     let caller = frame_name(frames.first()?);
+    // A call of the driver inside a static runtime, which has no stack inside a shared one.
+    if caller.starts_with(STATIC_RUNTIME) {
+        return None;
+    }
     Some(match frames.get(1) {
         Some(above) => format!("{caller}, from {}", frame_name(above)).into(),
         None => caller.into(),

@@ -32,7 +32,10 @@ impl ProblemKey {
     /// the frames as text; empty if they were not recorded.
     pub fn new(problem: &str, path: &[String], stack: &[String]) -> ProblemKey {
         let name = |label: &String| label.split(" [").next().unwrap_or_default().to_owned();
-        let frame = |text: &String| text.split(['+', ' ']).next().unwrap_or_default().to_owned();
+        let frame = |text: &String| {
+            let function = text.strip_prefix("at ").unwrap_or(text);
+            function.split(['+', ' ']).next().unwrap_or_default().to_owned()
+        };
         ProblemKey {
             problem: problem.to_owned(),
             path: path.iter().map(name).collect(),
@@ -90,7 +93,7 @@ mod tests {
 
     fn of(library: &str, line: u32, count: u64, bytes: u64) -> (ProblemKey, ProblemSize) {
         let path = [format!("cudaMalloc [{library}]"), "cuMemAlloc_v2".to_owned()];
-        (ProblemKey::new("memory", &path, &[format!("step+0x12 a.c:{line} [app]")]), ProblemSize { count, bytes })
+        (ProblemKey::new("memory", &path, &[format!("at step+0x12 a.c:{line} [app]")]), ProblemSize { count, bytes })
     }
 
     fn new_of(old: &[(ProblemKey, ProblemSize)], new: &[(ProblemKey, ProblemSize)]) -> usize {
@@ -111,9 +114,15 @@ mod tests {
         let elsewhere =
             (ProblemKey::new("memory", &["cudaMalloc".to_owned()], &[]), ProblemSize { count: 1, bytes: 1 });
         assert_eq!(new_of(&old, &[elsewhere]), 1);
+        let mut in_other_function = of("app", 5, 2, 100);
+        in_other_function.0.stack = vec!["save".to_owned()];
+        assert_eq!(new_of(&old, &[in_other_function]), 1);
+        let (_, size) = of("app", 5, 2, 100);
+        let at = |function: &str| ProblemKey::new("memory", &[], &[format!("at {function}+0x1 a.c:3 [app]")]);
+        assert_eq!(new_of(&[(at("alpha"), size)], &[(at("beta"), size)]), 1);
         // Frames without names.
         let mut unnamed = vec![of("app", 5, 2, 100)];
-        unnamed[0].0.stack = vec!["app+0x1386".to_owned()];
+        unnamed[0].0.stack = vec!["at app+0x1386".to_owned()];
         assert_eq!(new_of(&old, &unnamed), 1);
         Baseline::new(old).without_stacks().retain_new(&mut unnamed, Clone::clone);
         assert!(unnamed.is_empty());

@@ -138,6 +138,11 @@ pub fn check_baseline(run: &Path, has_calls: bool, end: &End, is_of_leaks: bool)
             "the baseline {run} has no call; give a recording of the program, or leave --baseline out"
         )));
     }
+    if let Some(missing) = missing_calls(&[end]).filter(|_| is_of_leaks && may_lack_frees(&[end])) {
+        return Err(Error::own(format!(
+            "what the baseline {run} left may have been freed: it lacks calls ({missing}); record all calls of it"
+        )));
+    }
     match ended_early(&[end]).filter(|_| is_of_leaks) {
         Some(sentence) => Err(Error::own(format!(
             "what the baseline {run} left is no leak for certain: {sentence}; give a recording of a program that ended \

@@ -4,9 +4,9 @@
 use crate::args::InputArgs;
 use crate::cmd::ctl;
 use crate::input::{NOTES, readable, whole};
-use cutap_collect::{Page, Result, output_file, print_notice};
-use cutap_report::{important_notes, notes_of_runs};
-use cutap_trace::{End, FinishedRun, RunPath, Runs};
+use cutap_collect::{Error, Page, Result, filter, output_file, print_notice};
+use cutap_report::{CallTree, important_notes, notes_of_runs};
+use cutap_trace::{End, FinishedRun, RunPath, Runs, TimeWindow};
 use cutap_wire::control;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -84,6 +84,19 @@ pub fn say_notes(runs: &Runs, run_ends: &[FinishedRun]) {
         let notes = if rest == 1 { "1 note" } else { &format!("{rest} notes") };
         let (run, lacks) = if run_ends.len() == 1 { ("run", "lacks") } else { ("runs", "lack") };
         print_notice(&format!("{notes} on calls that the {run} {lacks}: cutap report --notes {}", named(runs)));
+    }
+}
+
+/// Fails if a part of the time was asked for in which no call is.
+pub fn some_call_in_window(runs: &Runs, window: Option<TimeWindow>) -> Result<()> {
+    let Some(window) = window else { return Ok(()) };
+    let mut calls = CallTree::default();
+    runs.calls(&filter(None)?.during(Some(window)), &mut calls)?;
+    match calls.totals().0 {
+        0 => Err(Error::own(
+            "no call is between --from and --to, which count from the start of the run; give other times",
+        )),
+        _ => Ok(()),
     }
 }
 

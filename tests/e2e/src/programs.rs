@@ -60,6 +60,7 @@ pub fn programs() -> Vec<String> {
 
 /// Programs that need arguments, or somebody who ends them, or whose words are numbers.
 pub const NOT_ALONE: &[&str] = &[
+    "gpu_work",
     "until_killed",
     "clones",
     "clone_waits",

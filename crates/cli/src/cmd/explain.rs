@@ -4,7 +4,7 @@ use crate::args::{
     BaselineArgs, ExitCodeArgs, FilterArgs, InputArgs, JsonArgs, baseline_notice, check_baseline, why_no_stacks,
 };
 use crate::input::{readable, whole};
-use crate::inputs::{all_whole, named, say_notes};
+use crate::inputs::{all_whole, named, say_notes, some_call_in_window};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::{read_events, read_run};
@@ -88,6 +88,9 @@ impl ExplainArgs {
         // What was not recorded cannot be explained.
         say_notes(&runs, &run_ends);
         all_whole(&run_ends)?;
+        if self.exit_code.is_wanted() {
+            some_call_in_window(&runs, self.input.window()?)?;
+        }
         if let (Some(filter), Some(listed_ends)) = (&selecting, &listed_ends) {
             self.exit_code.some_call_is_selected(filter, listed_ends)?;
         }

@@ -6,7 +6,9 @@ use crate::args::{
 };
 use crate::cmd::ctl;
 use crate::input::readable;
-use crate::inputs::{all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes};
+use crate::inputs::{
+    all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes, some_call_in_window,
+};
 use crate::pager::Pager;
 use crate::progress::Progress;
 use crate::reading::read_events;
@@ -195,6 +197,9 @@ impl Report {
             say_filter_of_run(&run_ends);
         }
         all_whole(&run_ends)?;
+        if exit_code.is_wanted() {
+            some_call_in_window(&runs, input.window()?)?;
+        }
         exit_code.some_call_is_selected(&selecting, listed_ends.as_deref().unwrap_or(&run_ends))?;
         let problems = report.problems().unwrap_or(0);
         match question.report.flag {

@@ -120,6 +120,8 @@ fn reports() {
     let report = |words: &[&str]| finish(Command::new(cutap()).arg("report").args(words).arg(&file)).everything();
     let kernels = report(&["--by", "kernel"]);
     assert!(kernels.contains("first") && kernels.contains("time on the GPU"), "{kernels}");
+    let functions = report(&["--by", "function"]);
+    assert!(functions.lines().next().is_some_and(|line| line.trim_end().ends_with("gpu")), "{functions}");
     let copies = report(&["--copies"]);
     assert!(copies.contains("copy HtoD, pageable to device") && copies.contains("84 B"), "{copies}");
     let gaps = report(&["--gaps"]);

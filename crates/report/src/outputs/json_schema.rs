@@ -41,7 +41,7 @@ impl Line {
             Fields::Columns => call_columns().iter().map(LineField::of_column).collect(),
             Fields::Sums(rows, view) => {
                 let sums = CallStats::columns().iter().filter(|column| column.json.contains(&view));
-                let of_sums = sums.filter_map(|column| SUMMARY.iter().find(|row| row.0 == column.name));
+                let of_sums = sums.filter_map(|column| SUMMARY.iter().chain([&GPU]).find(|row| row.0 == column.name));
                 rows.iter().chain(of_sums).map(LineField::of_row).collect()
             }
         }
@@ -159,6 +159,9 @@ const SUMMARY: &[FieldRow] = &[
     ("p99_ns", "integer|null", "99th percentile"),
     ("max_ns", "integer|null", "longest"),
 ];
+
+/// A column that only rows of `report` have.
+const GPU: FieldRow = ("gpu_ns", "integer", "with `--gpu-time`: what the GPU did for the calls and those inside");
 
 const END: &[FieldRow] = &[
     ("run?", "string", RUN),

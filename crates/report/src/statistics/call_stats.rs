@@ -22,6 +22,9 @@ pub struct CallStats {
     /// `total_ns` without the nested calls that are shown too.
     pub self_ns: u64,
     pub times: Histogram,
+    /// What the GPU did for them and the calls inside.
+    #[serde(default)]
+    pub gpu_ns: u64,
 }
 
 /// An output that shows columns of `CallStats`.
@@ -92,6 +95,8 @@ const COLUMNS: &[Column] = &[
     Column::new("p95_ns", "p95", Time, DISTRIBUTION, |s| s.times.percentile(95)),
     Column { text: &[], ..Column::new("p99_ns", "p99", Time, DISTRIBUTION, |s| s.times.percentile(99)) },
     Column::new("max_ns", "max", Time, &[Summary, Table, Blocking], |s| s.times.most()),
+    // Text has it where GPU time was asked for.
+    Column { text: &[], ..Column::new("gpu_ns", "gpu", Time, &[Table], |s| s.gpu_ns) },
 ];
 
 impl Column {
@@ -175,13 +180,22 @@ pub struct CallEnd {
     pub error: bool,
     /// It was counted before as one that did not return.
     pub late: bool,
+    /// What the GPU did for it.
+    pub gpu_ns: u64,
 }
 
 impl CallEnd {
     /// The end of a call with calls inside of so many nanoseconds.
     pub fn of(exit: &Exit, inside_ns: u64) -> CallEnd {
         let unfinished = exit.state == State::Unfinished;
-        CallEnd { took_ns: exit.took_ns(), inside_ns, unfinished, error: exit.is_error(), late: exit.late }
+        CallEnd {
+            took_ns: exit.took_ns(),
+            inside_ns,
+            unfinished,
+            error: exit.is_error(),
+            late: exit.late,
+            gpu_ns: exit.gpu.map_or(0, |gpu| gpu.ns),
+        }
     }
 
     /// The time without nested calls.
@@ -194,14 +208,21 @@ impl From<&FinishedCall<'_>> for CallEnd {
     fn from(done: &FinishedCall<'_>) -> CallEnd {
         let FinishedCall { took_ns, inside_ns, late, .. } = *done;
         let unfinished = done.state == State::Unfinished;
-        CallEnd { took_ns, inside_ns, unfinished, error: done.failure().is_some(), late }
+        CallEnd {
+            took_ns,
+            inside_ns,
+            unfinished,
+            error: done.failure().is_some(),
+            late,
+            gpu_ns: done.gpu.map_or(0, |gpu| gpu.ns),
+        }
     }
 }
 
 impl From<&KernelLaunch> for CallEnd {
     fn from(launch: &KernelLaunch) -> CallEnd {
         let KernelLaunch { took_ns, inside_ns, unfinished, error, late, .. } = *launch;
-        CallEnd { took_ns, inside_ns, unfinished, error, late }
+        CallEnd { took_ns, inside_ns, unfinished, error, late, gpu_ns: 0 }
     }
 }
 
@@ -210,6 +231,7 @@ impl CallStats {
     pub fn add(&mut self, end: CallEnd) {
         self.calls += u64::from(!end.late);
         self.errors += u64::from(end.error);
+        self.gpu_ns = self.gpu_ns.saturating_add(end.gpu_ns);
         if let Some(took) = end.took_ns {
             self.total_ns = self.total_ns.saturating_add(took);
             self.self_ns = self.self_ns.saturating_add(end.self_ns());
@@ -229,6 +251,7 @@ impl CallStats {
     pub fn merge(&mut self, other: &CallStats) {
         self.calls += other.calls;
         self.errors += other.errors;
+        self.gpu_ns += other.gpu_ns;
         self.open += other.open;
         self.open_ns = self.open_ns.saturating_add(other.open_ns);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);

@@ -5,6 +5,7 @@ use super::call_sums::CallSums;
 use super::sink::CallSink;
 use crate::event::{Layer, RunPlace};
 use crate::filter::Filter;
+use crate::gpu_time::join::GpuTimes;
 use crate::io::clock::{Clock, monotonic};
 use crate::io::read_progress::ReadProgress;
 use crate::pair::pairer::Pairer;
@@ -28,6 +29,7 @@ pub struct Aggregator {
     shared: Shared,
     shown_calls: u64,
     filtered_out: u64,
+    gpu_times: Option<Arc<GpuTimes>>,
 }
 
 impl Aggregator {
@@ -54,7 +56,13 @@ impl Aggregator {
             live: false,
             files: Default::default(),
         };
-        Ok(Aggregator { run_reader, shared, shown_calls: 0, filtered_out: 0 })
+        Ok(Aggregator { run_reader, shared, shown_calls: 0, filtered_out: 0, gpu_times: None })
+    }
+
+    /// Calls get what the GPU did for them.
+    #[must_use]
+    pub(crate) fn with_gpu_times(self, gpu_times: Option<Arc<GpuTimes>>) -> Aggregator {
+        Aggregator { gpu_times, ..self }
     }
 
     /// What was opened.
@@ -81,7 +89,7 @@ impl Aggregator {
         let (mut unfinished_calls, mut last_ns) = (Vec::new(), 0);
         for (n, ring) in &mut rings {
             let folder = &mut folders[*n];
-            let mut pairer = Pairer::new(CallSums::new(calls));
+            let mut pairer = Pairer::new(CallSums::new(calls, self.gpu_times.as_deref()));
             let mut context = Context { process: folder, shared };
             while ring.read(monotonic(), 1 << 20, &mut |item| pairer.item(item, &mut context)) {}
             let last = context.process.dir.ns(&context.shared.clock, pairer.sink.last_ticks);
@@ -96,7 +104,7 @@ impl Aggregator {
         let run_end = || shared.clock.moment(run_end(&self.run_reader, &folders));
         let run_ns = last_ns.max(if unfinished_calls.is_empty() { 0 } else { run_end() });
         for (n, last, open_calls) in unfinished_calls {
-            let mut pairer = Pairer::new(CallSums::new(calls));
+            let mut pairer = Pairer::new(CallSums::new(calls, self.gpu_times.as_deref()));
             let end_ns = folders[n].dir.end_ns(&shared.clock, run_ns).max(last);
             pairer.end_unfinished(open_calls, end_ns, &mut Context { process: &mut folders[n], shared });
             open += pairer.sink.unfinished;

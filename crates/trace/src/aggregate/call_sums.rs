@@ -5,6 +5,7 @@ use super::launches::{begin_launch, finish_launch};
 use super::open_sum::OpenSum;
 use super::sink::{CallSink, FinishedCall, KernelLaunch};
 use crate::event::State;
+use crate::gpu_time::join::GpuTimes;
 use crate::pair::call_stack::CallStack;
 use crate::pair::open_call::Visibility;
 use crate::pair::sink::{CallOutcome, Context, NewCall, RingState, Sink};
@@ -14,6 +15,7 @@ use cutap_wire::rows::Row;
 /// The calls of a ring on their way to whoever adds them up.
 pub struct CallSums<'a> {
     calls: &'a mut dyn CallSink,
+    gpu_times: Option<&'a GpuTimes>,
     wants_launches: bool,
     wants_callers: bool,
     /// Calls that are shown and never ended.
@@ -23,9 +25,9 @@ pub struct CallSums<'a> {
 }
 
 impl<'a> CallSums<'a> {
-    pub fn new(calls: &'a mut dyn CallSink) -> CallSums<'a> {
+    pub fn new(calls: &'a mut dyn CallSink, gpu_times: Option<&'a GpuTimes>) -> CallSums<'a> {
         let (wants_launches, wants_callers) = (calls.wants_launches(), calls.wants_callers());
-        CallSums { calls, wants_launches, wants_callers, unfinished: 0, last_ticks: 0 }
+        CallSums { calls, gpu_times, wants_launches, wants_callers, unfinished: 0, last_ticks: 0 }
     }
 }
 
@@ -89,6 +91,7 @@ impl Sink for CallSums<'_> {
             result: 0,
             state: State::Returned,
             late: false,
+            gpu: None,
         });
     }
 
@@ -120,6 +123,7 @@ impl Sink for CallSums<'_> {
             result: end.result,
             state: end.state,
             late,
+            gpu: self.gpu_times.and_then(|times| times.work_of(ring.thread, open.number)),
         };
         if is_shown {
             self.unfinished += u64::from(unfinished);

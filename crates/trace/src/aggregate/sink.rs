@@ -1,5 +1,6 @@
 //! The interface of those who add up calls, and the data that they get for each.
 
+use crate::event::gpu_row::GpuWork;
 use crate::event::{Function, Instance, State, Thread};
 use std::sync::Arc;
 
@@ -52,6 +53,8 @@ pub struct FinishedCall<'a> {
     pub state: State,
     /// It was handed out as unwound before.
     pub late: bool,
+    /// What the GPU did for it and the calls inside it, in a run with GPU time.
+    pub gpu: Option<GpuWork>,
 }
 
 impl FinishedCall<'_> {

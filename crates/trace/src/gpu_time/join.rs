@@ -8,7 +8,7 @@ use super::work::{SubmittedBy, WorkRow};
 use crate::event::Event;
 use crate::event::call::{Call, Exit};
 use crate::event::gpu_row::{GpuRow, GpuWork};
-use crate::event::process::Process;
+use crate::event::process::{Process, Thread};
 use crate::event::visitor::EventVisitor;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
 use cutap_wire::rows::{self, GraphPlace, RowContent, State};
@@ -171,9 +171,14 @@ impl GpuTimes {
 
     /// What the GPU did for a call and the calls inside it.
     pub fn work(&self, call: &Call) -> Option<GpuWork> {
-        let process = &call.thread.process;
+        self.work_of(&call.thread, call.number)
+    }
+
+    /// The same of the call of this number in the ring of a thread.
+    pub fn work_of(&self, thread: &Thread, number: u32) -> Option<GpuWork> {
+        let process = &thread.process;
         let of = self.processes.get(&run_place(process))?.get(&*process.folder)?;
-        of.work.get(&(call.thread.tid, call.number)).copied()
+        of.work.get(&(thread.tid, number)).copied()
     }
 
     /// All kernels, copies and sets, process by process.

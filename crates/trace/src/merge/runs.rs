@@ -168,7 +168,8 @@ impl Runs {
         let (mut run_ends, filter) = (Vec::new(), &self.since_start(filter)?);
         for (path, place) in self.paths.iter().zip(&self.places) {
             self.progress.restart();
-            run_ends.push(Aggregator::open_at(path, filter, place.clone(), &self.progress)?.run(calls));
+            let aggregator = Aggregator::open_at(path, filter, place.clone(), &self.progress)?;
+            run_ends.push(aggregator.with_gpu_times(self.gpu_times()?).run(calls));
         }
         Ok(self.with_ends(run_ends.into_iter()))
     }

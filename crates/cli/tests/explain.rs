@@ -18,8 +18,9 @@ const RULES: &[&str] = &[
     "registered_again",
 ];
 
-/// Rules whose tests are `a_call_that_never_ended_has_the_time_until_the_end`, and in `report/tests/it/explain.rs`.
-const OTHER_RULES: &[&str] = &["unfinished_calls", "module_loading"];
+/// Rules whose tests are `a_call_that_never_ended_has_the_time_until_the_end`, and in `report/tests/it/explain.rs` and
+/// `tests/e2e/tests/gpu_time.rs`.
+const OTHER_RULES: &[&str] = &["unfinished_calls", "module_loading", "small_kernels"];
 
 /// Each rule finds its problem where it is, and only there.
 #[test]

@@ -120,6 +120,9 @@ fn reports() {
     let report = |words: &[&str]| finish(Command::new(cutap()).arg("report").args(words).arg(&file)).everything();
     let kernels = report(&["--by", "kernel"]);
     assert!(kernels.contains("first") && kernels.contains("time on the GPU"), "{kernels}");
+    let findings = lines(&["explain", "--rule", "small_kernels"], &file);
+    let small = findings.iter().find(|line| line["rule"] == "small_kernels").expect("a finding");
+    assert!(small["evidence"][0].as_str().unwrap().contains("800 kernels of 24ns on the GPU"), "{small}");
     let functions = report(&["--by", "function"]);
     assert!(functions.lines().next().is_some_and(|line| line.trim_end().ends_with("gpu")), "{functions}");
     let copies = report(&["--copies"]);

@@ -50,6 +50,7 @@ rules! {
     sync_in_loop,
     pageable_copies,
     small_copies,
+    small_kernels,
     synchronous_copies,
     allocation_churn,
     recreated_objects,
@@ -101,7 +102,7 @@ enum Rank {
 /// What rules look for, in a few words.
 const LOOKED_FOR: [&str; 3] = [
     "they look for calls that never returned, ignored errors, long waits, waits in a loop or for an idle stream,",
-    "module loading, synchronous, small and pageable copies, allocation in the steady state,",
+    "module loading, synchronous, small and pageable copies, small kernels, allocation in the steady state,",
     "and objects and registered memory that are made again and again",
 ];
 

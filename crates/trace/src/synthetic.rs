@@ -20,7 +20,7 @@ use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 pub use stretch::stretch;
-pub use thread::{Thread, Unfinished, pieces};
+pub use thread::{Thread, UncommittedRecord, pieces};
 
 /// A run directory and its clock.
 pub struct Run {

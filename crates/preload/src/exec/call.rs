@@ -188,7 +188,7 @@ pub unsafe extern "C" fn call(number: usize, registers: &[usize; 6], stack: *con
         Some(Environment::Complete) | None => return pass,
     };
     let bytes = |variables: usize| {
-        let text = if variables > 0 { 16 + value.len() + list::get().len() } else { 0 };
+        let text = if variables > 0 { 16 + value.len() + list::appended_libraries().len() } else { 0 };
         (argv + variables) * size_of::<usize>() + text
     };
     let mut memory = Memory::new(bytes(variables));
@@ -248,7 +248,7 @@ fn process_environment() -> usize {
 /// # Safety
 /// There is room for it.
 unsafe fn list_with_ours(to: *mut u8, value: &[u8]) -> usize {
-    let text = b"LD_PRELOAD=".iter().chain(value).chain(b":").chain(list::get()).chain(b"\0");
+    let text = b"LD_PRELOAD=".iter().chain(value).chain(b":").chain(list::appended_libraries()).chain(b"\0");
     for (n, byte) in text.enumerate() {
         // SAFETY: the caller's promise.
         unsafe { to.add(n).write(*byte) };

@@ -24,7 +24,7 @@ pub fn add(path: &[u8]) {
 }
 
 /// The list, with colons.
-pub fn get() -> &'static [u8] {
+pub fn appended_libraries() -> &'static [u8] {
     // SAFETY: as in `add`.
     let (bytes, len) = unsafe { &*LIST.0.get() };
     bytes.get(..*len).unwrap_or(&[])

@@ -52,7 +52,7 @@ pub fn own_without_lock(thread_state: &mut ThreadState, tid: u32) {
 ///
 /// # Safety
 /// The child's state, which nobody uses any more.
-pub unsafe fn bury(pointer: *mut ThreadState) {
+pub unsafe fn release_dead(pointer: *mut ThreadState) {
     // SAFETY: the caller's promise: all of these are mappings that this thread state alone knows.
     unsafe {
         let thread_state = &mut *pointer;

@@ -269,7 +269,7 @@ pub fn leave_vfork_state() {
     // SAFETY: this thread's own word; its state, which only the child knows.
     unsafe {
         *word() = core::ptr::null_mut();
-        owner::bury(thread_state);
+        owner::release_dead(thread_state);
     }
     counts::forked();
 }

@@ -59,12 +59,12 @@ impl Repeats {
             self.runs.fill(0);
             return self.write(text, out);
         }
-        let best = usize::from(self.compare(about.signature));
+        let best = usize::from(self.take_signature(about.signature));
         if self.active.as_ref().is_some_and(|active| self.runs.get(active.period).is_none_or(|run| *run == 0)) {
             self.flush(out)?;
         }
         if best == 0 {
-            self.release(self.waiting.len(), out)?;
+            self.write_first(self.waiting.len(), out)?;
         }
         self.lines.push(about.signature);
         self.written_before.push(Some(self.written + self.waiting_line_count));
@@ -79,7 +79,7 @@ impl Repeats {
             }
             return Ok(());
         }
-        self.release(self.waiting.len().saturating_sub(best.min(LONGEST)), out)?;
+        self.write_first(self.waiting.len().saturating_sub(best.min(LONGEST)), out)?;
         let period = self.waiting.len();
         if self.runs.get(period).is_some_and(|run| usize::from(*run) >= period) {
             let from = self.lines.len().saturating_sub(2 * period);
@@ -89,14 +89,14 @@ impl Repeats {
                     self.absorb();
                 }
                 // The first line of the sequence is not on the terminal: it begins one line later.
-                None => self.release(1, out)?,
+                None => self.write_first(1, out)?,
             }
         }
         Ok(())
     }
 
     /// Compares a line with those before. Gives the length of the longest run of same lines that it ends.
-    fn compare(&mut self, signature: u32) -> u16 {
+    fn take_signature(&mut self, signature: u32) -> u16 {
         if self.lines.len() >= 2 * LONGEST + 2 {
             let old = self.lines.len() - LONGEST;
             self.lines.drain(..old);
@@ -136,11 +136,11 @@ impl Repeats {
         if let Some(active) = self.active.take() {
             self.write_active(&active, out)?;
         }
-        self.release(self.waiting.len(), out)
+        self.write_first(self.waiting.len(), out)
     }
 
     /// Writes the first lines that wait: they repeat nothing, unless themselves.
-    fn release(&mut self, count: usize, out: &mut impl io::Write) -> io::Result<()> {
+    fn write_first(&mut self, count: usize, out: &mut impl io::Write) -> io::Result<()> {
         let at = self.lines.len().saturating_sub(self.waiting.len());
         let mut lines: VecDeque<Waiting> = self.waiting.drain(..count).collect();
         self.waiting_line_count -= lines.iter().map(|line| line_count(&line.text)).sum::<u64>();

@@ -138,7 +138,7 @@ impl<W: io::Write> Text<W> {
     }
 
     /// Records a thread. Lines have ids from the second thread on.
-    fn record_thread(&mut self, thread: &Arc<Thread>) {
+    fn switch_to_thread(&mut self, thread: &Arc<Thread>) {
         self.several |= thread.process.run.is_some();
         match &self.first {
             None => self.first = Some(thread.clone()),
@@ -215,7 +215,7 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Text<W> {
     }
 
     fn enter(&mut self, call: &Call) -> io::Result<()> {
-        self.record_thread(&call.thread);
+        self.switch_to_thread(&call.thread);
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
         if call.function.entry_only {
@@ -282,7 +282,7 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Text<W> {
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
-        self.record_thread(&lookup.thread);
+        self.switch_to_thread(&lookup.thread);
         self.open_until(lookup.ns)?;
         self.open_top(&lookup.thread)?;
         let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);

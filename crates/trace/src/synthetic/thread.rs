@@ -24,7 +24,7 @@ pub struct Thread {
 }
 
 /// A record that was reserved and is not committed.
-pub struct Unfinished {
+pub struct UncommittedRecord {
     reserved: cutap_wire::ring::Reserved,
     first: u64,
 }
@@ -130,7 +130,7 @@ impl Thread {
     }
 
     /// Reserves an enter record, as a thread does that is stopped before it commits.
-    pub fn reserve_enter(&mut self, slot: u32, parent: Option<u32>, words: &[u64]) -> Unfinished {
+    pub fn reserve_enter(&mut self, slot: u32, parent: Option<u32>, words: &[u64]) -> UncommittedRecord {
         let number = self.calls();
         let parent = parent.map_or(NO_PARENT, |p| number.wrapping_sub(p).min(u32::from(FAR_PARENT)) as u16);
         let mut all = vec![0x40_0000 | u64::from(parent) << 48];
@@ -139,7 +139,7 @@ impl Thread {
     }
 
     /// Commits what was reserved.
-    pub fn commit(&mut self, unfinished: Unfinished) {
+    pub fn commit(&mut self, unfinished: UncommittedRecord) {
         unfinished.reserved.commit(unfinished.first);
     }
 
@@ -195,7 +195,7 @@ impl Thread {
         self.commit(unfinished);
     }
 
-    fn reserve(&mut self, kind: u8, meta: u32, words: &[u64]) -> Unfinished {
+    fn reserve(&mut self, kind: u8, meta: u32, words: &[u64]) -> UncommittedRecord {
         let now = self.ticks.get();
         let last = self.writer.as_ref().expect("an open chunk").last;
         if now.wrapping_sub(last) >= 1 << 31 {
@@ -205,7 +205,7 @@ impl Thread {
         self.reserve_plain(kind, meta, words)
     }
 
-    fn reserve_plain(&mut self, kind: u8, meta: u32, words: &[u64]) -> Unfinished {
+    fn reserve_plain(&mut self, kind: u8, meta: u32, words: &[u64]) -> UncommittedRecord {
         let (now, count) = (self.ticks.get(), words.len() as u32 + 1);
         let first = first_word(kind, count, meta, now as u32);
         loop {
@@ -216,7 +216,7 @@ impl Thread {
                 let head = writer.head();
                 if let Ok(reserved) = writer.reserve(head, count, first, kind == record::kind::ENTER) {
                     words.iter().enumerate().for_each(|(n, word)| reserved.word(n + 1, *word));
-                    return Unfinished { reserved, first };
+                    return UncommittedRecord { reserved, first };
                 }
             }
             self.next_chunk();

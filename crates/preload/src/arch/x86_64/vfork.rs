@@ -27,7 +27,7 @@ unsafe extern "C" fn child_finished(pointer: *mut ThreadState, child: u32) {
     // SAFETY: a thread state that the child made; no other thread knows of it.
     unsafe {
         if pointer as usize > 1 && !(*pointer).vfork_page.is_null() {
-            owner::bury(pointer);
+            owner::release_dead(pointer);
         }
     }
 }

@@ -218,7 +218,7 @@ impl<W: io::Write> Text<W> {
 
     /// Writes a line in the place of calls of a thread, from `ns` on.
     pub(crate) fn folded(&mut self, thread: &Arc<Thread>, depth: u32, ns: u64, text: &str) -> io::Result<()> {
-        self.record_thread(thread);
+        self.switch_to_thread(thread);
         self.open_until(ns)?;
         self.open_top(thread)?;
         self.start(thread, depth, ns);
@@ -231,7 +231,7 @@ impl<W: io::Write> Text<W> {
     /// Writes one line for a call that has ended and the calls inside it, none of which was passed in.
     pub(crate) fn unit(&mut self, outer: &Exit, depth: u32, inside: &Inside<'_>) -> io::Result<()> {
         let (call, main_exit) = (&outer.call, inside.main_exit.unwrap_or(outer));
-        self.record_thread(&call.thread);
+        self.switch_to_thread(&call.thread);
         self.open_until(outer.end_ns)?;
         self.open_top(&call.thread)?;
         self.head_at(CallView::exit(main_exit), depth);

@@ -23,7 +23,7 @@ pub struct Allocations {
     /// Each with its place in the order of their ends.
     freed: BTreeMap<u64, (u64, Allocation)>,
     free_order: VecDeque<(u64, u64)>,
-    free_count: u64,
+    frees_made: u64,
     /// All calls of the process are recorded, so that memory nobody allocated is the host's.
     pub complete: bool,
     /// Of which calls that end memory all are recorded: of memory that may have ended unseen nothing is said.
@@ -166,9 +166,9 @@ impl Allocations {
         if let Some(allocation) = map.get(&address).copied().filter(|allocation| allocation.since <= since) {
             map.remove(&address);
             if !allocation.registered {
-                self.free_count += 1;
-                self.freed.insert(address, (self.free_count, allocation));
-                self.free_order.push_back((address, self.free_count));
+                self.frees_made += 1;
+                self.freed.insert(address, (self.frees_made, allocation));
+                self.free_order.push_back((address, self.frees_made));
             }
         }
         while self.free_order.len() > FREED {

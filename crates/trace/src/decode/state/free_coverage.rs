@@ -20,7 +20,7 @@ pub(crate) struct FreeCoverage {
 impl FreeCoverage {
     /// Those that the filter lets through, or has recorded for annotations alone.
     pub fn recorded(tables: &Tables, recorded: &RecordedCalls) -> FreeCoverage {
-        if recorded.are_all() {
+        if recorded.includes_all() {
             return FreeCoverage { driver: true, runtime: true, libraries: true, graphs: true };
         }
         let all = |family: &&Family| {
@@ -54,7 +54,7 @@ pub(crate) fn all_allocations(tables: &Tables, recorded: &RecordedCalls) -> bool
     };
     let driver = tables.families.iter().filter(|f| f.name == "driver").flat_map(|f| f.functions);
     let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
-    recorded.are_all() || allocating.all(|f| recorded.has(Layer::DRIVER, soname_of(Layer::DRIVER), f.name))
+    recorded.includes_all() || allocating.all(|f| recorded.has(Layer::DRIVER, soname_of(Layer::DRIVER), f.name))
 }
 
 fn frees_memory(function: &Function) -> bool {

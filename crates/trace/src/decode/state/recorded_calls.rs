@@ -22,7 +22,7 @@ impl RecordedCalls {
         RecordedCalls(Some(Arc::new(has)))
     }
 
-    pub fn are_all(&self) -> bool {
+    pub fn includes_all(&self) -> bool {
         self.0.is_none()
     }
 
@@ -33,6 +33,6 @@ impl RecordedCalls {
 
 impl fmt::Debug for RecordedCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.are_all() { "all calls" } else { "some calls" })
+        f.write_str(if self.includes_all() { "all calls" } else { "some calls" })
     }
 }

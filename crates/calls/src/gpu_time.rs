@@ -1,6 +1,6 @@
 //! Activity records of CUPTI: their sizes by version, and reads of their fields.
 
-use crate::generated::gpu_time::{DRIVER_FUNCTIONS, VERSIONS};
+use crate::generated::gpu_time::{COPY_KINDS, DRIVER_FUNCTIONS, VERSIONS};
 
 /// A version of CUPTI, and the bytes of its records.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,6 +52,11 @@ impl Field {
             *to = byte;
         }
     }
+}
+
+/// The direction of a copy, by CUpti_ActivityMemcpyKind.
+pub fn copy_kind(kind: u8) -> &'static str {
+    COPY_KINDS.get(usize::from(kind)).copied().unwrap_or("unknown")
 }
 
 /// The version that is called so.

@@ -14,7 +14,7 @@ fn recorded(folder: &Path, version: &str, faults: &str) -> PathBuf {
     record.args(["record", "--sim", "--gpu-time", "-o"]).arg(&file).arg(out().join("gpu_work"));
     record.env("CUTAP_SIM_CUPTI", version).env("CUTAP_SIM_CUPTI_FAULTS", faults);
     let done = record.output().expect("cutap runs");
-    assert!(done.status.success() && done.stdout == b"800 launches, 6 replays\n", "{done:?}");
+    assert!(done.status.success() && done.stdout == b"1600 launches, 6 replays\n", "{done:?}");
     let has_rows = String::from_utf8_lossy(&done.stderr).contains(" rows of GPU time are in ");
     assert_eq!(has_rows, faults != "refuse", "{done:?}");
     file
@@ -48,7 +48,7 @@ fn each_row_has_the_call_that_submitted_it() {
     for version in ["12.9", "13.0", "13.5"] {
         let all = lines(&["show"], &recorded(&folder, version, "late"));
         let (calls, rows) = launches(&all);
-        assert_eq!((calls.len(), rows.len()), (800, 800), "{version}");
+        assert_eq!((calls.len(), rows.len()), (1600, 1600), "{version}");
         for row in rows {
             assert_eq!(calls.get(&row["grid"].to_string()), Some(&1), "{version} {row}");
             assert_eq!(row["kernel"], "first");
@@ -87,7 +87,11 @@ fn nodes_of_graphs_have_their_captured_calls() {
             assert_eq!(made[&(n as u64)], (what, function.to_owned()), "{graph}");
         }
     }
-    assert!(notes(&file).contains("824 of 824 rows of GPU time have their call, 0 have bad times"), "{}", notes(&file));
+    assert!(
+        notes(&file).contains("1624 of 1624 rows of GPU time have their call, 0 have bad times"),
+        "{}",
+        notes(&file)
+    );
     assert!(notes(&file).contains("invented by the simulated CUPTI"), "{}", notes(&file));
 }
 
@@ -95,21 +99,30 @@ fn nodes_of_graphs_have_their_captured_calls() {
 #[test]
 fn faults_are_counted() {
     let folder = scratch("gpu-time-faults");
-    for (faults, sentence) in [
-        ("lost", "rows of GPU time have their call"),
-        ("zero", "have bad times"),
-        ("swapped", "rows of GPU time have their call"),
-        ("refuse", "no GPU times of 1 process: "),
-    ] {
+    let mut counts = BTreeMap::new();
+    for faults in ["lost", "zero", "swapped"] {
         let file = recorded(&folder, "13.0", faults);
         let said = notes(&file);
-        assert!(said.contains(sentence), "{faults}: {said}");
+        let numbers: Vec<u64> = said
+            .lines()
+            .find(|line| line.contains("rows of GPU time have their call"))
+            .expect(&said)
+            .split(' ')
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        // With their call, all, with bad times.
+        counts.insert(faults, numbers[..3].to_vec());
         let all = lines(&["show"], &file);
         let (calls, rows) = launches(&all);
-        for row in rows {
-            assert_eq!(calls.get(&row["grid"].to_string()).copied().unwrap_or(1), 1, "{faults} {row}");
+        for row in rows.iter().filter(|row| row["duration_ns"].is_u64()) {
+            assert_eq!(calls.get(&row["grid"].to_string()), Some(&1), "{faults} {row}");
         }
     }
+    assert!(counts["lost"][0] == counts["lost"][1] && counts["lost"][1] < 1624, "{counts:?}");
+    assert!(counts["zero"][0] == 1624 && counts["zero"][2] >= 16, "{counts:?}");
+    assert_eq!(counts["swapped"], [1624, 1624, 0]);
+    let refused = notes(&recorded(&folder, "13.0", "refuse"));
+    assert!(refused.contains("no GPU times of 1 process: the host does not permit profiling"), "{refused}");
 }
 
 /// The reports of a run with GPU time, and the sentence of one without.
@@ -122,7 +135,7 @@ fn reports() {
     assert!(kernels.contains("first") && kernels.contains("time on the GPU"), "{kernels}");
     let findings = lines(&["explain", "--rule", "small_kernels"], &file);
     let small = findings.iter().find(|line| line["rule"] == "small_kernels").expect("a finding");
-    assert!(small["evidence"][0].as_str().unwrap().contains("800 kernels of 24ns on the GPU"), "{small}");
+    assert!(small["evidence"][0].as_str().unwrap().contains("1600 kernels of 24ns on the GPU"), "{small}");
     let functions = report(&["--by", "function"]);
     assert!(functions.lines().next().is_some_and(|line| line.trim_end().ends_with("gpu")), "{functions}");
     let copies = report(&["--copies"]);
@@ -135,7 +148,7 @@ fn reports() {
     finish(Command::new(cutap()).args(["export", "--chrome"]).arg(&chrome).arg(&file));
     let events: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&chrome).unwrap()).unwrap();
     let of_gpu = events.iter().filter(|event| event["cat"] == "gpu" && event["ph"] == "X");
-    assert_eq!(of_gpu.count(), 824);
+    assert_eq!(of_gpu.count(), 1624);
     assert!(
         events.iter().any(|event| event["args"]["name"].as_str().is_some_and(|name| name.starts_with("GPU 0 stream")))
     );

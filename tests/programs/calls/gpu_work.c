@@ -18,7 +18,7 @@ static int call(const char *name, U a, U b, U c, U d, U e, U f, U g, U h, U i, U
 #define W(x) ((U)(uintptr_t)(x))
 #define FIRST_(name, a, b, c, d, e, f, g, h, i, j, k, ...) CHECK(call(#name, W(a), W(b), W(c), W(d), W(e), W(f), W(g), W(h), W(i), W(j), W(k)) == 0)
 #define OK(name, ...) FIRST_(name, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-enum { THREADS = 4, LAUNCHES = 200 };
+enum { THREADS = 4, LAUNCHES = 400 };
 
 static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry first() { ret; }\n"
                           ".visible .entry second() { ret; }\n";

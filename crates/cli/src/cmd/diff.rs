@@ -93,12 +93,13 @@ impl DiffArgs {
         if self.by.is_some() && !(a.has_callers() && b.has_callers()) {
             return Err(no_callers(filter_text.as_deref(), &names));
         }
-        if let Some(file) =
-            a_end.absent.iter().chain(&b_end.absent).map(|of| of.path.to_string()).next().filter(|_| self.by.is_some())
+        let mut changed_files = a_end.absent.iter().chain(&b_end.absent).map(|of| of.path.to_string());
+        if self.by.is_some()
+            && let Some(file) = changed_files.next()
         {
             return Err(Error::own(format!(
                 "--by caller needs the names of functions, and {file} is not there as it was recorded; compare without \
-                 --by, or keep each build of the program at a path of its own"
+                 --by, or keep each build of the program at a separate path"
             )));
         }
         let sort = Diff::sort_columns().into_iter().find(|column| self.sort.as_deref() == Some(*column));

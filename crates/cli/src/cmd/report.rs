@@ -292,13 +292,6 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> R
         Input::Calls(sink) => runs.calls(&options.filter, sink)?,
         Input::Events(sink) => read_events(runs, &options, &mut |event| sink.event(event))?,
     };
-    let mut run_ends = run_ends;
-    // Calls without arguments are read without the rows.
-    if let Some(first) = run_ends.first_mut().filter(|of| of.end.gpu_time.is_none())
-        && let Some(times) = runs.gpu_times()?
-    {
-        first.end.gpu_time = Some(times.summary());
-    }
     drop(progress);
     if let Some((only, sink)) = report.selected() {
         let _progress = Progress::of("reading again, for the arguments of these calls,", runs);

@@ -16,8 +16,8 @@ use key::FunctionKey;
 use profile::Sums;
 use std::collections::BTreeSet;
 
-/// Smallest difference in time that counts: a part of the first run, and nanoseconds. `times_are_equal` of the text
-/// names it.
+/// Smallest difference in time that counts: a part of the first run, and nanoseconds. The last line of the text names
+/// both.
 const LEAST: (f64, u64) = (0.2, 1_000_000);
 
 /// What is compared, and which of the differences are listed.

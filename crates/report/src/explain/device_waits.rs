@@ -61,7 +61,7 @@ fn finding(site: &Site, waits: &Waits) -> Finding {
         rank: Rank::Slow,
         evidence: vec![evidence],
         site: site.clone(),
-        advice: "See in Nsight Systems whether the device is busy then: if so, its kernels are slow, else the host is.",
+        advice: "See with record --gpu-time and report --gaps whether the device is busy then, and its kernels slow.",
         other_places: (0, 0),
         times: 1,
     }

@@ -172,6 +172,8 @@ pub struct Explain {
     selected_failures: Option<HashSet<CallPlace>>,
     baseline: Baseline,
     has_baseline: bool,
+    /// A call has its time on the GPU.
+    has_gpu_time: bool,
     /// Only some rules are wanted, and not where the time went.
     is_limited: bool,
 }
@@ -193,6 +195,7 @@ impl Default for Explain {
             selected_failures: None,
             baseline: Baseline::default(),
             has_baseline: false,
+            has_gpu_time: false,
             is_limited: false,
         }
     }
@@ -273,6 +276,7 @@ impl Explain {
     fn finish_call(&mut self, exit: &Exit) {
         self.open.exit(exit);
         self.calls += 1;
+        self.has_gpu_time |= exit.gpu.is_some();
         self.last_ns = self.last_ns.max(exit.end_ns);
         let counted = self.spent.exit(exit);
         let outer_calls: Vec<_> = self.open.open_calls(exit.call.thread.key).collect();
@@ -422,7 +426,10 @@ impl Explain {
         if !self.has_stacks {
             writeln!(out, "      cutap record --stack, which tells places of the program apart")?;
         }
-        writeln!(out, "      Nsight Systems, for the time of kernels on the GPU, which cutap does not see")
+        match self.has_gpu_time {
+            true => writeln!(out, "      cutap report --gaps {run}, for the time that the GPU was idle"),
+            false => writeln!(out, "      cutap record --gpu-time, for the time of kernels on the GPU"),
+        }
     }
 
     /// One JSON object an activity, and one a finding.

@@ -1,11 +1,9 @@
 //! The tracks of the GPU's work in a file for a viewer: one a stream. There are more where nodes of a graph run at the
 //! same time, for slices of one track must not overlap.
 
+use crate::call::gpu_work::work_text;
 use crate::format::kernel_name::plain;
-use crate::format::units::bytes;
-use cutap_calls::generated::gpu_time::COPY_KINDS;
 use cutap_trace::GpuRow;
-use cutap_wire::rows::RowContent;
 use std::collections::HashMap;
 
 /// Device, context and stream of a process.
@@ -37,15 +35,7 @@ pub struct GpuSlice {
 impl GpuTracks {
     /// The slice of a row; none for rows on the collection, and where the times cannot be.
     pub fn slice(&mut self, row: &GpuRow) -> Option<GpuSlice> {
-        let name = match row.row.content {
-            RowContent::Kernel(_) => row.kernel.as_deref().map_or("?", plain).to_owned(),
-            RowContent::Copy(copied) => {
-                let kind = COPY_KINDS.get(usize::from(copied.kind)).copied().unwrap_or("unknown");
-                format!("copy {kind} of {}", bytes(copied.bytes))
-            }
-            RowContent::Set { bytes: size, .. } => format!("set of {}", bytes(size)),
-            RowContent::DriverCall { .. } | RowContent::Clock { .. } | RowContent::State(_) => return None,
-        };
+        let name = work_text(&row.row.content, || row.kernel.as_deref().map_or("?", plain).to_owned())?;
         let place = &row.row.place;
         let (start_ns, end_ns) = row.times.filter(|(start, end)| place.start != 0 && start <= end)?;
         let tracks = self.streams.entry((row.process.key, place.device, place.context, place.stream)).or_default();

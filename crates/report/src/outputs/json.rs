@@ -8,7 +8,7 @@ use crate::nesting::nest::Nest;
 use crate::notes::messages::reason;
 use crate::notes::switched::switched_json;
 use crate::notes::undecoded::raw_json;
-use cutap_calls::generated::gpu_time::COPY_KINDS;
+use cutap_calls::gpu_time::copy_kind;
 use cutap_trace::{
     Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage, Why,
 };
@@ -91,7 +91,7 @@ fn row_json(of: &GpuRow) -> Option<Value> {
             kernel.node,
         ),
         RowContent::Copy(copied) => {
-            ("copy", json!({"bytes": copied.bytes, "copy": COPY_KINDS.get(usize::from(copied.kind))}), copied.node)
+            ("copy", json!({"bytes": copied.bytes, "copy": copy_kind(copied.kind)}), copied.node)
         }
         RowContent::Set { bytes, value, node } => ("set", json!({"bytes": bytes, "value": value}), *node),
         RowContent::DriverCall { .. } | RowContent::Clock { .. } | RowContent::State(_) => return None,

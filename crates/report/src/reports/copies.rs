@@ -1,12 +1,13 @@
 //! `report --copies`: copies and sets on the GPU by direction and kinds of memory, with their bandwidth.
 
-use super::{EventSink, Input, Report, ReportKind, Takes};
+use super::{IgnoredCalls, Input, Report, ReportKind, Takes};
 use crate::format::json_writer::write_json;
 use crate::format::units::{bytes, time};
 use crate::statistics::histogram::Histogram;
 use crate::statistics::rows::{Rows, SortKey, headings};
-use cutap_calls::generated::gpu_time::{COPY_KINDS, memory_kind};
-use cutap_trace::{End, Event, GpuTimes};
+use cutap_calls::generated::gpu_time::memory_kind;
+use cutap_calls::gpu_time::copy_kind;
+use cutap_trace::{End, GpuTimes};
 use cutap_wire::rows::RowContent;
 use serde_json::json;
 use std::borrow::Cow;
@@ -48,10 +49,7 @@ const SORT_KEYS: &[SortKey<CopySums>] = &[
 struct Copies {
     sums: Vec<CopySums>,
     rows: Rows,
-}
-
-impl EventSink for Copies {
-    fn event(&mut self, _: &Event) {}
+    calls: IgnoredCalls,
 }
 
 fn memory(kind: u8) -> &'static str {
@@ -75,7 +73,7 @@ impl Copies {
 
 impl Report for Copies {
     fn input(&mut self) -> Input<'_> {
-        Input::Events(self)
+        Input::Calls(&mut self.calls)
     }
 
     fn needs_gpu_times(&self) -> bool {
@@ -87,7 +85,7 @@ impl Report for Copies {
         for row in times.rows() {
             let (direction, size) = match row.row.content {
                 RowContent::Copy(copied) => {
-                    let kind = COPY_KINDS.get(usize::from(copied.kind)).copied().unwrap_or("unknown");
+                    let kind = copy_kind(copied.kind);
                     let [from, to] = copied.memory_kinds.map(memory);
                     (format!("copy {kind}, {from} to {to}"), copied.bytes)
                 }

@@ -1,13 +1,13 @@
 //! `report --by kernel` of a run with GPU time: how long each kernel ran on the GPU.
 
-use super::{EventSink, Input, Report};
+use super::{IgnoredCalls, Input, Report};
 use crate::format::json_writer::write_json;
 use crate::format::kernel_name::fitting;
 use crate::format::style::Styles;
 use crate::statistics::histogram::Histogram;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::statistics::table::{Cell, Heading, Table, share};
-use cutap_trace::{End, Event, GpuTimes};
+use cutap_trace::{End, GpuTimes};
 use cutap_wire::rows::RowContent;
 use serde_json::json;
 use std::borrow::Cow;
@@ -70,11 +70,7 @@ impl KernelTimes {
 pub struct GpuKernels {
     kernels: Vec<KernelTimes>,
     rows: Rows,
-}
-
-/// Takes the rows, and nothing of the events.
-impl EventSink for GpuKernels {
-    fn event(&mut self, _: &Event) {}
+    calls: IgnoredCalls,
 }
 
 impl GpuKernels {
@@ -91,7 +87,7 @@ impl GpuKernels {
 
 impl Report for GpuKernels {
     fn input(&mut self) -> Input<'_> {
-        Input::Events(self)
+        Input::Calls(&mut self.calls)
     }
 
     fn needs_gpu_times(&self) -> bool {

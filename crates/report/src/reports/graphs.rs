@@ -1,16 +1,16 @@
 //! `report --graphs`: executable graphs with their replays, and the slowest nodes with the calls that made them.
 
-use super::{EventSink, Input, Report, ReportKind, Takes};
+use super::{IgnoredCalls, Input, Report, ReportKind, Takes};
+use crate::call::gpu_work::work_text;
 use crate::format::json_writer::write_json;
 use crate::format::kernel_name::fitting;
 use crate::format::label::Label;
-use crate::format::units::{bytes, time};
+use crate::format::units::time;
 use crate::statistics::histogram::Histogram;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::statistics::table::share;
-use cutap_calls::generated::gpu_time::COPY_KINDS;
-use cutap_trace::{CallLabel, End, Event, ExecutableGraph, GpuTimes, NodeOrigin, WorkRow};
-use cutap_wire::rows::RowContent;
+use cutap_trace::{CallLabel, End, ExecutableGraph, GpuTimes, NodeOrigin, WorkRow};
+use cutap_wire::rows::{Kernel, RowContent};
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -44,7 +44,6 @@ struct GraphSums {
     id: u32,
     /// As the calls tell; none if its instantiation was not recorded.
     executable: Option<Arc<ExecutableGraph>>,
-    /// When the first process of the run began.
     launches: u64,
     ns: u64,
     /// From the beginning of the first node of a launch to the end of the last one.
@@ -63,31 +62,27 @@ struct GraphList {
     graphs: Vec<GraphSums>,
     /// Nanoseconds of all rows of the run, in graphs or not.
     whole_ns: u64,
+    /// When the first process with work began.
     begin_ns: u64,
     nodes_listed: usize,
     rows: Rows,
+    calls: IgnoredCalls,
+    /// Rows with a captured call, rows of graphs, rows with bad times.
     counts: (u64, u64, u64),
 }
 
-impl EventSink for GraphList {
-    fn event(&mut self, _: &Event) {}
-}
-
-fn work_text(row: &WorkRow) -> String {
-    match row.row.content {
-        RowContent::Kernel(kernel) => {
-            let name = row.kernel.as_deref().map_or_else(|| "?".to_owned(), |name| fitting(name, NAME_WIDTH));
-            let [x, ..] = kernel.grid;
-            let [threads, ..] = kernel.block;
-            format!("{name} <<<{x}, {threads}>>>")
+/// What a node does; a kernel with its shape.
+fn node_text(row: &WorkRow) -> String {
+    let kernel = || {
+        let name = row.kernel.as_deref().map_or_else(|| "?".to_owned(), |name| fitting(name, NAME_WIDTH));
+        match row.row.content {
+            RowContent::Kernel(Kernel { grid: [blocks, ..], block: [threads, ..], .. }) => {
+                format!("{name} <<<{blocks}, {threads}>>>")
+            }
+            _ => name,
         }
-        RowContent::Copy(copied) => {
-            let kind = COPY_KINDS.get(usize::from(copied.kind)).copied().unwrap_or("unknown");
-            format!("copy {kind} of {}", bytes(copied.bytes))
-        }
-        RowContent::Set { bytes: size, .. } => format!("set of {}", bytes(size)),
-        _ => String::new(),
-    }
+    };
+    work_text(&row.row.content, kernel).unwrap_or_default()
 }
 
 fn label(of: &CallLabel) -> String {
@@ -124,7 +119,7 @@ impl GraphSums {
 
 impl Report for GraphList {
     fn input(&mut self) -> Input<'_> {
-        Input::Events(self)
+        Input::Calls(&mut self.calls)
     }
 
     fn needs_gpu_times(&self) -> bool {
@@ -154,7 +149,7 @@ impl Report for GraphList {
             let number = node.node as u32;
             let sums = of.nodes.entry(number).or_insert_with(|| NodeSums {
                 number,
-                work: work_text(row),
+                work: node_text(row),
                 origin: row.origin.clone(),
                 ..NodeSums::default()
             });

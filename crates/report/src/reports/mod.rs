@@ -4,9 +4,13 @@
 use crate::call_text::text_format::TextFormat;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::statistics::rows::Rows;
-use cutap_trace::{CallSink, CountedFunction, End, Event, EventVisitor, Filter, GpuTimes, SelectedCalls, TimeWindow};
+use cutap_trace::{
+    CallSink, CountedFunction, End, Event, EventVisitor, Filter, FinishedCall, Function, GpuTimes, Instance,
+    SelectedCalls, TimeWindow,
+};
 use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 
 /// Declares the modules, and lists their `KIND`s in this order.
 macro_rules! reports {
@@ -169,6 +173,18 @@ pub enum Input<'a> {
     Calls(&'a mut dyn CallSink),
     /// Events with arguments, in the order of time.
     Events(&'a mut dyn EventSink),
+}
+
+/// Calls that a report does not look at: it lists rows of GPU time alone.
+#[derive(Debug, Default)]
+struct IgnoredCalls;
+
+impl CallSink for IgnoredCalls {
+    fn enter(&mut self, _: u32, _: &Arc<Function>) -> u32 {
+        0
+    }
+    fn exit(&mut self, _: &FinishedCall<'_>) {}
+    fn function_instance(&mut self, _: &Arc<Function>, _: &Arc<Instance>) {}
 }
 
 /// A consumer of events.

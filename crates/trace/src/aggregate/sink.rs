@@ -24,7 +24,7 @@ pub trait CallSink {
     fn wants_launches(&self) -> bool {
         false
     }
-    /// A launch of a kernel is over: told once of each, however many calls it is made of.
+    /// A launch of a kernel has finished: told once of each, however many calls it is made of.
     fn launched(&mut self, _launch: &KernelLaunch) {}
     /// The GPU did something: a row of GPU time.
     fn gpu_row(&mut self) {}

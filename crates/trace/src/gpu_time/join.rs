@@ -52,7 +52,7 @@ pub struct RowCounts {
     pub graph_rows: u64,
     /// Nodes of graphs whose captured or added call is known.
     pub with_origin: u64,
-    /// Those whose driver call CUPTI recorded and cutap did not: another filter, or recording was off.
+    /// Those whose driver call cutap did not record, or not for certain: another filter, or recording was off.
     pub not_recorded: u64,
     /// Those whose call has another grid.
     pub mismatched: u64,
@@ -115,16 +115,14 @@ impl EventVisitor for GpuTimes {
                 correlation: place.correlation,
             }),
             RowContent::Kernel(_) | RowContent::Copy(_) | RowContent::Set { .. } => {
-                let (process, kernel) = (row.process.clone(), row.kernel.clone());
-                let times = (0, 0);
                 of.rows.push(WorkRow {
                     row: row.row,
-                    kernel,
-                    process,
+                    kernel: row.kernel.clone(),
+                    process: row.process.clone(),
                     submission: None,
                     origin: None,
-                    start_ns: times.0,
-                    end_ns: times.1,
+                    start_ns: 0,
+                    end_ns: 0,
                 });
             }
         }
@@ -211,15 +209,14 @@ impl GpuTimes {
     }
 }
 
-/// Beyond the bracket of the clock, a driver call's record lies inside the call by so many nanoseconds.
-const TOLERANCE_NS: u64 = 2_000;
-
 impl ProcessWork {
     fn join(&mut self, counts: &mut RowCounts) {
         self.clock.sort();
         self.submissions.sort();
-        let tolerance = self.clock.width() + TOLERANCE_NS;
+        let tolerance = self.clock.width();
         let mut by_correlation: HashMap<u32, (Arc<SubmittedBy>, &Submission)> = HashMap::new();
+        // A call is one submission. Two records in one call say that the call of one of them was not recorded.
+        let mut records_in_call: HashMap<(u32, u32), u32> = HashMap::new();
         for call in &self.driver_calls {
             let times = self.clock.monotonic(call.start).zip(self.clock.monotonic(call.end));
             let Some((start, end)) = times else { continue };
@@ -232,9 +229,11 @@ impl ProcessWork {
                     path: submission.path.clone(),
                     executable: submission.executable.clone(),
                 };
+                *records_in_call.entry((call.thread, submission.number)).or_default() += 1;
                 by_correlation.insert(call.correlation, (Arc::new(by), submission));
             }
         }
+        by_correlation.retain(|_, (by, submission)| records_in_call.get(&(by.tid, submission.number)) == Some(&1));
         counts.dropped += self.state.map_or(0, |state| state.dropped);
         counts.unknown += self.state.map_or(0, |state| state.unknown);
         counts.clock_width_ns = counts.clock_width_ns.max(self.clock.width());
@@ -283,8 +282,8 @@ impl ProcessWork {
     }
 }
 
-/// The call of this function that was open at a moment, of those of a thread by their beginnings. Where none was, the
-/// nearest one that is no farther away than the tolerance.
+/// The call of this function that was open at a moment, of those of a thread by their beginnings. The moment is known
+/// to the tolerance.
 fn containing(calls: &[Submission], function: u32, moment: u64, tolerance: u64) -> Option<&Submission> {
     let is_it = |call: &&Submission| DRIVER_FUNCTIONS.get(call.function).is_some_and(|of| of.id == function);
     let next = calls.partition_point(|call| call.start_ns <= moment);

@@ -107,8 +107,8 @@ impl Runs {
             EventReader::open(path, options)
         });
         let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
-        let gpu_times = self.gpu_times()?;
-        let gpu_summary = gpu_times.as_deref().map(GpuTimes::summary);
+        let has_gpu_time = readers.iter().any(|reader| reader.run_reader().has_gpu_time());
+        let gpu_times = if has_gpu_time { self.gpu_times()? } else { None };
         let sink = &mut |event| match &gpu_times {
             Some(times) => sink(times.add_to(event)),
             None => sink(event),
@@ -118,10 +118,7 @@ impl Runs {
         } else {
             merge(&mut readers, sink)?;
         }
-        let mut run_ends = self.with_ends(readers.iter_mut().map(EventReader::end));
-        // The sums are those of all runs.
-        run_ends.iter_mut().take(1).for_each(|of| of.end.gpu_time = gpu_summary.clone());
-        Ok(run_ends)
+        Ok(self.with_ends(readers.iter_mut().map(EventReader::end), gpu_times.as_deref()))
     }
 
     /// Whether GPU time was asked for in one of them.
@@ -166,12 +163,16 @@ impl Runs {
     /// Hands out all calls, run after run.
     pub fn calls(&self, filter: &Filter, calls: &mut dyn CallSink) -> Result<Vec<FinishedRun>, Error> {
         let (mut run_ends, filter) = (Vec::new(), &self.since_start(filter)?);
+        let mut gpu_times = None;
         for (path, place) in self.paths.iter().zip(&self.places) {
             self.progress.restart();
             let aggregator = Aggregator::open_at(path, filter, place.clone(), &self.progress)?;
-            run_ends.push(aggregator.with_gpu_times(self.gpu_times()?).run(calls));
+            if aggregator.run_reader().has_gpu_time() {
+                gpu_times = self.gpu_times()?;
+            }
+            run_ends.push(aggregator.with_gpu_times(gpu_times.clone()).run(calls));
         }
-        Ok(self.with_ends(run_ends.into_iter()))
+        Ok(self.with_ends(run_ends.into_iter(), gpu_times.as_deref()))
     }
 
     /// The filter, whose window begins with the first process of all runs.
@@ -207,13 +208,16 @@ impl Runs {
         Ok(true)
     }
 
-    fn with_ends(&self, run_ends: impl Iterator<Item = End>) -> Vec<FinishedRun> {
+    /// The sums of GPU time are those of all runs, and the first one has them.
+    fn with_ends(&self, run_ends: impl Iterator<Item = End>, gpu_times: Option<&GpuTimes>) -> Vec<FinishedRun> {
         let of = run_ends.zip(self.paths.iter().zip(&self.places));
         let run_end = |(end, (path, place)): (End, (&PathBuf, &RunPlace))| FinishedRun {
             path: path.clone(),
             end: End { run: place.name.clone(), ..end },
         };
-        of.map(run_end).collect()
+        let mut run_ends: Vec<FinishedRun> = of.map(run_end).collect();
+        run_ends.iter_mut().take(1).for_each(|of| of.end.gpu_time = gpu_times.map(GpuTimes::summary));
+        run_ends
     }
 }
 

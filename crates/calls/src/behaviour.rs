@@ -2,7 +2,7 @@
 //!
 //! Looked up by exported name. A fact about one form of a function holds for all its forms (`_v2`, `_ptds`, `_ptsz`).
 
-use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, CONTEXTS, ENDS_CAPTURE, HANDS_OUT, RESETS};
+use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, CONTEXTS, ENDS_CAPTURE, HANDS_OUT, RESETS, STATE};
 use crate::generated::tracked::MEMORY;
 use crate::glob;
 
@@ -23,13 +23,24 @@ pub fn tells_of_memory(name: &str) -> bool {
     MEMORY.binary_search(&name).is_ok() || CONTEXTS.binary_search(&plain(name)).is_ok()
 }
 
+/// Whether later calls depend on what this function makes, changes or ends: memory, modules, kernels, graphs and their
+/// captures, communicators. Such calls are recorded even where others are left out.
+pub fn keeps_state(name: &str) -> bool {
+    tells_of_memory(name) || fits(STATE, name)
+}
+
 /// Whether the handles that this function writes belong to existing objects, or to parts of one.
 ///
 /// The caller does not have to destroy such a handle, so it is no leak.
 pub fn hands_out(name: &str) -> bool {
+    fits(HANDS_OUT, name)
+}
+
+/// Whether a pattern fits a name, and none of those with `!` does.
+fn fits(patterns: &[&str], name: &str) -> bool {
     let fits = |pattern: &str| glob(pattern.as_bytes(), name.as_bytes());
-    let none = |pattern: &&str| pattern.strip_prefix('!').is_some_and(fits);
-    HANDS_OUT.iter().any(|pattern| fits(pattern)) && !HANDS_OUT.iter().any(none)
+    let excludes = |pattern: &&str| pattern.strip_prefix('!').is_some_and(fits);
+    patterns.iter().any(|pattern| fits(pattern)) && !patterns.iter().any(excludes)
 }
 
 /// Whether a call starts to capture a stream's work into a graph, either a given graph or a new one.
@@ -70,6 +81,14 @@ mod tests {
         assert!(resets("cuCtxDestroy_v2") && !resets("cuCtxCreate_v2"));
         for name in ["cuMemFree_v2", "cuMemFreeAsync_ptsz", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuCtxDestroy_v2"] {
             assert!(tells_of_memory(name), "{name}");
+        }
+        for name in ["cuGraphAddKernelNode_v2", "cuStreamBeginCapture_v2_ptsz", "cuMemAlloc_v2", "ncclCommInitRank"] {
+            assert!(keeps_state(name), "{name}");
+        }
+        for name in
+            ["cuGraphLaunch", "cuGraphUpload", "cuGraphExecGetFlags", "cuLaunchKernel", "cuGraphicsMapResources"]
+        {
+            assert!(!keeps_state(name), "{name}");
         }
         assert!(
             !tells_of_memory("cuLaunchKernel") && !tells_of_memory("cuGraphLaunch") && !tells_of_memory("cudaFree")

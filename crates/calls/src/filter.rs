@@ -9,10 +9,10 @@
 //! ([`armed`]). A rule for all of it adds the layer and takes nothing from the others. A rule for some of its functions
 //! wants those, as any other rule does. A reader shows all that was recorded ([`is_shown`]).
 //!
-//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which annotations
-//! of addresses depend ([`tells_of_memory`]). Readers do not show their calls.
+//! A rule that begins with `~` and a layer letter records further functions of that layer: those on which later calls
+//! depend ([`keeps_state`]). Readers do not show their calls.
 
-use crate::{glob, tells_of_memory};
+use crate::{glob, keeps_state};
 
 /// Whether a reader shows calls of function `name` of `library` (its SONAME). `layer` is the number of a `Layer`.
 pub fn is_shown(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
@@ -44,17 +44,18 @@ fn decide(rules: &[u8], layer: u8, library: &[u8], name: &[u8], own: bool) -> bo
     plus || !any_plus
 }
 
-/// The rules by which functions are recorded for annotations only, in toolkit libraries and in the driver.
+/// The rules by which functions are recorded only because later calls depend on them, in toolkit libraries and in the
+/// driver.
 pub const TRACKED: &str = "~l * *\n~d * *\n";
 
-/// Whether calls of a function are to be recorded: they are wanted, or annotations depend on them.
+/// Whether calls of a function are to be recorded: they are wanted, or later calls depend on them.
 pub fn recorded(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     armed(rules, layer, library, name) || tracked(rules, layer, name)
 }
 
 fn tracked(rules: &[u8], layer: u8, name: &[u8]) -> bool {
     let fits = |line: &[u8]| matches!(line, [b'~', letter, b' ', ..] if layer_of(*letter).is_some_and(|l| l == 0 || l == layer));
-    rules.split(|b| *b == b'\n').any(fits) && core::str::from_utf8(name).is_ok_and(tells_of_memory)
+    rules.split(|b| *b == b'\n').any(fits) && core::str::from_utf8(name).is_ok_and(keeps_state)
 }
 
 /// Whether the target may record any function of a layer; false only if the rules exclude the whole layer.
@@ -145,12 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn what_annotations_depend_on_is_recorded_and_not_wanted() {
+    fn what_later_calls_depend_on_is_recorded_and_not_wanted() {
         for rules in ["+* * cudaMalloc\n", "-* * cuMem*\n+r * *\n"] {
             let rules = [rules.as_bytes(), TRACKED.as_bytes()].concat();
             assert!(!armed(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
             assert!(recorded(&rules, LIBRARY, b"libnccl.so.2", b"ncclMemFree"));
+            assert!(recorded(&rules, DRIVER, b"libcuda.so.1", b"cuStreamBeginCapture_v2"));
             assert!(!recorded(&rules, DRIVER, b"libcuda.so.1", b"cuLaunchKernel"));
             assert!(!recorded(&rules, RUNTIME, b"saxpy", b"cuMemFree_v2"));
         }

@@ -15,6 +15,7 @@ struct Raw {
     resets: Vec<Group>,
     contexts: Vec<Group>,
     hands_out: Vec<Group>,
+    state: Vec<Group>,
     begins_capture: Vec<Group>,
     ends_capture: Vec<Group>,
     #[serde(default)]
@@ -119,6 +120,8 @@ pub(crate) struct Behaviour {
     pub(crate) contexts: BTreeSet<String>,
     /// Patterns of names.
     pub(crate) hands_out: BTreeSet<String>,
+    /// The same.
+    pub(crate) state: BTreeSet<String>,
     pub(crate) begins_capture: BTreeSet<String>,
     pub(crate) ends_capture: BTreeSet<String>,
     /// Functions, their roles and the parameter; a function may have several roles.
@@ -148,11 +151,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
     }
     let [resets, contexts, begins_capture, ends_capture] =
         [raw.resets, raw.contexts, raw.begins_capture, raw.ends_capture].map(|groups| names(&source, groups, known));
-    let mut hands_out = BTreeSet::new();
-    for group in raw.hands_out {
-        check_source(&source, &group.source)?;
-        hands_out.extend(group.functions.into_iter().map(Spanned::into_inner));
-    }
+    let [hands_out, state] = [raw.hands_out, raw.state].map(|groups| patterns(&source, groups));
     let (mut roles, mut role_patterns) = (BTreeSet::new(), BTreeSet::new());
     for group in raw.roles {
         check_source(&source, &group.source)?;
@@ -195,7 +194,8 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
         blocks,
         resets: resets?,
         contexts: contexts?,
-        hands_out,
+        hands_out: hands_out?,
+        state: state?,
         begins_capture: begins_capture?,
         ends_capture: ends_capture?,
         roles,
@@ -217,6 +217,16 @@ fn names(source: &Source, groups: Vec<Group>, known: &BTreeSet<String>) -> Resul
         }
     }
     Ok(names)
+}
+
+/// Patterns of names.
+fn patterns(source: &Source, groups: Vec<Group>) -> Result<BTreeSet<String>, Error> {
+    let mut patterns = BTreeSet::new();
+    for group in groups {
+        check_source(source, &group.source)?;
+        patterns.extend(group.functions.into_iter().map(Spanned::into_inner));
+    }
+    Ok(patterns)
 }
 
 fn check_source(source: &Source, from: &Spanned<String>) -> Result<(), Error> {
@@ -243,7 +253,7 @@ mod tests {
     #[test]
     fn names_that_do_not_exist_are_errors() {
         let folder = std::env::temp_dir().join(format!("cutap-behaviour-{}.toml", std::process::id()));
-        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[contexts]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
+        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[contexts]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[state]]\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
         std::fs::write(&folder, text).unwrap();
         let known = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
         assert_eq!(read(&folder, &known(&["cuA", "cuB_v2"]), &[]).ok().map(|b| b.blocks.len()), Some(2));

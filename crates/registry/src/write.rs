@@ -80,6 +80,8 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     let about =
         "Names of functions whose handles are of something that was there before, with `*`; not those with `!`.";
     list(&mut out, "HANDS_OUT", about, behaviour.hands_out.iter());
+    let about = "Names of functions that make, change or end what later calls depend on, with `*`; not those with `!`.";
+    list(&mut out, "STATE", about, behaviour.state.iter());
     let about = "Functions that say into which graph a stream's work goes; sorted.";
     list(&mut out, "BEGINS_CAPTURE", about, behaviour.begins_capture.iter());
     list(&mut out, "ENDS_CAPTURE", "Functions that write that graph; sorted.", behaviour.ends_capture.iter());

@@ -107,7 +107,7 @@ pub const LEFT_NAMES_BYTES: usize = 240;
 /// Bytes of a stack at most.
 pub const STACK_MOST: usize = 64 * 1024;
 /// Room for the rules of stacks.
-pub const STACK_RULES_BYTES: usize = 632;
+pub const STACK_RULES_BYTES: usize = 624;
 
 /// The page.
 #[repr(C)]
@@ -156,6 +156,10 @@ pub struct Control {
     pub stack_rules_len: u32,
     /// Of which calls, as `rules`.
     pub stack_rules: [u8; STACK_RULES_BYTES],
+    /// Of a process's own page: its captures of graphs that are open. Written by the process alone.
+    pub captures: AtomicU32,
+    /// The same: 1 if recording is on only until the last of them ends.
+    pub on_for_capture: AtomicU32,
     /// Of a process's own page: the name space that its number is of, as the kernel numbers them, and when it began, in
     /// ticks of the kernel (the lower half): numbers of both come round. 0: not known.
     pub pid_namespace: AtomicU32,

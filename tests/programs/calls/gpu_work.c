@@ -1,10 +1,12 @@
 /* Work for the rows of GPU time. Four threads launch one kernel whose grid has the number of the thread and of the
    launch. Then a graph of four nodes is captured, instantiated twice and replayed, and one with a child graph is made by
-   hand. Prints what it did. */
+   hand. Prints what it did. With an argument it prints its process id and waits for a line of input, before the capture
+   and behind it. */
 //: exe gpu_work -lpthread
 #include "fixture.h"
 #include <pthread.h>
 #include <stdint.h>
+#include <unistd.h>
 
 typedef void *P;
 typedef unsigned long U;
@@ -37,7 +39,15 @@ static void *submit(void *number) {
     return 0;
 }
 
-int main(void) {
+static void wait_for_line(int wanted) {
+    if (!wanted) return;
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    while (getchar() != '\n') {}
+}
+
+int main(int count, char **arguments) {
+    (void)arguments;
     P module, graph, parent, node, executables[2], of_parent;
     pthread_t threads[THREADS];
     OK(cuInit, 0);
@@ -50,6 +60,7 @@ int main(void) {
     for (int n = 0; n < THREADS; n++) OK(cuStreamCreate, &streams[n], 1);
     for (intptr_t n = 0; n < THREADS; n++) CHECK(pthread_create(&threads[n], 0, submit, (P)n) == 0);
     for (int n = 0; n < THREADS; n++) CHECK(pthread_join(threads[n], 0) == 0);
+    wait_for_line(count > 1);
     OK(cuStreamBeginCapture_v2, streams[0], 0);
     launch(first, 10, 1, streams[0]);
     OK(cuMemsetD8Async, memory, 1, 13, streams[0]);
@@ -57,6 +68,8 @@ int main(void) {
     OK(cuMemcpyHtoDAsync_v2, memory, host, 14, streams[0]);
     OK(cuStreamEndCapture, streams[0], &graph);
     for (int n = 0; n < 2; n++) OK(cuGraphInstantiateWithFlags, &executables[n], graph, 0);
+    if (count > 1) launch(first, 12, 1, streams[0]);
+    wait_for_line(count > 1);
     for (int n = 0; n < 5; n++) OK(cuGraphLaunch, executables[n % 2], streams[1]);
     OK(cuGraphCreate, &parent, 0);
     OK(cuGraphAddChildGraphNode, &node, parent, 0, 0, graph);

@@ -79,6 +79,43 @@ pub static HANDS_OUT: &[&str] = &[
     "cudaGraphExec*Update*",
 ];
 
+/// Names of functions that make, change or end what later calls depend on, with `*`; not those with `!`.
+pub static STATE: &[&str] = &[
+    "!cuGraphExec*Get*",
+    "cuArray*Create*",
+    "cuArrayDestroy",
+    "cuGraph*Set*",
+    "cuGraphAdd*",
+    "cuGraphClone",
+    "cuGraphConditionalHandleCreate",
+    "cuGraphCreate",
+    "cuGraphDestroy*",
+    "cuGraphExec*",
+    "cuGraphInstantiate*",
+    "cuGraphKernelNodeCopyAttributes",
+    "cuGraphRemove*",
+    "cuKernelGetFunction",
+    "cuLibraryGetKernel",
+    "cuLibraryGetModule",
+    "cuLibraryLoad*",
+    "cuLibraryUnload",
+    "cuMipmappedArray*Create*",
+    "cuMipmappedArrayDestroy",
+    "cuModuleGetFunction",
+    "cuModuleLoad*",
+    "cuModuleUnload",
+    "cuStreamBegin*Capture*",
+    "cuStreamEndCapture*",
+    "ncclCommAbort*",
+    "ncclCommDestroy*",
+    "ncclCommFinalize*",
+    "ncclCommGrow*",
+    "ncclCommInit*",
+    "ncclCommRevoke*",
+    "ncclCommShrink*",
+    "ncclCommSplit*",
+];
+
 /// Functions that say into which graph a stream's work goes; sorted.
 pub static BEGINS_CAPTURE: &[&str] = &[
     "cuStreamBeginCapture",

@@ -7,7 +7,7 @@ use crate::base::error::{Result, cannot};
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::StackCapture;
 use cutap_trace::{Filter, ProgramEnd, RunPath};
-use cutap_wire::control::{self, Control};
+use cutap_wire::control::{self, Control, RECORDING_OFF, RECORDING_ON};
 use std::fs::File;
 use std::mem::offset_of;
 use std::os::fd::AsRawFd;
@@ -311,8 +311,14 @@ impl Page {
     pub fn recording(&self) -> u32 {
         self.word(offset_of!(Control, recording)) as u32
     }
-    /// Switches those who look at this page.
+    /// Switches those who look at this page. Where captures of graphs are open, it is switched off when they end.
     pub fn put_recording(&self, state: u32) {
+        let has_captures = self.word(offset_of!(Control, captures)) as u32 != 0;
+        let off_later = has_captures && state == RECORDING_OFF && self.recording() == RECORDING_ON;
+        self.put(offset_of!(Control, on_for_capture), &u32::from(off_later).to_le_bytes());
+        if off_later {
+            return;
+        }
         self.put(offset_of!(Control, recording), &state.to_le_bytes());
     }
     /// One of the `COLLECTOR_*` values.

@@ -18,8 +18,8 @@ use cutap_wire::diagnostic;
 /// Like `ready`, for a call of this slot. A request of the driver to the kernel counts as the program's even while
 /// cutap asks the driver. The driver may load a module then, as the program's own call would have made it do.
 #[inline(always)]
-fn ready_for(slot: &Slot) -> Option<&'static mut ThreadState> {
-    if !switch::recording() {
+fn ready_for(slot: &Slot, is_recording: bool) -> Option<&'static mut ThreadState> {
+    if !is_recording && !(slot.keeps_state() && switch::is_off()) {
         return None;
     }
     thread_states::current()
@@ -37,7 +37,8 @@ pub fn before(frame: &mut Frame) -> bool {
 /// The same, for a frame whose slot is at hand.
 #[inline(always)]
 pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
-    let Some(thread_state) = ready_for(slot) else { return not_recorded(frame, slot) };
+    let is_recording = switch::recording();
+    let Some(thread_state) = ready_for(slot, is_recording) else { return not_recorded(frame, slot) };
     let at = frame.stack as usize;
     thread_state.leave_below(at);
     if thread_state.depth == 0 && suppress::is_suppressed_runtime(frame.caller) {
@@ -52,7 +53,8 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
             return page::count(own_calls::reason(frame.slot), 1);
         }
     }
-    let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
+    let number_in_record = if is_recording { frame.slot } else { table::state_number(frame.slot) };
+    let call = OpenCall { number: 0, slot: number_in_record, frame: at, reported: 0 };
     let number = match plan::words(slot.plan.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
         Some(words) => enter(thread_state, call, frame.caller, [words]),
         None => enter_by_steps(thread_state, call, frame),

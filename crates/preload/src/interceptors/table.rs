@@ -5,7 +5,7 @@
 
 use super::recording;
 use crate::capture::{call_stack, handles, ioctl, loaded_file};
-use crate::process::{run, switch};
+use crate::process::{captures, run, switch};
 use crate::routes::{export_table, hidden, proc_address};
 use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
@@ -15,7 +15,7 @@ use crate::slots::interceptors::{
 };
 use crate::slots::slot::Slot;
 use cutap_calls::hidden::SlotName;
-use cutap_calls::{Layer, Role, argument, has_role};
+use cutap_calls::{Layer, Role, argument, begins_capture, ends_capture, has_role};
 use cutap_wire::control;
 
 /// How many there can be: a bit each of `Slot::interceptors`.
@@ -67,6 +67,8 @@ const TABLE: &[Interceptor] = &[
     row(|of| has(of, Role::LinksImage), Action::Inputs(handles::linked)),
     row(|of| file_argument(of) == Some(1), Action::Inputs(|[_, name, ..]| loaded_file::named(*name))),
     row(|of| file_argument(of) == Some(2), Action::Inputs(|[_, _, name, ..]| loaded_file::named(*name))),
+    row(|of| is_drivers(of) && is(of, begins_capture), Action::After(capture_began)),
+    row(|of| is_drivers(of) && is(of, ends_capture), Action::After(|_| capture_ended())),
 ];
 
 /// Those that keep inputs, and those that keep results.
@@ -205,6 +207,24 @@ fn extended(frame: &mut Frame) -> bool {
 }
 fn extended_after(frame: &mut Frame) {
     extension(|of| (of.interceptor.after)(frame));
+}
+
+/// A function that is recorded, and of which this holds by its name.
+fn is(of: &Candidate, holds: fn(&str) -> bool) -> bool {
+    of.is_recorded && core::str::from_utf8(of.name).is_ok_and(holds)
+}
+
+fn capture_began(frame: &mut Frame) {
+    let [result, _] = frame.result;
+    if result as u32 == 0 && captures::begin() {
+        instances::follow();
+    }
+}
+
+fn capture_ended() {
+    if captures::end() {
+        instances::follow();
+    }
 }
 
 fn range(on: bool) {

@@ -14,7 +14,7 @@ use super::switch;
 use crate::sys;
 use crate::sys::callback::Callback;
 use core::sync::atomic::{AtomicU32, Ordering::*};
-use cutap_wire::control::Control;
+use cutap_wire::control::{Control, RECORDING_OFF};
 use cutap_wire::flags::{FILE, FIRST, INSTANCE_BYTES};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 
@@ -41,6 +41,11 @@ pub fn create_once() -> bool {
         sys::restore_signals(signals);
     }
     first
+}
+
+/// Whether this process has such a page.
+pub fn is_made() -> bool {
+    NUMBER.load(Acquire) != 0 && OWNER.load(Acquire) == super::fork::pid()
 }
 
 /// Before a fork. Looks once after each time that some process was switched alone.
@@ -133,6 +138,7 @@ unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
     let (mut state, mut epoch) = (0, 0);
     for _ in 0..1000 {
         (state, epoch) = (from.recording.load(Acquire), from.rules_epoch.load(Acquire));
+        let is_for_capture = from.on_for_capture.load(Acquire) != 0;
         // SAFETY: the caller's promise; byte by byte, for no memcpy may see them change.
         unsafe {
             let to = (&raw mut (*own).rules).cast::<u8>();
@@ -141,7 +147,8 @@ unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
             }
             (*own).rules_len.store(from.rules_len.load(Relaxed), Relaxed);
             (*own).rules_epoch.store(epoch & !1, Relaxed);
-            (*own).recording.store(state, Release);
+            // A capture of the parent is none of the child.
+            (*own).recording.store(if is_for_capture { RECORDING_OFF } else { state }, Release);
         }
         core::sync::atomic::fence(SeqCst);
         if epoch.is_multiple_of(2) && from.rules_epoch.load(Acquire) == epoch && from.recording.load(Acquire) == state {

@@ -8,7 +8,7 @@ use super::{fork, page, run};
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering::*;
 use cutap_wire::PAGE;
-use cutap_wire::control::{Control, LOOKUPS, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON};
+use cutap_wire::control::{Control, LOOKUPS, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON};
 
 /// Where the switches are mapped over: the run's control page, until this process has a separate page.
 #[repr(C, align(4096))]
@@ -88,6 +88,10 @@ fn broken() -> bool {
 #[inline(always)]
 pub fn counting() -> bool {
     state() == RECORDING_COUNT
+}
+/// True while recording is switched off, and not broken: what later calls depend on is recorded all the same.
+pub fn is_off() -> bool {
+    !fork::is_away() && here().recording.load(Relaxed) == RECORDING_OFF
 }
 /// True when runtimes should report their calls.
 pub fn listening() -> bool {

@@ -7,7 +7,7 @@ use super::code::{Code, code, thunk};
 use super::hooks::{self, Info};
 use super::interceptors::{self, Candidate};
 use super::slot::Slot;
-use super::table::{slot, take_number};
+use super::table::{slot, state_number, take_number, take_numbers};
 use super::{extension, plan, rows};
 use crate::loader::objects::Object;
 use crate::loader::{announce, forks};
@@ -116,7 +116,8 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     if interceptors == 0 && !hooked || !folder::ensure_folder() {
         return None;
     }
-    let n = take_number()?;
+    let is_state = interceptors & interceptors::RECORD != 0 && is_state(of, name);
+    let n = take_numbers(if is_state { 2 } else { 1 })?;
     announce::announce(owner);
     if interceptors & interceptors::SUBMIT != 0 {
         extension::extension(|of| (of.announce)(owner));
@@ -127,6 +128,10 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     let origin = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | hidden | shape << 44;
     let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: origin, c: real as u64, s: name, t: &[] };
     let text = names::write(&record)?;
+    if is_state {
+        // Readers do not show the calls that are recorded although recording is off.
+        names::write(&Name { a: u64::from(state_number(n)), b: origin | HIDDEN, ..record });
+    }
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.function.store(real, Relaxed);
@@ -146,7 +151,8 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     s.object.store(load, Relaxed);
     s.interceptors.store(interceptors, Relaxed);
     s.row.store(row, Relaxed);
-    s.plan.store(plan::of_row(row), Relaxed);
+    let state = if is_state { plan::STATE } else { 0 };
+    s.plan.store(plan::of_row(row) | state, Relaxed);
     s.set_name(text, name.len());
     s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
     let to = match interceptors {
@@ -172,6 +178,13 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     };
     s.entry.store(to, Release);
     Some(n)
+}
+
+/// Whether calls of a function are recorded although recording is off: those of the driver and of toolkit libraries.
+/// A runtime makes and ends things by calls of the driver.
+fn is_state(layer: u8, name: &[u8]) -> bool {
+    let layers = [Layer::DRIVER.number(), Layer::LIBRARY.number()];
+    layers.contains(&layer) && core::str::from_utf8(name).is_ok_and(cutap_calls::keeps_state)
 }
 
 const _: () = assert!(

@@ -7,6 +7,7 @@
 //! | 4 | `EXITS` | the outputs are those of bits 16 to 63 alone |
 //! | 5 | `UNWANTED` | the filter leaves the function out for now (`cutap ctl PID filter`) |
 //! | 6 | `LAUNCH` | the function launches a kernel as `launch` expects |
+//! | 7 | `STATE` | later calls depend on the function |
 //! | 8 to 13 | `WORDS_AT` | number of words |
 //! | 16 to 63 | `OUTPUTS` | four outputs of 12 bits; 0 is no output |
 //!
@@ -27,6 +28,8 @@ pub const EXITS: u64 = 1 << 4;
 pub const UNWANTED: u64 = 1 << 5;
 /// It launches a kernel, in the way that `launch` knows.
 pub const LAUNCH: u64 = 1 << 6;
+/// Later calls depend on the function: its calls are recorded although recording is off. See `calls::keeps_state`.
+pub const STATE: u64 = 1 << 7;
 /// How many words.
 pub const WORDS_AT: u32 = 8;
 /// See `WORDS_AT`.

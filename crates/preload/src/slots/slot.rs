@@ -1,7 +1,7 @@
 //! One slot: what every call of its function needs.
 
 use super::hooks::Info;
-use super::plan::UNWANTED;
+use super::plan::{STATE, UNWANTED};
 use crate::process::switch;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
@@ -77,6 +77,10 @@ impl Slot {
             true => self.plan.fetch_and(!UNWANTED, Relaxed),
             false => self.plan.fetch_or(UNWANTED, Relaxed),
         };
+    }
+    /// Its calls are recorded although recording is off.
+    pub fn keeps_state(&self) -> bool {
+        self.plan.load(Relaxed) & STATE != 0
     }
     /// Finds out whether a new one's calls are wanted, by the rules that hold when it is done.
     pub fn update_wanted(&self, wanted: impl Fn() -> bool) {

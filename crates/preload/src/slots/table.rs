@@ -96,13 +96,23 @@ pub fn find(object: u32, name: &[u8]) -> Option<u32> {
 
 /// A number for a thunk.
 pub fn take_number() -> Option<u32> {
+    take_numbers(1)
+}
+
+/// So many numbers for thunks, one behind the other: the first.
+pub fn take_numbers(count: u32) -> Option<u32> {
     // Before a number is taken, for none is given back: where the table cannot be opened it may be later.
-    let room = |n: u32| OPENED.reach(&CUTAP_SLOTS, n as usize);
-    let number = room(NEXT.load(Relaxed)).then(|| NEXT.fetch_add(1, Relaxed)).filter(|n| room(*n));
+    let room = |n: u32| OPENED.reach(&CUTAP_SLOTS, (n + count - 1) as usize);
+    let number = room(NEXT.load(Relaxed)).then(|| NEXT.fetch_add(count, Relaxed)).filter(|n| room(*n));
     if number.is_none() {
         page::count(diagnostic::NO_SLOT_LEFT, 1);
     }
     number
+}
+
+/// The number in the records of calls of a slot that are made while recording is off, if the slot has `plan::STATE`.
+pub fn state_number(n: u32) -> u32 {
+    n + 1
 }
 
 /// A number that no thunk has.

@@ -5,7 +5,7 @@ use super::comparison::{Comparison, KERNEL};
 use super::parse::Filter;
 use super::refusal::{FilterError, did_you_mean_text, nearest, suggestion_or_fields};
 use cutap_calls::filter::is_shown;
-use cutap_calls::known::{self, Effect, Family, Function, Rule, Tables, Type, TypeId};
+use cutap_calls::known::{self, Family, Function, Rule, Tables, Type, TypeId};
 use cutap_calls::{Layer, glob, plain};
 
 /// The largest number of parameters in a message.
@@ -56,16 +56,6 @@ impl Filter {
             let mut params = runtime().flat_map(|f| picked_functions(f, &term.rules)).flat_map(|f| f.params);
             params.any(|p| matches!(p.rule, Rule::KernelParams(..)) && has_field(p.name))
         })
-    }
-}
-
-impl Filter {
-    /// Whether it wants a function that allocates, and not all there are.
-    pub(super) fn wants_allocations(&self, tables: &'static Tables) -> bool {
-        let allocates = |f: &'static Function| {
-            f.effects.iter().any(|e| matches!(e, Effect::Allocates { .. } | Effect::AllocatesInside { .. }))
-        };
-        !self.rules.is_empty() && tables.families.iter().flat_map(|f| picked_functions(f, &self.rules)).any(allocates)
     }
 }
 

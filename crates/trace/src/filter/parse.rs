@@ -20,6 +20,9 @@ use crate::event::Layer;
 use cutap_calls::filter::TRACKED;
 use cutap_calls::{Role, patterns_of};
 
+/// The rule by which no function is recorded.
+const NO_FUNCTION: &str = "-* * *\n";
+
 /// What is wanted. [`Filter::default`] wants every call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
@@ -29,8 +32,6 @@ pub struct Filter {
     pub(super) arguments: Vec<Term>,
     /// What a runtime's launch is asked the driver's launch in it tells.
     pub(super) launches: bool,
-    /// It wants a function that allocates: what is said of addresses depends on others too.
-    pub(super) allocates: bool,
     pub(super) lookups: bool,
     pub(super) cxx: bool,
     pub(super) conditions: Vec<Condition>,
@@ -62,7 +63,6 @@ impl Filter {
             part.check_parameters(&cutap_calls::generated::known::TABLES)?;
         }
         filter.launches = filter.asks_of_launches(&cutap_calls::generated::known::TABLES);
-        filter.allocates = filter.wants_allocations(&cutap_calls::generated::known::TABLES);
         Ok(filter)
     }
 
@@ -104,7 +104,7 @@ impl Filter {
             filter.plain.push_str(&filter.rules[from..]);
         }
         if filter.lookups && only_lookups {
-            filter.rules.push_str("-* * *\n");
+            filter.rules.push_str(NO_FUNCTION);
         }
         if !ancestors.is_empty() {
             filter.ancestors.push(ancestors);
@@ -160,12 +160,13 @@ impl Filter {
         &self.rules
     }
     /// Text for the rules of the control page: what is to be recorded, be it only to decide what is wanted. With
-    /// `tracked` also, where memory is allocated by functions that are wanted, what annotations of addresses depend on.
+    /// `tracked` also what later calls depend on, such as allocations and captures of graphs.
     pub fn recorded(&self, tracked: bool) -> String {
         let rule = |pattern| format!("+{} * {pattern}\n", Layer::DRIVER.letter());
         let has_launches = self.launches && self.rules.contains('+');
         let launches: String = patterns_of(Role::LaunchOfDriver).filter(|_| has_launches).map(rule).collect();
-        let tracked = if tracked && self.allocates { TRACKED } else { "" };
+        let has_functions = !self.rules.is_empty() && self.rules != NO_FUNCTION;
+        let tracked = if tracked && has_functions { TRACKED } else { "" };
         let ancestors = ancestors::recorded_rules(&self.ancestors, &self.rules);
         format!("{}{launches}{ancestors}{tracked}", self.rules)
     }
@@ -400,9 +401,8 @@ mod tests {
         }
     }
 
-    /// What annotations of addresses depend on is recorded with what allocates.
     #[test]
-    fn annotation_calls_recorded_with_allocations() {
+    fn what_later_calls_depend_on_is_recorded_with_any_function() {
         let tracks = |text: &str| Filter::parse(text).unwrap().recorded(true).contains(TRACKED);
         // A library can have a runtime linked in.
         for text in [
@@ -414,10 +414,12 @@ mod tests {
             "cuda*[size>1]",
             "libcudart",
             "nccl",
+            "cudaMemcpy",
+            "cuLaunch*",
         ] {
             assert!(tracks(text), "{text}");
         }
-        for text in ["cudaMemcpy", "lookup", "error", "libcurand:curand*", "cuLaunch*", "!cuMem*,!runtime,cuInit"] {
+        for text in ["lookup", "error", "all"] {
             assert!(!tracks(text), "{text}");
         }
         assert!(!Filter::parse("cudaMalloc").unwrap().recorded(false).contains('~'));

@@ -98,7 +98,8 @@ impl EventReader {
     /// Opens a run directory, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: ReaderOptions) -> Result<EventReader, Error> {
         let run_reader = RunReader::with_progress(run, &options.progress)?;
-        let options = ReaderOptions { filter: options.filter.of_run(run_reader.filter()), ..options };
+        let filter = if options.all_recorded { options.filter } else { options.filter.of_run(run_reader.filter()) };
+        let options = ReaderOptions { filter, ..options };
         // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is
         // shown.
         let recorded = recorded_calls(run_reader.rules().map_or_else(|| options.filter.clone(), Filter::of_rules));
@@ -108,7 +109,8 @@ impl EventReader {
             free_coverage: FreeCoverage::recorded(options.tables, &recorded),
             shared: Shared {
                 clock: Clock::of(run_reader.ticks_per_second(), options.consume).shifted(options.place.shift_ns),
-                resolver: Resolver::new(options.tables, options.filter.clone(), options.place.clone()),
+                resolver: Resolver::new(options.tables, options.filter.clone(), options.place.clone())
+                    .with_all_recorded(options.all_recorded),
                 threads: 0,
                 place: options.place.clone(),
                 decode: options.decode,

@@ -17,6 +17,8 @@ pub struct ReaderOptions {
     pub printed: u64,
     /// What is wanted.
     pub filter: Filter,
+    /// All recorded calls are wanted, also those that a run keeps only because later calls depend on them.
+    pub all_recorded: bool,
     /// Events younger than this wait for the next round, so that those of slower threads can go first.
     pub hold_back_ns: u64,
     /// Arguments are to be understood. Without, only names, times and results are.
@@ -37,6 +39,7 @@ impl Default for ReaderOptions {
             consume: false,
             printed: 0,
             filter: Filter::default(),
+            all_recorded: false,
             hold_back_ns: 10_000_000,
             decode: true,
             only: None,

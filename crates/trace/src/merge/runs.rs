@@ -148,7 +148,8 @@ impl Runs {
                 continue;
             }
             let progress = self.progress.clone();
-            let options = ReaderOptions { place: place.clone(), progress, ..ReaderOptions::default() };
+            let options =
+                ReaderOptions { place: place.clone(), progress, all_recorded: true, ..ReaderOptions::default() };
             let times = times.get_or_insert_default();
             let mut reader = EventReader::open(path, options)?;
             reader.poll_while(true, &mut |event| {

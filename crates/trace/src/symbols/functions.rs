@@ -18,6 +18,7 @@ pub struct Resolver {
     /// What is known of functions.
     pub tables: &'static Tables,
     pub filter: Filter,
+    all_recorded: bool,
     place: RunPlace,
     /// Functions that were made.
     functions_made: u32,
@@ -25,7 +26,17 @@ pub struct Resolver {
 
 impl Resolver {
     pub fn new(tables: &'static Tables, filter: Filter, place: RunPlace) -> Resolver {
-        Resolver { tables, filter, place, functions_made: 0 }
+        Resolver { tables, filter, all_recorded: false, place, functions_made: 0 }
+    }
+
+    /// See `ReaderOptions::all_recorded`.
+    pub fn with_all_recorded(self, all_recorded: bool) -> Resolver {
+        Resolver { all_recorded, ..self }
+    }
+
+    /// Whether the calls of a slot that the run marks as not to be shown stay hidden.
+    pub fn hides_kept_calls(&self) -> bool {
+        !self.all_recorded
     }
 }
 

@@ -225,7 +225,7 @@ impl Names {
                 (function(resolver, Layer::RUNTIME, library, name, Some(instance.clone()), described), 0, *words)
             }
         };
-        let hidden = matches!(slot, Slot::Bound { hidden: true, .. });
+        let hidden = matches!(slot, Slot::Bound { hidden: true, .. }) && resolver.hides_kept_calls();
         let is_shown = !hidden && resolver.filter.wants_function(function.layer, &function.library, &function.name);
         let launch = launch_of(&function);
         let parent = function.described.is_some_and(|d| d.resolves_caller_args());

@@ -29,7 +29,7 @@ fn common_numbers(hook: &str) -> [(&'static str, String, u64); 3] {
     [
         ("cuGetExportTable", String::new(), 1649),
         ("cuCtxSetCurrent", format!("--hook {hook}"), 1244),
-        ("cuCtxSetCurrent", format!("--hook {hook} -e cuInit"), 695),
+        ("cuCtxSetCurrent", format!("--hook {hook} -e lookup"), 695),
     ]
 }
 

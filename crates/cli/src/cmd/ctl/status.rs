@@ -41,7 +41,7 @@ fn hides(pid: u32) -> bool {
 
 pub fn state_of(page: &Page) -> &'static str {
     match page.recording() {
-        RECORDING_OFF => "off: calls pass and are not seen",
+        RECORDING_OFF => "off: calls pass and are not shown",
         RECORDING_ON => "on: calls are recorded",
         RECORDING_COUNT => "on: calls are counted",
         _ => "broken: what is recorded can no longer be written",

@@ -86,7 +86,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
         }
         _ => {
             put_state(each_page(pages, pid, page), RECORDING_OFF, page, own)?;
-            Ok(format!("off in {shown}: calls pass and are not seen; {again} on switches them on again\n"))
+            Ok(format!("off in {shown}: calls pass and are not shown; {again} on switches them on again\n"))
         }
     }
 }

@@ -8,9 +8,9 @@
 //! 14 bytes with a jump, and calls on through a copy of the instructions that stood there. So a thunk begins with
 //! [`PROLOGUE`]: instructions that mean the same at any address, and that such a program knows from real functions.
 //!
-//! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places. It
-//! continues with the frame (this one, or `fast`), or it adds one to this thread's number of the slot and jumps to the
-//! function, or it jumps there immediately (armed and off).
+//! A gate stands before the frame of a function that is only recorded. It looks at two words at fixed places. Armed and
+//! off, it jumps to the function immediately, unless later calls depend on the function. Else it continues with the
+//! frame (this one, or `fast`), or it adds one to this thread's number of the slot and jumps to the function.
 //!
 //! The frame keeps every argument register, passes stack words on, and has unwind data all the way,
 //! so that exceptions, longjmp, pthread_exit and debuggers pass through it. It keeps the stack aligned
@@ -21,7 +21,7 @@ use crate::process::fork::{COUNT_WORD, RECORDED};
 use crate::ring::counts::THUNKS;
 use crate::slots::code::THUNK_BYTES;
 use crate::slots::frame::{Frame, STACK_WORDS};
-use crate::slots::plan::UNWANTED;
+use crate::slots::plan::{STATE, UNWANTED};
 use crate::slots::slot::{ENTRY, PLAN};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -104,6 +104,8 @@ global_asm!(
     // Off. A child that was not noticed yet may have been switched alone.
     "  cmp dword ptr [rip + CUTAP_FORK], {here}",
     "  jne cutap_frame",
+    "  test byte ptr [r11 + {plan}], {state}",
+    "  jnz cutap_frame",
     "  jmp [r11]",
     "6: push rax",
     ".cfi_adjust_cfa_offset 8",
@@ -258,6 +260,7 @@ global_asm!(
     count_word = const COUNT_WORD,
     plan = const PLAN,
     unwanted = const UNWANTED,
+    state = const STATE,
     head = const HEAD,
     frame = const 8 * STACK_WORDS,
     frame_bytes = const size_of::<Frame>(),

@@ -3,13 +3,13 @@
 #
 #   tests/gpu/gpu_time.sh CUTAP PYTHON OUT [PART...]
 #
-# Without a PART all run, in this order: same counts graphs off kill stress cost_loops cost_step. A part prints PASS, FAIL and SKIP
-# lines; the last lines count them. OUT gets a log of each part with the commands and what they printed.
-# Sizes: GPU_TIME_JOBS, _LAUNCHES, _ROUNDS, _STRESS_SECONDS, _STRESS_REPLAYS, _COST_SECONDS. GPU_TIME_WORK names a folder for programs
-# and recordings, which is kept. GPU_TIME_ENGINE=--sim tries the C programs on the simulated driver.
+# Without a PART all run, in this order: same counts graphs off kill stress cost_loops cost_step. A part prints PASS,
+# FAIL and SKIP lines; the last lines count them. OUT gets a log of each part: commands and what they printed.
+# Sizes: GPU_TIME_JOBS, _LAUNCHES, _ROUNDS, _STRESS_SECONDS, _STRESS_REPLAYS, _COST_SECONDS. GPU_TIME_WORK names a
+# folder for programs and recordings, which is kept. GPU_TIME_ENGINE=--sim tries the C programs on the simulated driver.
 set -u
 if [ $# -lt 3 ]; then
-    sed -n '4,10s/^# \?//p' "$0" >&2
+    sed -n '4,9s/^# \?//p' "$0" >&2
     exit 2
 fi
 GPU_TIME_CUTAP=$(realpath "$1")
@@ -17,7 +17,8 @@ python=$2 out=$(realpath -m "$3")
 here=$(cd "$(dirname "$0")" && pwd)
 shift 3
 export GPU_TIME_CUTAP GPU_TIME_LOG
-declare -A limits=([same]=420 [counts]=240 [graphs]=240 [off]=120 [kill]=90 [stress]=240 [cost_loops]=240 [cost_step]=480)
+declare -A limits=([same]=420 [counts]=240 [graphs]=240 [off]=120 [kill]=90 [stress]=240)
+limits+=([cost_loops]=240 [cost_step]=480)
 parts=("$@")
 [ $# -gt 0 ] || parts=(same counts graphs off kill stress cost_loops cost_step)
 kept=${GPU_TIME_WORK:-}
@@ -30,7 +31,8 @@ for part in "${parts[@]}"; do
     : > "$GPU_TIME_LOG"
     echo "== $part"
     begin=$SECONDS
-    timeout --kill-after=10 "${limits[$part]:-240}" "$python" -u "$here/gpu_time/$part.py" 2>> "$GPU_TIME_LOG" | tee -a "$GPU_TIME_LOG" "$lines"
+    timeout --kill-after=10 "${limits[$part]:-240}" "$python" -u "$here/gpu_time/$part.py" 2>> "$GPU_TIME_LOG" |
+        tee -a "$GPU_TIME_LOG" "$lines"
     code=${PIPESTATUS[0]}
     if [ "$code" != 0 ]; then
         why="exit $code"

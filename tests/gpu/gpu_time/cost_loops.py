@@ -9,7 +9,9 @@ def main():
     if program:
         seconds = tools.number("COST_SECONDS", 90)
         costs.measure("launches", "microseconds of an empty launch", [program, "launches", "100"], seconds=seconds)
-        costs.measure("replays", "microseconds of a replay of 200 empty kernels", [program, "replays", "50"], seconds=seconds)
+        costs.measure(
+            "replays", "microseconds of a replay of 200 empty kernels", [program, "replays", "50"], seconds=seconds
+        )
 
 
 main()

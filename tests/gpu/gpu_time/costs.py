@@ -1,4 +1,6 @@
-"""Interleaved rounds of a program that prints a time: plain, under cutap, Nsight Systems and others; medians with spread."""
+"""Interleaved rounds of a program that prints a time: plain, under cutap, Nsight Systems and others; medians with
+spread.
+"""
 
 import os
 import re
@@ -22,7 +24,13 @@ def methods(name, command, more):
     }
     if nsys := tools.machine.find_nsys():
         report = os.path.join(tools.WORK, "nsys." + name)
-        flags = ["--trace=cuda", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true"]
+        flags = [
+            "--trace=cuda",
+            "--cuda-graph-trace=node",
+            "--sample=none",
+            "--cpuctxsw=none",
+            "--force-overwrite=true",
+        ]
         ways[NSYS] = lambda: tools.run([nsys, "profile", *flags, "-o", report, *command])
     for label, other in more.items():
         ways[label] = lambda other=other: tools.plain(other)
@@ -40,7 +48,7 @@ def measure(name, unit, command, more=(), seconds=200):
             break
         # Each round begins with another way.
         labels = list(ways)
-        for label in labels[number % len(labels):] + labels[: number % len(labels)]:
+        for label in labels[number % len(labels) :] + labels[: number % len(labels)]:
             done = ways[label]()
             if found := NUMBER.findall(done.out):
                 times.setdefault(label, []).append(float(found[-1]))
@@ -52,10 +60,11 @@ def measure(name, unit, command, more=(), seconds=200):
     say(f"  {'':20}{'median':>10}{'least':>10}{'most':>10}{'adds':>10}{'of nsys':>9}")
     middle = {label: statistics.median(of) for label, of in times.items()}
     added = {label: of - middle.get(PLAIN, 0) for label, of in middle.items()}
+    numbers = lambda label: (middle[label], min(times[label]), max(times[label]), added[label])  # noqa: E731
     for label in ways:
         if label in times:
             of = f"{added[label] / added[NSYS]:.2f}" if added.get(NSYS, 0) > 0 and label != PLAIN else ""
-            say(f"  {label:20}{middle[label]:>10.2f}{min(times[label]):>10.2f}{max(times[label]):>10.2f}{added[label]:>10.2f}{of:>9}")
+            say(f"  {label:20}" + "".join(f"{us:>10.2f}" for us in numbers(label)) + f"{of:>9}")
     if not {PLAIN, GPU_TIME} <= times.keys():
         result(False, "cost " + name, "no times")
     elif NSYS not in times:

@@ -1,4 +1,6 @@
-"""Counts and times of kernels by name: cutap beside a small CUPTI program of its own and beside torch.profiler, in other runs."""
+"""Counts and times of kernels by name: cutap beside a small CUPTI program of its own and beside torch.profiler, in
+other runs.
+"""
 
 import collections
 import ctypes
@@ -39,7 +41,9 @@ def different(ours, theirs):
         for name in of.keys() - common:
             rest[base(name)] += of[name]
         rests.append(rest)
-    wrong |= {name: (rests[0][name], rests[1][name]) for name in rests[0] | rests[1] if rests[0][name] != rests[1][name]}
+    wrong |= {
+        name: (rests[0][name], rests[1][name]) for name in rests[0] | rests[1] if rests[0][name] != rests[1][name]
+    }
     return wrong
 
 
@@ -63,7 +67,9 @@ def injected(library, name, command):
 def recorded(name, command):
     tools.record(name, command)
     counts, ns = collections.Counter(), 0
-    for line in tools.lines_of("report", "--by", "kernel", "--json", tools.file_of(name), having=('"type":"gpu_kernel"',)):
+    for line in tools.lines_of(
+        "report", "--by", "kernel", "--json", tools.file_of(name), having=('"type":"gpu_kernel"',)
+    ):
         counts[line["kernel"]] += line["calls"]
         ns += line["total_ns"]
     return counts, ns / 1e6
@@ -83,7 +89,11 @@ def beside_injection(library, name, command):
     middle = [statistics.median(of) for of in times]
     apart, spread = abs(middle[0] - middle[1]), max(times[1]) - min(times[1])
     text = "; ".join(f"{who} {' '.join(f'{ms:.3f}' for ms in of)} ms" for who, of in zip(("cutap", "injection"), times))
-    result(middle[0] > 0 and apart <= spread, f"times {name}", f"medians differ by {apart:.3f} ms, the injection's runs by {spread:.3f}: {text}")
+    result(
+        middle[0] > 0 and apart <= spread,
+        f"times {name}",
+        f"medians differ by {apart:.3f} ms, the injection's runs by {spread:.3f}: {text}",
+    )
     return ours[0][0]
 
 
@@ -100,7 +110,11 @@ def main():
         return
     theirs = collections.Counter(json.loads(profiled.out.splitlines()[-1]))
     wrong = different(ours, theirs)
-    result(not wrong and bool(theirs), "counts torch.profiler", f"{sum(theirs.values())} kernels, different: {str(wrong)[:200] if wrong else 'none'}")
+    result(
+        not wrong and bool(theirs),
+        "counts torch.profiler",
+        f"{sum(theirs.values())} kernels, different: {str(wrong)[:200] if wrong else 'none'}",
+    )
 
 
 main()

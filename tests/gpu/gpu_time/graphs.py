@@ -15,7 +15,10 @@ MAKERS = "cuLaunchKernel*,cuLaunchCooperativeKernel*,cuGraphAdd*"
 
 
 def graphs_of(name):
-    return [line for line in tools.lines_of("report", "--graphs", "--json", tools.file_of(name), having=('"type":"gpu_graph"',))]
+    return [
+        line
+        for line in tools.lines_of("report", "--graphs", "--json", tools.file_of(name), having=('"type":"gpu_graph"',))
+    ]
 
 
 def kernels_of_nodes(name):
@@ -53,7 +56,9 @@ def check(name, command, variables):
                 if kernel != call["kernel"]:
                     different.append(f"{kernel[:40]} from {call['kernel'][:40]}")
     nodes = sum(len(graph["nodes"]) for graph in graphs)
-    text = f"{len(graphs)} graphs, {nodes} nodes, rows with origin {with_origin}, without {without}; kernel of the call "
+    text = (
+        f"{len(graphs)} graphs, {nodes} nodes, rows with origin {with_origin}, without {without}; kernel of the call "
+    )
     text += f"compared for {compared} nodes, different {len(different)}; {tools.rows(name).text()}"
     first = (different + lost)[:1]
     good = bool(graphs) and without == 0 and not different and compared > 0
@@ -66,11 +71,11 @@ def handles(call):
     return tuple(re.findall(r'"(func|kern)": \{"handle": "([^"]*)"', text))
 
 
-def where_the_rule_ends():
+def where_the_rule_ends(name):
     """The program's graphs, a line each: NODE:KERNEL, then how the call that cutap names differs."""
     built = build("conditional", "gpu_time_conditional.cu")
     if not built:
-        return
+        return None, name, "not built"
     done = tools.record("conditional", [built])
     expected = dict(re.findall(r"^executable (\d+): (.*)$", done.out, re.MULTILINE))
     for line in done.out.splitlines():
@@ -99,22 +104,25 @@ def where_the_rule_ends():
             shown.append(f"{node['node']}:{name}{origin} x{node['replays']}")
         say(f"  executable {number} ({expected.get(number, 'not known').split(';')[0]}): {', '.join(shown)}")
     missing = sorted(set(expected) - seen)
-    text = f"executables with a wrong origin: {sorted(set(wrong)) or 'none'}, with nodes without origin: {sorted(set(unknown)) or 'none'}"
-    result(done.code == 0 and not wrong and not missing, "graphs conditional", f"{text}, without rows: {missing or 'none'}; {tools.rows('conditional').text()}")
+    text = f"executables with a wrong origin: {sorted(set(wrong)) or 'none'}, "
+    text += f"with nodes without origin: {sorted(set(unknown)) or 'none'}"
+    text += f", without rows: {missing or 'none'}; {tools.rows('conditional').text()}"
+    return done.code == 0 and not wrong and not missing, name, text
 
 
 def main():
-    programs = [] if tools.ENGINE else [
-        ("reduce_overhead", python("gpu_time_reduce_overhead.py"), {
-            "TORCHINDUCTOR_CACHE_DIR": os.path.join(tools.WORK, "inductor"), "TORCHINDUCTOR_COMPILE_THREADS": 1,
-        }),
+    inductor = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(tools.WORK, "inductor"), "TORCHINDUCTOR_COMPILE_THREADS": 1}
+    programs = [
+        ("reduce_overhead", python("gpu_time_reduce_overhead.py"), inductor),
         ("decode", python("gpu_time_decode.py"), {}),
         ("torch_graph", python("torch_graph.py"), {}),
         ("two_graphs", python("gpu_time_graph.py"), {}),
     ]
+    if tools.ENGINE:
+        programs = []
     with ThreadPoolExecutor(tools.number("JOBS", 4)) as pool:
-        checks = [pool.submit(check, *program) for program in programs]
-        where_the_rule_ends()
+        checks = [pool.submit(tools.tried, check, *program) for program in programs]
+        result(*tools.tried(where_the_rule_ends, "graphs conditional"))
         for done in checks:
             result(*done.result())
 

@@ -24,9 +24,11 @@ class Case:
 
 
 def threads_have_their_rows(name):
-    """The grid says which launch a row is: the call with that grid has the time of that row, and a thread of its own."""
+    """The grid says which launch a row is: the call with that grid has that row's time; grids are of a thread."""
     calls, found, tids = {}, {}, {}
-    for line in tools.lines_of("show", "--json", tools.file_of(name), having=('"type":"row"', '"name":"cuLaunchKernel')):
+    for line in tools.lines_of(
+        "show", "--json", tools.file_of(name), having=('"type":"row"', '"name":"cuLaunchKernel')
+    ):
         if line["type"] == "row" and line["work"] == "kernel":
             found.setdefault(tuple(line["grid"][:2]), []).append((line["duration_ns"], line["start_ns"]))
         elif line["type"] == "call" and (grid := grid_of(line["arguments"])):
@@ -38,7 +40,7 @@ def threads_have_their_rows(name):
         is_right = len(rows) == 1 and call.get("gpu_rows") == 1 and call["gpu_ns"] == rows[0][0]
         wrong += not (is_right and call["start_ns"] + call["gpu_wait_ns"] == rows[0][1])
     distinct = len(tids) == 4 and len(set().union(*tids.values())) == 4
-    text = f"{len(found)} grids of rows, {len(calls)} of calls, {wrong} rows at a wrong call, a thread for each: {distinct}"
+    text = f"{len(found)} grids of rows, {len(calls)} of calls, {wrong} rows at a wrong call, 4 threads: {distinct}"
     return wrong == 0 and distinct and len(found) == len(calls) == 4 * LAUNCHES, text
 
 
@@ -73,7 +75,9 @@ def check(case):
         case.variables["CUTAP_CUPTI"] = tools.cupti()
         traced = tools.record(case.name, case.command, case.limit + 50, **case.variables)
         rows, needed = tools.rows(case.name), ", with CUTAP_CUPTI"
-    said = f"exit {plain.code} and {traced.code}, {plain.seconds:.0f} s and {traced.seconds:.0f} s, {rows.text()}{needed}"
+    said = (
+        f"exit {plain.code} and {traced.code}, {plain.seconds:.0f} s and {traced.seconds:.0f} s, {rows.text()}{needed}"
+    )
     if plain.out.startswith("skip"):
         return None, name, plain.out.splitlines()[0]
     good = plain.code == traced.code == 0 and (case.profiles or rows.are_good(case.rows))
@@ -99,19 +103,23 @@ def cases():
     inductor = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(tools.WORK, "inductor"), "TORCHINDUCTOR_COMPILE_THREADS": 1}
     own = {"CUPTI_LIB": tools.cupti()}
     # The longest first.
-    found = [] if tools.ENGINE else [
-        Case("reduce_overhead", python("gpu_time_reduce_overhead.py"), variables=inductor, limit=200),
-        Case("decode", python("gpu_time_decode.py")),
-        Case("ddp", python("gpu_time_ddp.py")),
-        Case("children", python("gpu_time_children.py")),
-        Case("jax", python("jax_small.py")),
-        Case("cupy", python("cupy_small.py")),
-        Case("profiler5", python("gpu_time_profiler5.py"), profiles=True),
-        Case("profiler", python("torch_profiler.py"), profiles=True),
-        Case("train", python("torch_train.py")),
-        Case("torch_graph", python("torch_graph.py")),
-        Case("torch_threads", python("torch_threads.py")),
-    ]
+    found = (
+        []
+        if tools.ENGINE
+        else [
+            Case("reduce_overhead", python("gpu_time_reduce_overhead.py"), variables=inductor, limit=200),
+            Case("decode", python("gpu_time_decode.py")),
+            Case("ddp", python("gpu_time_ddp.py")),
+            Case("children", python("gpu_time_children.py")),
+            Case("jax", python("jax_small.py")),
+            Case("cupy", python("cupy_small.py")),
+            Case("profiler5", python("gpu_time_profiler5.py"), profiles=True),
+            Case("profiler", python("torch_profiler.py"), profiles=True),
+            Case("train", python("torch_train.py")),
+            Case("torch_graph", python("torch_graph.py")),
+            Case("torch_threads", python("torch_threads.py")),
+        ]
+    )
     for name, source, flags, arguments, more in (
         ("saxpy_static", "saxpy.cu", ["-cudart", "static"], [], {"rows": 6}),
         ("saxpy_shared", "saxpy.cu", ["-cudart", "shared"], [], {"rows": 6}),
@@ -127,7 +135,7 @@ def cases():
 
 def main():
     with ThreadPoolExecutor(tools.number("JOBS", 4)) as pool:
-        for done in as_completed([pool.submit(check, case) for case in cases()]):
+        for done in as_completed([pool.submit(tools.tried, check, case) for case in cases()]):
             result(*done.result())
 
 

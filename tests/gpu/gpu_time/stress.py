@@ -1,4 +1,6 @@
-"""26 million rows of a graph of 200 empty kernels: bad times, memory of the GPU, bytes of a row, and whether the collector keeps up."""
+"""26 million rows of a graph of 200 empty kernels: bad times, memory of the GPU, bytes of a row, and whether the
+collector keeps up.
+"""
 
 import os
 import re
@@ -20,7 +22,8 @@ def replayed(program, name, seconds, **variables):
     if done.code != 0 or not said:
         result(False, "stress " + name, f"exit {done.code}: {done.last_error()}")
         return
-    say("  program: " + said[0])
+    attribute = [line for line in done.err.splitlines() if line.startswith("pool limit")]
+    say("  program: " + said[0] + "".join("; " + line for line in attribute))
     kernels = int(said[2])
     rows = tools.rows(name, 150)
     size = os.path.getsize(tools.file_of(name))
@@ -28,7 +31,9 @@ def replayed(program, name, seconds, **variables):
     text = f"{rows.all} rows of {kernels} kernels, {each:.2f} bytes a row, dropped by CUPTI {rows.dropped}, "
     text += f"from start to file {done.seconds:.0f} s; {rows.text()}"
     if rows.all == 0 and variables:
-        result(None, "stress " + name, text + "; cutap stepped aside for the injection, so the attribute cannot be set so")
+        result(
+            None, "stress " + name, text + "; cutap stepped aside for the injection, so the attribute cannot be set so"
+        )
         return
     result(rows.are_good(kernels) and each <= BYTES_OF_A_ROW, "stress " + name, text)
     if not os.environ.get("GPU_TIME_KEEP"):

@@ -1,7 +1,9 @@
-"""What the parts of gpu_time.sh share: programs are built, run and recorded, and what a recording says of its rows is read.
+"""What the parts of gpu_time.sh share: programs are built, run and recorded, and what a recording says of its rows is
+read.
 
-GPU_TIME_CUTAP, GPU_TIME_WORK and GPU_TIME_LOG are set by gpu_time.sh. GPU_TIME_ENGINE=--sim runs the C programs on the simulated
-driver, as a test of these scripts alone; GPU_TIME_PROGRAMS names a folder with other programs for such a test. Details go to the log; only what `say` and `result` print is shown.
+GPU_TIME_CUTAP, GPU_TIME_WORK and GPU_TIME_LOG are set by gpu_time.sh. GPU_TIME_ENGINE=--sim runs the C programs on the
+simulated driver, as a test of these scripts alone; GPU_TIME_PROGRAMS names a folder with other programs for such a
+test. Details go to the log; only what `say` and `result` print is shown.
 """
 
 import json
@@ -19,8 +21,11 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = os.environ.get("GPU_TIME_PROGRAMS") or os.path.join(TESTS, "programs")
 sys.path.insert(0, TESTS)
 import machine
-ROWS = re.compile(r"(\d+) of (\d+) rows of GPU time have their call, (\d+) have bad times(?:; CUPTI's clock is known to ([^;\n]*))?")
-SHOWN = 320
+
+ROWS = re.compile(
+    r"(\d+) of (\d+) rows of GPU time have their call, (\d+) have bad times(?:; CUPTI's clock is known to ([^;\n]*))?"
+)
+SHOWN = 300
 LOGGED = 4000
 # The process groups that run; each is one of its own, so that a limit ends all of its processes.
 groups = set()
@@ -42,6 +47,14 @@ def say(text):
 def result(is_good, name, text):
     """A line that gpu_time.sh counts; None: it could not be tried."""
     say(f"{'SKIP' if is_good is None else 'PASS' if is_good else 'FAIL'} {name}: {text}")
+
+
+def tried(function, name, *arguments):
+    """Its answer for `result`; what it raises is a failure of this case, not of the part."""
+    try:
+        return function(name, *arguments)
+    except Exception as error:  # noqa: BLE001
+        return False, str(getattr(name, "name", name)), f"{type(error).__name__}: {error}"
 
 
 def log(text):
@@ -130,7 +143,9 @@ def lines_of(*arguments, limit=100, having=("",)):
     """The JSON lines of a command that have one of these texts, one after another, since all may not fit the memory."""
     command = ["timeout", str(limit), CUTAP, *arguments]
     log("$ " + " ".join(command))
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as started:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as started:
         for line in started.stdout:
             if any(text.encode() in line for text in having):
                 yield json.loads(line)
@@ -165,8 +180,19 @@ def rows(name, limit=100):
     found, of = ROWS.search(notes.out + notes.err), Rows()
     if found:
         of = Rows(*(int(found[n]) for n in (1, 2, 3)), (found[4] or "").strip())
-    about = ("no GPU times", "row of GPU time", "rows of GPU time", "records of CUPTI", "record of CUPTI", "rows are missing")
-    missing = [line for line in notes.out.splitlines() if line.startswith(about) or (not ROWS.search(line) and "GPU time" in line)]
+    about = (
+        "no GPU times",
+        "row of GPU time",
+        "rows of GPU time",
+        "records of CUPTI",
+        "record of CUPTI",
+        "rows are missing",
+    )
+    missing = [
+        line
+        for line in notes.out.splitlines()
+        if line.startswith(about) or (not ROWS.search(line) and "GPU time" in line)
+    ]
     lost = re.search(r"(\d+) rows? of GPU time (?:was|were) dropped", notes.out)
     of.dropped = int(lost[1]) if lost else 0
     of.why = missing[0] if missing else ""
@@ -182,7 +208,10 @@ def build(name, source, *flags):
         command = ["nvcc", "-O1", "-arch=" + os.environ.get("GPU_TIME_ARCH", "native")]
     else:
         command = ["gcc", "-O1", "-shared", "-fPIC"]
-    made = run([*command, *flags, "-o", target, program(source), *([] if source.endswith(".cu") else ["-ldl", "-lpthread"])], 100)
+    made = run(
+        [*command, *flags, "-o", target, program(source), *([] if source.endswith(".cu") else ["-ldl", "-lpthread"])],
+        100,
+    )
     if made.code == 0:
         return target
     result(False, "build " + name, made.last_error())

@@ -1,4 +1,4 @@
-"""The parent uses CUDA. Forked children do not and end by os._exit; spawned children use CUDA. Then the parent goes on."""
+"""The parent uses CUDA. Forked children do not, and end by os._exit. Spawned children do. Then the parent goes on."""
 
 import multiprocessing
 import os

@@ -1,5 +1,5 @@
-// Graphs for the question where the index rule of docs/explanation/gpu-time.md ends: each case is a graph whose kernels have the
-// names k0 to k5. A line says which executable graph is which case, and the kernels that a replay runs.
+// Graphs for the question where the index rule of docs/explanation/gpu-time.md ends: each case is a graph whose kernels
+// have the names k0 to k5. A line says which executable graph is which case, and the kernels that a replay runs.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

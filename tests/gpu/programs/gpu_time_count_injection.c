@@ -1,7 +1,8 @@
-/* Counts kernels by name and adds up their times with CUPTI's activity records, as an independent witness of cutap's rows.
+/* Counts kernels by name and adds up their times with CUPTI's activity records, as an independent witness of cutap's
+ * rows.
  *
- * libcuda loads it by CUDA_INJECTION64_PATH. At exit, GPU_TIME_COUNTS gets a line a kernel: count, nanoseconds, records with bad
- * times, mangled name. It never calls CUDA and never prints. */
+ * libcuda loads it by CUDA_INJECTION64_PATH. At exit, GPU_TIME_COUNTS gets a line a kernel: count, nanoseconds,
+ * records with bad times, mangled name. It never calls CUDA and never prints. */
 #define _GNU_SOURCE
 #include "gpu_time_cupti.h"
 #include <pthread.h>

@@ -1,4 +1,6 @@
-"""A small training loop (`plain`), or the same under torch.profiler (`profile`), which prints the counts of kernels by name."""
+"""A small training loop (`plain`), or the same under torch.profiler (`profile`), which prints the counts of kernels by
+name.
+"""
 
 import collections
 import json

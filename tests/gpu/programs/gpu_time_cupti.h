@@ -1,5 +1,5 @@
-/* The few declarations of CUPTI that these programs need, so that no header of NVIDIA is needed; they have the same values from
- * CUPTI 11.7 to 13.5. The library is the one that the process has loaded, else CUPTI_LIB. */
+/* The few declarations of CUPTI that these programs need, so that no header of NVIDIA is needed; they have the same
+ * values from CUPTI 11.7 to 13.5. The library is the one that the process has loaded, else CUPTI_LIB. */
 #ifndef GPU_TIME_CUPTI_H
 #define GPU_TIME_CUPTI_H
 #include <dlfcn.h>

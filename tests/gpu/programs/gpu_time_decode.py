@@ -1,7 +1,7 @@
 """A decode loop with a graph for each of 30 batch sizes, as inference servers make them; each is replayed 20 times.
 
-GPU_TIME_PAUSE names a folder: the program writes its number to `ready1` there and waits for `go1` before it captures, and again with
-`ready2` and `go2` before it replays.
+GPU_TIME_PAUSE names a folder: the program writes its number to `ready1` there and waits for `go1` before it captures,
+and again with `ready2` and `go2` before it replays.
 """
 
 import os

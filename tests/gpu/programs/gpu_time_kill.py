@@ -1,4 +1,4 @@
-"""A training loop without end, to be killed: a line with the process, then steps, each with CLOCK_MONOTONIC at its end."""
+"""A training loop without end, to be killed: a line with the process, then one a step, with CLOCK_MONOTONIC."""
 
 import os
 import time

@@ -1,5 +1,5 @@
-// A program that profiles itself with CUPTI: 1,000 launches are profiled, 500 later ones are not. It registers after the first call
-// of CUDA (`later`), so after cutap, or before it (`first`). What it counts must not depend on cutap.
+// A program that profiles itself with CUPTI: 1,000 launches are profiled, 500 later ones are not. It registers after
+// the first call of CUDA (`later`), so after cutap, or before it (`first`). What it counts must not depend on cutap.
 #include "gpu_time_cupti.h"
 
 #include <atomic>

@@ -1,5 +1,6 @@
-/* An injection that does one thing: it sets CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT to 8. With few buffers on the device,
- * CUPTI's trouble with long runs of graphs shows early (parcagpu#23). Name it in CUDA_INJECTION64_PATH under cutap. */
+/* An injection that does one thing: it sets CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT to 8. With few buffers on
+ * the device, CUPTI's trouble with long runs of graphs shows early (parcagpu#23). Name it in CUDA_INJECTION64_PATH
+ * under cutap. */
 #include "gpu_time_cupti.h"
 
 int InitializeInjection(void)

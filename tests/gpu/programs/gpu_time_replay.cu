@@ -1,6 +1,6 @@
 // Loops for cost and stress; each time includes the synchronization at the end of a burst.
 //   gpu_time_replay launches BURSTS          bursts of 1,000 empty launches: microseconds of a launch
-//   gpu_time_replay replays BURSTS           bursts of 20 replays of a graph of 200 empty kernels: microseconds of a replay
+//   gpu_time_replay replays BURSTS           bursts of 20 replays of a graph of 200 kernels: microseconds of a replay
 //   gpu_time_replay stress REPLAYS SECONDS   replays of that graph until either is reached
 // The median of the bursts is a line with a number alone.
 #include <algorithm>
@@ -70,14 +70,17 @@ static int stress(long replays, double seconds)
         made += 100;
     }
     const double took = now() - begin;
-    std::printf("%ld replays, %ld kernels in %.1f s: %.0f kernels/s; free memory of the GPU %.0f MiB, at the end %.0f: it grew by %.0f\n",
-                made, made * NODES, took, (made - 100) * NODES / took, before, free_megabytes(), before - free_megabytes());
+    const double after = free_megabytes();
+    std::printf("%ld replays, %ld kernels in %.1f s: %.0f kernels/s; ", made, made * NODES, took,
+                (made - 100) * NODES / took);
+    std::printf("free memory of the GPU %.0f MiB, then %.0f: use grew by %.0f\n", before, after, before - after);
     return 0;
 }
 
 int main(int, char **arguments)
 {
-    const bool is_stress = !std::strcmp(arguments[1], "stress"), is_replay = is_stress || !std::strcmp(arguments[1], "replays");
+    const bool is_stress = !std::strcmp(arguments[1], "stress");
+    const bool is_replay = is_stress || !std::strcmp(arguments[1], "replays");
     check(cudaStreamCreate(&stream), "cudaStreamCreate");
     if (is_replay)
         capture();

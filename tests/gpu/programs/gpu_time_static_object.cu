@@ -1,4 +1,5 @@
-// A static object takes memory before main, and works and frees it after main. What its destructor does is work of the GPU, too.
+// A static object takes memory before main, and works and frees it after main. What its destructor does is work of the
+// GPU, too.
 #include <cstdio>
 
 #include <cuda_runtime.h>

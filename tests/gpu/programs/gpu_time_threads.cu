@@ -1,5 +1,5 @@
-// Four threads, each with its own stream, launch one kernel. The grid has the number of the launch (x) and of the thread (y), so
-// that each row of GPU time says which call it must have. gpu_time_threads LAUNCHES
+// Four threads, each with its own stream, launch one kernel. The grid has the number of the launch (x) and of the
+// thread (y), so that each row of GPU time says which call it must have. gpu_time_threads LAUNCHES
 #include <cstdio>
 #include <cstdlib>
 #include <thread>

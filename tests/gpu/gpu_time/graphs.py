@@ -91,17 +91,17 @@ def where_the_rule_ends(name):
         number = str(graph["executable"])
         seen.add(number)
         for node in sorted(graph["nodes"], key=lambda node: node["node"]):
-            name = (kernels.get((graph["graph"], node["node"])) or node["work"]).split("(")[0]
+            kernel = (kernels.get((graph["graph"], node["node"])) or node["work"]).split("(")[0]
             call = calls.get(node["captured_ns"])
             if node["path"] is None:
                 unknown.append(number)
                 origin = " has no call"
             else:
                 origin = ((call or {}).get("kernel") or names.get(handles(call) if call else (), "?")).split("(")[0]
-                is_wrong = origin != name and (origin != "?" or name in names.values())
+                is_wrong = origin != kernel and (origin != "?" or kernel in names.values())
                 wrong += [number] if is_wrong else []
                 origin = f" FROM {origin}" if is_wrong else ""
-            shown.append(f"{node['node']}:{name}{origin} x{node['replays']}")
+            shown.append(f"{node['node']}:{kernel}{origin} x{node['replays']}")
         say(f"  executable {number} ({expected.get(number, 'not known').split(';')[0]}): {', '.join(shown)}")
     missing = sorted(set(expected) - seen)
     text = f"executables with a wrong origin: {sorted(set(wrong)) or 'none'}, "

@@ -78,8 +78,8 @@ def check(case):
     said = (
         f"exit {plain.code} and {traced.code}, {plain.seconds:.0f} s and {traced.seconds:.0f} s, {rows.text()}{needed}"
     )
-    if plain.out.startswith("skip"):
-        return None, name, plain.out.splitlines()[0]
+    if skipped := [line for line in plain.out.splitlines() if line.startswith("skip")]:
+        return None, name, skipped[0]
     good = plain.code == traced.code == 0 and (case.profiles or rows.are_good(case.rows))
     if case.rows is not None:
         said += f", expected {case.rows}"
@@ -102,6 +102,13 @@ def check(case):
 def cases():
     inductor = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(tools.WORK, "inductor"), "TORCHINDUCTOR_COMPILE_THREADS": 1}
     own = {"CUPTI_LIB": tools.cupti()}
+    # A libcupti of 13.3 or later, which has subscribers with records of their own.
+    newer = os.environ.get("GPU_TIME_CUPTI_NEWER", "")
+    if not newer:
+        result(None, "same subscriber", "GPU_TIME_CUPTI_NEWER names no libcupti of 13.3 or later")
+    subscriber = {"profiles": True, "variables": {"CUPTI_LIB": newer, "CUTAP_CUPTI": newer}}
+    # cutap takes one libcupti, the program another.
+    two = {"profiles": True, "variables": {"CUPTI_LIB": newer}}
     # The longest first.
     found = (
         []
@@ -120,16 +127,29 @@ def cases():
             Case("torch_threads", python("torch_threads.py")),
         ]
     )
-    for name, source, flags, arguments, more in (
+    numbered = {"rows": 4 * LAUNCHES + 2, "more": threads_have_their_rows}
+    own_cupti = {"profiles": True, "variables": own}
+    programs = [
         ("saxpy_static", "saxpy.cu", ["-cudart", "static"], [], {"rows": 6}),
         ("saxpy_shared", "saxpy.cu", ["-cudart", "shared"], [], {"rows": 6}),
-        ("threads", "gpu_time_threads.cu", [], [LAUNCHES], {"rows": 4 * LAUNCHES + 2, "more": threads_have_their_rows}),
+        ("threads", "gpu_time_threads.cu", [], [LAUNCHES], numbered),
         ("static_object", "gpu_time_static_object.cu", [], [], {"rows": 4}),
-        ("cupti_later", "gpu_time_own_cupti.cu", [], ["later"], {"profiles": True, "variables": own}),
-        ("cupti_first", "gpu_time_own_cupti.cu", [], ["first"], {"profiles": True, "variables": own}),
-    ):
-        if built := build(name, source, *flags):
-            found.append(Case(name, [built, *map(str, arguments)], **more))
+        ("cupti_later", "gpu_time_own_cupti.cu", [], ["later"], own_cupti),
+        ("cupti_first", "gpu_time_own_cupti.cu", [], ["first"], own_cupti),
+    ]
+    if newer:
+        programs += [
+            ("subscriber_first", "gpu_time_subscriber.cu", [], ["first"], subscriber),
+            ("subscriber_later", "gpu_time_subscriber.cu", [], ["later"], subscriber),
+            ("subscriber_other_cupti", "gpu_time_subscriber.cu", [], ["later"], two),
+        ]
+    sources = {(source, *flags) for _, source, flags, *_ in programs}
+    target = lambda key: key[0].removesuffix(".cu").removeprefix("gpu_time_") + "".join(key[2:])  # noqa: E731
+    with ThreadPoolExecutor(tools.number("JOBS", 4)) as pool:
+        built = dict(zip(sources, pool.map(lambda key: build(target(key), *key), sources)))
+    for name, source, flags, arguments, more in programs:
+        if path := built[source, *flags]:
+            found.append(Case(name, [path, *map(str, arguments)], **more))
     return found
 
 

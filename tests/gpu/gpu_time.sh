@@ -18,13 +18,13 @@ GPU_TIME_CUTAP=$(realpath "$1")
 python=$2 out=$(realpath -m "$3")
 here=$(cd "$(dirname "$0")" && pwd)
 shift 3
-export GPU_TIME_CUTAP GPU_TIME_LOG
+export GPU_TIME_CUTAP GPU_TIME_LOG GPU_TIME_WORK
 declare -A limits=([same]=420 [counts]=240 [graphs]=240 [off]=120 [kill]=90 [stress]=240)
 limits+=([cost_loops]=240 [cost_step]=480)
 parts=("$@")
 [ $# -gt 0 ] || parts=(same counts graphs off kill stress cost_loops cost_step)
 kept=${GPU_TIME_WORK:-}
-export GPU_TIME_WORK=${kept:-$(mktemp -d)}
+GPU_TIME_WORK=$(realpath -m "${kept:-$(mktemp -d)}")
 mkdir -p "$out" "$GPU_TIME_WORK"
 lines=$GPU_TIME_WORK/lines
 : > "$lines"

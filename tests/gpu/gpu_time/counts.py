@@ -1,4 +1,4 @@
-"""Counts and times of kernels by name: cutap beside a small CUPTI program of its own and beside torch.profiler, in
+"""Counts and times of kernels by name: cutap beside a small separate CUPTI program and beside torch.profiler, in
 other runs.
 """
 

@@ -102,7 +102,7 @@ def check(case):
 def cases():
     inductor = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(tools.WORK, "inductor"), "TORCHINDUCTOR_COMPILE_THREADS": 1}
     own = {"CUPTI_LIB": tools.cupti()}
-    # A libcupti of 13.3 or later, which has subscribers with records of their own.
+    # A libcupti of 13.3 or later, which has subscribers with separate records.
     newer = os.environ.get("GPU_TIME_CUPTI_NEWER", "")
     if not newer:
         result(None, "same subscriber", "GPU_TIME_CUPTI_NEWER names no libcupti of 13.3 or later")

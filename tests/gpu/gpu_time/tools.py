@@ -27,7 +27,7 @@ ROWS = re.compile(
 )
 SHOWN = 300
 LOGGED = 4000
-# The process groups that run; each is one of its own, so that a limit ends all of its processes.
+# The process groups that run; each run has a separate one, so that a limit ends all of its processes.
 groups = set()
 
 
@@ -90,7 +90,7 @@ class Run:
 
 
 def run(command, limit=100, **variables):
-    """Runs it in a process group of its own, in the work folder. Its output goes to files, which no child can block."""
+    """Runs it in a separate process group, in the work folder. Its output goes to files, which no child can block."""
     begin = time.monotonic()
     environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
     os.makedirs(WORK, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The parent uses CUDA. Forked children do not, and end by os._exit. Spawned children do. Then the parent goes on."""
+"""The parent uses CUDA. Forked children do not, and end by os._exit. Spawned children do. Then the parent continues."""
 
 import multiprocessing
 import os

@@ -29,6 +29,8 @@ const EXPORTS: &[&str] = &[
     "execveat",
     "cutap_gpu_row",
     "cutap_gpu_name",
+    "InitializeInjectionNvtx2",
+    "InitializeInjectionNvtx",
 ];
 
 const ALLOCATION: &[&str] =

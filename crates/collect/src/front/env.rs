@@ -48,6 +48,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     // First: it may refuse the path, and then no folder is left behind.
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None);
     let variables = if options.gpu_time { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
+    let variables = if options.only_hooks { variables } else { variables.with_nvtx(&unpacked.preload, &filter) };
     let exports = variables.exports()?;
     let settings = RunSettings {
         filter: &filter,

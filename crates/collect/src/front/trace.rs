@@ -43,6 +43,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let sanitizer = program.sanitizer.as_deref();
     let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, sim, sanitizer);
     let variables = if options.gpu_time { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
+    let takes_ranges = !options.form.only_hooks && !options.form.counts;
+    let variables = if takes_ranges { variables.with_nvtx(&unpacked.preload, &request.filter) } else { variables };
 
     let mut collector = ready(collector)?;
     let outer = OuterRun::from_environment();

@@ -6,7 +6,6 @@ use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
     Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
-    reader_filter,
 };
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
 use cutap_trace::{End, Filter, FinishedRun, Runs, TimeWindow};
@@ -38,11 +37,6 @@ impl FilterArgs {
         let terms = outcomes.into_iter().filter(|(_, given)| *given).map(|(term, _)| term.to_owned());
         let all: Vec<String> = self.filter.iter().cloned().chain(terms).collect();
         (!all.is_empty()).then(|| all.join(" & "))
-    }
-
-    /// What a reader shows: without a filter on the command line that of the run, unless `all` is wanted.
-    pub fn of_reader(&self, all: bool) -> Result<Filter> {
-        reader_filter(self.text().as_deref(), all)
     }
 }
 

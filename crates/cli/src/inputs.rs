@@ -24,10 +24,14 @@ impl InputArgs {
         self.runs.iter().any(|run| has(run).unwrap_or(false))
     }
 
+    /// The files and folders of the runs.
+    pub fn paths(&self) -> Result<Vec<PathBuf>> {
+        self.runs.iter().map(|run| of_pid(run)).collect()
+    }
+
     /// The runs, if all of them can be read.
     pub fn open(&self) -> Result<Runs> {
-        let paths = self.runs.iter().map(|run| of_pid(run));
-        let paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
+        let paths = self.paths()?;
         paths.iter().try_for_each(|run| readable(run))?;
         let runs = Runs::open(&paths)?;
         let rest = runs.of_other_clocks();

@@ -17,6 +17,7 @@ mod progress;
 mod reader_thread;
 mod reading;
 mod reserved;
+mod run_filter;
 mod shorthand;
 mod stdout;
 mod strace_args;

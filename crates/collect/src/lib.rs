@@ -25,7 +25,7 @@ pub use front::env::{EnvOptions, env};
 pub use front::outside::{forward_signals, start_outside};
 pub use front::trace::trace;
 pub use front::trace_options::TraceOptions;
-pub use options::filter::{filter, reader_filter};
+pub use options::filter::filter;
 pub use options::overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use options::stacks::{StackSize, Stacks};
 pub use output::output_file;

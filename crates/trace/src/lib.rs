@@ -25,6 +25,7 @@ pub use aggregate::sink::{CallSink, FinishedCall, KernelLaunch};
 pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
+pub use cutap_wire::names::DEFAULT_DOMAIN;
 pub use event::RangeMoment;
 pub use event::pieces::{CapturedMemory, Pieces, Submitted};
 pub use event::{

@@ -115,6 +115,9 @@ pub mod route {
     pub const NVTX_END: u8 = 19;
 }
 
+/// The domain of ranges of NVTX that name none.
+pub const DEFAULT_DOMAIN: &str = "nvtx";
+
 /// One name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name<'a> {

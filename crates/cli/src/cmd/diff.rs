@@ -5,10 +5,11 @@ use crate::args::{FilterArgs, JsonArgs, WindowArgs, number};
 use crate::input::{NOTES, readable, whole};
 use crate::pager::Pager;
 use crate::reading::read_run;
+use crate::run_filter::filter_of_runs;
 use crate::stdout::written;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use cutap_collect::{Error, Result, filter, print_notice};
+use cutap_collect::{Error, Result, print_notice};
 use cutap_report::{
     Diff, DiffOptions, Profile, ProfileOptions, Rows, important_notes, missing_against, program_end_note,
 };
@@ -61,7 +62,8 @@ impl DiffArgs {
     pub fn run(self) -> Result<()> {
         let filter_text = self.filter.text();
         let window = self.window.window()?;
-        let filter = filter(filter_text.as_deref())?.during(window);
+        let filter =
+            filter_of_runs(filter_text.as_deref(), || Ok(vec![self.a.clone(), self.b.clone()]))?.during(window);
         let read = |run: &Path| -> Result<(Profile, End)> {
             readable(run)?;
             let options = ProfileOptions { ignores_handles: self.ignore_handles, by_caller: self.by.is_some() };

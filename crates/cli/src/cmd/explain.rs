@@ -43,7 +43,7 @@ impl ExplainArgs {
     pub fn run(self) -> Result<()> {
         let json = self.json.json;
         // The rules see all calls, and the filter chooses findings.
-        let listed = self.filter.text().map(|text| filter(Some(&text))).transpose()?;
+        let listed = self.filter.of_runs(&self.input)?;
         let filter = filter(None)?.during(self.input.window()?);
         let runs = self.input.open()?;
         let options = ReaderOptions { filter, ..ReaderOptions::default() };

@@ -63,7 +63,7 @@ impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
         let (format, path) = self.target.choice();
-        let filter = self.filter.of_reader(self.all)?.during(self.input.window()?);
+        let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
         let runs = self.input.open()?;
         let display_path = path.display();
         if runs.paths().iter().any(|run| is_same_file(run, &path)) {

@@ -124,11 +124,11 @@ impl Report {
         let mut report = if by_gpu { gpu_kernels() } else { (question.report.new)(&question.value) };
         let window = input.window()?;
         // A report that follows calls reads all of them, and lists by the filter.
-        let listed = wanted.text().map(|text| parse_filter(Some(&text))).transpose()?;
+        let listed = wanted.of_runs(&input)?;
         let listed = listed.filter(|filter| report.filtered(filter).is_some());
         let filter = match &listed {
-            Some(_) => parse_filter(None)?,
-            None => wanted.of_reader(all || report.reads_all())?.during(window.filter(|_| !report.reads_all())),
+            Some(_) => parse_filter(None)?.during(window.filter(|_| !report.reads_all())),
+            None => wanted.of_reader(all || report.reads_all(), &input)?.during(window.filter(|_| !report.reads_all())),
         };
         // As --leaks: `!cudaMalloc` leaves out what the driver failed to do inside it.
         let filter = if flag == "errors" { filter.excluding_inside() } else { filter };

@@ -29,7 +29,8 @@ impl Show {
     pub fn run(self) -> Result<()> {
         let mut form = self.output.format();
         let filter_text = self.filter.text();
-        let filter = self.filter.of_reader(form.text.all || form.text.verbose)?.during(self.input.window()?);
+        let filter =
+            self.filter.of_reader(form.text.all || form.text.verbose, &self.input)?.during(self.input.window()?);
         let is_data = form.json || self.csv;
         let runs = self.input.open()?;
         let is_several = runs.paths().len() > 1;

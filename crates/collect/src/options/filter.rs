@@ -8,8 +8,3 @@ pub fn filter(text: Option<&str>) -> Result<Filter> {
     let parsed = text.map(Filter::parse).transpose();
     Ok(parsed.map_err(|e| Error::own(e.to_string()))?.unwrap_or_default())
 }
-
-/// The same for who reads a run: without a text the calls that the run was asked for, or with `all` whatever it has.
-pub fn reader_filter(text: Option<&str>, all: bool) -> Result<Filter> {
-    if text.is_none() && !all { Ok(Filter::of_the_run()) } else { filter(text) }
-}

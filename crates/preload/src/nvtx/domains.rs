@@ -5,12 +5,12 @@ use crate::process::{armed, names};
 use crate::slots::table;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::Layer;
-use cutap_wire::names::{Name, kind, route, shape};
+use cutap_wire::names::{DEFAULT_DOMAIN, Name, kind, route, shape};
 
 /// The domain of functions that name none.
 pub const DEFAULT: u32 = 0;
 /// Its name.
-const DEFAULT_NAME: &[u8] = b"nvtx";
+const DEFAULT_NAME: &[u8] = DEFAULT_DOMAIN.as_bytes();
 /// Domains at most; others are as the default domain.
 const DOMAINS: usize = 512;
 /// Handles at most; strings beyond them have no text.

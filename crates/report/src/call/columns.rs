@@ -208,7 +208,8 @@ const COLUMNS: &[CallColumn] = &[
     }),
     CallColumn::new("payload", T::Text, Optional, "of the layer `nvtx`: the number that the program gave", |c| {
         range::payload(c.call).map_or(V::None, |payload| V::Text(payload.into()))
-    }),
+    })
+    .in_exports(|c, to| to.push_str(&range::payload(c.call).unwrap_or_default())),
     CallColumn::new("category", T::Integer, Optional, "of the layer `nvtx`: the number of the category", |c| {
         range::category(c.call).map_or(V::None, V::Integer)
     }),

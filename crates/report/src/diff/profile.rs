@@ -110,6 +110,9 @@ impl Profile {
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
         match event {
+            // Ranges of NVTX are no calls, and their names may have numbers of steps in them.
+            Event::Exit(exit) if exit.call.function.range.is_some() => {}
+            Event::Enter(call) if call.function.range.is_some() => {}
             Event::Exit(exit) => self.exit(exit),
             Event::Enter(call) if call.function.entry_only => self.sums(call).calls += 1,
             Event::Enter(call) => self.spent.enter(call),

@@ -13,6 +13,7 @@ use crate::format::runs::RunCounts;
 use crate::format::units::{bytes, time};
 use crate::nesting::call_place::{CallPlace, place_of_call};
 use crate::nesting::open_calls::OpenCalls;
+use crate::nesting::open_ranges::OpenRanges;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
@@ -155,6 +156,7 @@ fn percent(part: u64, whole: u64) -> String {
 /// All rules at work on one run.
 pub struct Explain {
     open: OpenCalls,
+    ranges: OpenRanges,
     rules: Vec<Box<dyn Rule>>,
     /// By the thread's key.
     failures: BTreeMap<u32, Failures>,
@@ -182,6 +184,7 @@ impl Default for Explain {
     fn default() -> Explain {
         Explain {
             open: OpenCalls::default(),
+            ranges: OpenRanges::default(),
             rules: rules(),
             failures: BTreeMap::new(),
             leaks: Leaks::default(),
@@ -203,6 +206,10 @@ impl Default for Explain {
 
 impl EventVisitor for Explain {
     fn enter(&mut self, call: &Call) {
+        // Ranges of NVTX are no calls: rules see only their names.
+        if call.function.range.is_some() {
+            return self.ranges.enter(call);
+        }
         self.leaks.enter(call);
         self.first_ns = self.first_ns.min(call.start_ns);
         self.open.enter(call);
@@ -210,6 +217,9 @@ impl EventVisitor for Explain {
     }
 
     fn exit(&mut self, exit: &Exit) {
+        if exit.call.function.range.is_some() {
+            return self.ranges.exit(exit);
+        }
         self.leaks.exit(exit);
         self.finish_call(exit);
     }
@@ -291,7 +301,7 @@ impl Explain {
         if exit.is_error() && !self.selected_failures.as_ref().is_none_or(is_selected) {
             return;
         }
-        let seen = ObservedCall { exit, counted, outer_calls: &outer_calls };
+        let seen = ObservedCall { exit, counted, outer_calls: &outer_calls, range: self.ranges.innermost(&exit.call) };
         self.rules.iter_mut().for_each(|rule| rule.call(&seen));
     }
 

@@ -13,6 +13,8 @@ pub struct ObservedCall<'a> {
     pub counted: Counted,
     /// The outermost first.
     pub outer_calls: &'a [&'a Call],
+    /// The name of the innermost range of NVTX around it.
+    pub range: Option<&'a str>,
 }
 
 impl ObservedCall<'_> {

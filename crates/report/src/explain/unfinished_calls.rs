@@ -5,7 +5,7 @@ use super::seen::ObservedCall;
 use super::site::Site;
 use super::{Finding, Rank, Rule};
 use crate::format::units::time;
-use cutap_trace::State;
+use cutap_trace::{State, printable};
 use std::collections::BTreeMap;
 
 /// A shorter one did not hang: the program ended in it.
@@ -26,6 +26,7 @@ struct OpenCall {
     site: Site,
     waits: bool,
     ns: u64,
+    range: Option<String>,
 }
 
 impl Rule for UnfinishedCalls {
@@ -38,7 +39,8 @@ impl Rule for UnfinishedCalls {
             return;
         }
         let (thread, ns) = (seen.call().thread.key, seen.exit.took_ns().unwrap_or(0));
-        let open = OpenCall { site: Site::of(seen), waits: false, ns };
+        let range = seen.range.map(str::to_owned);
+        let open = OpenCall { site: Site::of(seen), waits: false, ns, range };
         let open = self.threads.entry(thread).or_insert(open);
         // The outermost one comes last, and has lasted longest.
         open.waits |= waits(seen.function());
@@ -64,6 +66,7 @@ fn finding(open: &OpenCall, runs_on: bool) -> Finding {
         false if open.ns == 0 => "nothing was recorded after it, and when the program ended is not known".to_owned(),
         false => format!("the program ended {lasted} after the call began"),
     };
+    let in_range = open.range.iter().map(|name| format!("the program is in its range \"{}\"", printable(name)));
     let advice = match (hangs, open.waits) {
         (true, true) => {
             "Look for a kernel or a host function that does not end: cutap show lists the calls before."
@@ -79,7 +82,7 @@ fn finding(open: &OpenCall, runs_on: bool) -> Finding {
         },
         cost_ns: open.ns,
         rank: Rank::NeverReturned,
-        evidence: vec![evidence],
+        evidence: std::iter::once(evidence).chain(in_range).collect(),
         site: open.site.clone(),
         advice,
         other_places: (0, 0),

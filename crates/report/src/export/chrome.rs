@@ -3,13 +3,14 @@
 
 use super::gpu_tracks::GpuTracks;
 use super::pids::Pids;
+use super::range_tracks::{OpenRange, RangeTracks};
 use crate::Output;
 use crate::call::columns::{CallView, call_columns};
 use crate::call::values::write_launched;
 use crate::format::json_writer;
 use crate::format::units::Hex;
 use cutap_trace::decode::Value as Described;
-use cutap_trace::{Call, End, Event, EventVisitor, Exit, GpuRow, Process, Returned, printable};
+use cutap_trace::{Call, End, Event, EventVisitor, Exit, GpuRow, Process, RangeMoment, Returned, printable};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -32,6 +33,7 @@ pub struct Chrome<W> {
     /// Threads that have their names, by key.
     threads: BTreeSet<u32>,
     gpu_tracks: GpuTracks,
+    range_tracks: RangeTracks,
 }
 
 impl<W: io::Write> Chrome<W> {
@@ -44,6 +46,7 @@ impl<W: io::Write> Chrome<W> {
             pids: Pids::default(),
             threads: BTreeSet::new(),
             gpu_tracks: GpuTracks::default(),
+            range_tracks: RangeTracks::default(),
         }
     }
 
@@ -62,6 +65,18 @@ impl<W: io::Write> Chrome<W> {
             self.line(&json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": name}}))?;
         }
         self.line(&CallEvent { phase, of, pid })
+    }
+}
+
+impl<W: io::Write> Chrome<W> {
+    /// The beginning or the end of a range that may end in another thread: an event without a thread.
+    fn range(&mut self, phase: &'static str, range: &OpenRange, ns: u64) -> io::Result<()> {
+        let function = &range.start.function;
+        let pid = self.pids.number(&range.start.thread.process);
+        self.line(&json!({
+            "name": function.display_name(), "cat": &*function.library, "ph": phase, "id": range.number, "pid": pid,
+            "tid": range.start.thread.tid, "ts": micros(ns), "args": {"cutap.library": &*function.library},
+        }))
     }
 }
 
@@ -187,7 +202,17 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Chrome<W> {
     }
 
     fn enter_without_exit(&mut self, call: &Call) -> io::Result<()> {
-        self.call("i", CallView::enter(call))
+        match call.function.range {
+            Some(RangeMoment::Start) => {
+                let (range, _) = self.range_tracks.begin(call);
+                self.range("b", &range, call.start_ns)
+            }
+            Some(RangeMoment::End) => match self.range_tracks.end(call) {
+                Some(range) => self.range("e", &range, call.start_ns),
+                None => Ok(()),
+            },
+            _ => self.call("i", CallView::enter(call)),
+        }
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {

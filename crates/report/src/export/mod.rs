@@ -8,6 +8,7 @@ mod perfetto;
 mod perfetto_fields;
 mod pids;
 mod proto;
+mod range_tracks;
 
 pub use chrome::Chrome;
 pub use perfetto::Perfetto;

@@ -16,12 +16,15 @@ use super::perfetto_fields::{
 };
 use super::pids::Pids;
 use super::proto::Message;
+use super::range_tracks::RangeTracks;
 use crate::Output;
 use crate::call::arguments::words;
 use crate::call::columns::{CallColumn, CallView, call_columns};
 use crate::call::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, GpuRow, Process, Returned, Thread, printable};
+use cutap_trace::{
+    Call, End, Event, EventVisitor, Exit, Function, GpuRow, Process, RangeMoment, Returned, Thread, printable,
+};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -59,6 +62,7 @@ pub struct Perfetto<W> {
     threads: Vec<Option<Flows>>,
     flows: u64,
     gpu_tracks: GpuTracks,
+    range_tracks: RangeTracks,
     pids: Pids,
     text: String,
     /// The columns that exports have, with their names there.
@@ -93,6 +97,7 @@ impl<W: io::Write> Perfetto<W> {
             threads: Vec::new(),
             flows: 0,
             gpu_tracks: GpuTracks::default(),
+            range_tracks: RangeTracks::default(),
             pids: Pids::default(),
             text: String::new(),
             annotations: call_columns()
@@ -241,6 +246,44 @@ impl<W: io::Write> Perfetto<W> {
         self.text = text;
     }
 
+    /// Writes a track of a process that is no thread.
+    fn new_track(&mut self, track: u64, process: &Process, name: &str) -> io::Result<()> {
+        self.packet(|m| {
+            m.message(packet::TRACK, |m| {
+                m.number(descriptor::TRACK, track).number(descriptor::PARENT, process_track(process));
+                m.text(descriptor::NAME, name);
+            });
+        })
+    }
+
+    /// A range begins that may end in another thread.
+    fn begin_range(&mut self, call: &Call) -> io::Result<()> {
+        let (range, new_track) = self.range_tracks.begin(call);
+        let track = range_track(range.track);
+        if let Some(name) = new_track {
+            self.new_track(track, &call.thread.process, &name)?;
+        }
+        let mut event = Message::default();
+        event.number(track_event::TYPE, BEGIN).number(track_event::TRACK, track);
+        let names = self.intern_names(&call.function);
+        names.category.map(|n| event.number(track_event::CATEGORY, n));
+        match names.name {
+            Some(number) => event.number(track_event::NAME_NUMBER, number),
+            None => event.text(track_event::NAME, call.function.display_name()),
+        };
+        Self::constant(names.library_is, &call.function.library, names.library, &mut event);
+        self.annotate(CallView::enter(call), &mut event);
+        self.write_event(call.start_ns, &event)
+    }
+
+    /// Such a range ends.
+    fn end_range(&mut self, call: &Call) -> io::Result<()> {
+        let Some(range) = self.range_tracks.end(call) else { return Ok(()) };
+        let mut event = Message::default();
+        event.number(track_event::TYPE, END).number(track_event::TRACK, range_track(range.track));
+        self.write_event(call.start_ns, &event)
+    }
+
     /// Writes an event of a thread, and the names that it needs.
     fn event(&mut self, thread: &Thread, ns: u64, event: &Message) -> io::Result<()> {
         self.track(thread)?;
@@ -283,6 +326,11 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
 
     fn enter(&mut self, call: &Call) -> io::Result<()> {
         let function = &call.function;
+        match function.range {
+            Some(RangeMoment::Start) => return self.begin_range(call),
+            Some(RangeMoment::End) => return self.end_range(call),
+            _ => {}
+        }
         let mut event = Message::default();
         event
             .number(track_event::TYPE, if function.entry_only { INSTANT } else { BEGIN })
@@ -301,7 +349,7 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
         for ((name, _), value) in names.params.iter().zip(call.inputs()) {
             self.argument(*name, value, call, &mut event);
         }
-        if function.described.is_none() {
+        if function.described.is_none() && function.range.is_none() {
             self.text.clear();
             words(call.args.words(), &mut self.text);
             let name = self.number(ARGUMENTS, "cutap.words");
@@ -309,6 +357,9 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
                 name.map(|name| m.number(annotation::NAME, name));
                 m.text(annotation::TEXT, &self.text);
             });
+        }
+        if function.entry_only && function.range.is_some() {
+            self.annotate(CallView::enter(call), &mut event);
         }
         if !function.entry_only {
             let next = self.flows + 1;
@@ -322,12 +373,7 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
         let Some(slice) = self.gpu_tracks.slice(row) else { return Ok(()) };
         let track = gpu_track(slice.track);
         if let Some(name) = &slice.new_track {
-            self.packet(|m| {
-                m.message(packet::TRACK, |m| {
-                    m.number(descriptor::TRACK, track).number(descriptor::PARENT, process_track(&row.process));
-                    m.text(descriptor::NAME, name);
-                });
-            })?;
+            self.new_track(track, &row.process, name)?;
         }
         let mut event = Message::default();
         event.number(track_event::TYPE, BEGIN).number(track_event::TRACK, track);
@@ -388,6 +434,10 @@ fn process_track(process: &Process) -> u64 {
 
 fn gpu_track(number: u32) -> u64 {
     3 << 32 | u64::from(number)
+}
+
+fn range_track(number: u32) -> u64 {
+    4 << 32 | u64::from(number)
 }
 
 fn thread_track(thread: &Thread) -> u64 {

@@ -3,5 +3,7 @@
 pub mod call_place;
 pub mod nest;
 pub mod open_calls;
+pub mod open_ranges;
 pub mod path_stacks;
+pub mod range_spans;
 pub mod stacks;

@@ -36,7 +36,11 @@ impl Nest {
     pub fn exit(&mut self, call: &Call) -> Option<u64> {
         let open = self.threads.get_mut(call.thread.key as usize)?;
         let place = open.iter().rposition(|number| *number == id(call))?;
-        open.truncate(place);
+        // A range of NVTX may be popped while others that were pushed later are open.
+        match call.function.range {
+            Some(_) => drop(open.remove(place)),
+            None => open.truncate(place),
+        }
         open.last().copied()
     }
 }

@@ -1,5 +1,5 @@
 //! A stack of open calls for each thread, for reports that read events. A sink of [`cutap_trace::Aggregator`] does
-//! not need it.
+//! not need it. Ranges of NVTX are no calls: they are not among them.
 
 use cutap_trace::{Call, Exit};
 
@@ -13,7 +13,7 @@ pub struct OpenCalls {
 impl OpenCalls {
     /// A call begins.
     pub fn enter(&mut self, call: &Call) {
-        if call.function.entry_only {
+        if call.function.entry_only || call.function.range.is_some() {
             return;
         }
         let key = call.thread.key as usize;

@@ -96,6 +96,10 @@ impl EventVisitor for PathStacks {
     }
 
     fn exit(&mut self, exit: &Exit) {
+        // The name of a range may be that of a function.
+        if exit.call.function.range.is_some() {
+            return;
+        }
         let word = if exit.late { None } else { (self.word)(exit) };
         if let Some((word, stack)) = word.zip(stack_of(&self.open, &exit.call)) {
             let lines = self.lines.of(stack);

@@ -37,6 +37,10 @@ impl<W: io::Write> Counts<W> {
     }
 
     fn call(&mut self, call: &Call) {
+        // A range is no call.
+        if call.function.range.is_some() {
+            return;
+        }
         let key = call.function.key as usize;
         if key >= self.recorded.len() {
             self.recorded.resize_with(key + 1, || None);

@@ -194,6 +194,10 @@ impl<W: io::Write> CallSink for Summary<W> {
     }
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
+        // A range is no call: its own time is that of the program.
+        if done.function.range.is_some() {
+            return;
+        }
         let sums = &mut self.row(done.function).sums;
         if done.function.entry_only {
             sums.calls += 1;
@@ -222,10 +226,15 @@ impl<W: io::Write> EventVisitor for Summary<W> {
     }
 
     fn enter_without_exit(&mut self, call: &Call) {
-        self.sums(call).calls += 1;
+        if call.function.range.is_none() {
+            self.sums(call).calls += 1;
+        }
     }
 
     fn exit(&mut self, exit: &Exit) {
+        if exit.call.function.range.is_some() {
+            return;
+        }
         let inside = self.open.exit(exit);
         self.sums(&exit.call).add(CallEnd::of(exit, inside));
     }

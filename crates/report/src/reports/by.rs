@@ -1,5 +1,7 @@
 //! `report --by`: a row of counts and times for each function, layer, library and so on.
 
+use super::ranges::Ranges;
+use super::steps::Steps;
 use super::{Input, Report, ReportKind, Takes};
 use crate::statistics::by_table::{write_json, write_text};
 use crate::statistics::rows::{Rows, call_stats_headings};
@@ -14,13 +16,21 @@ pub(super) const KIND: ReportKind = ReportKind {
     help: "The table by one of these (default: function)",
     value: Takes::OneOf(
         "WORD",
-        &["function", "layer", "library", "instance", "kernel", "thread", "process", "stream", "rank"],
+        &["function", "layer", "library", "instance", "kernel", "thread", "process", "stream", "rank", "range", "step"],
     ),
-    new: |word| match WORDS.iter().find(|(known, _)| *known == word).map_or(By::Function, |(_, by)| *by) {
-        By::Stream => Box::new(Streams::default()),
-        by => Box::new(Tables::new(by)),
+    new: |word| match word {
+        "range" => Box::new(Ranges::default()),
+        "step" => Box::new(Steps::default()),
+        _ => table(word),
     },
 };
+
+fn table(word: &str) -> Box<dyn Report> {
+    match WORDS.iter().find(|(known, _)| *known == word).map_or(By::Function, |(_, by)| *by) {
+        By::Stream => Box::new(Streams::default()),
+        by => Box::new(Tables::new(by)),
+    }
+}
 
 impl Report for Tables {
     fn input(&mut self) -> Input<'_> {
@@ -86,6 +96,8 @@ mod tests {
     #[test]
     fn words() {
         let Takes::OneOf(_, words) = KIND.value else { panic!("{KIND:?}") };
-        assert_eq!(words, WORDS.map(|(word, _)| word));
+        let (of_tables, others) = words.split_at(WORDS.len());
+        assert_eq!(of_tables, WORDS.map(|(word, _)| word));
+        assert_eq!(others, ["range", "step"], "reports of their own");
     }
 }

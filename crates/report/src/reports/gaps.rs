@@ -84,6 +84,9 @@ impl EventVisitor for Gaps {
     }
 
     fn exit(&mut self, exit: &Exit) {
+        if exit.call.function.range.is_some() {
+            return;
+        }
         self.open.exit(exit);
         let call = &exit.call;
         if self.open.open_calls(call.thread.key).next().is_some() {

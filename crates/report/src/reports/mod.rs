@@ -38,6 +38,9 @@ reports! {
 }
 
 mod gpu_kernels;
+mod ranges;
+mod selected_ranges;
+mod steps;
 
 /// `report --by kernel` of a run with GPU time.
 pub fn gpu_kernels() -> Box<dyn Report> {

@@ -181,6 +181,9 @@ impl Selection {
 
 impl CallSink for Selection {
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
+        if function.range.is_some() {
+            return place;
+        }
         let starts = self.starts(function);
         self.open.truncate(place as usize);
         self.open.push(OpenStart { starts, inside_ns: 0 });
@@ -188,6 +191,10 @@ impl CallSink for Selection {
     }
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
+        // Ranges of NVTX are no calls.
+        if done.function.range.is_some() {
+            return;
+        }
         self.calls += u64::from(!done.late);
         self.thread(done.thread);
         let Some(ns) = done.took_ns else { return };

@@ -13,7 +13,7 @@ pub(super) const KIND: ReportKind = ReportKind {
     flag: "tree",
     help: "The call tree, calls with the same path merged",
     value: Takes::Nothing,
-    new: |_| Box::new(Tree(CallTree::default(), Rows::default())),
+    new: |_| Box::new(Tree(CallTree::with_ranges(), Rows::default())),
 };
 
 struct Tree(CallTree, Rows);

@@ -5,7 +5,7 @@ use crate::format::label::Label;
 use crate::format::runs::RunCounts;
 use crate::statistics::call_stats::{CallEnd, CallStats};
 use crate::statistics::failures::{Failed, Failures, Outcome, outcome};
-use cutap_trace::{CallSink, FinishedCall, Function, Instance, RunName};
+use cutap_trace::{CallSink, FinishedCall, Function, Instance, RangeMoment, RunName};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct CallTree {
     runs: Vec<Option<Arc<RunName>>>,
     failures: Failures,
     gpu_rows: u64,
+    /// Ranges of NVTX have nodes. Otherwise calls inside are where the range is.
+    has_ranges: bool,
     /// Whether nodes below the program are objects that make the outermost calls.
     by_object: bool,
     objects: Vec<Arc<str>>,
@@ -59,6 +61,7 @@ impl Default for CallTree {
             runs,
             failures,
             gpu_rows: 0,
+            has_ranges: false,
             by_object,
             objects,
             of_object,
@@ -119,6 +122,15 @@ impl CallTree {
     /// A tree that distinguishes paths by the object that makes the outermost call.
     pub fn by_object() -> CallTree {
         CallTree { by_object: true, ..CallTree::default() }
+    }
+
+    /// A tree in which ranges of NVTX are around the calls inside them.
+    pub fn with_ranges() -> CallTree {
+        CallTree { has_ranges: true, ..CallTree::default() }
+    }
+
+    fn is_left_out(&self, function: &Function) -> bool {
+        function.range.is_some_and(|moment| !self.has_ranges || moment != RangeMoment::Range)
     }
 
     /// The paths by label. Paths with equal labels are merged.
@@ -223,6 +235,9 @@ impl CallSink for CallTree {
         self.gpu_rows += 1;
     }
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
+        if self.is_left_out(function) {
+            return place;
+        }
         let key = function.key;
         let last = self.nodes[place as usize].last;
         if last.0 == key && last.1 != 0 {
@@ -263,6 +278,9 @@ impl CallSink for CallTree {
     }
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
+        if self.is_left_out(done.function) {
+            return;
+        }
         let node = &mut self.nodes[done.place as usize];
         if done.function.entry_only {
             node.sums.calls += 1;

@@ -88,12 +88,18 @@ impl EventVisitor for CalledPaths {
     }
 
     fn enter_without_exit(&mut self, call: &Call) {
+        if call.function.range.is_some() {
+            return;
+        }
         if let Some(sums) = self.sums(call) {
             sums.calls += 1;
         }
     }
 
     fn exit(&mut self, exit: &Exit) {
+        if exit.call.function.range.is_some() {
+            return;
+        }
         let inside = self.open.exit(exit);
         if let Some(sums) = self.sums(&exit.call) {
             sums.add(CallEnd::of(exit, inside));

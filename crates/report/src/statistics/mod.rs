@@ -8,6 +8,7 @@ pub mod failures;
 pub mod histogram;
 pub mod path_tree;
 pub mod rows;
+pub mod steps;
 pub mod streams;
 pub mod table;
 pub mod tables;

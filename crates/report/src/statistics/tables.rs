@@ -307,6 +307,8 @@ impl CallSink for Tables {
 
     fn exit(&mut self, done: &FinishedCall<'_>) {
         let sums = match self.by {
+            // A range is no call: its own time is that of the program. `--by range` has the ranges.
+            _ if done.function.range.is_some() => return,
             By::Kernel => return,
             By::Thread | By::Process | By::Rank => {
                 let key = done.thread.key as usize;

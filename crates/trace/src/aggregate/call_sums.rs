@@ -63,9 +63,9 @@ impl Sink for CallSums<'_> {
 
     #[inline(always)]
     fn enter(&mut self, stack: &CallStack<OpenSum>, new: &NewCall<'_>) -> OpenSum {
-        let outer_place = match (stack.last(), &new.from) {
-            (Some(outer), _) => outer.data.place,
-            (None, Some(object)) => self.calls.called_from(object),
+        let outer_place = match (&new.from, stack.last()) {
+            (Some(object), _) => self.calls.called_from(object),
+            (None, Some(outer)) => outer.data.place,
             (None, None) => 0,
         };
         let place = if new.visibility == Visibility::Hidden {
@@ -110,7 +110,8 @@ impl Sink for CallSums<'_> {
         let took_ns = outcome.took_ns.filter(|_| end.state == State::Returned).or(open_ns);
         let outer = if unfinished { ring.ended_parents.first_mut() } else { ring.stack.last_mut() };
         if let Some(outer) = outer.filter(|_| took_ns.is_some() && !end.late) {
-            let inside = if is_shown { took_ns.unwrap_or(0) } else { open.data.inside };
+            // A range is no call: what is inside it is inside the call around it.
+            let inside = if is_shown && !open.is_range { took_ns.unwrap_or(0) } else { open.data.inside };
             outer.data.inside = outer.data.inside.saturating_add(inside);
         }
         let finished = FinishedCall {

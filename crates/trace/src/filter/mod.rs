@@ -16,6 +16,7 @@ pub mod library;
 pub mod owners;
 pub mod parse;
 pub mod parts;
+pub mod range_term;
 pub mod refusal;
 pub mod term;
 pub mod time_window;

@@ -12,8 +12,8 @@ use super::comparison::Term;
 use super::condition::Condition;
 use super::owners::Owners;
 use super::parts::split_at_and;
-use super::refusal;
-use super::refusal::FilterError;
+use super::range_term::{may_be_range, range_name, rules_of as range_rules};
+use super::refusal::{self, FilterError};
 use super::term::{hidden_name, hidden_of_library};
 use super::time_window::TimeWindow;
 use crate::event::Layer;
@@ -57,13 +57,16 @@ pub struct Filter {
 
 impl Filter {
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
-        let mut filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
-        filter.check_parameters(&cutap_calls::generated::known::TABLES)?;
-        for part in &filter.other_parts {
-            part.check_parameters(&cutap_calls::generated::known::TABLES)?;
-        }
-        filter.launches = filter.asks_of_launches(&cutap_calls::generated::known::TABLES);
-        Ok(filter)
+        Filter::parse_with(text, cutap_calls::FUNCTIONS)?.checked()
+    }
+
+    /// The same filter, if calls can fulfil its conditions.
+    pub(super) fn checked(mut self) -> Result<Filter, FilterError> {
+        let tables = &cutap_calls::generated::known::TABLES;
+        self.check_parameters(tables)?;
+        self.other_parts.iter().try_for_each(|part| part.check_parameters(tables))?;
+        self.launches = self.asks_of_launches(tables);
+        Ok(self)
     }
 
     /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
@@ -85,6 +88,11 @@ impl Filter {
             };
             if let Some(outer) = word.strip_prefix(UNDER) {
                 ancestors.add(is_wanted, Filter::functions_of(outer.trim(), exported)?);
+                only_lookups = false;
+                continue;
+            }
+            if let Some(name) = range_name(word) {
+                filter.ranges(is_wanted, name)?;
                 only_lookups = false;
                 continue;
             }
@@ -114,7 +122,10 @@ impl Filter {
 
     /// The rules of a term `under:`.
     fn functions_of(term: &str, exported: &[&str]) -> Result<String, FilterError> {
-        let functions = Filter::parse_one(term, exported)?;
+        let functions = match Filter::parse_one(term, exported) {
+            Err(_) if may_be_range(term) => return range_rules(true, term),
+            parsed => parsed?,
+        };
         let picks = functions.rules.contains('+') && !functions.asks_calls() && split(term).count() == 1;
         if !picks || functions.lookups || functions.cxx {
             return Err(FilterError(format!(
@@ -408,9 +419,7 @@ mod tests {
         for text in ["runtime", "libcurand", "!cuMemFree*", "driver,!cuMem*", "cuda*[size>1]", "nccl", "cudaMemcpy"] {
             assert!(tracks(text), "{text}");
         }
-        for text in ["lookup", "error", "all"] {
-            assert!(!tracks(text), "{text}");
-        }
+        assert!(!tracks("lookup") && !tracks("error"));
         assert!(!Filter::parse("cudaMalloc").unwrap().recorded(false).contains('~'));
     }
 
@@ -477,7 +486,6 @@ mod tests {
             refused("nvlm"),
             "unknown function or library nvlm in the filter; did you mean nvml? (nvlm* takes it as it is)"
         );
-        assert!(refused("nvtx").contains("unknown function or library nvtx"), "{}", refused("nvtx"));
         assert!(refused("syscal").contains("did you mean syscall? ("), "{}", refused("syscal"));
         assert!(refused("saxpy").contains("'cudaLaunchKernel*[kernel=*saxpy*]'"), "{}", refused("saxpy"));
         assert!(refused("trace=all").contains("leave -e out"), "{}", refused("trace=all"));

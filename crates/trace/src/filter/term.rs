@@ -40,6 +40,11 @@ impl Filter {
                 self.conditions.push(Condition { is_wanted, criterion: duration(word)? });
             }
             _ if let Some(owner) = Owner::parse(word) => self.owners.add(is_wanted, owner?),
+            _ if exported.contains(&word) && Layer::of_name(word).is_none() => {
+                self.names(word, exported)?.iter().for_each(|name| {
+                    self.rule(is_wanted, '*', "*", name);
+                })
+            }
             _ if word.bytes().any(|b| !b.is_ascii_alphanumeric() && !b"_*?.-+:".contains(&b)) => {
                 return Err(FilterError(match advice(word) {
                     Some(advice) => format!("{word} in the filter is no name; {advice} (cutap help filters)"),
@@ -229,7 +234,9 @@ fn check(word: &str, exported: &[&str]) -> Result<bool, FilterError> {
     let as_it_is = format!("{word}* takes it as it is");
     // A name without a similar one may be that of a kernel.
     let hint = match (near.is_empty(), is_of_cuda(word)) {
-        (true, false) => format!("{as_it_is}; a kernel is chosen by 'cudaLaunchKernel*[kernel=*{word}*]'"),
+        (true, false) => {
+            format!("{as_it_is}; a kernel is chosen by 'cudaLaunchKernel*[kernel=*{word}*]', a range by nvtx:{word}")
+        }
         _ => as_it_is,
     };
     Err(FilterError(format!("unknown {noun} {word} in the filter{suggestion} ({hint})")))

@@ -85,12 +85,17 @@ impl Submissions {
         let call = &exit.call;
         let open = self.open.entry(call.thread.tid).or_default();
         if let Some(place) = open.iter().rposition(|(number, _)| *number == call.number) {
-            open.truncate(place);
+            // A range may be popped while others that were pushed later are open.
+            match call.function.range {
+                Some(_) => drop(open.remove(place)),
+                None => open.truncate(place),
+            }
         }
         if call.function.layer != Layer::DRIVER {
             return;
         }
-        let labels = || open.iter().map(|(_, label)| label.clone()).chain([Label::of(call)]).collect::<Vec<_>>();
+        let outer_calls = || open.iter().filter(|(_, label)| label.function.range.is_none());
+        let labels = || outer_calls().map(|(_, label)| label.clone()).chain([Label::of(call)]).collect::<Vec<_>>();
         let function = submitting_function(call).filter(|_| !self.graphs.is_captured(call));
         self.graphs.exit(exit, &labels);
         let Some(function) = function else { return };

@@ -207,7 +207,7 @@ impl<S: Sink> Pairer<S> {
         let ancestor_bits = own_bits | self.stack.last().map_or(0, |open| open.ancestor_bits);
         let is_in_scope = moment != Moment::After && filter.accepts_ancestors(ancestor_bits);
         let filter_excludes_inside = filter.excludes_inside();
-        let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
+        let asks_caller = self.sink.wants_callers() && self.stack.open().all(|open| open.is_range);
         let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
         let Some(resolved) = context.resolve(slot) else { return true };
         let is_range = resolved.function.range == Some(RangeMoment::Range);

@@ -157,6 +157,9 @@ pub fn launch_of(function: &Function) -> Launch {
         Role::LaunchesReported => Some(Launch::Reported),
         _ => None,
     };
+    if function.range.is_some() {
+        return Launch::No;
+    }
     roles(&function.name).find_map(step).unwrap_or(Launch::No)
 }
 

@@ -203,9 +203,11 @@ impl Names {
             return *named;
         }
         let Some(Slot::Range { object, words, moment, .. }) = self.slots.get(slot).cloned() else { return slot };
-        let name = if moment == RangeMoment::End { END_OF_RANGE } else { name };
+        if moment == RangeMoment::End && name != END_OF_RANGE {
+            return self.range_slot(slot, END_OF_RANGE);
+        }
         let count: usize = self.range_slots.values().map(HashMap::len).sum();
-        if count >= MOST_RANGE_NAMES && name != OTHER_RANGES {
+        if count >= MOST_RANGE_NAMES && ![OTHER_RANGES, END_OF_RANGE].contains(&name) {
             return self.range_slot(slot, OTHER_RANGES);
         }
         let named = FIRST_RANGE_SLOT + count as u32;

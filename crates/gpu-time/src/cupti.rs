@@ -14,12 +14,15 @@ pub struct Cupti {
     get_timestamp: unsafe extern "C" fn(*mut u64) -> u32,
     register_callbacks: unsafe extern "C" fn(Request, Complete) -> u32,
     enable: unsafe extern "C" fn(u32) -> u32,
+    disable: unsafe extern "C" fn(u32) -> u32,
     flush_all: unsafe extern "C" fn(u32) -> u32,
     next_record: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> u32,
     dropped_records: unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> u32,
     /// Since 12.6.
     enable_driver_api: Option<unsafe extern "C" fn(u32, u8) -> u32>,
     set_thread_id_type: Option<unsafe extern "C" fn(u32) -> u32>,
+    get_thread_id_type: Option<unsafe extern "C" fn(*mut u32) -> u32>,
+    finalize: Option<unsafe extern "C" fn() -> u32>,
 }
 
 impl Cupti {
@@ -41,11 +44,14 @@ impl Cupti {
                 get_timestamp: transmute(find(c"cuptiGetTimestamp")?),
                 register_callbacks: transmute(find(c"cuptiActivityRegisterCallbacks")?),
                 enable: transmute(find(c"cuptiActivityEnable")?),
+                disable: transmute(find(c"cuptiActivityDisable")?),
                 flush_all: transmute(find(c"cuptiActivityFlushAll")?),
                 next_record: transmute(find(c"cuptiActivityGetNextRecord")?),
                 dropped_records: transmute(find(c"cuptiActivityGetNumDroppedRecords")?),
                 enable_driver_api: find(c"cuptiActivityEnableDriverApi").map(|address| transmute(address)),
                 set_thread_id_type: find(c"cuptiSetThreadIdType").map(|address| transmute(address)),
+                get_thread_id_type: find(c"cuptiGetThreadIdType").map(|address| transmute(address)),
+                finalize: find(c"cuptiFinalize").map(|address| transmute(address)),
             })
         }
     }
@@ -73,12 +79,30 @@ impl Cupti {
         unsafe { (self.enable)(kind) }
     }
 
-    /// Records of calls of one driver function.
-    pub fn enable_driver_call(&self, function: u32) {
-        if let Some(enable) = self.enable_driver_api {
-            // SAFETY: numbers. A refusal leaves these records out.
-            unsafe { enable(function, 1) };
+    pub fn disable(&self, kind: u32) {
+        // SAFETY: a number.
+        unsafe { (self.disable)(kind) };
+    }
+
+    /// Records of calls of one driver function, or none. False if CUPTI refuses.
+    pub fn choose_driver_call(&self, function: u32, with_records: bool) -> bool {
+        // SAFETY: numbers.
+        self.enable_driver_api.is_some_and(|enable| unsafe { enable(function, with_records.into()) } == 0)
+    }
+
+    /// Detaches CUPTI from the process. Its next use attaches it again.
+    pub fn finalize(&self) {
+        if let Some(finalize) = self.finalize {
+            // SAFETY: nothing is enabled, and no buffer of ours is there.
+            unsafe { finalize() };
         }
+    }
+
+    /// Which ids of threads records have now.
+    pub fn thread_ids(&self) -> Option<u32> {
+        let mut of = 0;
+        // SAFETY: there is room for the number.
+        (unsafe { (self.get_thread_id_type?)(&mut of) } == 0).then_some(of)
     }
 
     /// Which ids of threads records have.

@@ -23,6 +23,7 @@ struct Raw {
     thread_ids: BTreeMap<String, u32>,
     results: BTreeMap<String, u32>,
     flush: BTreeMap<String, u32>,
+    program: ProgramCalls,
     fields: BTreeMap<String, Vec<Spanned<String>>>,
     driver: Driver,
 }
@@ -37,6 +38,16 @@ struct Library {
     folders: Vec<String>,
     names: Vec<String>,
     installed: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProgramCalls {
+    #[allow(dead_code, reason = "for people")]
+    source: String,
+    prefix: String,
+    quiet: Vec<String>,
+    own_subscriber: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +81,12 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     writeln!(out, "\n/// Names of the file of libcupti.\npub static LIBRARY_NAMES: &[&str] = &{names:?};").unwrap();
     writeln!(out, "\n/// Folders of installed toolkits that may have libcupti.").unwrap();
     writeln!(out, "pub static INSTALLED_FOLDERS: &[&str] = &{installed:?};").unwrap();
+    let ProgramCalls { prefix, quiet, own_subscriber, .. } = &raw.program;
+    writeln!(out, "\n/// How names of CUPTI's functions begin.\npub static PREFIX: &str = {prefix:?};").unwrap();
+    out.push_str("\n/// Functions that do not begin to profile.\n");
+    writeln!(out, "pub static QUIET: &[&str] = &{quiet:?};").unwrap();
+    out.push_str("\n/// Functions that CUPTI refuses where its global family was used.\n");
+    writeln!(out, "pub static OWN_SUBSCRIBER: &[&str] = &{own_subscriber:?};").unwrap();
     numbers(&mut out, "kind", "Kinds of records (CUpti_ActivityKind).", &raw.kinds);
     numbers(&mut out, "memory_kind", "Kinds of memory (CUpti_ActivityMemoryKind).", &raw.memory_kinds);
     numbers(&mut out, "thread_id", "Which ids of threads records have (CUpti_ActivityThreadIdType).", &raw.thread_ids);

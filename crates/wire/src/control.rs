@@ -78,6 +78,9 @@ pub const COUNTS_ENTERED: u64 = 1 << 16;
 /// For readers: the run has rows of GPU time.
 pub const GPU_TIME: u64 = 1 << 17;
 
+/// In the page of a run, and in that of a process: GPU times are switched off now.
+pub const GPU_TIME_OFF: u64 = 1 << 18;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 

@@ -64,6 +64,20 @@ pub mod reason {
     pub const REFUSED: u32 = 7;
     /// The thread that asks for rows could not be started.
     pub const NO_THREAD: u32 = 8;
+    /// They were there until the program began to profile.
+    pub const TAKEN_LATER: u32 = 9;
+    /// They were there until somebody switched them off.
+    pub const SWITCHED_OFF: u32 = 10;
+}
+
+/// Whether rows are wanted now: what the preload answers to the injection.
+pub mod wanted {
+    /// They are.
+    pub const YES: u32 = 0;
+    /// Somebody switched them off.
+    pub const NO: u32 = 1;
+    /// The program profiles itself, so CUPTI is its own.
+    pub const BY_PROGRAM: u32 = 2;
 }
 
 /// What every row has.

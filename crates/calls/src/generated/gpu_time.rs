@@ -32,6 +32,38 @@ pub static LIBRARY_NAMES: &[&str] =
 pub static INSTALLED_FOLDERS: &[&str] =
     &["/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda/lib64", "/opt/cuda/extras/CUPTI/lib64"];
 
+/// How names of CUPTI's functions begin.
+pub static PREFIX: &str = "cupti";
+
+/// Functions that do not begin to profile.
+pub static QUIET: &[&str] = &[
+    "cuptiActivityGetNextRecord",
+    "cuptiActivityGetNextRecord_v2",
+    "cuptiActivityGetStructSize",
+    "cuptiComputeCapabilitySupported",
+    "cuptiDeviceGetChipName",
+    "cuptiDeviceSupported",
+    "cuptiDeviceVirtualizationMode",
+    "cuptiGetCallbackName",
+    "cuptiGetContextId",
+    "cuptiGetCubinCrc",
+    "cuptiGetCudaEventId",
+    "cuptiGetDeviceId",
+    "cuptiGetErrorMessage",
+    "cuptiGetGraphExecId",
+    "cuptiGetGraphId",
+    "cuptiGetGraphNodeId",
+    "cuptiGetLastError",
+    "cuptiGetResultString",
+    "cuptiGetStreamId",
+    "cuptiGetStreamIdEx",
+    "cuptiGetTimestamp",
+    "cuptiGetVersion",
+];
+
+/// Functions that CUPTI refuses where its global family was used.
+pub static OWN_SUBSCRIBER: &[&str] = &["cuptiSubscribe_v2"];
+
 /// Kinds of records (CUpti_ActivityKind).
 pub mod kind {
     /// `copy`

@@ -5,13 +5,14 @@
 
 use super::recording;
 use crate::capture::{call_stack, handles, ioctl, loaded_file};
-use crate::process::{run, switch};
+use crate::process::{injection, run, switch};
 use crate::routes::{export_table, hidden, proc_address};
 use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
-    Candidate, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
+    Candidate, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, PROFILES, PROFILES_ALONE, RECORD, SELF_INDUCED, STACK, SUBMIT,
+    is_self_induced_name,
 };
 use crate::slots::slot::Slot;
 use cutap_calls::hidden::SlotName;
@@ -67,6 +68,9 @@ const TABLE: &[Interceptor] = &[
     row(|of| has(of, Role::LinksImage), Action::Inputs(handles::linked)),
     row(|of| file_argument(of) == Some(1), Action::Inputs(|[_, name, ..]| loaded_file::named(*name))),
     row(|of| file_argument(of) == Some(2), Action::Inputs(|[_, _, name, ..]| loaded_file::named(*name))),
+    // Slots of these two are made for them alone (`rewrite::profiler`).
+    row(|_| false, Action::Before(|_| injection::program_profiles(false))),
+    row(|_| false, Action::Before(|_| injection::program_profiles(true))),
 ];
 
 /// Those that keep inputs, and those that keep results.
@@ -87,7 +91,7 @@ const KEEP: [u32; 2] = {
 const _: () = {
     assert!(TABLE.len() <= MOST);
     assert!(RECORD == 1 && SUBMIT == 1 << 1 && SELF_INDUCED == 1 << 4 && IMAGE == 1 << 7 && IMAGE_FIRST == 1 << 8);
-    assert!(STACK == 1 << 11 && KERNEL == 1 << 12);
+    assert!(STACK == 1 << 11 && KERNEL == 1 << 12 && PROFILES == 1 << 16 && PROFILES_ALONE == 1 << 17);
 };
 
 /// The interceptor of a bit.

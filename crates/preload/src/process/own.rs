@@ -14,7 +14,7 @@ use super::switch;
 use crate::sys;
 use crate::sys::callback::Callback;
 use core::sync::atomic::{AtomicU32, Ordering::*};
-use cutap_wire::control::Control;
+use cutap_wire::control::{Control, GPU_TIME_OFF};
 use cutap_wire::flags::{FILE, FIRST, INSTANCE_BYTES};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 
@@ -141,6 +141,7 @@ unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
             }
             (*own).rules_len.store(from.rules_len.load(Relaxed), Relaxed);
             (*own).rules_epoch.store(epoch & !1, Relaxed);
+            (*own).flags.store(from.flags.load(Relaxed) & GPU_TIME_OFF, Relaxed);
             (*own).recording.store(state, Release);
         }
         core::sync::atomic::fence(SeqCst);

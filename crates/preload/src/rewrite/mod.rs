@@ -3,5 +3,6 @@
 
 pub mod libc;
 pub mod notice;
+pub mod profiler;
 pub mod stubs;
 pub mod words;

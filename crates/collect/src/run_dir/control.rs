@@ -323,6 +323,11 @@ impl Page {
     pub fn flags(&self) -> u64 {
         self.word(offset_of!(Control, flags))
     }
+    /// Sets one of the flags, or clears it.
+    pub fn put_flag(&self, flag: u64, on: bool) {
+        let flags = if on { self.flags() | flag } else { self.flags() & !flag };
+        self.put(offset_of!(Control, flags), &flags.to_le_bytes());
+    }
     /// Notes that another cutap was started by a program of this run.
     pub fn one_more_inside(&self) {
         let _ = self.fetch_add(offset_of!(Control, inner));

@@ -2,7 +2,7 @@
 //! begins to profile, and whether rows are wanted now. CUPTI has one receiver of records, so the two cannot both have
 //! it, and the program's own profiler goes first.
 
-use super::{run, switch};
+use super::{own, run, switch};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 use cutap_wire::control;
 use cutap_wire::rows::wanted;
@@ -41,7 +41,9 @@ pub fn wanted() -> u32 {
 /// Before a call by which the program profiles. One of the two sides sees the other: this one the function, or the
 /// injection that the program was first.
 pub fn program_profiles(needs_own_subscriber: bool) {
-    PROFILED.store(true, SeqCst);
+    if !PROFILED.swap(true, SeqCst) && own::has_page() {
+        switch::here().flags.fetch_or(control::GPU_TIME_TAKEN, Relaxed);
+    }
     let step_aside = STEP_ASIDE.load(SeqCst);
     if !step_aside.is_null() {
         // SAFETY: only `attach` writes the word. The injection is never unloaded.

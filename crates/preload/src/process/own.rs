@@ -43,6 +43,11 @@ pub fn create_once() -> bool {
     first
 }
 
+/// This process has a page of its own.
+pub fn has_page() -> bool {
+    NUMBER.load(Acquire) != 0
+}
+
 /// Before a fork. Looks once after each time that some process was switched alone.
 pub fn look_before_fork() {
     static LOOKED: AtomicU32 = AtomicU32::new(0);

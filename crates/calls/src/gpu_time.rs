@@ -1,6 +1,6 @@
 //! Activity records of CUPTI: their sizes by version, and reads of their fields.
 
-use crate::generated::gpu_time::{COPY_KINDS, DRIVER_FUNCTIONS, OWN_SUBSCRIBER, PREFIX, QUIET, VERSIONS};
+use crate::generated::gpu_time::{COPY_KINDS, DRIVER_FUNCTIONS, OWN_SUBSCRIBER, PREFIX, QUERIES, VERSIONS};
 
 /// A version of CUPTI, and the bytes of its records.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub fn driver_functions(number: u32) -> impl Iterator<Item = &'static DriverFunc
 
 /// Whether a call of this function of libcupti begins to profile.
 pub fn begins_to_profile(name: &[u8]) -> bool {
-    name.starts_with(PREFIX.as_bytes()) && !QUIET.iter().any(|quiet| quiet.as_bytes() == name)
+    name.starts_with(PREFIX.as_bytes()) && !QUERIES.iter().any(|query| query.as_bytes() == name)
 }
 
 /// Whether CUPTI refuses this function where its global family was used.

@@ -1,26 +1,14 @@
 //! The course of a collection: start, a flush each second, switches from outside, the end. It ends early when the
 //! program begins to profile, because CUPTI has one receiver of records.
 
-use crate::cupti::Cupti;
+use crate::cupti::{self, Cupti};
 use crate::find::{self, NotFound};
 use crate::{clock, delivery, other_injection, preload, thread, turns};
-use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use cutap_calls::generated::gpu_time::{flush, kind, result, thread_id};
 use cutap_calls::gpu_time::{driver_functions, is_known};
 use cutap_wire::rows::{Row, RowContent, RowPlace, SIMULATED, State, reason, wanted};
-
-/// CUPTI's functions, once they were found.
-struct Published {
-    cupti: UnsafeCell<Option<Cupti>>,
-    is_ready: AtomicBool,
-}
-
-// SAFETY: the cell is written once, by `begin`, before `is_ready`. After that it is only read.
-unsafe impl Sync for Published {}
-
-static CUPTI: Published = Published { cupti: UnsafeCell::new(None), is_ready: AtomicBool::new(false) };
 
 /// How far the collection is.
 mod stage {
@@ -28,7 +16,7 @@ mod stage {
     pub const ON: u32 = 1;
     /// Switched off from outside.
     pub const OFF: u32 = 2;
-    /// It will not begin, or not go on.
+    /// It will not begin, or has ended.
     pub const ENDED: u32 = 3;
 }
 
@@ -39,14 +27,6 @@ static VERSION: AtomicU32 = AtomicU32::new(0);
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 /// Which ids of threads CUPTI's records had before.
 static THREAD_IDS_BEFORE: AtomicU32 = AtomicU32::new(0);
-
-pub fn cupti() -> Option<&'static Cupti> {
-    if !CUPTI.is_ready.load(Ordering::Acquire) {
-        return None;
-    }
-    // SAFETY: it was written before `is_ready`, and is never written again.
-    unsafe { (*CUPTI.cupti.get()).as_ref() }
-}
 
 fn is_own_process() -> bool {
     // SAFETY: a plain call.
@@ -71,7 +51,7 @@ pub fn start() {
 
 /// The error is a reason of [`reason`].
 fn begin() -> Result<(), u32> {
-    if preload::wanted(Some(step_aside)) == wanted::BY_PROGRAM {
+    if preload::wanted_state(Some(step_aside)) == wanted::BY_PROGRAM {
         return Err(reason::TAKEN);
     }
     let library = find::load().map_err(|not_found| match not_found {
@@ -85,10 +65,9 @@ fn begin() -> Result<(), u32> {
     if !is_known(version) {
         return Err(reason::UNKNOWN_VERSION);
     }
-    // SAFETY: `start` comes here once, and nothing reads the cell before `is_ready`.
-    unsafe { *CUPTI.cupti.get() = Some(functions) };
-    CUPTI.is_ready.store(true, Ordering::Release);
-    let cupti = cupti().ok_or(reason::NO_FUNCTIONS)?;
+    // SAFETY: `start` comes here once.
+    unsafe { cupti::publish(functions) };
+    let cupti = cupti::published().ok_or(reason::NO_FUNCTIONS)?;
     turns::with(|| first_turn(cupti)).unwrap_or(Err(reason::REFUSED))?;
     // SAFETY: a function without arguments, in a library that is never unloaded.
     unsafe { libc::atexit(at_exit) };
@@ -96,15 +75,15 @@ fn begin() -> Result<(), u32> {
 }
 
 fn first_turn(cupti: &Cupti) -> Result<(), u32> {
-    let wanted = preload::wanted(None);
-    if wanted == wanted::BY_PROGRAM {
+    let state = preload::wanted_state(None);
+    if state == wanted::BY_PROGRAM {
         return Err(reason::TAKEN);
     }
     accepted(cupti.register(delivery::on_request, delivery::on_complete))?;
     THREAD_IDS_BEFORE.store(cupti.thread_ids().unwrap_or(thread_id::DEFAULT), Ordering::Release);
     cupti.use_thread_ids(thread_id::SYSTEM);
     clock::give_bracket(cupti);
-    if wanted == wanted::NO {
+    if state == wanted::NO {
         move_to(stage::OFF, reason::SWITCHED_OFF);
         return Ok(());
     }
@@ -169,8 +148,8 @@ extern "C" fn run(_: *mut c_void) -> *mut c_void {
 }
 
 fn each_second() {
-    let Some(cupti) = cupti() else { return };
-    match (STAGE.load(Ordering::Acquire), preload::wanted(None)) {
+    let Some(cupti) = cupti::published() else { return };
+    match (STAGE.load(Ordering::Acquire), preload::wanted_state(None)) {
         (stage::ON, wanted::NO) => {
             disable(cupti);
             ask_for_rows(cupti, 0);
@@ -203,7 +182,7 @@ fn ask_for_rows(cupti: &Cupti, flag: u32) {
 extern "C" fn at_exit() {
     if is_own_process() {
         turns::with(|| {
-            if let (stage::ON | stage::OFF, Some(cupti)) = (STAGE.load(Ordering::Acquire), cupti()) {
+            if let (stage::ON | stage::OFF, Some(cupti)) = (STAGE.load(Ordering::Acquire), cupti::published()) {
                 ask_for_rows(cupti, flush::FORCED);
             }
         });
@@ -219,15 +198,15 @@ unsafe extern "C" fn step_aside(needs_own_subscriber: u32) {
     // SAFETY: the program's thread has a place for errno.
     let errno = unsafe { *libc::__errno_location() };
     turns::with(|| {
-        if let (stage @ (stage::ON | stage::OFF), Some(cupti)) = (STAGE.load(Ordering::Acquire), cupti()) {
-            leave(cupti, stage, needs_own_subscriber != 0);
+        if let (stage @ (stage::ON | stage::OFF), Some(cupti)) = (STAGE.load(Ordering::Acquire), cupti::published()) {
+            end_early(cupti, stage, needs_own_subscriber != 0);
         }
     });
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
-fn leave(cupti: &Cupti, stage: u32, needs_own_subscriber: bool) {
+fn end_early(cupti: &Cupti, stage: u32, needs_own_subscriber: bool) {
     if stage == stage::ON {
         disable(cupti);
     }

@@ -1,7 +1,9 @@
 //! The functions of libcupti that are used.
 
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::mem::transmute;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Outputs: the buffer, its bytes, and the most records that it may have (0: any number).
 pub type Request = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
@@ -23,6 +25,35 @@ pub struct Cupti {
     set_thread_id_type: Option<unsafe extern "C" fn(u32) -> u32>,
     get_thread_id_type: Option<unsafe extern "C" fn(*mut u32) -> u32>,
     finalize: Option<unsafe extern "C" fn() -> u32>,
+}
+
+struct Published {
+    cupti: UnsafeCell<Option<Cupti>>,
+    is_ready: AtomicBool,
+}
+
+// SAFETY: the cell is written once, by `publish`, before `is_ready`. After that it is only read.
+unsafe impl Sync for Published {}
+
+static PUBLISHED: Published = Published { cupti: UnsafeCell::new(None), is_ready: AtomicBool::new(false) };
+
+/// Makes the functions known to all threads.
+///
+/// # Safety
+/// Called once in a process.
+pub unsafe fn publish(functions: Cupti) {
+    // SAFETY: nothing reads the cell before `is_ready`.
+    unsafe { *PUBLISHED.cupti.get() = Some(functions) };
+    PUBLISHED.is_ready.store(true, Ordering::Release);
+}
+
+/// The functions, once they were found.
+pub fn published() -> Option<&'static Cupti> {
+    if !PUBLISHED.is_ready.load(Ordering::Acquire) {
+        return None;
+    }
+    // SAFETY: it was written before `is_ready`, and is never written again.
+    unsafe { (*PUBLISHED.cupti.get()).as_ref() }
 }
 
 impl Cupti {
@@ -93,7 +124,7 @@ impl Cupti {
     /// Detaches CUPTI from the process. Its next use attaches it again.
     pub fn finalize(&self) {
         if let Some(finalize) = self.finalize {
-            // SAFETY: nothing is enabled, and no buffer of ours is there.
+            // SAFETY: nothing is enabled, and CUPTI has no buffer of this library.
             unsafe { finalize() };
         }
     }

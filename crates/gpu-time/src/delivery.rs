@@ -1,7 +1,7 @@
 //! Buffers for CUPTI, and the records that come back in them.
 
 use crate::names::NameTable;
-use crate::{buffers, collection, preload, records};
+use crate::{buffers, cupti, preload, records};
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use cutap_wire::rows::RowContent;
@@ -16,7 +16,7 @@ pub fn unknown() -> u64 {
     UNKNOWN.load(Ordering::Relaxed)
 }
 
-/// Whether CUPTI has buffers of ours.
+/// Whether CUPTI has buffers of this library.
 pub fn is_outstanding() -> bool {
     OUTSTANDING.load(Ordering::Acquire) > 0
 }
@@ -37,7 +37,7 @@ pub extern "C" fn on_complete(_context: *mut c_void, _stream: u32, buffer: *mut 
         return;
     }
     let valid = valid.min(buffers::BYTES);
-    if let Some(cupti) = collection::cupti() {
+    if let Some(cupti) = cupti::published() {
         let mut record = core::ptr::null_mut();
         // SAFETY: CUPTI delivered this buffer with so many bytes of records.
         while let Some(next) = unsafe { cupti.next(buffer, valid, record) } {

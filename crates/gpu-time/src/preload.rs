@@ -30,7 +30,7 @@ pub fn find() -> bool {
 }
 
 /// Whether rows are wanted now. The preload keeps `step_aside`.
-pub fn wanted(step_aside: Option<StepAside>) -> u32 {
+pub fn wanted_state(step_aside: Option<StepAside>) -> u32 {
     let function = WANTED.load(Ordering::Acquire);
     if function.is_null() {
         return wanted::YES;

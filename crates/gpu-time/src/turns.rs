@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The thread whose turn it is; 0: none.
 static HOLDER: AtomicU32 = AtomicU32::new(0);
-/// Milliseconds after which a thread goes on without its turn.
+/// Milliseconds after which a thread gives up its turn.
 const PATIENCE: u32 = 5000;
 
 /// Runs `act` when it is this thread's turn. None if it is its turn already, or if that takes too long.

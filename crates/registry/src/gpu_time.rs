@@ -46,7 +46,7 @@ struct ProgramCalls {
     #[allow(dead_code, reason = "for people")]
     source: String,
     prefix: String,
-    quiet: Vec<String>,
+    queries: Vec<String>,
     own_subscriber: Vec<String>,
 }
 
@@ -81,10 +81,10 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     writeln!(out, "\n/// Names of the file of libcupti.\npub static LIBRARY_NAMES: &[&str] = &{names:?};").unwrap();
     writeln!(out, "\n/// Folders of installed toolkits that may have libcupti.").unwrap();
     writeln!(out, "pub static INSTALLED_FOLDERS: &[&str] = &{installed:?};").unwrap();
-    let ProgramCalls { prefix, quiet, own_subscriber, .. } = &raw.program;
+    let ProgramCalls { prefix, queries, own_subscriber, .. } = &raw.program;
     writeln!(out, "\n/// How names of CUPTI's functions begin.\npub static PREFIX: &str = {prefix:?};").unwrap();
     out.push_str("\n/// Functions that do not begin to profile.\n");
-    writeln!(out, "pub static QUIET: &[&str] = &{quiet:?};").unwrap();
+    writeln!(out, "pub static QUERIES: &[&str] = &{queries:?};").unwrap();
     out.push_str("\n/// Functions that CUPTI refuses where its global family was used.\n");
     writeln!(out, "pub static OWN_SUBSCRIBER: &[&str] = &{own_subscriber:?};").unwrap();
     numbers(&mut out, "kind", "Kinds of records (CUpti_ActivityKind).", &raw.kinds);

@@ -78,7 +78,7 @@ pub const COUNTS_ENTERED: u64 = 1 << 16;
 /// For readers: the run has rows of GPU time.
 pub const GPU_TIME: u64 = 1 << 17;
 
-/// In the page of a run, and in that of a process: GPU times are switched off now.
+/// In the page of a run and in that of a process: GPU times are switched off now.
 pub const GPU_TIME_OFF: u64 = 1 << 18;
 /// In the page of a process: a profiler of the program has CUPTI, so that there are no rows any more.
 pub const GPU_TIME_TAKEN: u64 = 1 << 19;

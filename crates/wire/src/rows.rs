@@ -66,7 +66,7 @@ pub mod reason {
     pub const NO_THREAD: u32 = 8;
     /// They were there until the program began to profile.
     pub const TAKEN_LATER: u32 = 9;
-    /// They were there until somebody switched them off.
+    /// They were there until `cutap ctl` switched them off.
     pub const SWITCHED_OFF: u32 = 10;
 }
 
@@ -74,7 +74,7 @@ pub mod reason {
 pub mod wanted {
     /// They are.
     pub const YES: u32 = 0;
-    /// Somebody switched them off.
+    /// `cutap ctl` switched them off.
     pub const NO: u32 = 1;
     /// The program profiles itself, so CUPTI is its own.
     pub const BY_PROGRAM: u32 = 2;

@@ -1,4 +1,4 @@
-//! `--gpu-time` in programs that profile themselves: cutap steps aside, and their profiler gets what it gets without it.
+//! `--gpu-time` in programs that profile themselves: cutap steps aside, and their profiler gets all of its records.
 
 use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use serde_json::Value;

@@ -36,7 +36,7 @@ pub static INSTALLED_FOLDERS: &[&str] =
 pub static PREFIX: &str = "cupti";
 
 /// Functions that do not begin to profile.
-pub static QUIET: &[&str] = &[
+pub static QUERIES: &[&str] = &[
     "cuptiActivityGetNextRecord",
     "cuptiActivityGetNextRecord_v2",
     "cuptiActivityGetStructSize",

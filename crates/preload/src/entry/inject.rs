@@ -85,7 +85,7 @@ pub extern "C" fn cutap_gpu_wanted(step_aside: Option<unsafe extern "C" fn(u32)>
     if let Some(function) = step_aside {
         injection::attach(function);
     }
-    injection::wanted()
+    injection::wanted_state()
 }
 
 extern "C" fn next_syscall() -> usize {

@@ -1,5 +1,5 @@
-//! The injection that takes GPU times (`crates/gpu-time`), as this library sees it: how it is told that the program
-//! begins to profile, and whether rows are wanted now. CUPTI has one receiver of records, so the two cannot both have
+//! The injection that takes GPU times (`crates/gpu-time`), as this library sees it: what it calls before the
+//! program profiles, and whether rows are wanted now. CUPTI has one receiver of records, so the two cannot both have
 //! it, and the program's own profiler goes first.
 
 use super::{own, run, switch};
@@ -30,7 +30,7 @@ pub fn address() -> usize {
 }
 
 /// Whether rows are wanted now: one of `wire::rows::wanted`.
-pub fn wanted() -> u32 {
+pub fn wanted_state() -> u32 {
     match switch::here().flags.load(Relaxed) & control::GPU_TIME_OFF {
         _ if PROFILED.load(SeqCst) => wanted::BY_PROGRAM,
         0 => wanted::YES,

@@ -62,7 +62,7 @@ pub unsafe fn slot(address: usize, owner: &Object, name: &[u8]) -> Option<usize>
     None
 }
 
-/// The same of an address that `caller` looked up.
+/// The slot of such a function at an address that `caller` looked up.
 pub fn slot_at(address: usize, name: &[u8], caller: usize) -> Option<usize> {
     if live::at(caller, is_user) == Some(false) {
         return None;

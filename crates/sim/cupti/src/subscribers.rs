@@ -35,7 +35,7 @@ pub extern "C" fn cuptiSubscribe(subscriber: *mut usize, _callback: *mut c_void,
     subscribe(subscriber)
 }
 
-/// CUPTI refuses a subscriber of its own kind after the global family was used (pytorch#192094).
+/// CUPTI refuses such a subscriber after the global family was used (pytorch#192094).
 #[unsafe(no_mangle)]
 pub extern "C" fn cuptiSubscribe_v2(
     subscriber: *mut usize,

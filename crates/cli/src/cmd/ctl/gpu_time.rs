@@ -33,19 +33,21 @@ pub fn switch(target: &Target, who: &str, all: bool, to: GpuTimeState) -> Result
              cutap record --gpu-time"
         )));
     }
-    let Switching { shown, again, pages, .. } = Switching::of(target, who, all)?;
+    let Switching { shown_as, command_text, pages, .. } = Switching::of(target, who, all)?;
     if to == GpuTimeState::On && target.pid.is_some() && pages.iter().any(|own| own.flags() & GPU_TIME_TAKEN != 0) {
         return Err(Error::own(format!(
-            "a profiler of the program has CUPTI in {shown}, so its GPU times cannot be taken; leave the profiler out"
+            "a profiler of the program has CUPTI in {shown_as}, so GPU times cannot be taken; leave the profiler out"
         )));
     }
     for one in each_page(pages, target.pid, page) {
         one.put_flag(GPU_TIME_OFF, to == GpuTimeState::Off);
     }
     Ok(match to {
-        GpuTimeState::On => format!("GPU times are on in {shown} within a second\n"),
+        GpuTimeState::On => format!("GPU times are on in {shown_as} within a second\n"),
         GpuTimeState::Off => {
-            format!("GPU times are off in {shown} within a second; {again} gpu-time on switches them on again\n")
+            format!(
+                "GPU times are off in {shown_as} within a second; {command_text} gpu-time on switches them on again\n"
+            )
         }
     })
 }

@@ -87,7 +87,7 @@ fn first_turn(cupti: &Cupti) -> Result<(), u32> {
         move_to(stage::OFF, reason::SWITCHED_OFF);
         return Ok(());
     }
-    enable(cupti)?;
+    enable(cupti).inspect_err(|_| restore(cupti))?;
     move_to(stage::ON, reason::NONE);
     Ok(())
 }
@@ -125,6 +125,12 @@ fn disable(cupti: &Cupti) {
     }
 }
 
+/// All is as it was before the collection, but for the functions for buffers.
+fn restore(cupti: &Cupti) {
+    disable(cupti);
+    cupti.use_thread_ids(THREAD_IDS_BEFORE.load(Ordering::Acquire));
+}
+
 fn move_to(stage: u32, reason: u32) {
     STAGE.store(stage, Ordering::Release);
     give_state(reason);
@@ -157,7 +163,10 @@ fn each_second() {
         }
         (stage::OFF, wanted::YES) => match enable(cupti) {
             Ok(()) => move_to(stage::ON, reason::NONE),
-            Err(reason) => move_to(stage::ENDED, reason),
+            Err(reason) => {
+                restore(cupti);
+                move_to(stage::ENDED, reason);
+            }
         },
         (stage::ON, _) => ask_for_rows(cupti, 0),
         // Work that ran when the switch was turned.
@@ -211,11 +220,11 @@ fn end_early(cupti: &Cupti, stage: u32, needs_own_subscriber: bool) {
         disable(cupti);
     }
     ask_for_rows(cupti, 0);
-    // CUPTI would hand our buffers to the program's functions, which must not free them.
+    // CUPTI would hand the buffers of cutap to the program's functions, which must not free them.
     if delivery::is_outstanding() {
         ask_for_rows(cupti, flush::FORCED);
     }
-    cupti.use_thread_ids(THREAD_IDS_BEFORE.load(Ordering::Acquire));
+    restore(cupti);
     if needs_own_subscriber {
         cupti.finalize();
     }

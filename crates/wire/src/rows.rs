@@ -39,6 +39,9 @@ pub const STATE: u8 = ROWS + 5;
 /// As the device of a state row: the driver is the simulated one, and times are invented.
 pub const SIMULATED: u32 = 1;
 
+/// The file of the injection, beside that of the preload.
+pub const INJECTION_FILE: &[u8] = b"libcutap_gpu_time.so";
+
 /// Words that every row begins with.
 const COMMON: usize = ROW_WORDS as usize - 1;
 /// Most words of a row.

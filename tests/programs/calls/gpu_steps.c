@@ -1,5 +1,6 @@
 /* Launches a kernel whose grid is the number of the step, once for each line of its input. Between them somebody
-   switches GPU times off and on. Prints its process id and each step. */
+   switches GPU times off and on. Prints its process id, each step, and the variable of injections as the
+   program has it. */
 //: exe gpu_steps
 #include "fixture.h"
 #include <stdint.h>
@@ -35,5 +36,7 @@ int main(void) {
         printf("step %d\n", step);
         fflush(stdout);
     }
+    const char *variable = getenv("CUDA_INJECTION64_PATH");
+    printf("variable: %s\n", variable ? variable : "(unset)");
     return 0;
 }

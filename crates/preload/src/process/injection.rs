@@ -19,6 +19,11 @@ pub fn is_on() -> bool {
     run::flags() & control::GPU_TIME != 0
 }
 
+/// libcuda's question for an injection is answered. Else the environment names the injection.
+pub fn is_answered() -> bool {
+    run::flags() & control::GPU_TIME_ANSWERED != 0
+}
+
 /// The function of the injection that ends its collection. It may be called at any time from now on.
 pub fn attach(step_aside: StepAside) {
     STEP_ASIDE.store(step_aside as *mut (), SeqCst);

@@ -8,8 +8,8 @@
 use crate::exec::{self, vfork};
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, real};
-use crate::process::{names, page, switch};
-use crate::rewrite::{libc, notice, profiler};
+use crate::process::{injection, names, page, switch};
+use crate::rewrite::{injection_path, libc, notice, profiler};
 use crate::ring::record;
 use crate::slots::code::code;
 use crate::slots::{create, patched, table};
@@ -129,7 +129,13 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
         return replaced_for(found, caller).unwrap_or(found);
     }
     if is_request(name, caller) {
-        return libc::slot_at(found, name, how).unwrap_or(found);
+        let slot = libc::slot_at(found, name, how).or_else(|| injection_path::slot_for(found, name, caller));
+        return slot.unwrap_or(found);
+    }
+    if injection::is_answered()
+        && let Some(slot) = injection_path::slot_for(found, name, caller)
+    {
+        return slot;
     }
     if profiler::is_name(name)
         && let Some(slot) = profiler::slot_at(found, name, caller)

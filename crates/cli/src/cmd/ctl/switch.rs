@@ -95,7 +95,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
             };
             if !matches!(page.recording(), RECORDING_OFF | RECORDING_ON | RECORDING_COUNT) {
                 return Err(Error::own(format!(
-                    "{shown_as} cannot be switched on: what is recorded can no longer be written; start the program again"
+                    "{shown_as} cannot be switched on: no more can be written to the recording; start the program again"
                 )));
             }
             put_state(each_page(pages, pid, page), state, page, own)?;

@@ -2,8 +2,9 @@
 
 use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The output of `profiler_later` on the simulated driver without rows.
 fn plain(words: &[&str]) -> String {
@@ -65,6 +66,27 @@ fn first_calls_answer_as_without_cutap() {
             assert_eq!(work_rows(&file), 4, "{way} {first}");
         }
     }
+}
+
+/// The state of the process says that its profiler has CUPTI, and rows cannot be switched on again.
+#[test]
+fn ctl_knows_that_a_profiler_has_cupti() {
+    let folder = scratch("gpu-time-profiler-ctl");
+    let mut record = Command::new(cutap());
+    record.args(["record", "--sim", "--gpu-time", "-q", "--run-dir"]).arg(folder.join("run")).arg("-o");
+    record.arg(folder.join("later.cutap")).arg(out().join("profiler_later")).args(["dlsym", "subscribe", "wait"]);
+    let mut record = record.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("cutap runs");
+    let lines = BufReader::new(record.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.skip_while(|line| line != "10 launches").next().is_some());
+    let listed = finish(Command::new(cutap()).args(["ctl"]).arg(folder.join("run")).arg("status")).everything();
+    let pid = listed.lines().find_map(|line| line.strip_prefix("process: ")?.split(' ').next()).expect(&listed);
+    let ctl = |words: &[&str]| finish(Command::new(cutap()).args(["ctl", pid]).args(words)).everything();
+    assert!(listed.contains("; GPU times: ended: a profiler of the program has CUPTI"), "{listed}");
+    assert!(ctl(&["status"]).contains("\nGPU times: ended: a profiler of the program has CUPTI"));
+    let said = ctl(&["gpu-time", "on"]);
+    assert!(said.contains("a profiler of the program has CUPTI in process "), "{said}");
+    drop(record.stdin.take());
+    assert!(record.wait().expect("cutap ends").success());
 }
 
 /// A profiler that began before the driver keeps CUPTI.

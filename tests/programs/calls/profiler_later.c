@@ -1,6 +1,7 @@
 /* A program that profiles itself after it has worked a while. Its profiler must get what it would get without cutap. The
    first argument is how it reaches CUPTI (lazy, now: a library with bindings; dlsym; default: RTLD_DEFAULT; second:
-   another copy of the library; early: before cuInit), the second one is its first call (subscribe, v2, ids, register). */
+   another copy of the library; early: before cuInit), the second one is its first call (subscribe, v2, ids, register).
+   With a third one it waits for input before it ends. */
 //: exe profiler_later
 #include "fixture.h"
 #include <stdint.h>
@@ -79,5 +80,7 @@ int main(int count, char **words) {
     stop();
     work(2);
     printf("10 launches\n");
+    fflush(stdout);
+    if (count > 3) getchar();
     return 0;
 }

@@ -139,10 +139,10 @@ mod tests {
         let lines = gpu_time_lines(&of, Some(SECOND));
         assert_eq!(
             lines[0],
-            "GPU times were off from 1.0s to 2.0s after the start (cutap ctl): rows of that time are missing"
+            "GPU times were off from 1s to 2s after the start (cutap ctl): rows of that time are missing"
         );
         assert!(
-            lines[1].starts_with("a profiler of the program took CUPTI 4.0s after the start: rows of GPU time end")
+            lines[1].starts_with("a profiler of the program took CUPTI 4s after the start: rows of GPU time end")
         );
         of.reasons = vec![(reason::NONE, 2)];
         of.missing.pop();

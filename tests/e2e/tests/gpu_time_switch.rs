@@ -101,6 +101,24 @@ fn rows_of_a_whole_run_are_switched_off() {
     assert!(notes.contains(" after the start to the end (cutap ctl): rows of that time are missing"), "{notes}");
 }
 
+/// Rows of calls that were not recorded are counted.
+#[test]
+fn rows_are_taken_while_recording_is_off() {
+    let folder = scratch("gpu-time-recording-off");
+    let file = folder.join("steps.cutap");
+    let mut steps = Steps::start(&["--gpu-time"], &file);
+    steps.step();
+    steps.ctl(&["off"]);
+    steps.step();
+    wait();
+    steps.ctl(&["on"]);
+    steps.step();
+    steps.end();
+    let notes = finish(Command::new(cutap()).args(["report", "--notes"]).arg(&file)).everything();
+    assert!(notes.contains("2 of 3 rows of GPU time have their call"), "{notes}");
+    assert!(notes.contains("1 row of GPU time has no call: its call was not recorded"), "{notes}");
+}
+
 #[test]
 fn a_run_without_rows_cannot_be_switched() {
     let folder = scratch("gpu-time-switch-none");

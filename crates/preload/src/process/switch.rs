@@ -8,7 +8,7 @@ use super::{fork, page, run};
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering::*;
 use cutap_wire::PAGE;
-use cutap_wire::control::{Control, LOOKUPS, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON};
+use cutap_wire::control::{Control, LOOKUPS, RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON};
 
 /// Where the switches are mapped over: the run's control page, until this process has a separate page.
 #[repr(C, align(4096))]
@@ -79,6 +79,11 @@ fn state() -> u32 {
 #[inline(always)]
 pub fn recording() -> bool {
     state() == RECORDING_ON
+}
+/// True while rows of GPU time are to be written: also those of calls that are not recorded now, which readers count.
+pub fn takes_rows() -> bool {
+    let is_written = matches!(here().recording.load(Relaxed), RECORDING_ON | RECORDING_OFF);
+    is_written && !fork::is_away_for(LEFT) && !fork::is_away_for(WITHOUT_CLOCK)
 }
 /// True when what is recorded can no longer be written.
 fn broken() -> bool {

@@ -141,9 +141,7 @@ mod tests {
             lines[0],
             "GPU times were off from 1s to 2s after the start (cutap ctl): rows of that time are missing"
         );
-        assert!(
-            lines[1].starts_with("a profiler of the program took CUPTI 4s after the start: rows of GPU time end")
-        );
+        assert!(lines[1].starts_with("a profiler of the program took CUPTI 4s after the start: rows of GPU time end"));
         of.reasons = vec![(reason::NONE, 2)];
         of.missing.pop();
         let lines = gpu_time_lines(&of, None);

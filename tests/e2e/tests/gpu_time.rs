@@ -45,7 +45,7 @@ fn launches(all: &[Value]) -> (HashMap<String, u64>, Vec<&Value>) {
 #[test]
 fn each_row_has_the_call_that_submitted_it() {
     let folder = scratch("gpu-time-rows");
-    for version in ["12.9", "13.0", "13.5"] {
+    for version in ["11.7", "12.0", "12.9", "13.0", "13.5"] {
         let all = lines(&["show"], &recorded(&folder, version, "late"));
         let (calls, rows) = launches(&all);
         assert_eq!((calls.len(), rows.len()), (1600, 1600), "{version}");

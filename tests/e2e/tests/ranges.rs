@@ -95,11 +95,8 @@ fn parents_in_threads_and_children() {
         assert!(parent["range"] == "range" && parent["tid"] == call["tid"], "{call}");
     }
     let all = calls(&folder, &program, "forked");
-    let names: Vec<_> = all
-        .iter()
-        .filter(|call| call["name"] == "cuDeviceGetCount")
-        .map(|call| around(&all, call))
-        .collect();
+    let names: Vec<_> =
+        all.iter().filter(|call| call["name"] == "cuDeviceGetCount").map(|call| around(&all, call)).collect();
     assert!(names.contains(&Some("of both")) && names.contains(&Some("of the child")), "{names:?}");
 }
 

@@ -76,7 +76,7 @@ pub static STEMS: &[(&str, &[&str])] = &[
 
 /// Libraries that get the driver's own tables.
 pub static PROFILERS: &[&str] = &[
-    "libcupti.so.*",
+    "libcupti.so*",
     "libnvperf_*.so*",
     "libpcsamplingutil.so*",
     "libcheckpoint.so*",

@@ -11,7 +11,7 @@ use crate::event::gpu_row::{GpuRow, GpuWork};
 use crate::event::process::{Process, Thread};
 use crate::event::visitor::EventVisitor;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
-use cutap_wire::rows::{self, GraphPlace, RowContent, State};
+use cutap_wire::rows::{self, GraphPlace, RowContent, State, reason};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -33,6 +33,7 @@ struct ProcessWork {
     rows: Vec<WorkRow>,
     /// How the collection is; none in a process without the injection.
     state: Option<State>,
+    missing: Vec<MissingTime>,
     is_simulated: bool,
     submissions: Submissions,
     /// By thread id and number of the call.
@@ -66,6 +67,19 @@ pub struct RowCounts {
     pub clock_width_ns: u64,
 }
 
+/// A time without rows in a process that has some, CLOCK_MONOTONIC nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissingTime {
+    /// The process.
+    pub pid: u32,
+    /// Why there are none (`cutap_wire::rows::reason`).
+    pub reason: u32,
+    /// From when.
+    pub from_ns: u64,
+    /// Until when; none: to the end.
+    pub until_ns: Option<u64>,
+}
+
 /// The rows of a run, as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GpuSummary {
@@ -73,6 +87,8 @@ pub struct GpuSummary {
     pub counts: RowCounts,
     /// Why processes have rows or none (`cutap_wire::rows::reason`), with their number.
     pub reasons: Vec<(u32, u64)>,
+    /// Times without rows, by process.
+    pub missing: Vec<MissingTime>,
     /// The times are invented: the driver is the simulated one.
     pub is_simulated: bool,
 }
@@ -104,7 +120,7 @@ impl EventVisitor for GpuTimes {
         match row.row.content {
             RowContent::Clock { time } => of.clock.add(time, place.start, place.end),
             RowContent::State(state) => {
-                of.state = Some(state);
+                of.change(state, row.process.pid, row.ns);
                 of.is_simulated |= place.device == rows::SIMULATED;
             }
             RowContent::DriverCall { thread, function } => of.driver_calls.push(DriverCall {
@@ -204,12 +220,29 @@ impl GpuTimes {
                 *reasons.entry(state.reason).or_default() += 1;
             }
         }
-        let is_simulated = self.processes.values().flat_map(HashMap::values).any(|of| of.is_simulated);
-        GpuSummary { counts: self.counts, reasons: reasons.into_iter().collect(), is_simulated }
+        let all = || self.processes.values().flat_map(HashMap::values);
+        let mut missing: Vec<MissingTime> = all().flat_map(|of| of.missing.iter().copied()).collect();
+        missing.sort_by_key(|of| (of.from_ns, of.pid));
+        let is_simulated = all().any(|of| of.is_simulated);
+        GpuSummary { counts: self.counts, reasons: reasons.into_iter().collect(), missing, is_simulated }
     }
 }
 
 impl ProcessWork {
+    /// The collection is another way from now on.
+    fn change(&mut self, state: State, pid: u32, ns: u64) {
+        self.state = Some(state);
+        if let Some(open) = self.missing.last_mut().filter(|of| of.until_ns.is_none()) {
+            if open.reason == state.reason {
+                return;
+            }
+            open.until_ns = Some(ns);
+        }
+        if matches!(state.reason, reason::TAKEN_LATER | reason::SWITCHED_OFF) {
+            self.missing.push(MissingTime { pid, reason: state.reason, from_ns: ns, until_ns: None });
+        }
+    }
+
     fn join(&mut self, counts: &mut RowCounts) {
         self.clock.sort();
         self.submissions.sort();

@@ -9,6 +9,6 @@ pub(crate) mod work;
 
 pub use clock::CuptiClock;
 pub use graphs::{ExecutableGraph, GraphNodes, NodeOrigin};
-pub use join::{GpuSummary, GpuTimes, RowCounts};
+pub use join::{GpuSummary, GpuTimes, MissingTime, RowCounts};
 pub use submissions::Label as CallLabel;
 pub use work::{SubmittedBy, WorkRow};

@@ -171,11 +171,11 @@ impl<W: io::Write> Summary<W> {
         let all_ns = all_ns(lines);
         let tag_of = |line: &Line| short_tag(line.layer, &line.library, line.runtime.as_deref(), &line.name);
         let longest = lines.iter().map(|line| line.name.chars().count() + tag_of(line).chars().count()).max();
-        let table = Table::new(CallStats::headings(View::Summary), self.styles, &mut self.out);
+        let table = Table::new(CallStats::headings(View::Summary, false), self.styles, &mut self.out);
         let mut table = table.names_first(longest.unwrap_or(0));
         table.head("function")?;
         for l in lines {
-            table.row(&l.sums.cells(View::Summary, all_ns), 0, &l.name, &tag_of(l))?;
+            table.row(&l.sums.cells(View::Summary, false, all_ns), 0, &l.name, &tag_of(l))?;
             l.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
         }
         Ok(())

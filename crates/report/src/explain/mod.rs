@@ -4,10 +4,11 @@
 
 mod activity;
 mod durations;
+mod gpu_pauses;
 mod seen;
 mod site;
 
-pub(crate) use activity::{TimeSpent, is_start_up};
+pub(crate) use activity::{Activity, TimeSpent, activity, is_start_up};
 
 use crate::format::runs::RunCounts;
 use crate::format::units::{bytes, time};
@@ -17,7 +18,7 @@ use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::statistics::failures::{Failures, outcome};
-use cutap_trace::{Call, Event, EventVisitor, Exit, Returned};
+use cutap_trace::{Call, Event, EventVisitor, Exit, GpuTimes, Returned};
 use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
@@ -51,9 +52,12 @@ rules! {
     pageable_copies,
     small_copies,
     small_kernels,
+    launch_bound,
+    idle_after_wait,
     synchronous_copies,
     allocation_churn,
     recreated_objects,
+    instantiated_again,
     idle_waits,
     registered_again,
 }
@@ -62,6 +66,8 @@ rules! {
 trait Rule {
     /// The word for it in JSON.
     fn name(&self) -> &'static str;
+    /// Takes the GPU times of the run, before its calls; of a run without them it gets none.
+    fn gpu_times(&mut self, _: &GpuTimes) {}
     /// Takes a finished call.
     fn call(&mut self, seen: &ObservedCall<'_>);
     /// The program runs on: what is open may end.
@@ -100,10 +106,11 @@ enum Rank {
 }
 
 /// What rules look for, in a few words.
-const LOOKED_FOR: [&str; 3] = [
+const LOOKED_FOR: [&str; 4] = [
     "they look for calls that never returned, ignored errors, long waits, waits in a loop or for an idle stream,",
-    "module loading, synchronous, small and pageable copies, small kernels, allocation in the steady state,",
-    "and objects and registered memory that are made again and again",
+    "module loading, synchronous, small and pageable copies, allocation in the steady state, objects,",
+    "graphs and registered memory that are made again and again; in a run with --gpu-time also for small",
+    "kernels, launch-bound stretches, and waits after which the GPU has nothing to do",
 ];
 
 /// A finding of a rule.
@@ -220,6 +227,11 @@ impl Explain {
     pub fn runs_on(&mut self) {
         self.runs_on = true;
         self.rules.iter_mut().for_each(|rule| rule.runs_on());
+    }
+
+    /// Takes the GPU times of the runs, before their events.
+    pub fn gpu_times(&mut self, times: &GpuTimes) {
+        self.rules.iter_mut().for_each(|rule| rule.gpu_times(times));
     }
 
     /// The names of all rules.

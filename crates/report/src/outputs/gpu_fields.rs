@@ -71,7 +71,7 @@ pub const GRAPH: &[FieldRow] = &[
         "nodes",
         "array",
         "the slowest first: `node`, `work`, `total_ns`, `replays`, `p50_ns`, `path` (the calls that made it; null: not \
-         known), `captured_ns`",
+         known), `arguments` (of the outermost of them), `captured_ns`",
     ),
 ];
 
@@ -81,15 +81,26 @@ pub const DEVICE: &[FieldRow] = &[
     ("busy_ns", "integer", "time with work"),
     ("whole_ns", "integer", "from the first work to the last"),
     ("busy_share", "number", "from 0 to 1"),
-    ("streams", "array", "`context`, `stream` and `busy_ns` of each stream"),
+    ("streams", "array", "`context`, `stream`, `busy_ns` and `busy_share` of each stream"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
 ];
 
 /// `report --gaps`, of a cause.
 pub const GAP: &[FieldRow] = &[
     ("device", "integer", "number of the device"),
-    ("why", "string", "what the host did meanwhile"),
+    (
+        "cause",
+        "string",
+        "`synchronisation`, `allocation`, `launch_bound` or `call`: most of it in such calls; `no_call`: outside of \
+         calls; `queued`: the next work was submitted before; `unknown`",
+    ),
+    ("behind", "string|null", "the call in which the host waited when the device became idle"),
+    ("why", "string", "what the host did meanwhile, in words"),
     ("count", "integer", "gaps"),
     ("total_ns", "integer", "of all of them"),
     ("max_ns", "integer", "the longest"),
     ("share", "number", "part of `whole_ns` of the device, from 0 to 1"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
 ];

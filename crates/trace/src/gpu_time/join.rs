@@ -296,6 +296,6 @@ fn containing(calls: &[Submission], function: u32, moment: u64, tolerance: u64) 
 /// The call that made a node of the launched graph. One that launches another kernel is none.
 fn origin(row: &WorkRow, executable: Option<&ExecutableGraph>, node: GraphPlace) -> Option<Arc<NodeOrigin>> {
     let origin = executable?.graph.nodes.get(node.node as u32 as usize)?;
-    let has_other_kernel = matches!((&origin.kernel, &row.kernel), (Some(one), Some(two)) if one != two);
+    let has_other_kernel = matches!((origin.kernel(), &row.kernel), (Some(one), Some(two)) if one != two);
     (!has_other_kernel).then(|| origin.clone())
 }

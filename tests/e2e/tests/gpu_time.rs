@@ -3,7 +3,7 @@
 
 use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -138,6 +138,15 @@ fn reports() {
     assert!(small["evidence"][0].as_str().unwrap().contains("1600 kernels of 24ns on the GPU"), "{small}");
     let functions = report(&["--by", "function"]);
     assert!(functions.lines().next().is_some_and(|line| line.trim_end().ends_with("gpu")), "{functions}");
+    let gpu_ns = |by: &str| -> u64 {
+        let rows = lines(&["report", "--by", by], &file);
+        rows.iter().filter_map(|row| row["gpu_ns"].as_u64()).sum()
+    };
+    let whole = gpu_ns("process");
+    assert!(whole > 1600, "{whole}");
+    assert_eq!([gpu_ns("thread"), gpu_ns("library"), gpu_ns("function")], [whole; 3]);
+    let later = report(&["--by", "kernel", "--from", "1000s"]);
+    assert!(later.starts_with("no kernel ran on the GPU"), "{later}");
     let copies = report(&["--copies"]);
     assert!(copies.contains("copy HtoD, pageable to device") && copies.contains("84 B"), "{copies}");
     let gaps = report(&["--gaps"]);
@@ -149,6 +158,11 @@ fn reports() {
     let events: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&chrome).unwrap()).unwrap();
     let of_gpu = events.iter().filter(|event| event["cat"] == "gpu" && event["ph"] == "X");
     assert_eq!(of_gpu.count(), 1624);
+    // An arrow for each launch, of a kernel or of a graph.
+    let arrows = |phase: &str| -> BTreeSet<u64> {
+        events.iter().filter(|event| event["ph"] == phase).filter_map(|event| event["id"].as_u64()).collect()
+    };
+    assert_eq!((arrows("s").len(), arrows("s")), (1606, arrows("f")));
     assert!(
         events.iter().any(|event| event["args"]["name"].as_str().is_some_and(|name| name.starts_with("GPU 0 stream")))
     );

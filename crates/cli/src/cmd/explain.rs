@@ -46,6 +46,7 @@ impl ExplainArgs {
         let listed = self.filter.text().map(|text| filter(Some(&text))).transpose()?;
         let filter = filter(None)?.during(self.input.window()?);
         let runs = self.input.open()?;
+        let window = self.input.window()?.map(|window| runs.window(window)).transpose()?;
         let options = ReaderOptions { filter, ..ReaderOptions::default() };
         let mut explain = Explain::default();
         explain.only_rules(&self.rules);
@@ -55,7 +56,7 @@ impl ExplainArgs {
         }
         let progress = Progress::reading(&runs);
         if let Some(times) = runs.gpu_times()? {
-            explain.gpu_times(&times);
+            explain.gpu_times(&times.work_in(window));
         }
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
         if let Some(old) = &self.baseline.baseline {
@@ -113,7 +114,7 @@ impl ExplainArgs {
         let mut explain = Explain::default();
         explain.only_rules(&self.rules);
         if let Some(times) = Runs::open(&[old.to_owned()])?.gpu_times()? {
-            explain.gpu_times(&times);
+            explain.gpu_times(&times.work_in(None));
         }
         let end = read_run(old, filter(None)?, &mut |event| explain.event(event))?;
         whole(old, &end)?;

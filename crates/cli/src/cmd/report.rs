@@ -128,6 +128,13 @@ impl Report {
         let listed = listed.filter(|filter| report.filtered(filter).is_some());
         let filter = match &listed {
             Some(_) => parse_filter(None)?,
+            // They list work of the GPU, and ask what the host did meanwhile: all calls are read.
+            None if report.needs_gpu_times() => {
+                if wanted.text().is_some() {
+                    print_notice("the filter chooses calls, and this report lists all work of the GPU");
+                }
+                parse_filter(None)?.during(window)
+            }
             None => wanted.of_reader(all || report.reads_all())?.during(window.filter(|_| !report.reads_all())),
         };
         // As --leaks: `!cudaMalloc` leaves out what the driver failed to do inside it.
@@ -285,7 +292,8 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> R
             let run = named(runs);
             Error::own(format!("{run} has no GPU times; they are kept with cutap record --gpu-time"))
         })?;
-        report.gpu_times(&times);
+        let window = filter.window().map(|window| runs.window(window)).transpose()?;
+        report.gpu_times(&times.work_in(window));
     }
     let options = ReaderOptions { filter, ..ReaderOptions::default() };
     let run_ends = match report.input() {
@@ -364,7 +372,9 @@ fn write(
         }
     }
     if nothing.is_none() && report.has_times() {
-        writeln!(out, "times are host times: a launch returns before its kernel has run")?;
+        let has_gpu = run_ends.iter().any(|of| of.end.gpu_time.is_some());
+        let but_gpu = if has_gpu { ", but for gpu" } else { "" };
+        writeln!(out, "times are host times{but_gpu}: a launch returns before its kernel has run")?;
     }
     out.flush()?;
     if report.has_notes() {

@@ -2,7 +2,7 @@
 //! GPU became idle.
 
 use crate::statistics::idle::{Busy, Pause, work_by_device};
-use cutap_trace::{Call, GpuTimes};
+use cutap_trace::{Call, WorkRows};
 use std::collections::HashMap;
 
 /// The pauses of all devices.
@@ -14,12 +14,14 @@ pub struct GpuPauses {
 
 impl GpuPauses {
     /// Those of some runs.
-    pub fn of(times: &GpuTimes) -> GpuPauses {
+    pub fn of(work: &WorkRows<'_>) -> GpuPauses {
         let mut by_call = HashMap::new();
-        for work in work_by_device(times).into_values() {
+        for work in work_by_device(work).into_values() {
             for pause in Busy::of(work.iter().map(|row| (row.start_ns, row.end_ns))).pauses {
                 let next = work.get(pause.next);
-                let Some((row, by)) = next.and_then(|row| row.submission.as_ref().map(|by| (row, by))) else { continue };
+                let Some((row, by)) = next.and_then(|row| row.submission.as_ref().map(|by| (row, by))) else {
+                    continue;
+                };
                 if by.end_ns > pause.from_ns {
                     by_call.entry((row.process.key, by.tid, by.start_ns)).or_insert(pause);
                 }

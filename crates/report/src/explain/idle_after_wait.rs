@@ -7,7 +7,7 @@ use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::format::units::time;
 use cutap_calls::{blocks, resets};
-use cutap_trace::{Function, GpuTimes, submits_work};
+use cutap_trace::{Function, WorkRows, submits_work};
 use std::collections::HashMap;
 
 /// Pauses behind one place from which on they are a habit; each program waits a few times.
@@ -52,8 +52,8 @@ impl Rule for IdleAfterWait {
         "idle_after_wait"
     }
 
-    fn gpu_times(&mut self, times: &GpuTimes) {
-        self.pauses = GpuPauses::of(times);
+    fn gpu_times(&mut self, work: &WorkRows<'_>) {
+        self.pauses = GpuPauses::of(work);
     }
 
     fn call(&mut self, seen: &ObservedCall<'_>) {
@@ -100,7 +100,12 @@ fn finding(site: &Site, idle: &Idle) -> Finding {
         cost_ns: idle.ns,
         rank: Rank::Slow,
         evidence: vec![
-            format!("after {} of {} calls the GPU had nothing to do, for {} each", idle.pauses, idle.waits, mean(idle.ns)),
+            format!(
+                "after {} of {} calls the GPU had nothing to do, for {} each",
+                idle.pauses,
+                idle.waits,
+                mean(idle.ns)
+            ),
             format!(
                 "of that the call took {} to return, and the host {} until it submitted more",
                 mean(idle.returning_ns),

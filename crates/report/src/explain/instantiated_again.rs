@@ -189,10 +189,7 @@ fn finding(site: &Site, instances: &Instances) -> Finding {
         title: format!("Graph instantiated again and again: {name}"),
         cost_ns: instances.ns,
         rank: Rank::Slow,
-        evidence: vec![
-            format!("{made} instantiations of {nodes} nodes, {each} each, at most {most} at a time"),
-            same,
-        ],
+        evidence: vec![format!("{made} instantiations of {nodes} nodes, {each} each, at most {most} at a time"), same],
         site: site.clone(),
         advice: "Keep the executable graph and replay it; where arguments change, update it (cudaGraphExecUpdate).",
         other_places: (0, 0),

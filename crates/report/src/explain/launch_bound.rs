@@ -7,17 +7,15 @@ use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule, percent};
 use crate::format::units::time;
+use crate::statistics::idle::LONGEST_BREAK_NS;
 use cutap_calls::blocks;
-use cutap_trace::{GpuTimes, Thread, submits_work};
+use cutap_trace::{Thread, WorkRows, submits_work};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Pieces of work of a stretch, at least. For fewer it is not worth to make a graph.
 const FEWEST: u64 = 50;
-/// A stretch ends where the thread submits nothing for so long. A framework needs less between two launches; in more
-/// the program does something else.
-const LONGEST_BREAK_NS: u64 = 100_000;
 /// The GPU is idle for one part in so many of a stretch, at least. With less, the kernels decide its time.
 const IDLE_PART: u64 = 4;
 /// Calls that are named.
@@ -78,8 +76,8 @@ impl Rule for LaunchBound {
         "launch_bound"
     }
 
-    fn gpu_times(&mut self, times: &GpuTimes) {
-        self.pauses = GpuPauses::of(times);
+    fn gpu_times(&mut self, work: &WorkRows<'_>) {
+        self.pauses = GpuPauses::of(work);
     }
 
     fn call(&mut self, seen: &ObservedCall<'_>) {
@@ -153,7 +151,11 @@ impl LaunchBound {
             cost_ns: idle_ns,
             rank: Rank::Slow,
             evidence: vec![
-                format!("the GPU was idle for {} of {} ({part}), while the host only submitted", time(idle_ns), time(whole_ns)),
+                format!(
+                    "the GPU was idle for {} of {} ({part}), while the host only submitted",
+                    time(idle_ns),
+                    time(whole_ns)
+                ),
                 format!("{number} of thread {}; the longest: {longest}, {after} after the start", submitter.thread.tid),
                 format!("{pieces} pieces of work, mostly by {}", named.join(" and ")),
             ],

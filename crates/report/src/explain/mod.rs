@@ -18,7 +18,7 @@ use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::statistics::failures::{Failures, outcome};
-use cutap_trace::{Call, Event, EventVisitor, Exit, GpuTimes, Returned};
+use cutap_trace::{Call, Event, EventVisitor, Exit, Returned, WorkRows};
 use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
@@ -67,7 +67,7 @@ trait Rule {
     /// The word for it in JSON.
     fn name(&self) -> &'static str;
     /// Takes the GPU times of the run, before its calls; of a run without them it gets none.
-    fn gpu_times(&mut self, _: &GpuTimes) {}
+    fn gpu_times(&mut self, _: &WorkRows<'_>) {}
     /// Takes a finished call.
     fn call(&mut self, seen: &ObservedCall<'_>);
     /// The program runs on: what is open may end.
@@ -230,8 +230,8 @@ impl Explain {
     }
 
     /// Takes the GPU times of the runs, before their events.
-    pub fn gpu_times(&mut self, times: &GpuTimes) {
-        self.rules.iter_mut().for_each(|rule| rule.gpu_times(times));
+    pub fn gpu_times(&mut self, work: &WorkRows<'_>) {
+        self.rules.iter_mut().for_each(|rule| rule.gpu_times(work));
     }
 
     /// The names of all rules.

@@ -92,8 +92,8 @@ pub const GAP: &[FieldRow] = &[
     (
         "cause",
         "string",
-        "`synchronisation`, `allocation`, `launch_bound` or `call`: most of it in such calls; `no_call`: outside of \
-         calls; `queued`: the next work was submitted before; `unknown`",
+        "`synchronisation`: in a wait, or behind one; `allocation`, `call`: most of it in such a call; `launch_bound`: \
+         the host only submitted; `no_call`: outside of calls; `queued`: the next work was submitted before; `unknown`",
     ),
     ("behind", "string|null", "the call in which the host waited when the device became idle"),
     ("why", "string", "what the host did meanwhile, in words"),

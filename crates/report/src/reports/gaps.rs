@@ -9,11 +9,11 @@ use crate::format::runs::run_fields;
 use crate::format::units::time;
 use crate::nesting::open_calls::OpenCalls;
 use crate::statistics::histogram::Histogram;
-use crate::statistics::idle::{Busy, DeviceKey, Pause, SHORTEST_NS, work_by_device};
+use crate::statistics::idle::{Busy, DeviceKey, LONGEST_BREAK_NS, Pause, SHORTEST_NS, work_by_device};
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::statistics::table::share;
 use cutap_calls::blocks;
-use cutap_trace::{Call, CallLabel, End, EventVisitor, Exit, Function, GpuTimes, RunName, WorkRow};
+use cutap_trace::{Call, CallLabel, End, EventVisitor, Exit, Function, RunName, WorkRow, WorkRows};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +26,9 @@ pub(super) const KIND: ReportKind = ReportKind {
     value: Takes::Nothing,
     new: |_| Box::new(Gaps::default()),
 };
+
+/// The cause of pauses in which the host only submits.
+const LAUNCH_BOUND: &str = "launch_bound";
 
 /// Work with what is known of its submission.
 #[derive(Debug, Clone)]
@@ -81,11 +84,8 @@ struct Cause {
     times: Histogram,
 }
 
-const SORT_KEYS: &[SortKey<Cause>] = &[
-    ("total", |row| row.ns),
-    ("count", |row| row.times.count()),
-    ("max", |row| row.times.most()),
-];
+const SORT_KEYS: &[SortKey<Cause>] =
+    &[("total", |row| row.ns), ("count", |row| row.times.count()), ("max", |row| row.times.most())];
 
 #[derive(Debug, Default)]
 struct Gaps {
@@ -113,7 +113,7 @@ fn cause_of(function: &Function) -> &'static str {
     match activity(function) {
         Some(Activity::Waits) => "synchronisation",
         Some(Activity::Allocation) => "allocation",
-        Some(Activity::Launches) => "launch_bound",
+        Some(Activity::Launches) => LAUNCH_BOUND,
         _ => "call",
     }
 }
@@ -187,23 +187,26 @@ impl Gaps {
         // The call in which the host waited for the work before.
         let waited = during.first().filter(|(first, _)| first.start_ns <= from_ns).map(|(first, _)| *first);
         let waited = waited.filter(|first| self.function(first).is_some_and(|of| of.waits));
-        let half_ns = until_ns.saturating_sub(from_ns).div_ceil(2);
-        let inside: u64 = during.iter().map(|(_, ns)| ns).sum();
-        let longest = during.iter().max_by_key(|(_, ns)| *ns).filter(|(_, ns)| *ns >= half_ns).map(|(call, _)| *call);
-        let (cause, text) = match longest.and_then(|longest| self.function(longest)) {
-            Some(longest) => (longest.cause, format!("in {}", longest.name)),
-            None if inside >= half_ns => ("launch_bound", format!("launch-bound: several calls before {call}")),
-            None => ("no_call", format!("no CUDA call, before {call}")),
-        };
-        // Other words for a wait that is most of the pause itself.
-        let is_wait = waited.zip(longest).is_some_and(|(waited, longest)| std::ptr::eq(waited, longest));
-        match waited.filter(|_| !is_wait).and_then(|waited| self.function(waited)) {
-            Some(waited) => {
-                let behind = waited.name.clone();
-                Reason { cause, text: format!("behind {behind}: {text}"), behind: Some(behind) }
+        let whole_ns = until_ns.saturating_sub(from_ns);
+        let outside_ns = whole_ns.saturating_sub(during.iter().map(|(_, ns)| ns).sum());
+        let is_most = |ns: u64| ns >= whole_ns.div_ceil(2);
+        let longest = during.iter().max_by_key(|(_, ns)| *ns).filter(|(_, ns)| is_most(*ns)).map(|(call, _)| *call);
+        let behind = waited.and_then(|waited| self.function(waited)).map(|waited| waited.name.clone());
+        let in_wait = waited.zip(longest).is_some_and(|(waited, longest)| std::ptr::eq(waited, longest));
+        let longest =
+            longest.and_then(|longest| self.function(longest)).filter(|longest| longest.cause != LAUNCH_BOUND);
+        let (cause, text) = match (longest, &behind) {
+            (Some(longest), _) if in_wait => (longest.cause, format!("in {}", longest.name)),
+            (Some(longest), Some(behind)) => (longest.cause, format!("behind {behind}: in {}", longest.name)),
+            (Some(longest), None) => (longest.cause, format!("in {}", longest.name)),
+            (None, _) if outside_ns > LONGEST_BREAK_NS && is_most(outside_ns) => {
+                let behind = behind.as_ref().map_or_else(String::new, |behind| format!("behind {behind}: "));
+                ("no_call", format!("{behind}no CUDA call, before {call}"))
             }
-            None => of(cause, text),
-        }
+            (None, Some(behind)) => ("synchronisation", format!("behind {behind}, before {call}")),
+            (None, None) => (LAUNCH_BOUND, format!("launch-bound, before {call}")),
+        };
+        Reason { cause, behind, text }
     }
 
     fn devices(&self) -> Vec<DeviceTime<'_>> {
@@ -242,8 +245,8 @@ impl Report for Gaps {
         true
     }
 
-    fn gpu_times(&mut self, times: &GpuTimes) {
-        for (device, rows) in work_by_device(times) {
+    fn gpu_times(&mut self, work: &WorkRows<'_>) {
+        for (device, rows) in work_by_device(work) {
             let run = rows.first().and_then(|row| row.process.run.clone());
             self.devices.insert(device, (run, rows.into_iter().map(Work::of).collect()));
         }

@@ -13,7 +13,7 @@ use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::statistics::table::share;
 use cutap_calls::known::Param;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, CallLabel, End, ExecutableGraph, GpuTimes, Layer, NodeOrigin, WorkRow};
+use cutap_trace::{Call, CallLabel, End, ExecutableGraph, Layer, NodeOrigin, WorkRow, WorkRows};
 use cutap_wire::rows::{Kernel, RowContent};
 use serde_json::json;
 use std::borrow::Cow;
@@ -57,11 +57,8 @@ struct GraphSums {
     nodes: BTreeMap<u32, NodeSums>,
 }
 
-const SORT_KEYS: &[SortKey<GraphSums>] = &[
-    ("total", |row| row.ns),
-    ("launches", |row| row.launches),
-    ("nodes", |row| row.nodes.len() as u64),
-];
+const SORT_KEYS: &[SortKey<GraphSums>] =
+    &[("total", |row| row.ns), ("launches", |row| row.launches), ("nodes", |row| row.nodes.len() as u64)];
 
 #[derive(Debug, Default)]
 struct GraphList {
@@ -73,7 +70,7 @@ struct GraphList {
     nodes_listed: usize,
     rows: Rows,
     calls: IgnoredCalls,
-    /// Rows with a captured call, rows of graphs, rows with bad times.
+    /// Nodes that ran: those with a captured call, all, those with bad times.
     counts: (u64, u64, u64),
 }
 
@@ -157,19 +154,21 @@ impl Report for GraphList {
         true
     }
 
-    fn gpu_times(&mut self, times: &GpuTimes) {
+    fn gpu_times(&mut self, work: &WorkRows<'_>) {
         let mut graphs: HashMap<(u32, u32), GraphSums> = HashMap::new();
         let mut launches: HashMap<(u32, u32, u32), (u64, u64)> = HashMap::new();
-        self.begin_ns = times.rows().map(|row| row.process.start_ns).min().unwrap_or(0);
-        let summary = times.summary();
-        self.counts = (summary.counts.with_origin, summary.counts.graph_rows, summary.counts.bad_times);
-        for row in times.rows() {
+        self.begin_ns = work.rows().map(|row| row.process.start_ns).min().unwrap_or(0);
+        for row in work.rows() {
             let took = row.took_ns().unwrap_or(0);
             self.whole_ns = self.whole_ns.saturating_add(took);
             let node = row.graph_node();
             if node.graph == 0 {
                 continue;
             }
+            let (with_origin, all, bad) = &mut self.counts;
+            *all += 1;
+            *with_origin += u64::from(row.origin.is_some());
+            *bad += u64::from(row.took_ns().is_none());
             let process = row.process.key;
             let new = || GraphSums { id: node.graph, ..GraphSums::default() };
             let of = graphs.entry((process, node.graph)).or_insert_with(new);
@@ -236,7 +235,7 @@ impl Report for GraphList {
             }
         }
         let (with_origin, all, bad) = self.counts;
-        writeln!(out, "{with_origin} of {all} rows of graphs have their captured call; {bad} rows have bad times")
+        writeln!(out, "{with_origin} of {all} rows of graphs have their captured call; {bad} have bad times")
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {

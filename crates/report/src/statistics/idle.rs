@@ -1,10 +1,13 @@
 //! When a device or a stream had work, and the pauses in between.
 
-use cutap_trace::{GpuTimes, WorkRow};
+use cutap_trace::{WorkRow, WorkRows};
 use std::collections::BTreeMap;
 
 /// Shorter pauses are none: the GPU needs as long between two kernels that wait in its queue.
 pub const SHORTEST_NS: u64 = 2_000;
+
+/// Between two submissions a framework needs less. In more time the host does something else than to submit.
+pub const LONGEST_BREAK_NS: u64 = 100_000;
 
 /// A pause between two pieces of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +54,9 @@ impl Busy {
 pub type DeviceKey = (u32, u32);
 
 /// The work of each device with times that can be, in the order of beginnings.
-pub fn work_by_device(times: &GpuTimes) -> BTreeMap<DeviceKey, Vec<&WorkRow>> {
-    let mut devices: BTreeMap<DeviceKey, Vec<&WorkRow>> = BTreeMap::new();
-    for row in times.rows().filter(|row| row.took_ns().is_some()) {
+pub fn work_by_device<'a>(work: &WorkRows<'a>) -> BTreeMap<DeviceKey, Vec<&'a WorkRow>> {
+    let mut devices: BTreeMap<DeviceKey, Vec<&'a WorkRow>> = BTreeMap::new();
+    for row in work.rows().filter(|row| row.took_ns().is_some()) {
         let run = row.process.run.as_ref().map_or(0, |run| run.place);
         devices.entry((run, row.row.place.device)).or_default().push(row);
     }

@@ -10,6 +10,7 @@ use crate::event::call::{Call, Exit};
 use crate::event::gpu_row::{GpuRow, GpuWork};
 use crate::event::process::{Process, Thread};
 use crate::event::visitor::EventVisitor;
+use crate::filter::TimeWindow;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
 use cutap_wire::rows::{self, GraphPlace, RowContent, State};
 use std::collections::{BTreeMap, HashMap};
@@ -75,6 +76,22 @@ pub struct GpuSummary {
     pub reasons: Vec<(u32, u64)>,
     /// The times are invented: the driver is the simulated one.
     pub is_simulated: bool,
+}
+
+/// Kernels, copies and sets.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkRows<'a> {
+    times: &'a GpuTimes,
+    window: Option<TimeWindow>,
+}
+
+impl<'a> WorkRows<'a> {
+    /// All of them, process by process.
+    pub fn rows(&self) -> impl Iterator<Item = &'a WorkRow> {
+        let window = self.window;
+        let is_in = move |ns| window.is_none_or(|window| !window.is_after(ns) && !window.is_before(ns));
+        self.times.rows().filter(move |row| is_in(row.start_ns))
+    }
 }
 
 /// The GPU's work of some runs. It takes all their events, and is then asked for calls.
@@ -179,8 +196,13 @@ impl GpuTimes {
         of.work.get(&(thread.tid, number)).copied()
     }
 
+    /// The kernels, copies and sets that began in this time.
+    pub fn work_in(&self, window: Option<TimeWindow>) -> WorkRows<'_> {
+        WorkRows { times: self, window }
+    }
+
     /// All kernels, copies and sets, process by process.
-    pub fn rows(&self) -> impl Iterator<Item = &WorkRow> {
+    fn rows(&self) -> impl Iterator<Item = &WorkRow> {
         self.processes.values().flat_map(HashMap::values).flat_map(|of| &of.rows)
     }
 

@@ -9,6 +9,6 @@ pub(crate) mod work;
 
 pub use clock::CuptiClock;
 pub use graphs::{ExecutableGraph, GraphNodes, Graphs, NodeOrigin};
-pub use join::{GpuSummary, GpuTimes, RowCounts};
+pub use join::{GpuSummary, GpuTimes, RowCounts, WorkRows};
 pub use submissions::{Label as CallLabel, submits_work};
 pub use work::{SubmittedBy, WorkRow};

@@ -20,7 +20,7 @@ use cutap_report::{
     Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels,
     missing_calls, notes_of_runs, write_csv,
 };
-use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs};
+use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs, TimeWindow};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ impl Report {
             report.during(runs.window(window)?);
         }
         let selecting = listed.as_ref().unwrap_or(&filter).clone();
-        let mut run_ends = read(&mut *report, &runs, filter.clone())?;
+        let mut run_ends = read(&mut *report, &runs, filter.clone(), window)?;
         let listed_ends = select(&mut *report, &runs, listed.as_ref())?;
         if let Some(old) = &baseline.baseline {
             let (known_problems, old_end) = problems_of(old, &question, &filter, listed.as_ref())?;
@@ -248,7 +248,8 @@ fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<
     readable(old)?;
     let runs = Runs::open(&[old.to_owned()])?;
     let mut report = (question.report.new)(&question.value);
-    let run_ends = read(&mut *report, &runs, filter.clone())?;
+    // What lists problems looks at no GPU times.
+    let run_ends = read(&mut *report, &runs, filter.clone(), None)?;
     select(&mut *report, &runs, listed)?;
     all_whole(&run_ends)?;
     for of in &run_ends {
@@ -279,7 +280,12 @@ fn select(
 }
 
 /// Reads the runs for a report that has an answer.
-fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> Result<Vec<FinishedRun>> {
+fn read(
+    report: &mut dyn cutap_report::Report,
+    runs: &Runs,
+    filter: Filter,
+    window: Option<TimeWindow>,
+) -> Result<Vec<FinishedRun>> {
     let refused =
         |report: &dyn cutap_report::Report| report.refusal(&named(runs)).map_or(Ok(()), |why| Err(Error::own(why)));
     // Reading a long run only to refuse it takes a while.
@@ -292,7 +298,7 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> R
             let run = named(runs);
             Error::own(format!("{run} has no GPU times; they are kept with cutap record --gpu-time"))
         })?;
-        let window = filter.window().map(|window| runs.window(window)).transpose()?;
+        let window = window.map(|window| runs.window(window)).transpose()?;
         report.gpu_times(&times.work_in(window));
     }
     let options = ReaderOptions { filter, ..ReaderOptions::default() };

@@ -1,5 +1,5 @@
-//! The host waits for the GPU, and then the GPU has nothing to do until the host has submitted more: it would have worked
-//! on if the next work had been in its queue. It needs GPU time.
+//! The host waits for the GPU, and then the GPU has nothing to do until the host has submitted more. With the next work
+//! in its queue it would not have been idle. It needs GPU time.
 
 use super::gpu_pauses::GpuPauses;
 use super::seen::ObservedCall;
@@ -42,7 +42,7 @@ struct Idle {
     host_ns: u64,
 }
 
-/// The function waits for work of the GPU, and the GPU goes on afterwards.
+/// The function waits for work of the GPU, and that of its context is not at an end.
 fn waits_for_work(function: &Function) -> bool {
     blocks(&function.name).is_some() && !resets(&function.name)
 }

@@ -1,4 +1,4 @@
-//! A graph that is instantiated again and again: one that is captured anew each time with the same nodes, or one graph
+//! A graph that is instantiated again and again: one that is captured each time with the same nodes, or one graph
 //! that is given to each instantiation. The host pays for it, and an update would do.
 
 use super::seen::ObservedCall;
@@ -48,7 +48,7 @@ type Group = (Key, u64);
 
 #[derive(Default)]
 struct Instances {
-    made: u64,
+    created: u64,
     alive: u64,
     /// Most that were there at a time.
     most: u64,
@@ -60,8 +60,8 @@ struct Instances {
 
 impl Instances {
     fn are_made_again(&self) -> bool {
-        let is_few = |n: u64| n.saturating_mul(REPLACED) <= self.made;
-        self.made >= FEWEST && (is_few(self.most) || is_few(self.shapes.len() as u64))
+        let is_few = |n: u64| n.saturating_mul(REPLACED) <= self.created;
+        self.created >= FEWEST && (is_few(self.most) || is_few(self.shapes.len() as u64))
     }
 }
 
@@ -115,14 +115,14 @@ impl InstantiatedAgain {
         self.concerns.get_mut(key).map_or(Concern::Nothing, |concern| *concern.get_or_insert_with(new))
     }
 
-    fn made(&mut self, seen: &ObservedCall<'_>, handle: u64, executable: &ExecutableGraph) {
+    fn count_new(&mut self, seen: &ObservedCall<'_>, handle: u64, executable: &ExecutableGraph) {
         let process = seen.call().thread.process.key;
         let group = (key(seen), shape(executable, false));
         // A handle that is given out again was destroyed where no call tells it.
         self.destroyed(process, handle);
         self.alive.insert((process, handle), group);
         let (_, instances) = self.groups.entry(group).or_insert_with(|| (Site::of(seen), Instances::default()));
-        instances.made += 1;
+        instances.created += 1;
         instances.alive += 1;
         instances.most = instances.most.max(instances.alive);
         instances.ns += seen.took_ns();
@@ -165,22 +165,23 @@ impl Rule for InstantiatedAgain {
                 let graphs = self.graphs.entry(process).or_default();
                 graphs.exit(exit, &[]);
                 if let Some((handle, executable)) = graphs.instantiated(exit) {
-                    self.made(seen, handle, &executable);
+                    self.count_new(seen, handle, &executable);
                 }
             }
         }
     }
 
     fn findings(&self, _: u64) -> Vec<Finding> {
-        let found = self.groups.values().filter(|(_, instances)| instances.are_made_again());
-        found.map(|(site, instances)| finding(site, instances)).collect()
+        let groups = self.groups.values().filter(|(_, instances)| instances.are_made_again());
+        groups.map(|(site, instances)| finding(site, instances)).collect()
     }
 }
 
 fn finding(site: &Site, instances: &Instances) -> Finding {
     let name = site.path().last().cloned().unwrap_or_default();
-    let Instances { made, most, nodes, .. } = instances;
-    let each = time(instances.ns / (*made).max(1));
+    let Instances { created, most, nodes, .. } = instances;
+    let each = time(instances.ns / (*created).max(1));
+    let numbers = format!("{created} instantiations of {nodes} nodes, {each} each, at most {most} at a time");
     let same = match instances.shapes.len() {
         1 => "the same nodes each time".to_owned(),
         n => format!("the same nodes each time, with {n} different sets of grids and sizes"),
@@ -189,7 +190,7 @@ fn finding(site: &Site, instances: &Instances) -> Finding {
         title: format!("Graph instantiated again and again: {name}"),
         cost_ns: instances.ns,
         rank: Rank::Slow,
-        evidence: vec![format!("{made} instantiations of {nodes} nodes, {each} each, at most {most} at a time"), same],
+        evidence: vec![numbers, same],
         site: site.clone(),
         advice: "Keep the executable graph and replay it; where arguments change, update it (cudaGraphExecUpdate).",
         other_places: (0, 0),

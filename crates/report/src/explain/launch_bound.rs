@@ -40,7 +40,7 @@ struct Submitter {
     /// The end of its last call that does more than to submit.
     other_end_ns: u64,
     /// The stretches that are launch-bound.
-    found: Vec<Stretch>,
+    launch_bound: Vec<Stretch>,
 }
 
 /// Submissions with nothing but short breaks in between.
@@ -95,14 +95,14 @@ impl Rule for LaunchBound {
             thread: call.thread.clone(),
             stretch: Stretch::default(),
             other_end_ns: 0,
-            found: Vec::new(),
+            launch_bound: Vec::new(),
         });
         let stretch = &mut submitter.stretch;
         let is_behind_other = submitter.other_end_ns > stretch.end_ns || ends_stretch(seen);
         if is_behind_other || call.start_ns.saturating_sub(stretch.end_ns) > LONGEST_BREAK_NS {
             let next = Stretch { start_ns: call.start_ns, ..Stretch::default() };
-            let ended = std::mem::replace(stretch, next);
-            submitter.found.extend(Some(ended).filter(Stretch::is_launch_bound));
+            let last = std::mem::replace(stretch, next);
+            submitter.launch_bound.extend(Some(last).filter(Stretch::is_launch_bound));
         } else if let Some(pause) = self.pauses.ended_by(call) {
             let since_start_ns = (pause.from_ns + pause.ns).saturating_sub(stretch.start_ns);
             stretch.idle_ns += pause.ns.min(since_start_ns);
@@ -121,7 +121,7 @@ impl Rule for LaunchBound {
 impl LaunchBound {
     fn finding(&self, submitter: &Submitter) -> Option<Finding> {
         let last = Some(&submitter.stretch).filter(|stretch| stretch.is_launch_bound());
-        let stretches: Vec<&Stretch> = submitter.found.iter().chain(last).collect();
+        let stretches: Vec<&Stretch> = submitter.launch_bound.iter().chain(last).collect();
         let longest = stretches.iter().max_by_key(|stretch| stretch.ns())?;
         let (mut idle_ns, mut whole_ns, mut pieces) = (0, 0, 0);
         let (mut places, mut names) = (BTreeMap::<Key, u64>::new(), BTreeMap::<&str, u64>::new());

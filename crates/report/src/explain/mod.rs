@@ -385,7 +385,8 @@ impl Explain {
             n => writeln!(out, "{n} smaller findings are left out: --all shows them")?,
         }
         self.write_counts(run, filtered, "", out)?;
-        writeln!(out, "times are host times; a finding is a hint, no proof")
+        let but_gpu = if self.has_gpu_time { ", but for those of the GPU" } else { "" };
+        writeln!(out, "times are host times{but_gpu}; a finding is a hint, no proof")
     }
 
     /// Lines on what is no finding, and has a report that lists it.

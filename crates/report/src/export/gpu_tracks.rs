@@ -1,8 +1,8 @@
 //! The tracks of the GPU's work in a file for a viewer: one a stream. There are more where nodes of a graph run at the
 //! same time, for slices of one track must not overlap.
 //!
-//! An arrow leads from a call to its work. A launch of a graph has one arrow, to its first node: hundreds of arrows from
-//! one call would tell no more, and take most of the file.
+//! An arrow leads from a call to its work. A launch of a graph has one arrow, to the first node that was reported.
+//! Hundreds of arrows from one call would tell no more, and take most of the file.
 
 use crate::call::gpu_work::work_text;
 use crate::format::kernel_name::plain;

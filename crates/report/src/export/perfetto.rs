@@ -21,7 +21,9 @@ use crate::call::arguments::words;
 use crate::call::columns::{CallColumn, CallView, call_columns};
 use crate::call::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, GpuRow, Process, Returned, Thread, printable, submits_work};
+use cutap_trace::{
+    Call, End, Event, EventVisitor, Exit, Function, GpuRow, Process, Returned, Thread, printable, submits_work,
+};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;

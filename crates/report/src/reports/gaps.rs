@@ -72,7 +72,7 @@ struct Reason {
     /// The word for it in JSON.
     cause: &'static str,
     /// The call in which the host waited when the device became idle.
-    behind: Option<String>,
+    behind_wait: Option<String>,
     text: String,
 }
 
@@ -166,7 +166,7 @@ impl Gaps {
 
     /// Why the device was idle before this work.
     fn reason(&self, pause: &Pause, next: &Work) -> Reason {
-        let of = |cause, text| Reason { cause, behind: None, text };
+        let of = |cause, text| Reason { cause, behind_wait: None, text };
         let Some(by) = &next.by else {
             return of("unknown", "the call of the next work is not known".to_owned());
         };
@@ -191,22 +191,22 @@ impl Gaps {
         let outside_ns = whole_ns.saturating_sub(during.iter().map(|(_, ns)| ns).sum());
         let is_most = |ns: u64| ns >= whole_ns.div_ceil(2);
         let longest = during.iter().max_by_key(|(_, ns)| *ns).filter(|(_, ns)| is_most(*ns)).map(|(call, _)| *call);
-        let behind = waited.and_then(|waited| self.function(waited)).map(|waited| waited.name.clone());
+        let behind_wait = waited.and_then(|waited| self.function(waited)).map(|waited| waited.name.clone());
         let in_wait = waited.zip(longest).is_some_and(|(waited, longest)| std::ptr::eq(waited, longest));
         let longest =
             longest.and_then(|longest| self.function(longest)).filter(|longest| longest.cause != LAUNCH_BOUND);
-        let (cause, text) = match (longest, &behind) {
+        let (cause, text) = match (longest, &behind_wait) {
             (Some(longest), _) if in_wait => (longest.cause, format!("in {}", longest.name)),
-            (Some(longest), Some(behind)) => (longest.cause, format!("behind {behind}: in {}", longest.name)),
+            (Some(longest), Some(wait)) => (longest.cause, format!("behind {wait}: in {}", longest.name)),
             (Some(longest), None) => (longest.cause, format!("in {}", longest.name)),
             (None, _) if outside_ns > LONGEST_BREAK_NS && is_most(outside_ns) => {
-                let behind = behind.as_ref().map_or_else(String::new, |behind| format!("behind {behind}: "));
-                ("no_call", format!("{behind}no CUDA call, before {call}"))
+                let place = behind_wait.as_ref().map_or_else(String::new, |wait| format!("behind {wait}: "));
+                ("no_call", format!("{place}no CUDA call, before {call}"))
             }
-            (None, Some(behind)) => ("synchronisation", format!("behind {behind}, before {call}")),
+            (None, Some(wait)) => ("synchronisation", format!("behind {wait}, before {call}")),
             (None, None) => (LAUNCH_BOUND, format!("launch-bound, before {call}")),
         };
-        Reason { cause, behind, text }
+        Reason { cause, behind_wait, text }
     }
 
     fn devices(&self) -> Vec<DeviceTime<'_>> {
@@ -310,7 +310,7 @@ impl Report for Gaps {
             for cause in &of.causes {
                 let line = json!({
                     "type": "gpu_gap", "device": of.device, "cause": cause.reason.cause,
-                    "behind": cause.reason.behind, "why": cause.reason.text, "count": cause.times.count(),
+                    "behind": cause.reason.behind_wait, "why": cause.reason.text, "count": cause.times.count(),
                     "total_ns": cause.ns, "max_ns": cause.times.most(), "share": share(cause.ns, whole_ns),
                 });
                 write_line(line, of.run, out)?;

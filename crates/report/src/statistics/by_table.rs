@@ -31,7 +31,8 @@ pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io:
     let names: Vec<(String, String)> = rows.iter().map(name_of).collect();
     let longest = names.iter().map(|(name, tag)| name.chars().count() + tag.chars().count()).max().unwrap_or(0);
     let has_gpu = rows.iter().any(|row| row.sums.gpu_ns > 0);
-    let mut table = Table::new(CallStats::headings(View::Table, has_gpu), Styles::new(colour), out).names_first(longest);
+    let headings = CallStats::headings(View::Table, has_gpu);
+    let mut table = Table::new(headings, Styles::new(colour), out).names_first(longest);
     // The times are those of the calls that launch, not of the kernels.
     table.head(if tables.by() == By::Kernel { "launch call" } else { word(tables.by()) })?;
     for (row, (name, tag)) in rows.iter().zip(&names) {

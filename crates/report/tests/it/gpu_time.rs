@@ -27,7 +27,7 @@ fn gaps_have_their_causes() {
         gpu.run.wait(10 * MS);
         gpu.launch(US, work(2 * US, 10 * US));
         gpu.run.wait(20 * US);
-        // Nobody waited, and the host was late.
+        // The host had not waited, and was late.
         gpu.launch(US, work(2 * US, 10 * US));
         gpu.call(ALLOCATE, &[0x20, 64], 3 * MS);
         gpu.launch(US, work(2 * US, 10 * US));
@@ -76,9 +76,9 @@ fn launch_bound_stretches() {
             gpu.run.wait(5 * US);
         }
     };
-    let found = findings(gpu_run(bound).path(), "launch_bound");
-    assert_eq!(found.len(), 1, "{found:#?}");
-    let evidence = &found[0]["evidence"];
+    let listed = findings(gpu_run(bound).path(), "launch_bound");
+    assert_eq!(listed.len(), 1, "{listed:#?}");
+    let evidence = &listed[0]["evidence"];
     assert_eq!(evidence[0], "the GPU was idle for 693us of 794us (87.3%), while the host only submitted");
     assert_eq!(evidence[1], "1 stretch of thread 100; the longest: 794us, 0ns after the start");
     assert_eq!(evidence[2], "100 pieces of work, mostly by cuLaunchKernel (100)");
@@ -97,8 +97,8 @@ fn launch_bound_stretches() {
         }
     };
     for calls in [&busy as &dyn Fn(&mut Gpu<'_>), &waits, &elsewhere] {
-        let found = findings(gpu_run(calls).path(), "launch_bound");
-        assert!(found.is_empty(), "{found:#?}");
+        let listed = findings(gpu_run(calls).path(), "launch_bound");
+        assert!(listed.is_empty(), "{listed:#?}");
     }
 }
 
@@ -110,13 +110,13 @@ fn idle_after_waits() {
             gpu.run.wait(40 * US);
         }
     };
-    let found = findings(gpu_run(waits).path(), "idle_after_wait");
-    assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(found[0]["title"], "GPU idle after a wait: cuCtxSynchronize");
-    let evidence = &found[0]["evidence"];
+    let listed = findings(gpu_run(waits).path(), "idle_after_wait");
+    assert_eq!(listed.len(), 1, "{listed:#?}");
+    assert_eq!(listed[0]["title"], "GPU idle after a wait: cuCtxSynchronize");
+    let evidence = &listed[0]["evidence"];
     assert_eq!(evidence[0], "after 29 of 30 calls the GPU had nothing to do, for 46us each");
     assert_eq!(evidence[1], "of that the call took 4us to return, and the host 40us until it submitted more");
-    assert_eq!(found[0]["cost_ns"], 29 * 46 * US);
+    assert_eq!(listed[0]["cost_ns"], 29 * 46 * US);
     // The next work is in the queue before the host waits for the last.
     let ahead = |gpu: &mut Gpu<'_>| {
         for _ in 0..30 {
@@ -126,8 +126,8 @@ fn idle_after_waits() {
             gpu.run.wait(50 * US);
         }
     };
-    let found = findings(gpu_run(ahead).path(), "idle_after_wait");
-    assert!(found.is_empty(), "{found:#?}");
+    let listed = findings(gpu_run(ahead).path(), "idle_after_wait");
+    assert!(listed.is_empty(), "{listed:#?}");
 }
 
 /// The runtime, and a library that calls its own function.

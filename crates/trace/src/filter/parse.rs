@@ -209,11 +209,6 @@ impl Filter {
         Filter { window, ..self }
     }
 
-    /// That part of the run.
-    pub fn window(&self) -> Option<TimeWindow> {
-        self.window
-    }
-
     /// Of the rules of a control page: whether calls of this function are recorded.
     pub(crate) fn records(&self, of: Layer, library: &str, name: &str) -> bool {
         let of = of.number();

@@ -30,6 +30,11 @@ impl GpuPauses {
         GpuPauses { by_call }
     }
 
+    /// No pause is known: the run has no GPU times, or nothing to find in them.
+    pub fn is_empty(&self) -> bool {
+        self.by_call.is_empty()
+    }
+
     /// The pause that ended with the work of this call.
     pub fn ended_by(&self, call: &Call) -> Option<&Pause> {
         self.by_call.get(&(call.thread.process.key, call.thread.tid, call.start_ns))

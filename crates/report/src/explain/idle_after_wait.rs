@@ -7,8 +7,9 @@ use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::format::units::time;
 use cutap_calls::{blocks, resets};
-use cutap_trace::{Function, WorkRows, submits_work};
+use cutap_trace::{Function, submits_work};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Pauses behind one place from which on they are a habit; each program waits a few times.
 const FEWEST: u64 = 20;
@@ -19,7 +20,7 @@ pub(super) fn rule() -> Box<dyn Rule> {
 
 #[derive(Default)]
 struct IdleAfterWait {
-    pauses: GpuPauses,
+    pauses: Arc<GpuPauses>,
     /// The waits of each thread, by its key, in the order of their ends.
     waits: HashMap<u32, Vec<Wait>>,
     places: HashMap<Key, (Site, Idle)>,
@@ -52,11 +53,14 @@ impl Rule for IdleAfterWait {
         "idle_after_wait"
     }
 
-    fn gpu_times(&mut self, work: &WorkRows<'_>) {
-        self.pauses = GpuPauses::of(work);
+    fn gpu_pauses(&mut self, pauses: &Arc<GpuPauses>) {
+        self.pauses = pauses.clone();
     }
 
     fn call(&mut self, seen: &ObservedCall<'_>) {
+        if self.pauses.is_empty() {
+            return;
+        }
         let (call, thread) = (seen.call(), seen.call().thread.key);
         if seen.exit.gpu.is_some() && submits_work(call) {
             self.submitted(seen);

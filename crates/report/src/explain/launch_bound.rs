@@ -9,7 +9,7 @@ use super::{Finding, Rank, Rule, percent};
 use crate::format::units::time;
 use crate::statistics::idle::LONGEST_BREAK_NS;
 use cutap_calls::blocks;
-use cutap_trace::{Thread, WorkRows, submits_work};
+use cutap_trace::{Thread, submits_work};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) fn rule() -> Box<dyn Rule> {
 
 #[derive(Default)]
 struct LaunchBound {
-    pauses: GpuPauses,
+    pauses: Arc<GpuPauses>,
     sites: HashMap<Key, Site>,
     /// By the thread's key.
     threads: BTreeMap<u32, Submitter>,
@@ -76,11 +76,14 @@ impl Rule for LaunchBound {
         "launch_bound"
     }
 
-    fn gpu_times(&mut self, work: &WorkRows<'_>) {
-        self.pauses = GpuPauses::of(work);
+    fn gpu_pauses(&mut self, pauses: &Arc<GpuPauses>) {
+        self.pauses = pauses.clone();
     }
 
     fn call(&mut self, seen: &ObservedCall<'_>) {
+        if self.pauses.is_empty() {
+            return;
+        }
         let call = seen.call();
         let submits = seen.exit.gpu.is_some() && submits_work(call);
         if !submits {

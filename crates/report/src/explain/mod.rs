@@ -19,12 +19,14 @@ use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::statistics::failures::{Failures, outcome};
 use cutap_trace::{Call, Event, EventVisitor, Exit, Returned, WorkRows};
+use gpu_pauses::GpuPauses;
 use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
+use std::sync::Arc;
 
 /// Findings that are printed.
 const MOST: usize = 10;
@@ -66,8 +68,8 @@ rules! {
 trait Rule {
     /// The word for it in JSON.
     fn name(&self) -> &'static str;
-    /// Takes the GPU times of the run, before its calls; of a run without them it gets none.
-    fn gpu_times(&mut self, _: &WorkRows<'_>) {}
+    /// Takes the pauses of the GPU, before calls; of a run without GPU time it gets none.
+    fn gpu_pauses(&mut self, _: &Arc<GpuPauses>) {}
     /// Takes a finished call.
     fn call(&mut self, seen: &ObservedCall<'_>);
     /// The program runs on: what is open may end.
@@ -231,7 +233,8 @@ impl Explain {
 
     /// Takes the GPU times of the runs, before their events.
     pub fn gpu_times(&mut self, work: &WorkRows<'_>) {
-        self.rules.iter_mut().for_each(|rule| rule.gpu_times(work));
+        let pauses = Arc::new(GpuPauses::of(work));
+        self.rules.iter_mut().for_each(|rule| rule.gpu_pauses(&pauses));
     }
 
     /// The names of all rules.

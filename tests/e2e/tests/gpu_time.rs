@@ -125,6 +125,39 @@ fn faults_are_counted() {
     assert!(refused.contains("no GPU times of 1 process: the host does not permit profiling"), "{refused}");
 }
 
+/// A live trace has sums at its end, and its rows as JSON have their times.
+#[test]
+fn live_traces() {
+    let trace = |words: &[&str], faults: &str| {
+        let mut trace = Command::new(cutap());
+        trace.args(["trace", "--sim", "--gpu-time"]).args(words).arg(out().join("gpu_work"));
+        trace.env("CUTAP_SIM_CUPTI", "13.0").env("CUTAP_SIM_CUPTI_FAULTS", faults);
+        finish(&mut trace)
+    };
+    for words in [&["-e", "driver:cuGraphLaunch"][..], &["-c"]] {
+        let said = trace(words, "").stderr;
+        assert!(said.contains("cutap: GPU time: "), "{said}");
+        assert!(said.contains(", in 1612 kernels, 6 copies and 6 sets"), "{said}");
+        assert!(said.contains(" 1606x first\n") && said.contains(" 6x second\n"), "{said}");
+    }
+    let refused = trace(&["-c"], "refuse").stderr;
+    assert!(refused.contains("cutap: no GPU times of 1 process: the host does not permit profiling"), "{refused}");
+    let folder = scratch("gpu-time-live");
+    let file = folder.join("live.json");
+    trace(&["--json", "-o", file.to_str().unwrap()], "");
+    let all: Vec<Value> = json_lines(&std::fs::read_to_string(&file).unwrap()).collect();
+    let (calls, rows): (Vec<&Value>, Vec<&Value>) = all.iter().partition(|line| line["type"] == "call");
+    let rows: Vec<&Value> = rows.into_iter().filter(|line| line["type"] == "row").collect();
+    let starts = calls.iter().filter_map(|call| call["start_ns"].as_u64());
+    let (first, last) = starts.fold((u64::MAX, 0), |(first, last), ns| (first.min(ns), last.max(ns)));
+    assert_eq!(rows.len(), 1624);
+    for row in rows {
+        // The clock of CUPTI is known to some nanoseconds.
+        let start = row["start_ns"].as_u64().expect("a time");
+        assert!(start >= first && start < last + 1_000_000_000, "{first} {last} {row}");
+    }
+}
+
 /// The reports of a run with GPU time, and the sentence of one without.
 #[test]
 fn reports() {

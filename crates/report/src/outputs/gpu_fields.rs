@@ -14,6 +14,8 @@ pub const ROW: &[FieldRow] = &[
     ("start_ns", "integer|null", "beginning, CLOCK_MONOTONIC; null if the clock of CUPTI is not known"),
     ("end_ns", "integer|null", "end, as `start_ns`"),
     ("duration_ns", "integer|null", "null if the times cannot be"),
+    ("tid", "integer|null", "thread of the call that submitted it; null if that is not known, and in a live trace"),
+    ("call_start_ns", "integer|null", "`start_ns` of that call, as `tid`: a call of the driver"),
     ("kernel?", "string|null", "of kernels: the demangled name"),
     ("grid?", "array", "of kernels: blocks"),
     ("block?", "array", "of kernels: threads of a block"),

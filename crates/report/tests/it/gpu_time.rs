@@ -89,7 +89,12 @@ fn launch_bound_stretches() {
             gpu.run.wait(6 * US);
         }
     };
-    let waits = |gpu: &mut Gpu<'_>| (0..100).for_each(|_| waited(gpu));
+    let waits = |gpu: &mut Gpu<'_>| {
+        for _ in 0..100 {
+            gpu.launch(2 * US, work(3 * US, US));
+            gpu.call(WAIT, &[], 6 * US);
+        }
+    };
     let elsewhere = |gpu: &mut Gpu<'_>| {
         for _ in 0..100 {
             gpu.launch(2 * US, work(3 * US, US));
@@ -126,8 +131,19 @@ fn idle_after_waits() {
             gpu.run.wait(50 * US);
         }
     };
-    let listed = findings(gpu_run(ahead).path(), "idle_after_wait");
-    assert!(listed.is_empty(), "{listed:#?}");
+    // The GPU was idle before the host waited.
+    let late = |gpu: &mut Gpu<'_>| {
+        for _ in 0..30 {
+            gpu.launch(US, work(2 * US, US));
+            gpu.run.wait(20 * US);
+            gpu.call(WAIT, &[], US);
+            gpu.run.wait(20 * US);
+        }
+    };
+    for calls in [&ahead as &dyn Fn(&mut Gpu<'_>), &late] {
+        let listed = findings(gpu_run(calls).path(), "idle_after_wait");
+        assert!(listed.is_empty(), "{listed:#?}");
+    }
 }
 
 /// The runtime, and a library that calls its own function.

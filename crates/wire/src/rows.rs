@@ -237,6 +237,16 @@ impl Row {
         matches!(self.content, RowContent::Kernel(_) | RowContent::Copy(_) | RowContent::Set { .. })
     }
 
+    /// The node of a graph that it is; of graph 0 if it is none.
+    pub fn graph_node(&self) -> GraphPlace {
+        match self.content {
+            RowContent::Kernel(kernel) => kernel.node,
+            RowContent::Copy(copied) => copied.node,
+            RowContent::Set { node, .. } => node,
+            RowContent::DriverCall { .. } | RowContent::Clock { .. } | RowContent::State(_) => GraphPlace::default(),
+        }
+    }
+
     /// As a record has it.
     pub fn pack(&self) -> PackedRow {
         let place = &self.place;

@@ -10,6 +10,7 @@ use crate::event::call::{Call, Exit};
 use crate::event::gpu_row::{GpuRow, GpuWork};
 use crate::event::process::{Process, Thread};
 use crate::event::visitor::EventVisitor;
+use crate::filter::TimeWindow;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
 use cutap_wire::rows::{self, GraphPlace, RowContent, State, reason};
 use std::collections::{BTreeMap, HashMap};
@@ -91,6 +92,22 @@ pub struct GpuSummary {
     pub missing: Vec<MissingTime>,
     /// The times are invented: the driver is the simulated one.
     pub is_simulated: bool,
+}
+
+/// Kernels, copies and sets.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkRows<'a> {
+    times: &'a GpuTimes,
+    window: Option<TimeWindow>,
+}
+
+impl<'a> WorkRows<'a> {
+    /// All of them, process by process.
+    pub fn rows(&self) -> impl Iterator<Item = &'a WorkRow> {
+        let window = self.window;
+        let is_in = move |ns| window.is_none_or(|window| !window.is_after(ns) && !window.is_before(ns));
+        self.times.rows().filter(move |row| is_in(row.start_ns))
+    }
 }
 
 /// The GPU's work of some runs. It takes all their events, and is then asked for calls.
@@ -195,8 +212,13 @@ impl GpuTimes {
         of.work.get(&(thread.tid, number)).copied()
     }
 
+    /// The kernels, copies and sets that began in this time.
+    pub fn work_in(&self, window: Option<TimeWindow>) -> WorkRows<'_> {
+        WorkRows { times: self, window }
+    }
+
     /// All kernels, copies and sets, process by process.
-    pub fn rows(&self) -> impl Iterator<Item = &WorkRow> {
+    fn rows(&self) -> impl Iterator<Item = &WorkRow> {
         self.processes.values().flat_map(HashMap::values).flat_map(|of| &of.rows)
     }
 
@@ -329,6 +351,6 @@ fn containing(calls: &[Submission], function: u32, moment: u64, tolerance: u64) 
 /// The call that made a node of the launched graph. One that launches another kernel is none.
 fn origin(row: &WorkRow, executable: Option<&ExecutableGraph>, node: GraphPlace) -> Option<Arc<NodeOrigin>> {
     let origin = executable?.graph.nodes.get(node.node as u32 as usize)?;
-    let has_other_kernel = matches!((&origin.kernel, &row.kernel), (Some(one), Some(two)) if one != two);
+    let has_other_kernel = matches!((origin.kernel(), &row.kernel), (Some(one), Some(two)) if one != two);
     (!has_other_kernel).then(|| origin.clone())
 }

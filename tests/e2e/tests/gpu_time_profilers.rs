@@ -76,8 +76,8 @@ fn ctl_knows_that_a_profiler_has_cupti() {
     record.args(["record", "--sim", "--gpu-time", "-q", "--run-dir"]).arg(folder.join("run")).arg("-o");
     record.arg(folder.join("later.cutap")).arg(out().join("profiler_later")).args(["dlsym", "subscribe", "wait"]);
     let mut record = record.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("cutap runs");
-    let lines = BufReader::new(record.stdout.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.skip_while(|line| line != "10 launches").next().is_some());
+    let mut lines = BufReader::new(record.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "10 launches"));
     let listed = finish(Command::new(cutap()).args(["ctl"]).arg(folder.join("run")).arg("status")).everything();
     let pid = listed.lines().find_map(|line| line.strip_prefix("process: ")?.split(' ').next()).expect(&listed);
     let ctl = |words: &[&str]| finish(Command::new(cutap()).args(["ctl", pid]).args(words)).everything();

@@ -37,8 +37,8 @@ pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError, TimeWindow};
 pub use gpu_time::{
-    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GraphNodes, NodeOrigin, RowCounts, SubmittedBy,
-    WorkRow,
+    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GraphNodes, Graphs, MissingTime, NodeOrigin,
+    RowCounts, SubmittedBy, WorkRow, WorkRows, submits_work,
 };
 pub use io::clock::{Rate, monotonic};
 pub use io::file::{Bytes, open_file};

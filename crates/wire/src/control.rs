@@ -81,6 +81,13 @@ pub const COUNTS_ENTERED: u64 = 1 << 16;
 /// For readers: the run has rows of GPU time.
 pub const GPU_TIME: u64 = 1 << 17;
 
+/// In the page of a run and in that of a process: GPU times are switched off now.
+pub const GPU_TIME_OFF: u64 = 1 << 18;
+/// libcuda's question for an injection is answered, so that no variable names the injection.
+pub const GPU_TIME_ANSWERED: u64 = 1 << 20;
+/// In the page of a process: a profiler of the program has CUPTI, so that there are no rows any more.
+pub const GPU_TIME_TAKEN: u64 = 1 << 19;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 

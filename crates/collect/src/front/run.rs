@@ -7,6 +7,7 @@ use crate::front::trace_options::TraceOptions;
 use crate::hooks;
 use crate::run_dir::control::{self, RunSettings};
 use crate::run_dir::folder;
+use crate::start::injection_way::InjectionWay;
 use cutap_trace::RunPath;
 use std::cell::Cell;
 use std::fs::{DirBuilder, File};
@@ -38,6 +39,7 @@ impl Run {
             stacks,
             off: !options.window.delay.is_zero(),
             gpu_time: options.gpu_time,
+            answers_driver: options.gpu_time && InjectionWay::of(options.sim) == InjectionWay::Answer,
         };
         let page = control::page(settings)?;
         let run = match &options.run {

@@ -55,6 +55,8 @@ pub struct RunSettings<'a> {
     pub off: bool,
     /// Rows of GPU time are wanted.
     pub gpu_time: bool,
+    /// The driver's question for an injection is answered.
+    pub answers_driver: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -76,6 +78,7 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::STACK_OUTERMOST, settings.stacks.outermost),
         (control::COUNTS_ENTERED, true),
         (control::GPU_TIME, settings.gpu_time),
+        (control::GPU_TIME_ANSWERED, settings.answers_driver),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = settings.full.chunks();
@@ -328,6 +331,11 @@ impl Page {
     /// What was wanted at the start.
     pub fn flags(&self) -> u64 {
         self.word(offset_of!(Control, flags))
+    }
+    /// Sets one of the flags, or clears it.
+    pub fn put_flag(&self, flag: u64, on: bool) {
+        let flags = if on { self.flags() | flag } else { self.flags() & !flag };
+        self.put(offset_of!(Control, flags), &flags.to_le_bytes());
     }
     /// Notes that another cutap was started by a program of this run.
     pub fn one_more_inside(&self) {

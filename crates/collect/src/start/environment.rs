@@ -4,6 +4,7 @@
 use crate::base::error::{Error, Result};
 use cutap_calls::Layer;
 use cutap_calls::filter::wants_layer;
+use cutap_calls::generated::gpu_time::{INJECTION_VARIABLE, NO_INJECTION};
 use cutap_trace::Filter;
 use cutap_wire::control::{ENV_OTHER_NVTX, ENV_RUN};
 use cutap_wire::sanitizer;
@@ -16,8 +17,6 @@ pub const PRELOAD: &str = "libcutap_preload.so";
 
 /// Name of the injection in its folder.
 pub const GPU_TIME: &str = "libcutap_gpu_time.so";
-/// The variable by which libcuda loads an injection.
-const INJECTION: &str = "CUDA_INJECTION64_PATH";
 /// The injection that the user named, which ours loads behind itself.
 const OTHER_INJECTION: &str = "CUTAP_INJECTION64_PATH";
 
@@ -51,12 +50,12 @@ impl Variables {
         Variables { set }
     }
 
-    /// Adds the injection that takes GPU times.
+    /// Adds the injection that takes GPU times, where libcuda's question for it is not answered.
     pub fn with_gpu_time(mut self, injection: &Path) -> Variables {
-        let user_path = std::env::var_os(INJECTION).filter(|path| !path.is_empty() && path != "none");
+        let user_path = std::env::var_os(INJECTION_VARIABLE).filter(|path| !path.is_empty() && path != NO_INJECTION);
         let is_foreign = |path: &OsString| Path::new(path).file_name() != Some(OsStr::new(GPU_TIME));
         self.set.extend(user_path.filter(is_foreign).map(|path| (OTHER_INJECTION, path)));
-        self.set.push((INJECTION, injection.as_os_str().to_owned()));
+        self.set.push((INJECTION_VARIABLE, injection.as_os_str().to_owned()));
         self
     }
 

@@ -1,7 +1,7 @@
 //! Records of ranges and marks, and the ranges that are open in each thread.
 
 use super::domains::{self, Moment};
-use crate::process::{page, switch};
+use crate::process::{fork, page, switch};
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
 use crate::ring::thread_state::{OpenCall, ThreadState};
@@ -18,11 +18,14 @@ pub struct Attributes {
     pub color: u32,
 }
 
-/// The thread state, if ranges are recorded. They are while recording is off, too: calls may follow in them.
-fn ready() -> Option<&'static mut ThreadState> {
-    if !switch::recording() && !switch::is_off() {
-        return None;
-    }
+/// Ranges are recorded. They are while recording is off, too: calls may follow in them.
+fn is_recorded() -> bool {
+    switch::recording() || switch::is_off()
+}
+
+/// The thread state. A forked child may have noticed nothing yet.
+fn current() -> Option<&'static mut ThreadState> {
+    fork::check();
     thread_states::current().filter(|thread_state| !thread_state.inside)
 }
 
@@ -56,11 +59,11 @@ fn packed(with: &Attributes) -> [u64; 3] {
 
 /// A range begins in this thread. Its level in its domain.
 pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
-    let Some(state) = thread_states::current().filter(|state| !state.inside) else { return 0 };
+    let Some(state) = current() else { return 0 };
     let level = state.ranges.level(domain);
     let has_room = state.ranges.has_room();
-    let number =
-        ready().filter(|_| has_room).and_then(|state| enter(state, domain, text, &packed(with), Moment::Range));
+    let is_written = has_room && is_recorded();
+    let number = is_written.then(|| enter(state, domain, text, &packed(with), Moment::Range)).flatten();
     if !state.ranges.push(domain, number) {
         page::count(diagnostic::RANGE_TOO_DEEP, 1);
     }
@@ -69,7 +72,7 @@ pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
 
 /// The innermost range of a domain ends in this thread. Its level, or -1 if none is open.
 pub fn pop(domain: u32) -> i32 {
-    let Some(state) = thread_states::current().filter(|state| !state.inside) else { return -1 };
+    let Some(state) = current() else { return -1 };
     let Some(number) = state.ranges.pop(domain) else {
         page::count(diagnostic::RANGE_WITHOUT_PUSH, 1);
         return -1;
@@ -83,7 +86,7 @@ pub fn pop(domain: u32) -> i32 {
 
 /// A mark, or the start of a range that may end in another thread: then `id` is its number.
 pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
-    let Some(state) = ready() else { return };
+    let Some(state) = current().filter(|_| is_recorded()) else { return };
     let [payload, kind, color] = packed(with);
     match id {
         None => enter(state, domain, text, &[payload, kind, color], Moment::Mark),
@@ -93,7 +96,7 @@ pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
 
 /// A range that was started ends.
 pub fn end(domain: u32, id: u64) {
-    if let Some(state) = ready() {
+    if let Some(state) = current().filter(|_| is_recorded()) {
         enter(state, domain, b"", &[id], Moment::End);
     }
 }

@@ -8,7 +8,7 @@ use crate::format::json_writer::write_json;
 use crate::format::units::time;
 use crate::nesting::range_spans::{RangeSpan, RangeSpans};
 use crate::statistics::rows::Rows;
-use crate::statistics::steps::{Busy, Repeating, choose, percentile};
+use crate::statistics::steps::{DeviceSpans, Repeating, choose, percentile};
 use cutap_trace::{DEFAULT_DOMAIN, End, Event, EventVisitor, Filter, GpuRow, printable};
 use cutap_wire::rows::RowContent;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ const LISTED: usize = 5;
 pub(super) struct Steps {
     spans: RangeSpans,
     ranges: Vec<RangeSpan>,
-    busy: Busy,
+    busy: DeviceSpans,
     begin_ns: Option<u64>,
     selected: Option<SelectedRanges>,
     rows: Rows,
@@ -39,7 +39,7 @@ struct Difference {
     calls: i64,
 }
 
-impl EventVisitor for Busy {
+impl EventVisitor for DeviceSpans {
     fn row(&mut self, row: &GpuRow) {
         let is_work = matches!(row.row.content, RowContent::Kernel(_) | RowContent::Copy(_) | RowContent::Set { .. });
         if let Some(times) = row.times.filter(|(start, end)| is_work && row.row.place.start != 0 && start <= end) {
@@ -141,11 +141,11 @@ impl Steps {
         steps.iter().find(|step| step.took_ns() == median)
     }
 
-    fn idle(&self, busy: &Busy, step: &RangeSpan) -> Option<f64> {
+    fn idle(&self, busy: &DeviceSpans, step: &RangeSpan) -> Option<f64> {
         busy.idle(step.process.key, step.start_ns, step.end_ns)
     }
 
-    fn step_json(&self, busy: &Busy, step: &RangeSpan) -> Value {
+    fn step_json(&self, busy: &DeviceSpans, step: &RangeSpan) -> Value {
         json!({
             "name": &*step.name.text, "pid": step.process.pid, "tid": step.tid, "start_ns": step.start_ns,
             "after_start_ns": self.after_start(step), "took_ns": step.took_ns(), "calls": step.calls,

@@ -91,18 +91,18 @@ pub(crate) fn percentile(numbers: &mut [u64], percent: usize) -> u64 {
 
 /// When the devices of processes worked.
 #[derive(Debug, Default)]
-pub(crate) struct Busy {
+pub(crate) struct DeviceSpans {
     /// By process and device.
     devices: BTreeMap<(u32, u32), Vec<(u64, u64)>>,
 }
 
-impl Busy {
+impl DeviceSpans {
     pub fn add(&mut self, process: u32, device: u32, (start, end): (u64, u64)) {
         self.devices.entry((process, device)).or_default().push((start, end));
     }
 
     /// Joins what overlaps. To be called before the others.
-    pub fn merged(&self) -> Busy {
+    pub fn merged(&self) -> DeviceSpans {
         let merge = |spans: &Vec<(u64, u64)>| {
             let mut sorted = spans.clone();
             sorted.sort_unstable();
@@ -115,7 +115,7 @@ impl Busy {
             }
             merged
         };
-        Busy { devices: self.devices.iter().map(|(key, spans)| (*key, merge(spans))).collect() }
+        DeviceSpans { devices: self.devices.iter().map(|(key, spans)| (*key, merge(spans))).collect() }
     }
 
     /// The part of a time in which the devices of a process had no work, from 0 to 1; none without work in the run.
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn idle_parts() {
-        let mut busy = Busy::default();
+        let mut busy = DeviceSpans::default();
         [(10, 20), (15, 30), (40, 50)].into_iter().for_each(|span| busy.add(1, 0, span));
         let merged = busy.merged();
         assert_eq!(merged.idle(1, 0, 100), Some(0.7));

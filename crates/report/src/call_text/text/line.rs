@@ -292,6 +292,9 @@ impl<W: io::Write> Text<W> {
     /// Writes the notes at the end.
     pub(crate) fn notes(&mut self, end: &End) -> io::Result<()> {
         self.settle()?;
+        if end.gpu_time.is_none() {
+            self.gpu.lines().iter().try_for_each(|line| self.write_note(line))?;
+        }
         if self.format.legend {
             legend(end).iter().try_for_each(|line| self.write_note(line))?;
         }

@@ -3,6 +3,7 @@
 
 pub mod any;
 mod functions;
+mod ranges;
 mod stretch;
 pub mod tables;
 mod thread;
@@ -15,6 +16,7 @@ use cutap_wire::process::Process as Page;
 use cutap_wire::ring::chunk_offset;
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use memmap2::MmapOptions;
+pub use ranges::Domain;
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::mem::offset_of;

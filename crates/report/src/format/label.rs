@@ -1,7 +1,7 @@
 //! The name of a function in tables. A function of several processes, or of a library that was loaded twice, has one
 //! label. Functions of two runtimes have two.
 
-use cutap_trace::{Call, Function, Instance, Layer};
+use cutap_trace::{Call, DEFAULT_DOMAIN, Function, Instance, Layer};
 use std::sync::Arc;
 
 /// The name, with what distinguishes functions of one name.
@@ -53,6 +53,7 @@ pub fn short_tag(layer: Layer, library: &str, runtime: Option<&str>, name: &str)
     let short = short_library(library);
     match (layer, runtime) {
         (Layer::DRIVER, _) => String::new(),
+        (Layer::NVTX, _) if library == DEFAULT_DOMAIN => String::new(),
         (_, Some(version)) => format!(" [{short} {version}]"),
         (Layer::LIBRARY, _) if name.get(..short.len()).is_some_and(|start| start.eq_ignore_ascii_case(short)) => {
             String::new()

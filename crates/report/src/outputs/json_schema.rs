@@ -4,6 +4,7 @@
 use crate::call::columns::{CallColumn, ColumnType, Presence, RANK, RUN, call_columns};
 use crate::outputs::field_row::FieldRow;
 use crate::outputs::gpu_fields;
+use crate::outputs::range_fields;
 use crate::statistics::call_stats::{CallStats, View};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -329,7 +330,7 @@ const DIFF: &[FieldRow] = &[
     ("b", "object|null", "the same of B"),
 ];
 
-const LINES: [Line; 27] = [
+const LINES: [Line; 30] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
@@ -371,6 +372,13 @@ const LINES: [Line; 27] = [
         about: "A kernel on the GPU (`report --by kernel` of a run with GPU time).",
         fields: Fields::Rows(gpu_fields::KERNEL),
     },
+    Line {
+        name: "range",
+        about: "Ranges of one name (`report --by range`).",
+        fields: Fields::Rows(range_fields::RANGE),
+    },
+    Line { name: "steps", about: "The steps (`report --by step`).", fields: Fields::Rows(range_fields::STEPS) },
+    Line { name: "step", about: "A step (`report --by step`).", fields: Fields::Rows(range_fields::STEP) },
     Line { name: "gpu_copy", about: "Copies of one kind (`report --copies`).", fields: Fields::Rows(gpu_fields::COPY) },
     Line {
         name: "gpu_graph",

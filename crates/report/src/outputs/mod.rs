@@ -9,4 +9,5 @@ pub mod json_schema;
 pub mod kernel_lines;
 pub mod live_clocks;
 pub mod quiet;
+pub mod range_fields;
 pub mod summary;

@@ -293,7 +293,8 @@ impl CallSink for CallTree {
             }
             self.runs[key].get_or_insert_with(|| run.clone());
         }
-        node.sums.add(CallEnd::from(done));
+        let inside_ns = if self.has_ranges { done.inside_ranges_ns } else { done.inside_ns };
+        node.sums.add(CallEnd { inside_ns, ..CallEnd::from(done) });
         self.failures.record_end(node.depth, done.place, outcome(done.function, done.status()), done.late);
     }
 

@@ -26,6 +26,7 @@ mod live;
 mod memory;
 mod nccl;
 mod outputs;
+mod ranges;
 mod reused;
 mod speed;
 mod support;

@@ -75,7 +75,7 @@ impl Sink for CallSums<'_> {
             self.calls.enter(outer_place, &new.resolved.function)
         };
         let launch = (new.resolved.launch != Launch::No && self.wants_launches).then(|| Box::new(begin_launch(stack)));
-        OpenSum { place, inside: 0, launch }
+        OpenSum { place, inside: 0, inside_ranges: 0, launch }
     }
 
     fn entry_only(&mut self, new: &NewCall<'_>, data: OpenSum) {
@@ -89,6 +89,7 @@ impl Sink for CallSums<'_> {
             thread: new.thread,
             took_ns: None,
             inside_ns: 0,
+            inside_ranges_ns: 0,
             result: 0,
             state: State::Returned,
             late: false,
@@ -114,9 +115,11 @@ impl Sink for CallSums<'_> {
         let took_ns = outcome.took_ns.filter(|_| end.state == State::Returned).or(open_ns);
         let outer = if unfinished { ring.ended_parents.first_mut() } else { ring.stack.last_mut() };
         if let Some(outer) = outer.filter(|_| took_ns.is_some() && !end.late) {
+            let all_ranges = if is_shown { took_ns.unwrap_or(0) } else { open.data.inside_ranges };
             // A range is no call: what is inside it is inside the call around it.
-            let inside = if is_shown && !open.is_range { took_ns.unwrap_or(0) } else { open.data.inside };
+            let inside = if is_shown && !open.is_range { all_ranges } else { open.data.inside };
             outer.data.inside = outer.data.inside.saturating_add(inside);
+            outer.data.inside_ranges = outer.data.inside_ranges.saturating_add(all_ranges);
         }
         let finished = FinishedCall {
             place: open.data.place,
@@ -125,6 +128,7 @@ impl Sink for CallSums<'_> {
             thread: ring.thread,
             took_ns,
             inside_ns: open.data.inside,
+            inside_ranges_ns: open.data.inside_ranges,
             result: end.result,
             state: end.state,
             late,

@@ -11,6 +11,8 @@ pub struct OpenSum {
     /// Nanoseconds of the calls inside that are shown. Each counts when it ends, so that no part of one is lost or
     /// counts twice.
     pub inside: u64,
+    /// The same with the time of ranges of NVTX, which is more than that of the calls in them.
+    pub inside_ranges: u64,
     /// It launches a kernel, and the sink wants to know of launches.
     pub launch: Option<Box<OpenLaunch>>,
 }

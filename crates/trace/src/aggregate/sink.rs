@@ -47,6 +47,8 @@ pub struct FinishedCall<'a> {
     pub took_ns: Option<u64>,
     /// How much of this the calls inside it took that are shown.
     pub inside_ns: u64,
+    /// The same with ranges of NVTX inside it.
+    pub inside_ranges_ns: u64,
     /// The result register.
     pub result: u64,
     /// How it ended. A noted one has only a beginning, and is done.

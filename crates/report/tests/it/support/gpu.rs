@@ -2,7 +2,7 @@
 
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
 use cutap_report::{Explain, Input, REPORTS};
-use cutap_trace::synthetic::{Process, Run, Thread};
+use cutap_trace::synthetic::{Domain, Process, Run, Thread};
 use cutap_trace::{Event, Filter, ReaderOptions, Runs};
 use cutap_wire::names::kind;
 use cutap_wire::rows::{GraphPlace, Kernel, Row, RowContent, RowPlace};
@@ -42,6 +42,8 @@ pub struct Gpu<'a> {
     pub run: &'a Run,
     pub process: Process,
     pub thread: Thread,
+    /// The default domain of NVTX.
+    pub domain: Domain,
     correlation: u32,
 }
 
@@ -70,15 +72,23 @@ pub fn gpu_run(calls: impl FnOnce(&mut Gpu<'_>)) -> tempfile::TempDir {
         process.slot(slot as u64, 1, (words.min(6), 0, words.saturating_sub(6)), name);
     }
     process.name(kind::ROW_NAME, NAME.into(), 0, 0, "first", "");
+    let domain = process.domain(2, "nvtx", 32);
     let mut thread = process.thread(THREAD, 64);
     let now = run.now();
     let place = RowPlace { start: now, end: now, ..RowPlace::default() };
     thread.row(&Row { place, content: RowContent::Clock { time: now } });
-    calls(&mut Gpu { run: &run, process, thread, correlation: 0 });
+    calls(&mut Gpu { run: &run, process, thread, domain, correlation: 0 });
     folder
 }
 
 impl Gpu<'_> {
+    /// A range around what happens inside.
+    pub fn range(&mut self, name: &str, inside: impl FnOnce(&mut Self)) {
+        let number = self.thread.push(self.domain, name);
+        inside(self);
+        self.thread.pop(number);
+    }
+
     /// A call that took so long.
     pub fn call(&mut self, slot: u32, words: &[u64], ns: u64) {
         self.thread.call(slot, words, ns, 0);
@@ -144,7 +154,10 @@ pub fn findings(run: &Path, rule: &str) -> Vec<Value> {
     let mut explain = Explain::default();
     explain.only_rules(&[rule.to_owned()]);
     explain.gpu_times(&runs.gpu_times().unwrap().unwrap().work_in(None));
-    events(&runs, &mut |event| cutap_report::EventSink::event(&mut explain, event));
+    let mut take = |event: &Event| cutap_report::EventSink::event(&mut explain, event);
+    let ends = events(&runs, &mut take);
+    let unfinished = ends.iter().flat_map(|of| &of.end.unfinished);
+    unfinished.for_each(|exit| take(&Event::Exit(Box::new(exit.clone()))));
     let mut json = Vec::new();
     explain.write_json(true, &mut json).unwrap();
     lines(&json).into_iter().filter(|line| line["type"] == "finding").collect()

@@ -141,7 +141,7 @@ impl Report {
         let filter = if flag == "errors" { filter.excluding_inside() } else { filter };
         let columns = report.sort_columns();
         let column = |word: String| columns.iter().copied().find(|column| *column == word).ok_or(word);
-        let sort = sort.map(column).transpose().map_err(|word| no_column(flag, &word, &columns))?;
+        let sort = sort.map(column).transpose().map_err(|word| no_column(&named_flag(&question), &word, &columns))?;
         let rows = Rows { sort, top, depth };
         if !rows.is_default() && !report.rows(rows) {
             return Err(Error::own(match depth {
@@ -214,6 +214,12 @@ impl Report {
             _ => exit_code.end(problems, report.has_calls(), &run_ends),
         }
     }
+}
+
+/// The flag with its word, where reports of a flag have different columns.
+fn named_flag(question: &Question) -> String {
+    let Question { report, value } = question;
+    if report.flag == "by" { format!("by {value}") } else { report.flag.to_owned() }
 }
 
 fn no_column(flag: &str, word: &str, columns: &[&str]) -> Error {

@@ -21,7 +21,7 @@ pub const RANGE: &[FieldRow] = &[
     ("paths", "array", "the same numbers for each `path`: the names from the outermost range to this one"),
 ];
 
-/// `report --by step`: the first line.
+/// `report --by step`: the last line.
 pub const STEPS: &[FieldRow] = &[
     ("name", "string", "name of the ranges that are steps; numbers in it are `*`"),
     ("domain", "string", "domain; `nvtx` is the default one"),

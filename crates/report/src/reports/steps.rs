@@ -226,7 +226,7 @@ impl Report for Steps {
                 continue;
             }
             writeln!(out, "in it, unlike in the middle one ({}):", named(middle, self.after_start(middle)))?;
-            writeln!(out, "{:>10} {:>7}  ", "time", "calls")?;
+            writeln!(out, "{:>10} {:>7}  function", "time", "calls")?;
             for Difference { function, ns, calls } in differences {
                 let calls = if calls == 0 { String::new() } else { format!("{calls:+}") };
                 let function = function.as_deref().unwrap_or("(outside of CUDA calls)");
@@ -251,12 +251,7 @@ impl Report for Steps {
             line["differs"] = differences.collect();
             line
         });
-        lines.push(json!({
-            "type": "steps", "name": name, "domain": domain, "steps": steps.len(), "took_ns": took.json(),
-            "calls": Spread::of(&steps, |step| step.calls).json(),
-            "gpu_ns": Spread::of(&steps, |step| step.gpu_ns).json(),
-            "middle": middle.map(|step| self.step_json(&busy, step)), "slowest": slowest.collect::<Vec<_>>(),
-        }));
+        // In CSV, the first kind of lines is the table.
         for step in &steps {
             let mut line = json!({"type": "step"});
             if let (Value::Object(line), Value::Object(of)) = (&mut line, self.step_json(&busy, step)) {
@@ -264,6 +259,12 @@ impl Report for Steps {
             }
             lines.push(line);
         }
+        lines.push(json!({
+            "type": "steps", "name": name, "domain": domain, "steps": steps.len(), "took_ns": took.json(),
+            "calls": Spread::of(&steps, |step| step.calls).json(),
+            "gpu_ns": Spread::of(&steps, |step| step.gpu_ns).json(),
+            "middle": middle.map(|step| self.step_json(&busy, step)), "slowest": slowest.collect::<Vec<_>>(),
+        }));
         for line in lines {
             write_json(out, &line)?;
             out.write_all(b"\n")?;

@@ -1,6 +1,6 @@
-//! Ranges of NVTX with what is inside each: calls, their time on the GPU, and functions. A call counts where the program
-//! makes it: not inside another call. Ranges of push and pop have the calls of their thread. Those of start and end may
-//! cross threads, and have the calls of the process.
+//! Ranges of NVTX with what is inside each: calls, their time on the GPU, and functions. A call counts where the
+//! program makes it: not inside another call. Ranges of push and pop have the calls of their thread. Those of start and
+//! end may cross threads, and have the calls of the process.
 
 use crate::format::label::Label;
 use cutap_trace::{Call, EventVisitor, Exit, Function, GpuWork, Process, RangeMoment, State};
@@ -93,10 +93,10 @@ impl RangeSpan {
 
     /// Adds a call of a function. Returns how many functions are new.
     fn add_function(&mut self, inside: &Inside) -> usize {
-        match self.functions.iter_mut().find(|known| known.label == inside.label) {
-            Some(known) => {
-                known.calls += inside.calls;
-                known.ns = known.ns.saturating_add(inside.ns);
+        match self.functions.iter_mut().find(|listed| listed.label == inside.label) {
+            Some(listed) => {
+                listed.calls += inside.calls;
+                listed.ns = listed.ns.saturating_add(inside.ns);
                 0
             }
             None => {
@@ -138,7 +138,7 @@ pub(crate) struct RangeSpans {
     threads: Vec<Vec<Open>>,
     /// By the process's key.
     processes: HashMap<u32, OfProcess>,
-    /// Ranges that ended, until somebody takes them.
+    /// Ranges that ended and were not taken yet.
     finished: Vec<RangeSpan>,
     /// For each path the one around it, and the name.
     paths: Vec<(u32, RangeName)>,
@@ -175,9 +175,9 @@ impl RangeSpans {
     /// The names of a path, the outermost first.
     pub fn names(&self, path: u32) -> Vec<&RangeName> {
         let (mut names, mut path) = (Vec::new(), path);
-        while let Some((around, name)) = self.paths.get((path as usize).wrapping_sub(1)) {
+        while let Some((outer, name)) = self.paths.get((path as usize).wrapping_sub(1)) {
             names.push(name);
-            path = *around;
+            path = *outer;
         }
         names.reverse();
         names
@@ -201,13 +201,13 @@ impl RangeSpans {
         &mut self.threads[key]
     }
 
-    fn path(&mut self, around: u32, name: RangeName) -> u32 {
-        let key = (around, name);
+    fn path(&mut self, outer: u32, name: RangeName) -> u32 {
+        let key = (outer, name);
         if let Some(path) = self.below.get(&key) {
             return *path;
         }
         if self.paths.len() >= MOST_PATHS {
-            return around;
+            return outer;
         }
         self.paths.push(key.clone());
         let path = self.paths.len() as u32;
@@ -230,7 +230,7 @@ impl RangeSpans {
         number
     }
 
-    /// A call is over that is not open any more.
+    /// A call has finished, and is not among the open ones.
     fn count(&mut self, call: &Call, ns: u64, gpu: Option<GpuWork>) {
         let inside = Inside { label: self.label_number(call), calls: 1, ns };
         let gpu_ns = gpu.map_or(0, |gpu| gpu.ns);
@@ -261,7 +261,7 @@ impl RangeSpans {
     fn end_started(&mut self, call: &Call) {
         let [id, ..] = call.args.words() else { return };
         let Some(of) = self.processes.get_mut(&call.thread.process.key) else { return };
-        let Some(place) = of.started.iter().rposition(|(known, ..)| known == id) else { return };
+        let Some(place) = of.started.iter().rposition(|(of_start, ..)| of_start == id) else { return };
         let (_, calls, gpu_ns, mut span) = of.started.remove(place);
         span.end_ns = call.start_ns;
         span.is_ended = true;
@@ -275,12 +275,12 @@ impl EventVisitor for RangeSpans {
         self.saw(call.start_ns);
         let open = match call.function.range {
             Some(RangeMoment::Range) => {
-                let around = self.open(call.thread.key).iter().rev().find_map(|open| match open {
+                let outer = self.open(call.thread.key).iter().rev().find_map(|open| match open {
                     Open::Range(_, span) => Some((span.path, span.depth + 1)),
                     Open::Call(_) => None,
                 });
-                let (around, depth) = around.unwrap_or((OUTSIDE, 0));
-                let path = self.path(around, RangeName::of(&call.function));
+                let (outer, depth) = outer.unwrap_or((OUTSIDE, 0));
+                let path = self.path(outer, RangeName::of(&call.function));
                 Open::Range(call.number(), Box::new(RangeSpan::new(call, path, depth)))
             }
             _ => Open::Call(call.number()),

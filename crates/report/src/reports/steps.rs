@@ -1,5 +1,5 @@
-//! `report --by step`: the steps of a program, which are ranges of NVTX that repeat: how long they take, and in what the
-//! slowest one differs from the middle one.
+//! `report --by step`: the steps of a program, which are ranges of NVTX that repeat: how long they take, and in what
+//! the slowest one differs from the middle one.
 
 use super::ranges::NO_RANGE;
 use super::selected_ranges::SelectedRanges;

@@ -1,7 +1,6 @@
-//! `nvtx:NAME`, `nvtx:NAME@DOMAIN` and names in quotes: ranges and marks of the program. Their names are free text, which
-//! no table has. A plain name that nobody knows may be one: a reader looks it up in the run.
+//! `nvtx:NAME`, `nvtx:NAME@DOMAIN` and names in quotes: ranges and marks of the program. Their names are free text,
+//! which no table has. A plain name without a function may be one: a reader looks it up in the run.
 
-use super::parse::Filter;
 use super::refusal::{FilterError, nearest};
 use cutap_calls::{FUNCTIONS, Layer, is_of_cuda};
 use std::fmt::Write;
@@ -46,25 +45,10 @@ pub(super) fn rules_of(is_wanted: bool, name: &str) -> Result<String, FilterErro
     Ok(rules)
 }
 
-impl Filter {
-    /// Takes a term `nvtx:NAME`.
-    pub(super) fn ranges(&mut self, is_wanted: bool, name: &str) -> Result<(), FilterError> {
-        let rules = rules_of(is_wanted, name)?;
-        self.rules.push_str(&rules);
-        self.plain.push_str(&rules);
-        Ok(())
-    }
-
-    /// Parses for a run that has ranges of these names: plain names may mean them.
-    pub fn parse_of_run(text: &str, ranges: &[&str]) -> Result<Filter, FilterError> {
-        let known: Vec<&str> = FUNCTIONS.iter().copied().chain(ranges.iter().copied()).collect();
-        Filter::parse_with(text, &known)?.checked()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::Filter;
 
     fn rules(text: &str) -> String {
         Filter::parse(text).unwrap().rules().to_owned()

@@ -6,8 +6,9 @@ use super::foreign_syntax::advice;
 use super::library::{self, files};
 use super::owners::Owner;
 use super::parse::Filter;
+use super::range_term;
 use super::refusal::{FilterError, nearest};
-use cutap_calls::{Layer, is_of_cuda};
+use cutap_calls::{FUNCTIONS, Layer, is_of_cuda};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -68,6 +69,20 @@ impl Filter {
             _ => self.names(word, exported)?.iter().for_each(|name| self.rule(is_wanted, '*', "*", name)),
         }
         Ok(false)
+    }
+
+    /// Takes a term `nvtx:NAME`.
+    pub(super) fn ranges(&mut self, is_wanted: bool, name: &str) -> Result<(), FilterError> {
+        let rules = range_term::rules_of(is_wanted, name)?;
+        self.rules.push_str(&rules);
+        self.plain.push_str(&rules);
+        Ok(())
+    }
+
+    /// Parses for a run that has ranges of these names: plain names may mean them.
+    pub fn parse_of_run(text: &str, ranges: &[&str]) -> Result<Filter, FilterError> {
+        let names: Vec<&str> = FUNCTIONS.iter().copied().chain(ranges.iter().copied()).collect();
+        Filter::parse_with(text, &names)?.checked()
     }
 
     /// `kernel:name`: a function of libc by which a library reaches the kernel.

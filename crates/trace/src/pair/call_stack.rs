@@ -241,4 +241,42 @@ mod tests {
         let mut s = stack(&[u32::MAX - 1, u32::MAX]);
         assert_eq!(enter(&mut s, 0, Parent::Call(u32::MAX - 1)), [u32::MAX]);
     }
+
+    /// A stack with these calls open, of which some are ranges.
+    fn with_ranges(numbers: &[u32], ranges: &[u32]) -> CallStack<()> {
+        let mut s = stack(numbers);
+        s.open_mut().for_each(|open| open.is_range = ranges.contains(&open.number));
+        s
+    }
+
+    fn open_numbers(s: &CallStack<()>) -> Vec<u32> {
+        let mut numbers: Vec<u32> = s.open().map(|open| open.number).collect();
+        numbers.reverse();
+        numbers
+    }
+
+    /// Records name no range as parent: calls around which ranges are stay open.
+    #[test]
+    fn ranges_stay_open_where_calls_are_left() {
+        let mut s = with_ranges(&[1, 2, 3, 4], &[1, 3]);
+        let mut gone = Vec::new();
+        s.abandon_calls_above(s.staying(5, Parent::None), &mut gone);
+        assert_eq!((numbers(&gone), open_numbers(&s)), (vec![4, 2], vec![1, 3]));
+    }
+
+    #[test]
+    fn a_call_that_ends_leaves_ranges_open() {
+        let mut s = with_ranges(&[1, 2, 3], &[2]);
+        let mut gone = Vec::new();
+        assert!(matches!(s.exit(1, &mut gone), ExitMatch::Open(OpenCall { number: 1, .. })));
+        assert_eq!((numbers(&gone), open_numbers(&s)), (vec![3], vec![2]));
+    }
+
+    #[test]
+    fn a_range_is_popped_from_the_middle() {
+        let mut s = with_ranges(&[1, 2, 3], &[1, 2]);
+        let mut gone = Vec::new();
+        assert!(matches!(s.exit(1, &mut gone), ExitMatch::Open(OpenCall { number: 1, .. })));
+        assert_eq!((numbers(&gone), open_numbers(&s)), (vec![], vec![2, 3]));
+    }
 }

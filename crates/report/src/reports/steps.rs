@@ -186,6 +186,9 @@ impl Report for Steps {
         }
         Some(match self.ranges.is_empty() {
             true => NO_RANGE.into(),
+            false if self.selected.is_some() => {
+                "no range of the filter with calls inside is made three times; write it as -e 'nvtx:NAME *'".into()
+            }
             false => {
                 "no range with calls inside is made three times: no step is known; report --by range lists all ranges"
                     .into()

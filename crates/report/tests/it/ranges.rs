@@ -166,6 +166,20 @@ fn ranges_are_no_calls() {
     assert_eq!(hangs[0]["evidence"][1], "the program is in its range \"the \"last\" one\"");
 }
 
+/// The same failure in several steps is one line, and a range that ends well handles no failure.
+#[test]
+fn failures_in_ranges() {
+    let run = gpu_run(|gpu| {
+        for n in 0..3 {
+            gpu.range(&format!("step {n}"), |gpu| gpu.thread.call(ALLOCATE, &[0x20, 64], US, 2));
+        }
+    });
+    let (text, lines) = report(run.path(), "errors", "");
+    assert_eq!(lines.len(), 1, "{text}");
+    assert_eq!((&lines[0]["calls"], &lines[0]["path"]), (&json!(3), &json!(["cuMemAlloc_v2"])), "{text}");
+    assert_eq!(lines[0]["handled"], json!(false), "{text}");
+}
+
 /// In a tree, a range is around the calls inside it, and its own time is without them.
 #[test]
 fn ranges_in_a_tree() {

@@ -7,6 +7,7 @@
 //! the range's domain.
 
 pub mod attach;
+mod capture_range;
 mod domains;
 mod functions;
 pub mod ranges;

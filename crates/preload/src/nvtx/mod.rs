@@ -11,5 +11,6 @@ mod capture_range;
 mod domains;
 mod functions;
 pub mod ranges;
+mod read;
 mod text;
 mod tool;

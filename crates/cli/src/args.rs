@@ -3,9 +3,10 @@
 use crate::heading;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use cutap_collect::{
-    Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
+    CaptureRange, Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions,
+    Window,
 };
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
 use cutap_trace::{End, Filter, FinishedRun, Runs, TimeWindow};
@@ -376,8 +377,8 @@ pub struct GpuTimeArgs {
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
-    /// cudaProfilerApi: from cuProfilerStart to cuProfilerStop only
-    #[arg(long, value_name = "RANGE", hide_possible_values = true, help_heading = heading::RECORDED)]
+    /// cudaProfilerApi: from cuProfilerStart to cuProfilerStop only; nvtx:NAME[@DOMAIN]: in this range
+    #[arg(long, value_name = "RANGE", help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
     /// Begin to record so long after the start: 2, 0.5 or 500ms
     #[arg(long, short = 'y', value_name = "TIME", value_parser = time, help_heading = heading::RECORDED)]
@@ -397,7 +398,7 @@ pub struct CaptureArgs {
 impl CaptureArgs {
     /// Adds what was asked to the options of a program.
     pub fn add_to(self, options: TraceOptions) -> TraceOptions {
-        let range = self.capture_range.is_some();
+        let range = self.capture_range;
         let window = Window { delay: self.delay.unwrap_or_default(), duration: self.duration };
         let gpu_time = self.gpu_time.gpu_time;
         TraceOptions { range, window, stacks: self.stack.stacks(), gpu_time, run: self.run_dir, ..options }
@@ -430,11 +431,4 @@ fn refuse_recording(program: &OsStr) -> Result<()> {
 /// A number of rows or levels.
 pub fn number(text: &str) -> std::result::Result<usize, String> {
     text.parse().map_err(|_| "give a number, such as 10".to_owned())
-}
-
-/// A part of the program's run, in the words of Nsight Systems.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum CaptureRange {
-    #[value(name = "cudaProfilerApi")]
-    CudaProfilerApi,
 }

@@ -69,6 +69,12 @@ pub const RECORDING_COUNT: u32 = 3;
 
 /// Recording begins with cuProfilerStart and ends with cuProfilerStop, in each process for itself.
 pub const RANGE: u64 = 1 << 12;
+/// With [`RANGE`]: instead, while a range of NVTX is open that the file [`CAPTURE_RANGE`] names.
+pub const RANGE_OF_NVTX: u64 = 1 << 21;
+/// The name of that range, with `*`, a line end, and the name of its domain, with `*`.
+pub const CAPTURE_RANGE: &str = "capture-range";
+/// Bytes of that file at most.
+pub const CAPTURE_RANGE_BYTES: usize = 512;
 /// Calls are counted and not recorded: switched on, `recording` is [`RECORDING_COUNT`].
 pub const COUNT: u64 = 1 << 13;
 

@@ -142,3 +142,24 @@ fn the_library_of_old_toolkits() {
     assert_eq!(printed, "0\n0\n");
     assert!(lines.iter().any(|line| line == "range \"of the old library\" {"), "{lines:#?}");
 }
+
+/// Calls are recorded while a range of this name is open, in whichever domain or in one.
+#[test]
+fn capture_ranges() {
+    let folder = scratch("ranges-captured");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let recorded = |range: &str| {
+        let file = folder.join(format!("{}.cutap", range.replace(':', "-")));
+        let mut record = Command::new(cutap());
+        record.args(["record", "-q", "--sim", "--capture-range", range, "-o"]).arg(&file).arg(&program).arg("basic");
+        assert!(finish(&mut record).status.success());
+        let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
+        let lines: Vec<Value> = json_lines(&shown.stdout).filter(|line| line["type"] == "call").collect();
+        lines.iter().map(|call| call["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(recorded("nvtx:inner"), ["cuDeviceGetCount", "moment", "inner"]);
+    assert_eq!(recorded("nvtx:regist*@Domain"), ["cuDeviceGetCount", "cuDeviceGetCount", "registered"]);
+    assert!(recorded("nvtx:inner@Domain").is_empty());
+    let refused = finish(Command::new(cutap()).args(["record", "--capture-range", "nvtx:", "--", "true"]));
+    assert!(!refused.status.success() && refused.stderr.contains("nvtx:NAME[@DOMAIN]"), "{refused:?}");
+}

@@ -59,7 +59,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         dump_modules: false,
         full: options.full,
         only_hooks: options.only_hooks,
-        range: false,
+        range: None,
         count: false,
         summary: false,
         stacks: &stacks,

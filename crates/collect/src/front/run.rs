@@ -33,7 +33,7 @@ impl Run {
             dump_modules: modules.is_some(),
             full: options.full,
             only_hooks: options.form.only_hooks,
-            range: options.range,
+            range: options.range.as_ref(),
             count: options.form.counts,
             summary: options.form.summary,
             stacks,
@@ -49,6 +49,9 @@ impl Run {
         control::write(&run.dir, &page, filter)?;
         if !hooks.0.is_empty() {
             control::write_hooks(&run.dir, &hooks::file(hooks))?;
+        }
+        if let Some(range) = &options.range {
+            control::write_capture_range(&run.dir, range)?;
         }
         if !options.kernel_answers.is_empty() {
             control::write_kernel_answers(&run.dir, &options.kernel_answers)?;

@@ -203,7 +203,7 @@ fn asks_for_injection(of: &Candidate) -> bool {
 }
 
 fn has_range() -> bool {
-    run::flags() & control::RANGE != 0
+    run::flags() & (control::RANGE | control::RANGE_OF_NVTX) == control::RANGE
 }
 
 /// Where the name of the file is that the driver loads.

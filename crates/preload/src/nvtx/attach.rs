@@ -1,7 +1,7 @@
 //! The first call of a copy of NVTX: its pointers get our functions. Another tool, which was named before cutap, is
 //! asked first. So its functions are known, and it sees all.
 
-use super::{domains, functions, tool};
+use super::{capture_range, functions, tool};
 use crate::loader::real;
 use crate::process::{environment, page};
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -66,6 +66,7 @@ pub unsafe fn attach(get: GetTable, initializer: &CStr) -> c_int {
     // SAFETY: the caller's promise; the table lives as long as the copy.
     let callbacks = unsafe { get(CALLBACKS_TABLE).cast::<Callbacks>().as_ref() };
     let Some(callbacks) = callbacks.filter(|table| table.bytes >= size_of::<Callbacks>()) else { return 0 };
+    capture_range::start();
     let all = functions::all();
     // SAFETY: pointers of the copy.
     let before = all.map(|(module, number, _)| pointer(callbacks, module, number).map(|at| unsafe { at.read() }));
@@ -84,6 +85,5 @@ pub unsafe fn attach(get: GetTable, initializer: &CStr) -> c_int {
         // SAFETY: as above; the copy calls it with the arguments that the function takes.
         unsafe { at.write(ours) };
     }
-    domains::slot(domains::DEFAULT, domains::Moment::Range);
     1
 }

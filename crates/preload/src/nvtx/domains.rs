@@ -110,7 +110,12 @@ pub fn number_of(handle: usize) -> u32 {
 }
 
 /// The name of a domain.
-fn name_of(number: u32) -> Option<&'static [u8]> {
+pub fn name_of(number: u32) -> &'static [u8] {
+    announced(number).unwrap_or(DEFAULT_NAME)
+}
+
+/// The name of a domain whose object is written.
+fn announced(number: u32) -> Option<&'static [u8]> {
     let domain = ALL.get(number as usize)?;
     let name = domain.name.load(Acquire) as *const u8;
     if name.is_null() {
@@ -127,7 +132,7 @@ pub fn slot(number: u32, of: Moment) -> Option<u32> {
         0 => {}
         slot => return Some(slot - 1),
     }
-    if name_of(number).is_none() {
+    if announced(number).is_none() {
         announce(number, DEFAULT_NAME)?;
     }
     let (route, words, is_moment) = of.shape();
@@ -142,7 +147,7 @@ pub fn slot(number: u32, of: Moment) -> Option<u32> {
 
 /// Whether the filter wants ranges of this name.
 pub fn is_selected(number: u32, text: &[u8]) -> bool {
-    armed::is_selected_now(Layer::NVTX.number(), name_of(number).unwrap_or(DEFAULT_NAME), text)
+    armed::is_selected_now(Layer::NVTX.number(), name_of(number), text)
 }
 
 /// A string was registered. `given` as in `create`. Returns the program's handle.

@@ -3,9 +3,9 @@
 
 use super::domains;
 use super::ranges::{self, Attributes};
+use super::read;
 use super::text::Text;
 use super::tool;
-use crate::process::copy;
 use crate::process::names;
 use core::mem::transmute;
 use core::sync::atomic::{AtomicU64, Ordering::*};
@@ -55,8 +55,7 @@ fn next_range() -> u64 {
 /// The text and the attributes at an address, as far as they can be read.
 fn event(at: usize) -> (Text, Attributes) {
     let mut bytes = [0; attributes::BYTES as usize];
-    // SAFETY: there is room for so many bytes.
-    if unsafe { copy::checked(at, bytes.as_mut_ptr(), bytes.len()) } != bytes.len() {
+    if read::bytes(at, &mut bytes) != bytes.len() {
         return (Text::empty(), Attributes::default());
     }
     let word = |offset: u32, size: usize| {

@@ -7,8 +7,10 @@
 //! the range's domain.
 
 pub mod attach;
+mod capture_range;
 mod domains;
 mod functions;
 pub mod ranges;
+mod read;
 mod text;
 mod tool;

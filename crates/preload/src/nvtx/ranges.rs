@@ -1,7 +1,9 @@
 //! Records of ranges and marks, and the ranges that are open in each thread.
 
+use super::capture_range;
 use super::domains::{self, Moment};
 use crate::process::{fork, page, switch};
+use crate::ring::open_ranges::OpenRange;
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
 use crate::ring::thread_state::{OpenCall, ThreadState};
@@ -61,11 +63,18 @@ fn packed(with: &Attributes) -> [u64; 3] {
 pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
     let Some(state) = current() else { return 0 };
     let level = state.ranges.level(domain);
+    let is_captured = capture_range::is_wanted(domain, text);
+    if is_captured {
+        capture_range::begin();
+    }
     let has_room = state.ranges.has_room();
     let is_written = has_room && is_recorded();
     let number = is_written.then(|| enter(state, domain, text, &packed(with), Moment::Range)).flatten();
-    if !state.ranges.push(domain, number) {
+    if !state.ranges.push(OpenRange::new(domain, number, is_captured)) {
         page::count(diagnostic::RANGE_TOO_DEEP, 1);
+        if is_captured {
+            capture_range::end();
+        }
     }
     level
 }
@@ -73,13 +82,16 @@ pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
 /// The innermost range of a domain ends in this thread. Its level, or -1 if none is open.
 pub fn pop(domain: u32) -> i32 {
     let Some(state) = current() else { return -1 };
-    let Some(number) = state.ranges.pop(domain) else {
+    let Some(range) = state.ranges.pop(domain) else {
         page::count(diagnostic::RANGE_WITHOUT_PUSH, 1);
         return -1;
     };
     let level = state.ranges.level(domain);
-    if let Some(number) = number {
+    if let Some(number) = range.number() {
         exit(state, here(), number, &[level as u64]);
+    }
+    if range.is_captured() {
+        capture_range::end();
     }
     level
 }

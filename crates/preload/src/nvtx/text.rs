@@ -1,6 +1,6 @@
 //! Messages of NVTX: what the program gave, as bytes of UTF-8.
 
-use crate::process::copy;
+use super::read;
 
 /// Bytes of a message that are kept.
 pub const LONGEST: usize = 256;
@@ -23,15 +23,7 @@ impl Text {
     /// The text at an address, up to its zero.
     pub fn ascii(at: usize) -> Text {
         let mut text = Text::empty();
-        while text.length < LONGEST {
-            let Some(room) = text.bytes.get_mut(text.length..) else { break };
-            let Some(read) = copy::window(at.wrapping_add(text.length), room, usize::MAX) else { break };
-            let (length, end) = (read.len(), read.iter().position(|byte| *byte == 0));
-            text.length += end.unwrap_or(length);
-            if end.is_some() {
-                break;
-            }
-        }
+        text.length = read::text(at, &mut text.bytes);
         text
     }
 
@@ -48,8 +40,7 @@ impl Text {
         let mut text = Text::empty();
         for n in 0..LONGEST {
             let mut word = [0; 4];
-            // SAFETY: there is room for four bytes.
-            if unsafe { copy::checked(at.wrapping_add(n * 4), word.as_mut_ptr(), word.len()) } != word.len() {
+            if read::bytes(at.wrapping_add(n * 4), &mut word) != word.len() {
                 break;
             }
             let Some(character) = char::from_u32(u32::from_le_bytes(word)).filter(|c| *c != '\0') else { break };

@@ -5,12 +5,31 @@ const MOST: usize = 64;
 /// The range was not recorded.
 const NONE: u32 = u32::MAX;
 
+/// A range that is open.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct OpenRange {
+pub struct OpenRange {
     domain: u32,
     /// The number of its record, or `NONE`.
     number: u32,
+    is_captured: bool,
+}
+
+impl OpenRange {
+    /// `is_captured`: calls are recorded while it is open, and not otherwise.
+    pub fn new(domain: u32, number: Option<u32>, is_captured: bool) -> OpenRange {
+        OpenRange { domain, number: number.unwrap_or(NONE), is_captured }
+    }
+
+    /// The number of its record, if it has one.
+    pub fn number(&self) -> Option<u32> {
+        Some(self.number).filter(|number| *number != NONE)
+    }
+
+    /// See `new`.
+    pub fn is_captured(&self) -> bool {
+        self.is_captured
+    }
 }
 
 /// All zero is: none.
@@ -34,12 +53,16 @@ impl OpenRanges {
         open as i32 + self.deeper as i32
     }
 
+    /// Whether one more is remembered.
+    pub fn has_room(&self) -> bool {
+        self.deeper == 0 && self.depth < MOST
+    }
+
     /// A range begins; false if it is too deep to be remembered.
-    pub fn push(&mut self, domain: u32, number: Option<u32>) -> bool {
-        let number = number.unwrap_or(NONE);
+    pub fn push(&mut self, range: OpenRange) -> bool {
         match self.all.get_mut(self.depth).filter(|_| self.deeper == 0) {
             Some(place) => {
-                *place = OpenRange { domain, number };
+                *place = range;
                 self.depth += 1;
                 true
             }
@@ -50,19 +73,14 @@ impl OpenRanges {
         }
     }
 
-    /// Whether one more is remembered.
-    pub fn has_room(&self) -> bool {
-        self.deeper == 0 && self.depth < MOST
-    }
-
-    /// The innermost range of a domain ends: the number of its record, if it has one. None: no range is open.
-    pub fn pop(&mut self, domain: u32) -> Option<Option<u32>> {
+    /// The innermost range of a domain ends. None: no range is open.
+    pub fn pop(&mut self, domain: u32) -> Option<OpenRange> {
         if self.deeper > 0 {
             self.deeper -= 1;
-            return Some(None);
+            return Some(OpenRange::new(domain, None, false));
         }
         let place = self.all.iter().take(self.depth).rposition(|range| range.domain == domain)?;
-        let number = self.all.get(place)?.number;
+        let range = *self.all.get(place)?;
         for n in place + 1..self.depth {
             let Some(next) = self.all.get(n).copied() else { break };
             if let Some(to) = self.all.get_mut(n - 1) {
@@ -70,6 +88,6 @@ impl OpenRanges {
             }
         }
         self.depth -= 1;
-        Some(Some(number).filter(|number| *number != NONE))
+        Some(range)
     }
 }

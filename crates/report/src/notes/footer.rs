@@ -16,8 +16,8 @@ const LISTED: usize = 20;
 const FEW: usize = 3;
 
 /// The capture range of the run never began.
-pub(crate) const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with \
-                           cuProfilerStart or cudaProfilerStart, and no call came behind one";
+pub(crate) const NEVER_BEGAN: &str = "nothing was recorded: no call was made in the capture range (cudaProfilerApi: \
+                           between cuProfilerStart and cuProfilerStop; nvtx: while a range of the name is open)";
 
 pub(crate) const NAMELESS: &str =
     "{function without a name: its name record was|functions without a name: their name records were} not found";

@@ -486,6 +486,7 @@ mod tests {
             refused("nvlm"),
             "unknown function or library nvlm in the filter; did you mean nvml? (nvlm* takes it as it is)"
         );
+        assert!(refused("nvtz").contains("unknown function or library nvtz"), "{}", refused("nvtz"));
         assert!(refused("syscal").contains("did you mean syscall? ("), "{}", refused("syscal"));
         assert!(refused("saxpy").contains("'cudaLaunchKernel*[kernel=*saxpy*]'"), "{}", refused("saxpy"));
         assert!(refused("trace=all").contains("leave -e out"), "{}", refused("trace=all"));

@@ -1,0 +1,68 @@
+//! Reading what the program gives to NVTX. A range is pushed often, and each copy by the kernel would cost more than
+//! the rest. So the kernel is asked once for each page, and the page is read directly from then on. A pointer that is
+//! wrong from the beginning does no harm. One that leads to memory that was valid and is not any more would fault, in
+//! this tool as in any other.
+
+use crate::process::copy;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+const PAGES: usize = 256;
+
+/// Pages that could be read, by their numbers.
+static READABLE: [AtomicUsize; PAGES] = [const { AtomicUsize::new(0) }; PAGES];
+
+/// Whether a byte can be read.
+fn is_readable(at: usize) -> bool {
+    let page = at / copy::PAGE;
+    let Some(place) = READABLE.get(page % PAGES) else { return false };
+    if place.load(Relaxed) == page && page != 0 {
+        return true;
+    }
+    let mut byte = 0;
+    // SAFETY: there is room for a byte.
+    let is_readable = unsafe { copy::checked(at, &raw mut byte, 1) } == 1;
+    if is_readable {
+        place.store(page, Relaxed);
+    }
+    is_readable
+}
+
+/// Copies bytes as far as they can be read and as there is room; how many.
+pub fn bytes(at: usize, to: &mut [u8]) -> usize {
+    let mut done = 0;
+    while let Some(room) = to.get_mut(done..).filter(|room| !room.is_empty()) {
+        let from = at.wrapping_add(done);
+        if !is_readable(from) {
+            break;
+        }
+        let part = room.len().min(copy::PAGE - from % copy::PAGE);
+        // SAFETY: the page could be read, and there is room for so many bytes.
+        unsafe { copy::words(from as *const u8, room.as_mut_ptr(), part) };
+        done += part;
+    }
+    done
+}
+
+/// Copies a text up to its zero, as far as it can be read and as there is room; its length.
+pub fn text(at: usize, to: &mut [u8]) -> usize {
+    let mut done = 0;
+    while let Some(room) = to.get_mut(done..).filter(|room| !room.is_empty()) {
+        let from = at.wrapping_add(done);
+        if !is_readable(from) {
+            break;
+        }
+        let part = room.len().min(copy::PAGE - from % copy::PAGE);
+        for n in 0..part {
+            // SAFETY: as above; nothing behind the zero is read.
+            let byte = unsafe { (from as *const u8).add(n).read_volatile() };
+            if byte == 0 {
+                return done + n;
+            }
+            if let Some(to) = room.get_mut(n) {
+                *to = byte;
+            }
+        }
+        done += part;
+    }
+    done
+}

@@ -1,5 +1,5 @@
 //! The examples of the tutorial and of the how-to pages. Each command is run as a reader would, in a folder with the
-//! program `vector` of the tutorial. Its output must be that of the page. Times, addresses, process ids and sizes of
+//! program `vector` of the tutorial, and `train` with ranges of NVTX. Its output must be that of the page. Times, addresses, process ids and sizes of
 //! files are masked.
 //!
 //! An example is a fenced block `console`. Its commands begin with `$ `, and what follows a command is its output; a
@@ -237,12 +237,14 @@ fn compared(lines: impl Iterator<Item = String>, any_order: bool) -> Vec<String>
 }
 
 /// Runs a page. Its examples that have another output, as text.
-fn check(page: &Path, program: &Path) -> Vec<String> {
+fn check(page: &Path, programs: &[PathBuf]) -> Vec<String> {
     let text = fs::read_to_string(page).expect("the page");
     let all = blocks(&text);
     let folder = scratch("docs");
     std::os::unix::fs::symlink(root().join("tests"), folder.join("tests")).expect("a link");
-    fs::copy(program, folder.join("vector")).expect("the program");
+    for program in programs {
+        fs::copy(program, folder.join(program.file_name().expect("a name"))).expect("the program");
+    }
     let outputs = outputs(&all, &folder);
     let mut wrong = Vec::new();
     let mut at = outputs.iter();
@@ -292,6 +294,18 @@ fn vector(folder: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
+/// A program with ranges. None without NVIDIA's wheel.
+fn train(folder: &Path) -> Option<PathBuf> {
+    let wheels = Command::new("python3").arg(sources().join("wheels.py")).args(["nvtx", "13.5"]).output();
+    let nvtx = wheels.ok().filter(|done| done.status.success())?;
+    let nvtx = PathBuf::from(String::from_utf8_lossy(&nvtx.stdout).trim());
+    let program = folder.join("train");
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-I").arg(nvtx.join("include")).arg(sources().join("ranges/steps.c")).args(["-ldl", "-o"]).arg(&program);
+    assert!(gcc.status().expect("gcc is there").success(), "steps.c does not build");
+    Some(program)
+}
+
 #[test]
 fn examples_of_the_pages() {
     let folder = scratch("vector");
@@ -299,13 +313,22 @@ fn examples_of_the_pages() {
         println!("skipped: examples of the documents (no wheel of NVIDIA's runtime)");
         return;
     };
-    let program = &program;
-    let (next, all) = (AtomicUsize::new(0), pages());
+    let train = train(&folder);
+    let programs: Vec<PathBuf> = [program].into_iter().chain(train.clone()).collect();
+    let programs = &programs;
+    let is_possible = |page: &PathBuf| {
+        let needs_train = fs::read_to_string(page).expect("the page").contains("./train");
+        if needs_train && train.is_none() {
+            println!("skipped: {} (no wheel of NVTX)", page.display());
+        }
+        train.is_some() || !needs_train
+    };
+    let (next, all) = (AtomicUsize::new(0), pages().into_iter().filter(is_possible).collect::<Vec<_>>());
     let next_page = || all.get(next.fetch_add(1, Ordering::Relaxed));
     // Another job may keep the machine busy, and then cutap folds calls elsewhere: a page may try again.
     let run = |page: &Path| {
-        let good = (1..TRIES).map(|_| check(page, program)).find(Vec::is_empty);
-        good.unwrap_or_else(|| check(page, program))
+        let good = (1..TRIES).map(|_| check(page, programs)).find(Vec::is_empty);
+        good.unwrap_or_else(|| check(page, programs))
     };
     let wrong: Vec<String> = thread::scope(|scope| {
         let worker = || std::iter::from_fn(next_page).flat_map(|page| run(page)).collect::<Vec<_>>();
@@ -368,6 +391,16 @@ fn json_lines_fit_the_schema() {
         let words = question.split(' ');
         let answer = run(Command::new(cutap()).args(words).args(["--json", "b.cutap"]));
         outputs.push(String::from_utf8(answer.stdout).expect("text"));
+    }
+    match train(&folder) {
+        Some(train) => {
+            run(Command::new(cutap()).args(["record", "--sim", "-q", "-o", "ranges.cutap"]).arg(train));
+            for word in ["range", "step"] {
+                let answer = run(Command::new(cutap()).args(["report", "--by", word, "--json", "ranges.cutap"]));
+                outputs.push(String::from_utf8(answer.stdout).expect("text"));
+            }
+        }
+        None => seen.extend(["range", "steps", "step"].map(|name| format!("\"{name}\""))),
     }
     for output in outputs {
         for line in output.lines() {

@@ -1,6 +1,6 @@
 //! The examples of the tutorial and of the how-to pages. Each command is run as a reader would, in a folder with the
-//! program `vector` of the tutorial, and `train` with ranges of NVTX. Its output must be that of the page. Times, addresses, process ids and sizes of
-//! files are masked.
+//! program `vector` of the tutorial, and `train` with ranges of NVTX. Its output must be that of the page. Times,
+//! addresses, process ids and sizes of files are masked.
 //!
 //! An example is a fenced block `console`. Its commands begin with `$ `, and what follows a command is its output; a
 //! line `...` stands for any lines. Words after `console`:

@@ -49,7 +49,7 @@ pub fn word(moment: RangeMoment) -> &'static str {
     }
 }
 
-/// What stands in place of a function and its arguments. False: the call is none of these.
+/// Writes it in the place of a function and its arguments. False: the call is none of these.
 pub fn write(call: &Call, to: &mut String) -> bool {
     let Some(moment) = call.function.range else { return false };
     let name = call.function.display_name();

@@ -379,6 +379,27 @@ pub struct GpuTimeArgs {
     pub gpu_time: bool,
 }
 
+/// What becomes of calls that start no work.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Chatter {
+    Count,
+}
+
+/// What becomes of calls that start no work.
+#[derive(Debug, Args)]
+pub struct ChatterArgs {
+    /// count: of calls that start no work, as cudaGetDevice, keep their number and those that fail
+    #[arg(long, value_name = "WORD", hide_possible_values = true)]
+    chatter: Option<Chatter>,
+}
+
+impl ChatterArgs {
+    /// They are counted.
+    pub fn counts(&self) -> bool {
+        matches!(self.chatter, Some(Chatter::Count))
+    }
+}
+
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
@@ -395,6 +416,8 @@ pub struct CaptureArgs {
     stack: StackArgs,
     #[command(flatten)]
     gpu_time: GpuTimeArgs,
+    #[command(flatten)]
+    chatter: ChatterArgs,
     /// Use this run directory and keep it, for cutap show
     #[arg(long, value_name = "DIR", help_heading = heading::RECORDED)]
     run_dir: Option<PathBuf>,
@@ -405,8 +428,9 @@ impl CaptureArgs {
     pub fn add_to(self, options: TraceOptions) -> TraceOptions {
         let range = self.capture_range.is_some();
         let window = Window { delay: self.delay.unwrap_or_default(), duration: self.duration };
-        let gpu_time = self.gpu_time.gpu_time;
-        TraceOptions { range, window, stacks: self.stack.stacks(), gpu_time, run: self.run_dir, ..options }
+        let (gpu_time, count_chatter) = (self.gpu_time.gpu_time, self.chatter.counts());
+        let stacks = self.stack.stacks();
+        TraceOptions { range, window, stacks, gpu_time, count_chatter, run: self.run_dir, ..options }
     }
 }
 

@@ -127,7 +127,7 @@ pub fn say_counted(runs: &Runs, run_ends: &[FinishedRun]) {
         let run = named(runs);
         let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
         print_notice(&format!(
-            "{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"
+            "{calls} {were} only counted (-C, --chatter=count): cutap report {run} or show -C {run} has {their}"
         ));
     }
 }

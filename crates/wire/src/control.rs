@@ -78,6 +78,9 @@ pub const COUNTS_ENTERED: u64 = 1 << 16;
 /// For readers: the run has rows of GPU time.
 pub const GPU_TIME: u64 = 1 << 17;
 
+/// Calls of functions that start no work (`calls::is_chatter`) are counted, and recorded only where they fail.
+pub const COUNT_CHATTER: u64 = 1 << 18;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 

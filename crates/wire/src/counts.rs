@@ -1,5 +1,5 @@
 //! `t<k>.counts` and `t<k>.runtimes` of a process: how often each function was called by the threads that used block k,
-//! under --count. Four bytes say how many entries are allocated, then from [`HEAD`] on eight bytes for each: by number
+//! under --count, and how often functions that start no work under --chatter=count. Four bytes say how many entries are allocated, then from [`HEAD`] on eight bytes for each: by number
 //! of the slot, or by number of the runtime slot less the number of thunks.
 
 /// How the names of the two files end.

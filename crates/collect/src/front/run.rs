@@ -38,6 +38,7 @@ impl Run {
             stacks,
             off: !options.window.delay.is_zero(),
             gpu_time: options.gpu_time,
+            count_chatter: options.count_chatter,
         };
         let page = control::page(settings)?;
         let run = match &options.run {

@@ -55,6 +55,8 @@ pub struct RunSettings<'a> {
     pub off: bool,
     /// Rows of GPU time are wanted.
     pub gpu_time: bool,
+    /// Calls of functions that start no work are counted.
+    pub count_chatter: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -76,6 +78,7 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::STACK_OUTERMOST, settings.stacks.outermost),
         (control::COUNTS_ENTERED, true),
         (control::GPU_TIME, settings.gpu_time),
+        (control::COUNT_CHATTER, settings.count_chatter),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = settings.full.chunks();

@@ -4,7 +4,7 @@ use crate::capture::handles;
 use crate::hook_libraries::callback::{self, Reported};
 use crate::hook_libraries::chain::{Chain, Next};
 use crate::hook_libraries::frame::{self as hooked_frame, Hooked};
-use crate::interceptors::{call, fast_inputs, recording};
+use crate::interceptors::{call, chatter, fast_inputs, recording};
 use crate::ring::thread_state::{self, ThreadState};
 use crate::routes::first_call;
 use crate::runtime::callback_record::CallbackRecord;
@@ -105,6 +105,15 @@ unsafe extern "C" fn cutap_fast_after(frame: *const FastFrame, recorded: u32, or
         0 => recording::after_fast(frame, origin),
         _ => recording::close_fast(frame),
     }
+}
+
+/// After a call in the frame of calls that are counted, where it failed or anything is not as usual. `origin` is the
+/// state of the thread in which it began.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_chatter_after(frame: *const FastFrame, origin: *const ThreadState) {
+    // SAFETY: the assembler's frame; thread states live permanently.
+    let (frame, origin) = unsafe { (&*frame, &*origin) };
+    chatter::after_fast(frame, origin);
 }
 
 /// What is to be done with a call that a runtime may make because cutap watches.

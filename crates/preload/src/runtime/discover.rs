@@ -7,6 +7,7 @@ use crate::capture::call_stack;
 use crate::loader::objects::{self, NAME, Object};
 use crate::process::{armed, clock, names, page};
 use crate::ring::record;
+use crate::slots::create::counts_chatter;
 use crate::slots::{plan, rows, table};
 use crate::sys;
 use core::sync::atomic::Ordering::*;
@@ -68,7 +69,9 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
     let launch = is_launch(unsafe { sys::text(r.name, 64) });
     f.launch.store(launch, Relaxed);
     let words = plan::words(f.plan.load(Relaxed)).is_some();
-    f.usual.store(words && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
+    let chatter = counts_chatter(text) && !f.stack.load(Relaxed);
+    f.chatter.store(chatter, Relaxed);
+    f.usual.store(words && !chatter && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
     table::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 

@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod call_stack_frame;
 pub mod callback_tables;
+pub mod chatter_frame;
 pub mod code;
 #[cfg(feature = "inject")]
 pub mod exec_entries;

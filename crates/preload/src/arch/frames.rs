@@ -31,7 +31,7 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
 pub fn chatter(remembered: u32, owner: &Object) -> Option<usize> {
     let row = rows::of(remembered)?;
     let has_words_alone = row.vectors + row.stack == 0;
-    (has_words_alone && is_believed(owner)).then(fast_frames::of_chatter)
+    (has_words_alone && is_believed(owner)).then(|| fast_frames::of_chatter(owner.layer == Layer::DRIVER.number()))
 }
 
 /// Whether the registry is right about the functions of a library.

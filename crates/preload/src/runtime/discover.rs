@@ -53,6 +53,7 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
 pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let text = name_of(i, id, r);
     f.usual.store(false, Relaxed);
+    f.counts_here.store(false, Relaxed);
     if !with_library(i, |library| armed::is_selected_now(Layer::RUNTIME.number(), library, text)) {
         i.forget(id as usize);
         return UNWANTED;
@@ -71,6 +72,8 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
     let words = plan::words(f.plan.load(Relaxed)).is_some();
     let chatter = counts_chatter(text) && !f.stack.load(Relaxed);
     f.chatter.store(chatter, Relaxed);
+    // A shared runtime's function may have a slot, which counts.
+    f.counts_here.store(chatter && i.linked.load(Relaxed), Relaxed);
     f.usual.store(words && !chatter && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
     table::runtime_slot(n, id, block_words(remembered) as u8, text)
 }

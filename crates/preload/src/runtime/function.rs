@@ -26,6 +26,8 @@ pub struct Function {
     pub usual: AtomicBool,
     /// Its calls are counted, and recorded only where they fail.
     pub chatter: AtomicBool,
+    /// The same without a closer look: see `arch::x86_64::counted_report`.
+    pub counts_here: AtomicBool,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,
     /// Whether hooks want it: see `hook_libraries::callback`.
@@ -50,6 +52,7 @@ impl Function {
             plan: AtomicU64::new(0),
             usual: AtomicBool::new(false),
             chatter: AtomicBool::new(false),
+            counts_here: AtomicBool::new(false),
             launch: AtomicBool::new(false),
             hooks: AtomicUsize::new(0),
             site: AtomicUsize::new(0),

@@ -47,7 +47,7 @@ fn recorded(file: &Path) -> Vec<(String, bool)> {
 
 #[test]
 fn numbers_of_calls_that_start_no_work() {
-    let runtimes = [linked("12.4"), shared("12.4"), linked("13.5"), shared("13.5"), shared("11.8")];
+    let runtimes = [linked("12.9"), shared("12.4"), linked("13.5"), shared("13.5"), shared("11.8")];
     for program in runtimes.into_iter().filter_map(|runtime| program("chatter", runtime, &[])) {
         let folder = scratch("chatter");
         let (all, counted) = (folder.join("all.cutap"), folder.join("counted.cutap"));
@@ -77,7 +77,7 @@ fn numbers_of_calls_that_start_no_work() {
 
 #[test]
 fn without_calls_that_start_no_work() {
-    for program in [linked("12.4"), shared("12.4")].into_iter().filter_map(|runtime| program("chatter", runtime, &[])) {
+    for program in [linked("12.9"), shared("12.4")].into_iter().filter_map(|runtime| program("chatter", runtime, &[])) {
         let folder = scratch("no-chatter");
         let (all, rest) = (folder.join("all.cutap"), folder.join("rest.cutap"));
         record(&program, &all, &[]);

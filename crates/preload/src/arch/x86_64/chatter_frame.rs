@@ -1,8 +1,9 @@
 //! The frame of calls that are counted when they return, and recorded only where they fail: `interceptors::chatter`. It
 //! reads the result and adds one to this thread's number of the slot, and writes no record.
 //!
-//! The call stands among the open ones meanwhile, for a runtime may report it too, and the driver's calls inside must not
-//! seem to come past its slot. It has the number of the call around it, so that calls inside hang on that one.
+//! A call of a runtime or a library stands among the open ones meanwhile, for a runtime may report it too, and the driver's
+//! calls inside must not seem to come past its slot. It has the number of the call around it, so that calls inside hang
+//! on that one.
 //!
 //! As in `fast`, anything that is not as usual leads to the common frame with nothing changed, or behind the call to
 //! `cutap_chatter_after`. It must agree with `counts::add` and `ThreadState::push_counted`.
@@ -22,11 +23,13 @@ use cutap_wire::ring::{ChunkHeader, ChunkWriter};
 
 unsafe extern "C" {
     fn cutap_chatter();
+    fn cutap_chatter_of_driver();
 }
 
-/// The frame.
-pub fn entry() -> usize {
-    cutap_chatter as *const () as usize
+/// The frame of a function of the driver, in which nobody calls functions with slots; or of another one.
+pub fn entry(is_drivers: bool) -> usize {
+    let frame: unsafe extern "C" fn() = if is_drivers { cutap_chatter_of_driver } else { cutap_chatter };
+    frame as *const () as usize
 }
 
 const WRITER: usize = offset_of!(ThreadState, writer);
@@ -34,14 +37,16 @@ const OPEN: usize = offset_of!(ThreadState, open);
 const _: () = assert!(size_of::<OpenCall>() == 24 && cfg!(target_endian = "little"));
 
 global_asm!(
-    ".hidden cutap_chatter, cutap_chatter_after, cutap_frame, cutap_not_on, cutap_tls",
+    ".hidden cutap_chatter, cutap_chatter_of_driver, cutap_chatter_after, cutap_frame, cutap_not_on, cutap_tls",
     ".hidden CUTAP_CONTROL, CUTAP_FORK, CUTAP_SLOTS, CUTAP_QUIET",
     ".text",
     frame_macros!(),
-    ".globl cutap_chatter",
-    ".type cutap_chatter,@function",
+    // `opened`: the call stands among the open ones meanwhile.
+    ".macro cutap_chatter_frame name, opened",
+    ".globl \\name",
+    ".type \\name,@function",
     ".balign 64",
-    "cutap_chatter:",
+    "\\name:",
     ".cfi_startproc",
     "  cutap_head",
     "  mov rax, [rip + CUTAP_CONTROL + {recording}]", // and the number of the rules
@@ -56,29 +61,35 @@ global_asm!(
     "  test byte ptr [r11 + {plan}], {unwanted}",
     "  jnz 7f",
     "  mov rdx, [rsi + {depth}]",
+    ".if \\opened",
     "  lea r9, [rbp + 16]",
     "  lea r8, [rdx + 2 * rdx]",
     "  cmp rdx, {depths}",
     "  jae 7f",
     "  lea r8, [rsi + 8 * r8]",
+    ".endif",
     "  test rdx, rdx",
     "  jz 5f",
+    ".if \\opened",
     // None that the stack has left is open.
     "  mov rcx, r9",
     "  sub rcx, [r8 + {open_frame} - 24]",
     "  cmp rcx, {one_stack}",
     "  jb 7f",
     "  mov eax, [r8 + {open_number} - 24]",
+    ".endif",
     "6: lea rcx, [rip + CUTAP_SLOTS]",
     "  mov rdi, r11",
     "  sub rdi, rcx",
     "  shr rdi, 6",
+    ".if \\opened",
     "  mov [r8 + {open_number}], eax",
     "  mov [r8 + {open_frame}], r9",
     "  mov qword ptr [r8 + {open_reported}], 0",
     "  mov [r8 + {open_slot}], edi",
     "  inc rdx",
     "  mov [rsi + {depth}], rdx",
+    ".endif",
     "  mov [rsp + {thread_state}], rsi",
     "  mov [rsp + {number}], rdi",
     "  cutap_arguments",
@@ -93,6 +104,7 @@ global_asm!(
     "  mov rcx, [rip + cutap_tls@GOTTPOFF]",
     "  cmp fs:[rcx], rsi",
     "  jne 8f",
+    ".if \\opened",
     "  mov rdi, [rsi + {depth}]",
     "  lea r9, [rbp + 16]",
     "  lea r8, [rdi + 2 * rdi]",
@@ -101,13 +113,16 @@ global_asm!(
     "  jae 8f",
     "  cmp [rsi + 8 * r8 + {open_frame} - 24], r9",
     "  jne 8f",
+    ".endif",
     "  mov rcx, [rsi + {counts}]",
     "  test rcx, rcx",
     "  jz 8f",
     "  cmp r11d, [rcx]",
     "  jae 8f",
     "  inc qword ptr [rcx + 8 * r11 + {head_of_counts}]",
+    ".if \\opened",
     "  dec qword ptr [rsi + {depth}]",
+    ".endif",
     "  leave",
     ".cfi_remember_state",
     ".cfi_def_cfa rsp, 8",
@@ -133,15 +148,17 @@ global_asm!(
     "  ret",
     ".cfi_restore_state",
     // No call is open around it.
-    "5: mov rdi, [rsi + {chunk}]",
-    "  test rdi, rdi",
-    "  jz 7f",
-    "  mov rcx, [rbp + 8]", // see `runtime::suppress`
+    "5: mov rcx, [rbp + 8]", // see `runtime::suppress`
     "  sub rcx, [rip + CUTAP_QUIET]",
     "  cmp rcx, [rip + CUTAP_QUIET + 8]",
     "  jb 7f",
+    ".if \\opened",
+    "  mov rdi, [rsi + {chunk}]",
+    "  test rdi, rdi",
+    "  jz 7f",
     "  mov eax, [rdi + {head} + 4]", // calls so far
     "  add eax, {nowhere}",
+    ".endif",
     "  jmp 6b",
     // Not as usual, and nothing has happened yet.
     "7: cutap_arguments",
@@ -149,7 +166,11 @@ global_asm!(
     ".cfi_def_cfa rsp, 8",
     "  jmp cutap_frame",
     ".cfi_endproc",
-    ".size cutap_chatter, . - cutap_chatter",
+    ".size \\name, . - \\name",
+    ".endm",
+    "cutap_chatter_frame cutap_chatter, 1",
+    "cutap_chatter_frame cutap_chatter_of_driver, 0",
+    ".purgem cutap_chatter_frame",
     end_of_frame_macros!(),
     bytes = const fast_frame::BYTES,
     recording = const offset_of!(Control, recording),

@@ -14,8 +14,8 @@ pub fn of_words(words: usize) -> Option<usize> {
 }
 
 /// For functions with words alone, whose calls are counted.
-pub fn of_chatter() -> usize {
-    chatter_frame::entry()
+pub fn of_chatter(is_drivers: bool) -> usize {
+    chatter_frame::entry(is_drivers)
 }
 
 /// For the function of slot `n` of which memory is kept before the call: the narrowest that fits.

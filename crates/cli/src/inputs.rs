@@ -132,6 +132,17 @@ pub fn say_counted(runs: &Runs, run_ends: &[FinishedRun]) {
     }
 }
 
+/// Says that the table has calls without times.
+pub fn say_without_times(run_ends: &[FinishedRun]) {
+    let of_chatter = run_ends.iter().filter(|of| of.end.settings.counts_chatter);
+    let calls: u64 = of_chatter.flat_map(|of| &of.end.functions.counted).map(|counted| counted.calls).sum();
+    match calls {
+        0 => {}
+        1 => print_notice("1 call was only counted (--chatter=count): no time has it"),
+        _ => print_notice(&format!("{calls} calls were only counted (--chatter=count): times are those of the others")),
+    }
+}
+
 /// Whether all of them could be read whole. The last one that could not is the error, and rest are said.
 pub fn all_whole(run_ends: &[FinishedRun]) -> Result<()> {
     let mut all_read = Ok(());

@@ -110,7 +110,8 @@ impl Recording {
                 }
                 _ => {}
             }
-            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) && ![kind::PART, kind::COUNTS].contains(&block.kind) {
+            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) && ![kind::PART, kind::COUNTS].contains(&block.kind)
+            {
                 return;
             }
             let of = processes.entry(block.process).or_default();

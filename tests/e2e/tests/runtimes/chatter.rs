@@ -75,6 +75,32 @@ fn numbers_of_calls_that_start_no_work() {
     }
 }
 
+/// What a run directory says, and a table of counts; under -C the numbers are the same.
+#[test]
+fn numbers_of_a_run_directory() {
+    let Some(program) = program("chatter", shared("12.4"), &[]) else { return };
+    let folder = scratch("chatter-run");
+    let (run, trace) = (folder.join("run"), folder.join("trace"));
+    let script = r#"eval "$("$0" env --sim --chatter=count -o "$1")"; "$2" > /dev/null"#;
+    finish(Command::new("sh").args(["-c", script]).arg(cutap()).arg(&run).arg(&program).env_remove("LD_LIBRARY_PATH"));
+    let mut counted = Command::new(cutap());
+    counted.args(["trace", "-C", "--json", "--sim", "-o"]).arg(&trace).arg("--").arg(&program);
+    finish(counted.env_remove("LD_LIBRARY_PATH"));
+    let numbers = |lines: &[Value]| {
+        let counts = lines.iter().filter(|line| line["type"] == "count");
+        counts.map(|line| (text(line, "name"), line["calls"].as_u64())).collect::<BTreeMap<_, _>>()
+    };
+    let of_trace = std::fs::read_to_string(&trace).expect("a trace");
+    let of_trace: Vec<Value> = json_lines(&of_trace).collect();
+    let of_run = numbers(&read(&["show", "-C"], &run));
+    assert_eq!(of_run, numbers(&of_trace));
+    assert_eq!(of_run["cudaGetDevice"], Some(400));
+    let said = finish(Command::new(cutap()).arg("report").arg(&run)).stderr;
+    assert!(said.contains(" calls were only counted (--chatter=count): times are those of the others"), "{said}");
+    let refused = finish(Command::new(cutap()).args(["trace", "-C", "--chatter=count", "true"]));
+    assert!(!refused.status.success() && refused.stderr.contains("-C counts all calls"), "{}", refused.stderr);
+}
+
 #[test]
 fn without_calls_that_start_no_work() {
     for program in [linked("12.9"), shared("12.4")].into_iter().filter_map(|runtime| program("chatter", runtime, &[])) {

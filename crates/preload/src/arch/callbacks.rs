@@ -4,7 +4,7 @@ use crate::capture::handles;
 use crate::hook_libraries::callback::{self, Reported};
 use crate::hook_libraries::chain::{Chain, Next};
 use crate::hook_libraries::frame::{self as hooked_frame, Hooked};
-use crate::interceptors::{call, chatter, fast_inputs, recording};
+use crate::interceptors::{call, fast_inputs, recording};
 use crate::ring::thread_state::{self, ThreadState};
 use crate::routes::first_call;
 use crate::runtime::callback_record::CallbackRecord;
@@ -113,7 +113,7 @@ unsafe extern "C" fn cutap_fast_after(frame: *const FastFrame, recorded: u32, or
 unsafe extern "C" fn cutap_chatter_after(frame: *const FastFrame, origin: *const ThreadState) {
     // SAFETY: the assembler's frame; thread states live permanently.
     let (frame, origin) = unsafe { (&*frame, &*origin) };
-    chatter::after_fast(frame, origin);
+    recording::after_counted(frame, origin);
 }
 
 /// What is to be done with a call that a runtime may make because cutap watches.

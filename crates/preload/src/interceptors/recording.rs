@@ -113,9 +113,28 @@ fn enter_by_steps(thread_state: &mut ThreadState, call: OpenCall, frame: &Frame)
 #[inline(always)]
 pub fn after(frame: &mut Frame) {
     if frame.recorded == 0 {
-        return chatter::after(frame);
+        return end_without_record(frame);
     }
     end(frame);
+}
+
+/// A call without a record: one that is counted gets both records if it failed.
+#[cold]
+fn end_without_record(frame: &mut Frame) {
+    let Some((thread_state, slot)) = chatter::end(frame) else { return };
+    begin(thread_state, frame, slot, true);
+    if frame.recorded != 0 {
+        end(frame);
+    }
+}
+
+/// A call that is counted ends in its frame in assembler, and not in the usual way.
+#[cold]
+pub fn after_counted(frame: &FastFrame, origin: &ThreadState) {
+    let mut frame = frame.frame(origin);
+    chatter::mark(&mut frame, origin);
+    fork::check();
+    end_without_record(&mut frame);
 }
 
 /// Writes the exit record of a call that has an enter record.

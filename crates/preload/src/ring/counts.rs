@@ -18,7 +18,7 @@ const MAPPINGS: u32 = 2;
 
 /// Where in a thread state the numbers of thunks are.
 pub const THUNK_COUNTS: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, at);
-/// The same of runtime functions.
+/// Where those of runtime functions are.
 pub const REPORTED: usize = THUNK_COUNTS + size_of::<*mut u8>();
 /// See `Counts`.
 pub const ROOM_FOR_REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, room_for_reported);

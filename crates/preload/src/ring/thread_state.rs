@@ -142,8 +142,8 @@ impl ThreadState {
             None => page::count(diagnostic::TOO_DEEP, 1),
         }
     }
-    /// A call began that is counted and has no record. Calls inside hang on the call around it: it stands here with that
-    /// one's number, or where there is none with a number that no call is near.
+    /// A call began that is counted and has no record. Calls inside hang on the call around it, so it stands here with
+    /// that one's number. Where there is none, it has a number that no call is near.
     pub fn push_counted(&mut self, calls: u32, call: OpenCall) {
         let number = self.top().map_or(calls.wrapping_add(NOWHERE), |top| top.number);
         self.push(OpenCall { number, ..call });

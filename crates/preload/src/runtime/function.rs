@@ -26,7 +26,7 @@ pub struct Function {
     pub usual: AtomicBool,
     /// Its calls are counted, and recorded only where they fail.
     pub chatter: AtomicBool,
-    /// The same without a closer look: see `arch::x86_64::counted_report`.
+    /// Its reports count them: see `arch`, `counted_report`.
     pub counts_here: AtomicBool,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,

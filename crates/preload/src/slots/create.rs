@@ -152,7 +152,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     s.interceptors.store(interceptors, Relaxed);
     s.row.store(row, Relaxed);
     let state = if is_state { plan::STATE } else { 0 };
-    // Hooks, and whoever wants stacks, see each call.
+    // Hooks and stacks need each call.
     let is_chatter = interceptors == interceptors::RECORD && !hooked && counts_chatter(name);
     let chatter = if is_chatter { plan::CHATTER } else { 0 };
     s.plan.store(plan::of_row(row) | state | chatter, Relaxed);

@@ -292,22 +292,6 @@ mod tests {
     }
 
     #[test]
-    fn the_class_of_calls_that_start_no_work() {
-        assert_eq!(rules("!chatter"), "-* * ~chatter\n");
-        assert_eq!(rules("runtime:chatter,!libcublas:chatter"), {
-            "+r * ~chatter\n-* libcublas.so* ~chatter\n-* libcublas-*.so* ~chatter\n"
-        });
-        let filter = Filter::parse("!chatter").unwrap();
-        assert!(!filter.wants_function(Layer::RUNTIME, "saxpy", "cudaGetDevice"));
-        assert!(filter.wants_function(Layer::RUNTIME, "saxpy", "cudaSetDevice") && filter.only_excludes());
-        let filter = Filter::parse("chatter,!driver").unwrap();
-        assert!(filter.wants_function(Layer::RUNTIME, "saxpy", "cudaGetDevice"));
-        assert!(!filter.wants_function(Layer::DRIVER, "libcuda.so.1", "cuCtxGetCurrent"));
-        assert!(Filter::parse("chatter[device=0]").unwrap().asks_arguments());
-        assert!(refused("chater").contains("did you mean chatter"), "{}", refused("chater"));
-    }
-
-    #[test]
     fn functions_of_one_layer() {
         assert_eq!(rules("runtime:cuda*"), "+r * cuda*\n");
         assert_eq!(rules("cudart:cudaMalloc,!driver:*"), "+r * cudaMalloc\n+r * cudaMalloc_*\n-d * *\n");

@@ -252,4 +252,21 @@ mod tests {
             assert_eq!(filter.rules(), format!("+{} * *\n", layer.letter()));
         }
     }
+
+    #[test]
+    fn the_class_of_calls_that_start_no_work() {
+        let filter = |text: &str| Filter::parse(text).unwrap();
+        assert_eq!(filter("!chatter").rules(), "-* * ~chatter\n");
+        assert_eq!(filter("runtime:chatter,!libcublas:chatter").rules(), {
+            "+r * ~chatter\n-* libcublas.so* ~chatter\n-* libcublas-*.so* ~chatter\n"
+        });
+        let wants = |text: &str, layer, name: &str| filter(text).wants_function(layer, "saxpy", name);
+        assert!(!wants("!chatter", Layer::RUNTIME, "cudaGetDevice"));
+        assert!(wants("!chatter", Layer::RUNTIME, "cudaSetDevice"));
+        assert!(wants("chatter,!driver", Layer::RUNTIME, "cudaGetDevice"));
+        assert!(!wants("chatter,!driver", Layer::DRIVER, "cuCtxGetCurrent"));
+        assert!(filter("!chatter").only_excludes() && filter("chatter[device=0]").asks_arguments());
+        let slip = Filter::parse("chater").unwrap_err().to_string();
+        assert!(slip.contains("did you mean chatter"), "{slip}");
+    }
 }

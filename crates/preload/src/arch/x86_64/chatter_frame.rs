@@ -1,9 +1,9 @@
 //! The frame of calls that are counted when they return, and recorded only where they fail: `interceptors::chatter`. It
 //! reads the result and adds one to this thread's number of the slot, and writes no record.
 //!
-//! A call of a runtime or a library stands among the open ones meanwhile, for a runtime may report it too, and the driver's
-//! calls inside must not seem to come past its slot. It has the number of the call around it, so that calls inside hang
-//! on that one.
+//! A call of a runtime or a library stands among the open ones meanwhile. For a runtime may report it too, and the
+//! driver's calls inside must not seem to come past its slot. It has the number of the call around it, so that calls
+//! inside hang on that one.
 //!
 //! As in `fast`, anything that is not as usual leads to the common frame with nothing changed, or behind the call to
 //! `cutap_chatter_after`. It must agree with `counts::add` and `ThreadState::push_counted`.
@@ -26,7 +26,7 @@ unsafe extern "C" {
     fn cutap_chatter_of_driver();
 }
 
-/// The frame of a function of the driver, in which nobody calls functions with slots; or of another one.
+/// The frame of a function of the driver, inside which no slot is called; or of another one.
 pub fn entry(is_drivers: bool) -> usize {
     let frame: unsafe extern "C" fn() = if is_drivers { cutap_chatter_of_driver } else { cutap_chatter };
     frame as *const () as usize

@@ -1,4 +1,4 @@
-//! A report of a linked-in runtime about a call that is counted and recorded only where it fails, as a macro of the
+//! A report of a static runtime about a call that is counted and recorded only where it fails, as a macro of the
 //! assembler for `reports`. It must agree with `callbacks::{enter, exit}`, `counts::add` and
 //! `ThreadState::push_counted`.
 

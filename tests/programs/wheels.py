@@ -6,6 +6,7 @@
                              is filled with our stand-ins: enough for a C or C++ compiler
     wheels.py cufile 12      a folder with lib/libcufile.so.0 (static runtime 11.1 inside)
     wheels.py cupti 13.0     a folder with include/ and lib/libcupti.so.NN
+    wheels.py nvtx 13.5      a folder with include/nvtx3/; nvtx 11.8 has include/ and lib/libnvToolsExt.so.1
     wheels.py cublas 13.0    a folder with lib/libcublas.so.13 (400 MB; for --large)
     wheels.py npp 12.4       a folder with lib/libnpp*.so.12 (410 MB; for --large)
     wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (the 6 GB that crates/sim/cuda/tests/frameworks.py
@@ -45,6 +46,8 @@ WHEELS = {
     ("cufile", "13"): ["nvidia-cufile==1.20.0.107"],
     ("cupti", "12.9"): ["nvidia-cuda-cupti-cu12==12.9.79"],
     ("cupti", "13.0"): ["nvidia-cuda-cupti==13.0.85"],
+    ("nvtx", "11.8"): ["nvidia-nvtx-cu11==11.8.86"],
+    ("nvtx", "13.5"): ["nvidia-nvtx==13.5.25"],
     ("cublas", "13.0"): ["nvidia-cublas==13.0.2.14"],
     ("npp", "12.4"): ["nvidia-npp-cu12==12.4.1.87"],
     ("ucx", "1.22"): ["libucx-cu12==1.22.0"],

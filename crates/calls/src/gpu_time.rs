@@ -1,6 +1,6 @@
 //! Activity records of CUPTI: their sizes by version, and reads of their fields.
 
-use crate::generated::gpu_time::{COPY_KINDS, DRIVER_FUNCTIONS, VERSIONS};
+use crate::generated::gpu_time::{COPY_KINDS, DRIVER_FUNCTIONS, OWN_SUBSCRIBER, PREFIX, QUERIES, VERSIONS};
 
 /// A version of CUPTI, and the bytes of its records.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,6 +78,16 @@ pub fn driver_functions(number: u32) -> impl Iterator<Item = &'static DriverFunc
     DRIVER_FUNCTIONS.iter().filter(move |function| function.since <= number)
 }
 
+/// Whether a call of this function of libcupti begins to profile.
+pub fn begins_to_profile(name: &[u8]) -> bool {
+    name.starts_with(PREFIX.as_bytes()) && !QUERIES.iter().any(|query| query.as_bytes() == name)
+}
+
+/// Whether CUPTI refuses this function where its global family was used.
+pub fn needs_own_subscriber(name: &[u8]) -> bool {
+    OWN_SUBSCRIBER.iter().any(|function| function.as_bytes() == name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +111,13 @@ mod tests {
         assert_eq!(of([16, 17, 18, 28, 130_001, 130_502, 130_600, 140_000]), expected);
         assert_eq!(version_named("13.0").map(|version| version.kernel), Some(216));
         assert_eq!(version_named("9.9"), None);
+    }
+
+    #[test]
+    fn calls_of_a_profiler() {
+        let names = ["cuptiActivityRegisterCallbacks", "cuptiSubscribe_v2", "cuptiGetVersion", "cuLaunchKernel"];
+        assert_eq!(names.map(|name| begins_to_profile(name.as_bytes())), [true, true, false, false]);
+        assert_eq!(names.map(|name| needs_own_subscriber(name.as_bytes())), [false, true, false, false]);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions, Window,
-    reader_filter,
+    CaptureRange, Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions,
+    Window, reader_filter,
 };
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
 use cutap_trace::{End, Filter, FinishedRun, Runs, TimeWindow};
@@ -388,7 +388,7 @@ enum Chatter {
 /// What becomes of calls that start no work.
 #[derive(Debug, Args)]
 pub struct ChatterArgs {
-    /// count: of calls that start no work, as cudaGetDevice, keep their number and those that fail
+    /// count: count calls that start no work, as cudaGetDevice; record those that fail
     #[arg(long, value_name = "WORD", hide_possible_values = true)]
     chatter: Option<Chatter>,
 }
@@ -403,8 +403,8 @@ impl ChatterArgs {
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
-    /// cudaProfilerApi: from cuProfilerStart to cuProfilerStop only
-    #[arg(long, value_name = "RANGE", hide_possible_values = true, help_heading = heading::RECORDED)]
+    /// cudaProfilerApi: from cuProfilerStart to cuProfilerStop only; nvtx:NAME[@DOMAIN]: in this range
+    #[arg(long, value_name = "RANGE", help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
     /// Begin to record so long after the start: 2, 0.5 or 500ms
     #[arg(long, short = 'y', value_name = "TIME", value_parser = time, help_heading = heading::RECORDED)]
@@ -416,8 +416,6 @@ pub struct CaptureArgs {
     stack: StackArgs,
     #[command(flatten)]
     gpu_time: GpuTimeArgs,
-    #[command(flatten)]
-    chatter: ChatterArgs,
     /// Use this run directory and keep it, for cutap show
     #[arg(long, value_name = "DIR", help_heading = heading::RECORDED)]
     run_dir: Option<PathBuf>,
@@ -426,11 +424,10 @@ pub struct CaptureArgs {
 impl CaptureArgs {
     /// Adds what was asked to the options of a program.
     pub fn add_to(self, options: TraceOptions) -> TraceOptions {
-        let range = self.capture_range.is_some();
+        let range = self.capture_range;
         let window = Window { delay: self.delay.unwrap_or_default(), duration: self.duration };
-        let (gpu_time, count_chatter) = (self.gpu_time.gpu_time, self.chatter.counts());
-        let stacks = self.stack.stacks();
-        TraceOptions { range, window, stacks, gpu_time, count_chatter, run: self.run_dir, ..options }
+        let gpu_time = self.gpu_time.gpu_time;
+        TraceOptions { range, window, stacks: self.stack.stacks(), gpu_time, run: self.run_dir, ..options }
     }
 }
 
@@ -460,11 +457,4 @@ fn refuse_recording(program: &OsStr) -> Result<()> {
 /// A number of rows or levels.
 pub fn number(text: &str) -> std::result::Result<usize, String> {
     text.parse().map_err(|_| "give a number, such as 10".to_owned())
-}
-
-/// A part of the program's run, in the words of Nsight Systems.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum CaptureRange {
-    #[value(name = "cudaProfilerApi")]
-    CudaProfilerApi,
 }

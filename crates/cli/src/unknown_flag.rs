@@ -19,7 +19,10 @@ const RENAMED: [(&str, &str); 5] = [
 const EXPECTED: [(&str, &str); 6] = [
     ("--under", "write -e under:FUNCTION: its calls and all that happens inside"),
     ("--inject", "a hook library changes calls: cutap help hooks"),
-    ("--gpu-time", "cutap has host times only; Nsight Systems has the time of kernels"),
+    (
+        "--gpu-time",
+        "record, trace and env have it; of a run with it, cutap report --by kernel lists the time of kernels",
+    ),
     ("--nvtx", "cutap does not show NVTX ranges; -e FUNCTION and -e under:FUNCTION choose calls"),
     ("--python", "cutap does not show Python lines; --stack has the native frames"),
     ("--follow-forks", "children are followed by default; --no-follow-children leaves them alone"),

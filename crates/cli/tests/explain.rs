@@ -14,13 +14,15 @@ const RULES: &[&str] = &[
     "synchronous_copies",
     "allocation_churn",
     "recreated_objects",
+    "instantiated_again",
     "idle_waits",
     "registered_again",
 ];
 
 /// Rules whose tests are `a_call_that_never_ended_has_the_time_until_the_end`, and in `report/tests/it/explain.rs` and
 /// `tests/e2e/tests/gpu_time.rs`.
-const OTHER_RULES: &[&str] = &["unfinished_calls", "module_loading", "small_kernels"];
+const OTHER_RULES: &[&str] =
+    &["unfinished_calls", "module_loading", "small_kernels", "launch_bound", "idle_after_wait"];
 
 /// Each rule finds its problem where it is, and only there.
 #[test]

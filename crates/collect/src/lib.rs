@@ -25,6 +25,7 @@ pub use front::env::{EnvOptions, env};
 pub use front::outside::{forward_signals, start_outside};
 pub use front::trace::trace;
 pub use front::trace_options::TraceOptions;
+pub use options::capture_range::CaptureRange;
 pub use options::filter::{filter, reader_filter};
 pub use options::overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use options::stacks::{StackSize, Stacks};

@@ -1,7 +1,9 @@
 //! The functions of libcupti that are used.
 
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::mem::transmute;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Outputs: the buffer, its bytes, and the most records that it may have (0: any number).
 pub type Request = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
@@ -14,12 +16,44 @@ pub struct Cupti {
     get_timestamp: unsafe extern "C" fn(*mut u64) -> u32,
     register_callbacks: unsafe extern "C" fn(Request, Complete) -> u32,
     enable: unsafe extern "C" fn(u32) -> u32,
+    disable: unsafe extern "C" fn(u32) -> u32,
     flush_all: unsafe extern "C" fn(u32) -> u32,
     next_record: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> u32,
     dropped_records: unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> u32,
     /// Since 12.6.
     enable_driver_api: Option<unsafe extern "C" fn(u32, u8) -> u32>,
     set_thread_id_type: Option<unsafe extern "C" fn(u32) -> u32>,
+    get_thread_id_type: Option<unsafe extern "C" fn(*mut u32) -> u32>,
+    finalize: Option<unsafe extern "C" fn() -> u32>,
+}
+
+struct Published {
+    cupti: UnsafeCell<Option<Cupti>>,
+    is_ready: AtomicBool,
+}
+
+// SAFETY: the cell is written once, by `publish`, before `is_ready`. After that it is only read.
+unsafe impl Sync for Published {}
+
+static PUBLISHED: Published = Published { cupti: UnsafeCell::new(None), is_ready: AtomicBool::new(false) };
+
+/// Makes the functions known to all threads.
+///
+/// # Safety
+/// Called once in a process.
+pub unsafe fn publish(functions: Cupti) {
+    // SAFETY: nothing reads the cell before `is_ready`.
+    unsafe { *PUBLISHED.cupti.get() = Some(functions) };
+    PUBLISHED.is_ready.store(true, Ordering::Release);
+}
+
+/// The functions, once they were found.
+pub fn published() -> Option<&'static Cupti> {
+    if !PUBLISHED.is_ready.load(Ordering::Acquire) {
+        return None;
+    }
+    // SAFETY: it was written before `is_ready`, and is never written again.
+    unsafe { (*PUBLISHED.cupti.get()).as_ref() }
 }
 
 impl Cupti {
@@ -41,11 +75,14 @@ impl Cupti {
                 get_timestamp: transmute(find(c"cuptiGetTimestamp")?),
                 register_callbacks: transmute(find(c"cuptiActivityRegisterCallbacks")?),
                 enable: transmute(find(c"cuptiActivityEnable")?),
+                disable: transmute(find(c"cuptiActivityDisable")?),
                 flush_all: transmute(find(c"cuptiActivityFlushAll")?),
                 next_record: transmute(find(c"cuptiActivityGetNextRecord")?),
                 dropped_records: transmute(find(c"cuptiActivityGetNumDroppedRecords")?),
                 enable_driver_api: find(c"cuptiActivityEnableDriverApi").map(|address| transmute(address)),
                 set_thread_id_type: find(c"cuptiSetThreadIdType").map(|address| transmute(address)),
+                get_thread_id_type: find(c"cuptiGetThreadIdType").map(|address| transmute(address)),
+                finalize: find(c"cuptiFinalize").map(|address| transmute(address)),
             })
         }
     }
@@ -73,12 +110,30 @@ impl Cupti {
         unsafe { (self.enable)(kind) }
     }
 
-    /// Records of calls of one driver function.
-    pub fn enable_driver_call(&self, function: u32) {
-        if let Some(enable) = self.enable_driver_api {
-            // SAFETY: numbers. A refusal leaves these records out.
-            unsafe { enable(function, 1) };
+    pub fn disable(&self, kind: u32) {
+        // SAFETY: a number.
+        unsafe { (self.disable)(kind) };
+    }
+
+    /// Records of calls of one driver function, or none. False if CUPTI refuses.
+    pub fn choose_driver_call(&self, function: u32, with_records: bool) -> bool {
+        // SAFETY: numbers.
+        self.enable_driver_api.is_some_and(|enable| unsafe { enable(function, with_records.into()) } == 0)
+    }
+
+    /// Detaches CUPTI from the process. Its next use attaches it again.
+    pub fn finalize(&self) {
+        if let Some(finalize) = self.finalize {
+            // SAFETY: nothing is enabled, and CUPTI has no buffer of this library.
+            unsafe { finalize() };
         }
+    }
+
+    /// Which ids of threads records have now.
+    pub fn thread_ids(&self) -> Option<u32> {
+        let mut of = 0;
+        // SAFETY: there is room for the number.
+        (unsafe { (self.get_thread_id_type?)(&mut of) } == 0).then_some(of)
     }
 
     /// Which ids of threads records have.

@@ -16,6 +16,7 @@ mod buffers;
 mod clock;
 mod collection;
 mod cupti;
+mod delivery;
 mod find;
 #[cfg(feature = "inject")]
 mod inject;
@@ -24,5 +25,6 @@ mod other_injection;
 mod preload;
 mod records;
 mod thread;
+mod turns;
 
 pub use collection::start;

@@ -39,6 +39,12 @@ pub fn needs_driver(path: &Path) -> bool {
         .is_ok_and(|image| image.facts.needed.iter().any(watched) || scan::runtime(&image).unwrap_or(false))
 }
 
+/// Whether a library imports one of these functions; none for a file that cannot be read.
+pub fn imports_one_of(path: &Path, names: &[&str]) -> Option<bool> {
+    let image = elf::Image::open(path).ok()?;
+    Some(image.facts.imports.iter().any(|import| names.contains(&&*import.name)))
+}
+
 /// The toolkit libraries that were linked into this file statically: their calls are jumps inside it,
 /// so no route sees them. Empty for a file that cannot be read: this is an addition to other news.
 pub fn static_toolkits(path: &Path) -> Vec<String> {

@@ -33,6 +33,7 @@ pub mod exec;
 pub mod hook_libraries;
 pub mod interceptors;
 pub mod loader;
+pub mod nvtx;
 pub mod process;
 pub mod rewrite;
 pub mod ring;

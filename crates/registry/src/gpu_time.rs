@@ -23,6 +23,8 @@ struct Raw {
     thread_ids: BTreeMap<String, u32>,
     results: BTreeMap<String, u32>,
     flush: BTreeMap<String, u32>,
+    injection: Injection,
+    program: ProgramCalls,
     fields: BTreeMap<String, Vec<Spanned<String>>>,
     driver: Driver,
 }
@@ -37,6 +39,26 @@ struct Library {
     folders: Vec<String>,
     names: Vec<String>,
     installed: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Injection {
+    #[allow(dead_code, reason = "for people")]
+    source: String,
+    variable: String,
+    none: String,
+    readers: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProgramCalls {
+    #[allow(dead_code, reason = "for people")]
+    source: String,
+    prefix: String,
+    queries: Vec<String>,
+    own_subscriber: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +92,18 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     writeln!(out, "\n/// Names of the file of libcupti.\npub static LIBRARY_NAMES: &[&str] = &{names:?};").unwrap();
     writeln!(out, "\n/// Folders of installed toolkits that may have libcupti.").unwrap();
     writeln!(out, "pub static INSTALLED_FOLDERS: &[&str] = &{installed:?};").unwrap();
+    let Injection { variable, none, readers, .. } = &raw.injection;
+    writeln!(out, "\n/// The variable by which libcuda finds an injection.").unwrap();
+    writeln!(out, "pub static INJECTION_VARIABLE: &str = {variable:?};").unwrap();
+    writeln!(out, "\n/// Its value for no injection.\npub static NO_INJECTION: &str = {none:?};").unwrap();
+    writeln!(out, "\n/// Functions of libc by which libcuda reads variables.").unwrap();
+    writeln!(out, "pub static VARIABLE_READERS: &[&str] = &{readers:?};").unwrap();
+    let ProgramCalls { prefix, queries, own_subscriber, .. } = &raw.program;
+    writeln!(out, "\n/// How names of CUPTI's functions begin.\npub static PREFIX: &str = {prefix:?};").unwrap();
+    out.push_str("\n/// Functions that do not begin to profile.\n");
+    writeln!(out, "pub static QUERIES: &[&str] = &{queries:?};").unwrap();
+    out.push_str("\n/// Functions that CUPTI refuses where its global family was used.\n");
+    writeln!(out, "pub static OWN_SUBSCRIBER: &[&str] = &{own_subscriber:?};").unwrap();
     numbers(&mut out, "kind", "Kinds of records (CUpti_ActivityKind).", &raw.kinds);
     numbers(&mut out, "memory_kind", "Kinds of memory (CUpti_ActivityMemoryKind).", &raw.memory_kinds);
     numbers(&mut out, "thread_id", "Which ids of threads records have (CUpti_ActivityThreadIdType).", &raw.thread_ids);

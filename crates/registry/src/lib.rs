@@ -14,6 +14,7 @@ pub mod kernel;
 mod layers;
 pub mod nvml_exports;
 pub mod nvproxy;
+pub mod nvtx;
 pub mod sim_exports;
 mod static_toolkits;
 pub mod submission;

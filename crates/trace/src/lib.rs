@@ -25,6 +25,7 @@ pub use aggregate::sink::{CallSink, FinishedCall, KernelLaunch};
 pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
+pub use event::RangeMoment;
 pub use event::pieces::{CapturedMemory, Pieces, Submitted};
 pub use event::{
     Answer, Args, ByName, Call, CallStart, DriverArgs, Event, EventVisitor, Exit, Function, GpuRow, GpuWork,
@@ -35,8 +36,8 @@ pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError, TimeWindow};
 pub use gpu_time::{
-    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GraphNodes, NodeOrigin, RowCounts, SubmittedBy,
-    WorkRow,
+    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GraphNodes, Graphs, MissingTime, NodeOrigin,
+    RowCounts, SubmittedBy, WorkRow, WorkRows, submits_work,
 };
 pub use io::clock::{Rate, monotonic};
 pub use io::file::{Bytes, open_file};

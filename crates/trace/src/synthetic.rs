@@ -8,6 +8,7 @@ pub mod tables;
 mod thread;
 
 use cutap_calls::Layer;
+use cutap_wire::control::{self, Control};
 use cutap_wire::diagnostic::COUNTERS;
 use cutap_wire::names::{CELL, Name, kind};
 use cutap_wire::process::Process as Page;
@@ -46,6 +47,16 @@ impl Run {
         fs::create_dir_all(path).expect("run directory");
         let start = if tsc == 0 { START_NS } else { START_TICKS };
         Run { path: path.to_owned(), ticks: Rc::new(Cell::new(start)), tsc }
+    }
+
+    /// The run has rows of GPU time.
+    pub fn has_gpu_time(&self) {
+        let mut page = vec![0u8; PAGE];
+        let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
+        put(offset_of!(Control, magic), &MAGIC.to_le_bytes());
+        put(offset_of!(Control, version), &VERSION.to_le_bytes());
+        put(offset_of!(Control, flags), &control::GPU_TIME.to_le_bytes());
+        fs::write(self.path.join(control::FILE), &page).expect("control page");
     }
 
     /// Lets time pass.

@@ -42,6 +42,9 @@ pub mod kernel_answer {
 /// Environment variable that names the run directory.
 pub const ENV_RUN: &str = "CUTAP_RUN";
 
+/// Environment variable that names the library of another tool for NVTX, which the program's environment named.
+pub const ENV_OTHER_NVTX: &str = "CUTAP_NVTX_INJECTION64_PATH";
+
 /// Record every look-up (dlsym, cuGetProcAddress, cuGetExportTable) as a separate event.
 pub const LOOKUPS: u64 = 1 << 0;
 /// C++ names are armed too (recorded on the way in, then jumped to).
@@ -66,6 +69,12 @@ pub const RECORDING_COUNT: u32 = 3;
 
 /// Recording begins with cuProfilerStart and ends with cuProfilerStop, in each process for itself.
 pub const RANGE: u64 = 1 << 12;
+/// With [`RANGE`]: instead, while a range of NVTX is open that the file [`CAPTURE_RANGE`] names.
+pub const RANGE_OF_NVTX: u64 = 1 << 21;
+/// The name of that range, with `*`, a line end, and the name of its domain, with `*`.
+pub const CAPTURE_RANGE: &str = "capture-range";
+/// Bytes of that file at most.
+pub const CAPTURE_RANGE_BYTES: usize = 512;
 /// Calls are counted and not recorded: switched on, `recording` is [`RECORDING_COUNT`].
 pub const COUNT: u64 = 1 << 13;
 
@@ -78,8 +87,14 @@ pub const COUNTS_ENTERED: u64 = 1 << 16;
 /// For readers: the run has rows of GPU time.
 pub const GPU_TIME: u64 = 1 << 17;
 
+/// In the page of a run and in that of a process: GPU times are switched off now.
+pub const GPU_TIME_OFF: u64 = 1 << 18;
+/// libcuda's question for an injection is answered, so that no variable names the injection.
+pub const GPU_TIME_ANSWERED: u64 = 1 << 20;
+/// In the page of a process: a profiler of the program has CUPTI, so that there are no rows any more.
+pub const GPU_TIME_TAKEN: u64 = 1 << 19;
 /// Calls of functions that start no work (`calls::is_chatter`) are counted, and recorded only where they fail.
-pub const COUNT_CHATTER: u64 = 1 << 18;
+pub const COUNT_CHATTER: u64 = 1 << 22;
 
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;

@@ -130,6 +130,12 @@ reasons! {
     SANDBOXED = 56;
     /// Rows of GPU time that found no room in a ring.
     ROW_DROPPED = 57;
+    /// Ranges of NVTX that more ranges are open around than a thread remembers.
+    RANGE_TOO_DEEP = 60;
+    /// Pops of NVTX to which no push was seen.
+    RANGE_WITHOUT_PUSH = 61;
+    /// Functions of NVTX that another tool gave a copy of the headers, and another one to another copy.
+    RANGE_OF_OTHER_TOOL = 62;
 }
 
 #[cfg(test)]

@@ -105,6 +105,14 @@ pub mod route {
     pub const FIRST_CALL: u8 = 4;
     /// A word of a table that cuGetExportTable returned: the slot is of the layer hidden, whatever its object's is.
     pub const EXPORT_TABLE: u8 = 5;
+    /// No address: ranges of a domain of NVTX, whose names stand in their records.
+    pub const NVTX_RANGE: u8 = 16;
+    /// The same: marks.
+    pub const NVTX_MARK: u8 = 17;
+    /// The same: starts of ranges that may end in another thread.
+    pub const NVTX_START: u8 = 18;
+    /// The same: their ends.
+    pub const NVTX_END: u8 = 19;
 }
 
 /// One name.

@@ -39,6 +39,9 @@ pub const STATE: u8 = ROWS + 5;
 /// As the device of a state row: the driver is the simulated one, and times are invented.
 pub const SIMULATED: u32 = 1;
 
+/// The file of the injection, beside that of the preload.
+pub const INJECTION_FILE: &[u8] = b"libcutap_gpu_time.so";
+
 /// Words that every row begins with.
 const COMMON: usize = ROW_WORDS as usize - 1;
 /// Most words of a row.
@@ -64,6 +67,20 @@ pub mod reason {
     pub const REFUSED: u32 = 7;
     /// The thread that asks for rows could not be started.
     pub const NO_THREAD: u32 = 8;
+    /// They were there until the program began to profile.
+    pub const TAKEN_LATER: u32 = 9;
+    /// They were there until `cutap ctl` switched them off.
+    pub const SWITCHED_OFF: u32 = 10;
+}
+
+/// Whether rows are wanted now: what the preload answers to the injection.
+pub mod wanted {
+    /// They are.
+    pub const YES: u32 = 0;
+    /// `cutap ctl` switched them off.
+    pub const NO: u32 = 1;
+    /// The program profiles itself, so CUPTI is its own.
+    pub const BY_PROGRAM: u32 = 2;
 }
 
 /// What every row has.
@@ -218,6 +235,16 @@ impl Row {
     /// Whether it is a kernel, a copy or a set, and nothing on the collection.
     pub fn is_work(&self) -> bool {
         matches!(self.content, RowContent::Kernel(_) | RowContent::Copy(_) | RowContent::Set { .. })
+    }
+
+    /// The node of a graph that it is; of graph 0 if it is none.
+    pub fn graph_node(&self) -> GraphPlace {
+        match self.content {
+            RowContent::Kernel(kernel) => kernel.node,
+            RowContent::Copy(copied) => copied.node,
+            RowContent::Set { node, .. } => node,
+            RowContent::DriverCall { .. } | RowContent::Clock { .. } | RowContent::State(_) => GraphPlace::default(),
+        }
     }
 
     /// As a record has it.

@@ -60,7 +60,9 @@ pub fn programs() -> Vec<String> {
 
 /// Programs that need arguments, or somebody who ends them, or whose words are numbers.
 pub const NOT_ALONE: &[&str] = &[
+    "gpu_steps",
     "gpu_work",
+    "profiler_later",
     "until_killed",
     "clones",
     "clone_waits",

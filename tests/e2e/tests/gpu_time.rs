@@ -3,7 +3,7 @@
 
 use cutap_e2e::{cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,7 +45,7 @@ fn launches(all: &[Value]) -> (HashMap<String, u64>, Vec<&Value>) {
 #[test]
 fn each_row_has_the_call_that_submitted_it() {
     let folder = scratch("gpu-time-rows");
-    for version in ["12.9", "13.0", "13.5"] {
+    for version in ["11.7", "12.0", "12.9", "13.0", "13.5"] {
         let all = lines(&["show"], &recorded(&folder, version, "late"));
         let (calls, rows) = launches(&all);
         assert_eq!((calls.len(), rows.len()), (1600, 1600), "{version}");
@@ -125,6 +125,39 @@ fn faults_are_counted() {
     assert!(refused.contains("no GPU times of 1 process: the host does not permit profiling"), "{refused}");
 }
 
+/// A live trace has sums at its end, and its rows as JSON have their times.
+#[test]
+fn live_traces() {
+    let trace = |words: &[&str], faults: &str| {
+        let mut trace = Command::new(cutap());
+        trace.args(["trace", "--sim", "--gpu-time"]).args(words).arg(out().join("gpu_work"));
+        trace.env("CUTAP_SIM_CUPTI", "13.0").env("CUTAP_SIM_CUPTI_FAULTS", faults);
+        finish(&mut trace)
+    };
+    for words in [&["-e", "driver:cuGraphLaunch"][..], &["-c"]] {
+        let said = trace(words, "").stderr;
+        assert!(said.contains("cutap: GPU time: "), "{said}");
+        assert!(said.contains(", in 1612 kernels, 6 copies and 6 sets"), "{said}");
+        assert!(said.contains(" 1606x first\n") && said.contains(" 6x second\n"), "{said}");
+    }
+    let refused = trace(&["-c"], "refuse").stderr;
+    assert!(refused.contains("cutap: no GPU times of 1 process: the host does not permit profiling"), "{refused}");
+    let folder = scratch("gpu-time-live");
+    let file = folder.join("live.json");
+    trace(&["--json", "-o", file.to_str().unwrap()], "");
+    let all: Vec<Value> = json_lines(&std::fs::read_to_string(&file).unwrap()).collect();
+    let (calls, rows): (Vec<&Value>, Vec<&Value>) = all.iter().partition(|line| line["type"] == "call");
+    let rows: Vec<&Value> = rows.into_iter().filter(|line| line["type"] == "row").collect();
+    let starts = calls.iter().filter_map(|call| call["start_ns"].as_u64());
+    let (first, last) = starts.fold((u64::MAX, 0), |(first, last), ns| (first.min(ns), last.max(ns)));
+    assert_eq!(rows.len(), 1624);
+    for row in rows {
+        // The clock of CUPTI is known to some nanoseconds.
+        let start = row["start_ns"].as_u64().expect("a time");
+        assert!(start >= first && start < last + 1_000_000_000, "{first} {last} {row}");
+    }
+}
+
 /// The reports of a run with GPU time, and the sentence of one without.
 #[test]
 fn reports() {
@@ -138,6 +171,15 @@ fn reports() {
     assert!(small["evidence"][0].as_str().unwrap().contains("1600 kernels of 24ns on the GPU"), "{small}");
     let functions = report(&["--by", "function"]);
     assert!(functions.lines().next().is_some_and(|line| line.trim_end().ends_with("gpu")), "{functions}");
+    let gpu_ns = |by: &str| -> u64 {
+        let rows = lines(&["report", "--by", by], &file);
+        rows.iter().filter_map(|row| row["gpu_ns"].as_u64()).sum()
+    };
+    let whole = gpu_ns("process");
+    assert!(whole > 1600, "{whole}");
+    assert_eq!([gpu_ns("thread"), gpu_ns("library"), gpu_ns("function")], [whole; 3]);
+    let later = report(&["--by", "kernel", "--from", "1000s"]);
+    assert!(later.starts_with("no kernel ran on the GPU"), "{later}");
     let copies = report(&["--copies"]);
     assert!(copies.contains("copy HtoD, pageable to device") && copies.contains("84 B"), "{copies}");
     let gaps = report(&["--gaps"]);
@@ -149,6 +191,11 @@ fn reports() {
     let events: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&chrome).unwrap()).unwrap();
     let of_gpu = events.iter().filter(|event| event["cat"] == "gpu" && event["ph"] == "X");
     assert_eq!(of_gpu.count(), 1624);
+    // An arrow for each launch, of a kernel or of a graph.
+    let arrows = |phase: &str| -> BTreeSet<u64> {
+        events.iter().filter(|event| event["ph"] == phase).filter_map(|event| event["id"].as_u64()).collect()
+    };
+    assert_eq!((arrows("s").len(), arrows("s")), (1606, arrows("f")));
     assert!(
         events.iter().any(|event| event["args"]["name"].as_str().is_some_and(|name| name.starts_with("GPU 0 stream")))
     );

@@ -86,3 +86,18 @@ fn nodes_that_cuinit_opens() {
     assert!(inside.iter().any(|(path, _)| path == "/proc/driver/nvidia/params"), "{inside:?}");
     assert_eq!(inside, opens(&["syscall", "trace", "--ptrace", "-v"]));
 }
+
+/// libcuda loads the injection of cutap, whose path no variable has.
+#[test]
+fn the_injection_is_loaded_without_a_variable() {
+    let Some(real) = Real::new() else { return };
+    let (recording, plain) = (real.folder.join("injection.cutap"), real.plain(&[]));
+    let mut record = Command::new(cutap());
+    record.args(["record", "-q", "--gpu-time", "-o"]).arg(&recording).arg("--").arg(&real.program);
+    record.env("LD_LIBRARY_PATH", &*real.folder).env_remove("CUDA_INJECTION64_PATH").env("CUTAP_CUPTI", "/nonexistent");
+    let done = finish(&mut record);
+    assert_eq!((done.stdout, done.status.code()), (plain, Some(0)), "{}", done.stderr);
+    // A sentence of the injection.
+    let notes = finish(Command::new(cutap()).args(["report", "--notes"]).arg(&recording)).everything();
+    assert!(notes.contains("no GPU times of 1 process: libcupti could not be loaded"), "{notes}");
+}

@@ -51,6 +51,16 @@ int main(int argc, char **argv) {
         if (is("allocation_churn")) call("cuMemFree_v2", many[n], 0, 0, 0);
         if (is("recreated_objects") || is("recreated_objects_ok")) call("cuEventCreate", (uintptr_t)&many[n], 0, 0, 0);
         if (is("recreated_objects")) call("cuEventDestroy_v2", many[n], 0, 0, 0);
+        // The same nodes each time, or a graph for each size, all of them there at once.
+        if (is("instantiated_again") || is("instantiated_again_ok")) {
+            uintptr_t graph = 0, bytes = is("instantiated_again") ? LARGE : n + 1;
+            call("cuStreamBeginCapture_v2", stream, 0, 0, 0);
+            call("cuMemsetD8Async", memory, 0, bytes, stream);
+            call("cuStreamEndCapture", stream, (uintptr_t)&graph, 0, 0);
+            call("cuGraphInstantiateWithFlags", (uintptr_t)&many[n], graph, 0, 0);
+            call("cuGraphDestroy", graph, 0, 0, 0);
+        }
+        if (is("instantiated_again")) call("cuGraphExecDestroy", many[n], 0, 0, 0);
         // The same address each time, or another one.
         char *own = is("registered_again") ? pageable : pageable + n * 2048;
         if (is("registered_again") || is("registered_again_ok")) {
@@ -61,6 +71,7 @@ int main(int argc, char **argv) {
     for (int n = 0; n < 50; n++) {
         if (is("allocation_churn_ok")) call("cuMemFree_v2", many[n], 0, 0, 0);
         if (is("recreated_objects_ok")) call("cuEventDestroy_v2", many[n], 0, 0, 0);
+        if (is("instantiated_again_ok")) call("cuGraphExecDestroy", many[n], 0, 0, 0);
     }
     // More time than a few small copies take on any machine.
     if (is("synchronous_copies") || is("synchronous_copies_ok") || is("synchronous_fills")) {

@@ -29,6 +29,9 @@ const EXPORTS: &[&str] = &[
     "execveat",
     "cutap_gpu_row",
     "cutap_gpu_name",
+    "cutap_gpu_wanted",
+    "InitializeInjectionNvtx2",
+    "InitializeInjectionNvtx",
 ];
 
 const ALLOCATION: &[&str] =

@@ -32,6 +32,47 @@ pub static LIBRARY_NAMES: &[&str] =
 pub static INSTALLED_FOLDERS: &[&str] =
     &["/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda/lib64", "/opt/cuda/extras/CUPTI/lib64"];
 
+/// The variable by which libcuda finds an injection.
+pub static INJECTION_VARIABLE: &str = "CUDA_INJECTION64_PATH";
+
+/// Its value for no injection.
+pub static NO_INJECTION: &str = "none";
+
+/// Functions of libc by which libcuda reads variables.
+pub static VARIABLE_READERS: &[&str] = &["getenv", "secure_getenv"];
+
+/// How names of CUPTI's functions begin.
+pub static PREFIX: &str = "cupti";
+
+/// Functions that do not begin to profile.
+pub static QUERIES: &[&str] = &[
+    "cuptiActivityGetNextRecord",
+    "cuptiActivityGetNextRecord_v2",
+    "cuptiActivityGetStructSize",
+    "cuptiComputeCapabilitySupported",
+    "cuptiDeviceGetChipName",
+    "cuptiDeviceSupported",
+    "cuptiDeviceVirtualizationMode",
+    "cuptiGetCallbackName",
+    "cuptiGetContextId",
+    "cuptiGetCubinCrc",
+    "cuptiGetCudaEventId",
+    "cuptiGetDeviceId",
+    "cuptiGetErrorMessage",
+    "cuptiGetGraphExecId",
+    "cuptiGetGraphId",
+    "cuptiGetGraphNodeId",
+    "cuptiGetLastError",
+    "cuptiGetResultString",
+    "cuptiGetStreamId",
+    "cuptiGetStreamIdEx",
+    "cuptiGetTimestamp",
+    "cuptiGetVersion",
+];
+
+/// Functions that CUPTI refuses where its global family was used.
+pub static OWN_SUBSCRIBER: &[&str] = &["cuptiSubscribe_v2"];
+
 /// Kinds of records (CUpti_ActivityKind).
 pub mod kind {
     /// `copy`

@@ -17,6 +17,8 @@ impl Layer {
     pub const SYSCALL: Layer = Layer(5);
     /// What a driver call adds to the rings of the GPU's channels: commands, launch descriptors, semaphores.
     pub const SUBMIT: Layer = Layer(6);
+    /// Ranges and marks of the program, by NVTX: they stand around the calls inside them.
+    pub const NVTX: Layer = Layer(7);
 }
 
 /// All of them, by number.
@@ -27,6 +29,7 @@ pub static LAYERS: &[LayerRow] = &[
     LayerRow { layer: Layer::HIDDEN, name: "hidden", letter: b'h', opt_in: true },
     LayerRow { layer: Layer::SYSCALL, name: "syscall", letter: b'k', opt_in: true },
     LayerRow { layer: Layer::SUBMIT, name: "submit", letter: b's', opt_in: true },
+    LayerRow { layer: Layer::NVTX, name: "nvtx", letter: b'n', opt_in: false },
 ];
 
 /// A line about each, by number. What runs in the target does not use it.
@@ -37,4 +40,5 @@ pub static ABOUT: &[&str] = &[
     "Functions in the tables that cuGetExportTable returns: no header names them.",
     "Functions of libc by which a watched library reaches the kernel: ioctl, open, mmap, and getenv.",
     "What a driver call adds to the rings of the GPU's channels: commands, launch descriptors, semaphores.",
+    "Ranges and marks of the program, by NVTX: they stand around the calls inside them.",
 ];

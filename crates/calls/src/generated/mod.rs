@@ -9,6 +9,7 @@ pub mod kernel;
 pub mod known;
 pub mod layers;
 pub mod libc;
+pub mod nvtx;
 pub mod submission;
 pub mod tracked;
 pub mod watched;

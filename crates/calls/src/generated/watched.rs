@@ -47,12 +47,10 @@ pub static WATCHED: &[Watched] = &[
     Watched { soname: "libnvcuvid.so.1", layer: Layer::LIBRARY, without_driver: false },
     Watched { soname: "libnvidia-encode.so.1", layer: Layer::LIBRARY, without_driver: false },
     Watched { soname: "libnvidia-ml.so.1", layer: Layer::LIBRARY, without_driver: false },
-    Watched { soname: "libnvToolsExt.so.1", layer: Layer::LIBRARY, without_driver: true },
 ];
 
 /// What the names of watched functions begin with.
-pub static FAMILIES: &[&str] =
-    &["cu", "__cu", "__nv", "nccl", "pnccl", "nv", "npp", "NvEncode", "NvToolsExt", "fftw", "cal_"];
+pub static FAMILIES: &[&str] = &["cu", "__cu", "__nv", "nccl", "pnccl", "nv", "npp", "NvEncode", "fftw", "cal_"];
 
 /// Prefixes that other names have too, and the longer ones of watched names, in any case.
 pub static STEMS: &[(&str, &[&str])] = &[
@@ -73,12 +71,12 @@ pub static STEMS: &[(&str, &[&str])] = &[
             "custatevec",
         ],
     ),
-    ("nv", &["nvrtc", "nvjitlink", "nvml", "nvjpeg", "nvshmem", "nvtx", "nvvm", "nvfatbin", "nvcomp"]),
+    ("nv", &["nvrtc", "nvjitlink", "nvml", "nvjpeg", "nvshmem", "nvvm", "nvfatbin", "nvcomp"]),
 ];
 
 /// Libraries that get the driver's own tables.
 pub static PROFILERS: &[&str] = &[
-    "libcupti.so.*",
+    "libcupti.so*",
     "libnvperf_*.so*",
     "libpcsamplingutil.so*",
     "libcheckpoint.so*",

@@ -128,7 +128,12 @@ fn cupti() -> Finding {
     let mut names = cached("libcupti.so");
     names.extend(Path::new(folder).exists().then(|| folder.to_owned()));
     let detail = names.first().cloned().unwrap_or_else(|| "no CUPTI".to_owned());
-    finding("CUPTI", !names.is_empty(), detail, "cutap does not need it; times on the GPU need Nsight Systems")
+    finding(
+        "CUPTI",
+        !names.is_empty(),
+        detail,
+        "only --gpu-time needs it: programs and Python packages bring their own, else set CUTAP_CUPTI to its path",
+    )
 }
 
 fn ptrace() -> Finding {

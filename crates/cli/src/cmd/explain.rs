@@ -12,7 +12,7 @@ use crate::stdout::written;
 use clap::builder::PossibleValuesParser;
 use cutap_collect::{Result, filter, print_notice};
 use cutap_report::{Baseline, EventSink, Explain, SelectedFunctions, may_lack_frees};
-use cutap_trace::{End, ReaderOptions};
+use cutap_trace::{End, ReaderOptions, Runs};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -46,6 +46,7 @@ impl ExplainArgs {
         let listed = self.filter.text().map(|text| filter(Some(&text))).transpose()?;
         let filter = filter(None)?.during(self.input.window()?);
         let runs = self.input.open()?;
+        let window = self.input.window()?.map(|window| runs.window(window)).transpose()?;
         let options = ReaderOptions { filter, ..ReaderOptions::default() };
         let mut explain = Explain::default();
         explain.only_rules(&self.rules);
@@ -54,6 +55,9 @@ impl ExplainArgs {
             read_events(&runs, &options, &mut |event| explain.only_failures(event))?;
         }
         let progress = Progress::reading(&runs);
+        if let Some(times) = runs.gpu_times()? {
+            explain.gpu_times(&times.work_in(window));
+        }
         let run_ends = read_events(&runs, &options, &mut |event| explain.event(event))?;
         if let Some(old) = &self.baseline.baseline {
             let (known_problems, old_end) = self.problems_of(old)?;
@@ -109,6 +113,9 @@ impl ExplainArgs {
         readable(old)?;
         let mut explain = Explain::default();
         explain.only_rules(&self.rules);
+        if let Some(times) = Runs::open(&[old.to_owned()])?.gpu_times()? {
+            explain.gpu_times(&times.work_in(None));
+        }
         let end = read_run(old, filter(None)?, &mut |event| explain.event(event))?;
         whole(old, &end)?;
         check_baseline(old, explain.has_calls(), &end, false)?;

@@ -21,7 +21,7 @@ use cutap_report::{
     Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels,
     missing_calls, notes_of_runs, write_csv,
 };
-use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs};
+use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs, TimeWindow};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -129,6 +129,13 @@ impl Report {
         let listed = listed.filter(|filter| report.filtered(filter).is_some());
         let filter = match &listed {
             Some(_) => parse_filter(None)?,
+            // They list work of the GPU, and ask what the host did meanwhile: all calls are read.
+            None if report.needs_gpu_times() => {
+                if wanted.text().is_some() {
+                    print_notice("the filter chooses calls, and this report lists all work of the GPU");
+                }
+                parse_filter(None)?.during(window)
+            }
             None => wanted.of_reader(all || report.reads_all())?.during(window.filter(|_| !report.reads_all())),
         };
         // As --leaks: `!cudaMalloc` leaves out what the driver failed to do inside it.
@@ -159,7 +166,7 @@ impl Report {
             report.during(runs.window(window)?);
         }
         let selecting = listed.as_ref().unwrap_or(&filter).clone();
-        let mut run_ends = read(&mut *report, &runs, filter.clone())?;
+        let mut run_ends = read(&mut *report, &runs, filter.clone(), window)?;
         let listed_ends = select(&mut *report, &runs, listed.as_ref())?;
         if let Some(old) = &baseline.baseline {
             let (known_problems, old_end) = problems_of(old, &question, &filter, listed.as_ref())?;
@@ -242,7 +249,8 @@ fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<
     readable(old)?;
     let runs = Runs::open(&[old.to_owned()])?;
     let mut report = (question.report.new)(&question.value);
-    let run_ends = read(&mut *report, &runs, filter.clone())?;
+    // What lists problems looks at no GPU times.
+    let run_ends = read(&mut *report, &runs, filter.clone(), None)?;
     select(&mut *report, &runs, listed)?;
     all_whole(&run_ends)?;
     for of in &run_ends {
@@ -273,7 +281,12 @@ fn select(
 }
 
 /// Reads the runs for a report that has an answer.
-fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> Result<Vec<FinishedRun>> {
+fn read(
+    report: &mut dyn cutap_report::Report,
+    runs: &Runs,
+    filter: Filter,
+    window: Option<TimeWindow>,
+) -> Result<Vec<FinishedRun>> {
     let refused =
         |report: &dyn cutap_report::Report| report.refusal(&named(runs)).map_or(Ok(()), |why| Err(Error::own(why)));
     // Reading a long run only to refuse it takes a while.
@@ -286,7 +299,8 @@ fn read(report: &mut dyn cutap_report::Report, runs: &Runs, filter: Filter) -> R
             let run = named(runs);
             Error::own(format!("{run} has no GPU times; they are kept with cutap record --gpu-time"))
         })?;
-        report.gpu_times(&times);
+        let window = window.map(|window| runs.window(window)).transpose()?;
+        report.gpu_times(&times.work_in(window));
     }
     let options = ReaderOptions { filter, ..ReaderOptions::default() };
     let run_ends = match report.input() {
@@ -365,7 +379,9 @@ fn write(
         }
     }
     if nothing.is_none() && report.has_times() {
-        writeln!(out, "times are host times: a launch returns before its kernel has run")?;
+        let has_gpu = run_ends.iter().any(|of| of.end.gpu_time.is_some());
+        let but_gpu = if has_gpu { ", but for gpu" } else { "" };
+        writeln!(out, "times are host times{but_gpu}: a launch returns before its kernel has run")?;
     }
     out.flush()?;
     if report.has_notes() {

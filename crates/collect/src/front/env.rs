@@ -10,6 +10,7 @@ use crate::run_dir::control::{self, RunSettings};
 use crate::run_dir::folder;
 use crate::run_dir::outer_run::OuterRun;
 use crate::start::environment::Variables;
+use crate::start::injection_way::InjectionWay;
 use crate::start::unpack::{Embedded, Wanted, unpack};
 use std::path::PathBuf;
 
@@ -49,7 +50,10 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.
     let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None);
-    let variables = if options.gpu_time { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
+    let way = options.gpu_time.then(|| InjectionWay::of(options.sim));
+    let is_set = way == Some(InjectionWay::Variable);
+    let variables = if is_set { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
+    let variables = if options.only_hooks { variables } else { variables.with_nvtx(&unpacked.preload, &filter) };
     let exports = variables.exports()?;
     let settings = RunSettings {
         filter: &filter,
@@ -57,12 +61,13 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         dump_modules: false,
         full: options.full,
         only_hooks: options.only_hooks,
-        range: false,
+        range: None,
         count: false,
         summary: false,
         stacks: &stacks,
         off: false,
         gpu_time: options.gpu_time,
+        answers_driver: way == Some(InjectionWay::Answer),
         count_chatter: options.count_chatter,
     };
     let page = control::page(settings)?;

@@ -36,9 +36,6 @@ impl Request {
         if options.stacks.is_some() && (options.form.counts || options.form.summary) {
             return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
         }
-        if options.form.counts && options.count_chatter {
-            return Err(Error::own("-C counts all calls, so --chatter=count adds nothing; leave one of them out"));
-        }
         if options.form.counts && filter.asks_calls() {
             return Err(Error::own(format!(
                 "-C counts each function without arguments, times, errors and callers, so it cannot choose calls by {}; \

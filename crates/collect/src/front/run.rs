@@ -7,6 +7,7 @@ use crate::front::trace_options::TraceOptions;
 use crate::hooks;
 use crate::run_dir::control::{self, RunSettings};
 use crate::run_dir::folder;
+use crate::start::injection_way::InjectionWay;
 use cutap_trace::RunPath;
 use std::cell::Cell;
 use std::fs::{DirBuilder, File};
@@ -32,12 +33,13 @@ impl Run {
             dump_modules: modules.is_some(),
             full: options.full,
             only_hooks: options.form.only_hooks,
-            range: options.range,
+            range: options.range.as_ref(),
             count: options.form.counts,
             summary: options.form.summary,
             stacks,
             off: !options.window.delay.is_zero(),
             gpu_time: options.gpu_time,
+            answers_driver: options.gpu_time && InjectionWay::of(options.sim) == InjectionWay::Answer,
             count_chatter: options.count_chatter,
         };
         let page = control::page(settings)?;
@@ -48,6 +50,9 @@ impl Run {
         control::write(&run.dir, &page, filter)?;
         if !hooks.0.is_empty() {
             control::write_hooks(&run.dir, &hooks::file(hooks))?;
+        }
+        if let Some(range) = &options.range {
+            control::write_capture_range(&run.dir, range)?;
         }
         if !options.kernel_answers.is_empty() {
             control::write_kernel_answers(&run.dir, &options.kernel_answers)?;

@@ -16,6 +16,7 @@ use crate::run_dir::outer_run::{OuterRun, has_calls};
 use crate::run_dir::window::Schedule;
 use crate::start::environment::Variables;
 use crate::start::exit_kind::ExitKind;
+use crate::start::injection_way::InjectionWay;
 use crate::start::launch;
 use crate::start::signals;
 use crate::start::startup_state::StartupState;
@@ -42,7 +43,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();
     let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, sim, sanitizer);
-    let variables = if options.gpu_time { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
+    let is_set = options.gpu_time && InjectionWay::of(options.sim) == InjectionWay::Variable;
+    let variables = if is_set { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
+    let takes_ranges = !options.form.only_hooks && !options.form.counts;
+    let variables = if takes_ranges { variables.with_nvtx(&unpacked.preload, &request.filter) } else { variables };
 
     let mut collector = ready(collector)?;
     let outer = OuterRun::from_environment();

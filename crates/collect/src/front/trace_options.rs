@@ -1,5 +1,6 @@
 //! The options of `cutap trace` and `cutap record`.
 
+use crate::options::capture_range::CaptureRange;
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::Stacks;
 use crate::output::output_format::OutputFormat;
@@ -32,7 +33,7 @@ pub struct TraceOptions {
     /// What a thread does whose ring is full.
     pub full: OverflowPolicy,
     /// Record between cuProfilerStart and cuProfilerStop only.
-    pub range: bool,
+    pub range: Option<CaptureRange>,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
     /// Take the GPU time of kernels, copies and sets.

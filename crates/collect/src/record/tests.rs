@@ -210,6 +210,7 @@ fn another_run_with_other_processes_is_not_added() {
             stacks: &StackCapture::default(),
             off: false,
             gpu_time: false,
+            answers_driver: false,
             count_chatter: false,
         };
         // A number of which most is zero, as one in some hundred is.

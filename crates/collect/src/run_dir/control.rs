@@ -4,6 +4,7 @@
 //! A process that drains a run holds a lock on its page, so there is never a second one.
 
 use crate::base::error::{Result, cannot};
+use crate::options::capture_range::CaptureRange;
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::StackCapture;
 use cutap_trace::{Filter, ProgramEnd, RunPath};
@@ -44,7 +45,7 @@ pub struct RunSettings<'a> {
     /// Record nothing: only hooks work.
     pub only_hooks: bool,
     /// Record between cuProfilerStart and cuProfilerStop only.
-    pub range: bool,
+    pub range: Option<&'a CaptureRange>,
     /// Count calls and record none.
     pub count: bool,
     /// Times and numbers of calls are wanted, and no arguments.
@@ -55,6 +56,8 @@ pub struct RunSettings<'a> {
     pub off: bool,
     /// Rows of GPU time are wanted.
     pub gpu_time: bool,
+    /// The driver's question for an injection is answered.
+    pub answers_driver: bool,
     /// Calls of functions that start no work are counted.
     pub count_chatter: bool,
 }
@@ -73,11 +76,13 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::DUMP_MODULES, settings.dump_modules),
         (control::LOSSY, settings.full == OverflowPolicy::Drop),
         (control::FLIGHT, matches!(settings.full, OverflowPolicy::Overwrite(_))),
-        (control::RANGE, settings.range),
+        (control::RANGE, settings.range.is_some()),
+        (control::RANGE_OF_NVTX, settings.range.is_some_and(|range| range.nvtx_text().is_some())),
         (control::COUNT, settings.count),
         (control::STACK_OUTERMOST, settings.stacks.outermost),
         (control::COUNTS_ENTERED, true),
         (control::GPU_TIME, settings.gpu_time),
+        (control::GPU_TIME_ANSWERED, settings.answers_driver),
         (control::COUNT_CHATTER, settings.count_chatter),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
@@ -155,6 +160,11 @@ pub fn write_hooks(run: &RunPath, bytes: &[u8]) -> Result<()> {
 pub fn write_recording(run: &RunPath, recording: &Path) -> Result<()> {
     let path = std::path::absolute(recording).unwrap_or_else(|_| recording.to_owned());
     write_new(&run.join(control::RECORDING), path.as_os_str().as_bytes())
+}
+
+/// Writes between which ranges of NVTX is recorded.
+pub fn write_capture_range(run: &RunPath, range: &CaptureRange) -> Result<()> {
+    range.nvtx_text().map_or(Ok(()), |text| write_new(&run.join(control::CAPTURE_RANGE), text.as_bytes()))
 }
 
 /// Writes which ioctls are answered.
@@ -331,6 +341,11 @@ impl Page {
     /// What was wanted at the start.
     pub fn flags(&self) -> u64 {
         self.word(offset_of!(Control, flags))
+    }
+    /// Sets one of the flags, or clears it.
+    pub fn put_flag(&self, flag: u64, on: bool) {
+        let flags = if on { self.flags() | flag } else { self.flags() & !flag };
+        self.put(offset_of!(Control, flags), &flags.to_le_bytes());
     }
     /// Notes that another cutap was started by a program of this run.
     pub fn one_more_inside(&self) {

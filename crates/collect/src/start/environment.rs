@@ -2,7 +2,11 @@
 //! place.
 
 use crate::base::error::{Error, Result};
-use cutap_wire::control::ENV_RUN;
+use cutap_calls::Layer;
+use cutap_calls::filter::wants_layer;
+use cutap_calls::generated::gpu_time::{INJECTION_VARIABLE, NO_INJECTION};
+use cutap_trace::Filter;
+use cutap_wire::control::{ENV_OTHER_NVTX, ENV_RUN};
 use cutap_wire::sanitizer;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,10 +17,11 @@ pub const PRELOAD: &str = "libcutap_preload.so";
 
 /// Name of the injection in its folder.
 pub const GPU_TIME: &str = "libcutap_gpu_time.so";
-/// The variable by which libcuda loads an injection.
-const INJECTION: &str = "CUDA_INJECTION64_PATH";
 /// The injection that the user named, which ours loads behind itself.
 const OTHER_INJECTION: &str = "CUTAP_INJECTION64_PATH";
+
+/// The variable by which copies of NVTX load an injection.
+const NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
 
 /// What is set for the program.
 #[derive(Debug)]
@@ -45,12 +50,29 @@ impl Variables {
         Variables { set }
     }
 
-    /// Adds the injection that takes GPU times.
+    /// Adds the injection that takes GPU times, where libcuda's question for it is not answered.
     pub fn with_gpu_time(mut self, injection: &Path) -> Variables {
-        let user_path = std::env::var_os(INJECTION).filter(|path| !path.is_empty() && path != "none");
+        let user_path = std::env::var_os(INJECTION_VARIABLE).filter(|path| !path.is_empty() && path != NO_INJECTION);
         let is_foreign = |path: &OsString| Path::new(path).file_name() != Some(OsStr::new(GPU_TIME));
         self.set.extend(user_path.filter(is_foreign).map(|path| (OTHER_INJECTION, path)));
-        self.set.push((INJECTION, injection.as_os_str().to_owned()));
+        self.set.push((INJECTION_VARIABLE, injection.as_os_str().to_owned()));
+        self
+    }
+
+    /// Adds the injection that takes ranges of NVTX, if the filter wants some: the preload. A program that wants none is
+    /// left without.
+    pub fn with_nvtx(mut self, preload: &Path, filter: &Filter) -> Variables {
+        const NO_INJECTION: &str = "./.";
+        if !wants_layer(filter.rules().as_bytes(), Layer::NVTX.number()) {
+            return self;
+        }
+        let user_path = std::env::var_os(NVTX_INJECTION).filter(|path| !path.is_empty());
+        if user_path.as_ref().is_some_and(|path| path == NO_INJECTION) {
+            return self;
+        }
+        let is_foreign = |path: &OsString| Path::new(path).file_name() != Some(OsStr::new(PRELOAD));
+        self.set.extend(user_path.filter(is_foreign).map(|path| (ENV_OTHER_NVTX, path)));
+        self.set.push((NVTX_INJECTION, preload.as_os_str().to_owned()));
         self
     }
 

@@ -4,6 +4,7 @@ pub mod driver;
 pub mod environment;
 pub mod exit_kind;
 pub mod inherited_timers;
+pub mod injection_way;
 pub mod launch;
 pub mod program;
 pub mod signals;

@@ -1,5 +1,5 @@
 //! What the shared library exports, its constructor, and what a panic would do. Six names, vfork
-//! (`arch::vfork`), those that start programs (`arch::exec_entries`), two for the injection, and no more.
+//! (`arch::vfork`), those that start programs (`arch::exec_entries`), three for GPU time, two for NVTX, and no more.
 //! No CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are unversioned,
 //! which satisfies references to every version of them.
 
@@ -8,6 +8,8 @@ use crate::arch::exports::exports;
 use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
 use crate::loader::real::{self, EXPORTED, PRCTL, SYSCALL, ask_once};
+use crate::nvtx::attach::{GetTable, attach};
+use crate::process::injection;
 use crate::ring::rows;
 use crate::routes::dlsym::{self, describe};
 use crate::slots::extension;
@@ -72,6 +74,41 @@ pub unsafe extern "C" fn cutap_gpu_name(name: *const u8, length: u32) -> u32 {
     }
     // SAFETY: the caller's promise.
     rows::name(unsafe { core::slice::from_raw_parts(name, length as usize) })
+}
+
+/// Takes the function by which the injection steps aside before the program profiles, unless that is NULL, and says
+/// whether rows are wanted now: one of `wire::rows::wanted`.
+#[unsafe(no_mangle)]
+pub extern "C" fn cutap_gpu_wanted(step_aside: Option<unsafe extern "C" fn(u32)>) -> u32 {
+    if !begin::running() {
+        return 0;
+    }
+    if let Some(function) = step_aside {
+        injection::attach(function);
+    }
+    injection::wanted_state()
+}
+
+/// What a copy of NVTX calls first: it has loaded this library again, as the one that a variable names.
+///
+/// # Safety
+/// `get` is a function of the copy.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name that NVTX looks for")]
+pub unsafe extern "C" fn InitializeInjectionNvtx2(get: GetTable) -> c_int {
+    // SAFETY: the caller's promise.
+    if begin::running() { unsafe { attach(get, c"InitializeInjectionNvtx2") } } else { 0 }
+}
+
+/// The same for the library libnvToolsExt.
+///
+/// # Safety
+/// As `InitializeInjectionNvtx2`.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name that NVTX looks for")]
+pub unsafe extern "C" fn InitializeInjectionNvtx(get: GetTable) -> c_int {
+    // SAFETY: the caller's promise.
+    if begin::running() { unsafe { attach(get, c"InitializeInjectionNvtx") } } else { 0 }
 }
 
 extern "C" fn next_syscall() -> usize {

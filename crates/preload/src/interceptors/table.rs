@@ -5,13 +5,15 @@
 
 use super::recording;
 use crate::capture::{call_stack, handles, ioctl, loaded_file};
-use crate::process::{captures, run, switch};
+use crate::process::{captures, injection, run, switch};
+use crate::rewrite::injection_path;
 use crate::routes::{export_table, hidden, proc_address};
 use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
-    Candidate, IMAGE, IMAGE_FIRST, IMAGES, KERNEL, RECORD, SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
+    Candidate, IMAGE, IMAGE_FIRST, IMAGES, INJECTION_PATH, KERNEL, PROFILES, PROFILES_ALONE, RECORD, SELF_INDUCED,
+    STACK, SUBMIT, is_self_induced_name,
 };
 use crate::slots::slot::Slot;
 use cutap_calls::hidden::SlotName;
@@ -67,6 +69,10 @@ const TABLE: &[Interceptor] = &[
     row(|of| has(of, Role::LinksImage), Action::Inputs(handles::linked)),
     row(|of| file_argument(of) == Some(1), Action::Inputs(|[_, name, ..]| loaded_file::named(*name))),
     row(|of| file_argument(of) == Some(2), Action::Inputs(|[_, _, name, ..]| loaded_file::named(*name))),
+    // Slots of these two are made for them alone (`rewrite::profiler`).
+    row(|_| false, Action::Before(|_| injection::program_profiles(false))),
+    row(|_| false, Action::Before(|_| injection::program_profiles(true))),
+    row(asks_for_injection, Action::Around(injection_path::answer, |_| ())),
     row(|of| is_drivers(of) && is(of, begins_capture), Action::After(capture_began)),
     row(|of| is_drivers(of) && is(of, ends_capture), Action::After(|_| capture_ended())),
 ];
@@ -89,7 +95,8 @@ const KEEP: [u32; 2] = {
 const _: () = {
     assert!(TABLE.len() <= MOST);
     assert!(RECORD == 1 && SUBMIT == 1 << 1 && SELF_INDUCED == 1 << 4 && IMAGE == 1 << 7 && IMAGE_FIRST == 1 << 8);
-    assert!(STACK == 1 << 11 && KERNEL == 1 << 12);
+    assert!(STACK == 1 << 11 && KERNEL == 1 << 12 && PROFILES == 1 << 16 && PROFILES_ALONE == 1 << 17);
+    assert!(INJECTION_PATH == 1 << 18);
 };
 
 /// The interceptor of a bit.
@@ -190,8 +197,13 @@ fn keeps_stack(of: &Candidate) -> bool {
     of.is_selected && !of.is_cxx() && call_stack::captures_stack_of(of.layer, of.library, of.name)
 }
 
+/// Where the layer `syscall` is recorded; else a slot is made for it alone.
+fn asks_for_injection(of: &Candidate) -> bool {
+    of.layer == Layer::SYSCALL.number() && injection::is_answered() && injection_path::is_answer_of(of.name)
+}
+
 fn has_range() -> bool {
-    run::flags() & control::RANGE != 0
+    run::flags() & (control::RANGE | control::RANGE_OF_NVTX) == control::RANGE
 }
 
 /// Where the name of the file is that the driver loads.

@@ -14,6 +14,7 @@ pub mod environment;
 pub mod folder;
 pub mod fork;
 pub mod identity;
+pub mod injection;
 pub mod names;
 pub mod names_file;
 pub mod own;

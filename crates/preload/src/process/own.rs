@@ -14,7 +14,7 @@ use super::switch;
 use crate::sys;
 use crate::sys::callback::Callback;
 use core::sync::atomic::{AtomicU32, Ordering::*};
-use cutap_wire::control::{Control, RECORDING_OFF};
+use cutap_wire::control::{Control, GPU_TIME_OFF, RECORDING_OFF};
 use cutap_wire::flags::{FILE, FIRST, INSTANCE_BYTES};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 
@@ -147,6 +147,7 @@ unsafe fn take_over(from: &Control, own: *mut Control) -> (u32, u32) {
             }
             (*own).rules_len.store(from.rules_len.load(Relaxed), Relaxed);
             (*own).rules_epoch.store(epoch & !1, Relaxed);
+            (*own).flags.store(from.flags.load(Relaxed) & GPU_TIME_OFF, Relaxed);
             // A capture of the parent is none of the child.
             (*own).recording.store(if is_for_capture { RECORDING_OFF } else { state }, Release);
         }

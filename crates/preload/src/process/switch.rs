@@ -80,6 +80,11 @@ fn state() -> u32 {
 pub fn recording() -> bool {
     state() == RECORDING_ON
 }
+/// True while rows of GPU time are to be written: also those of calls that are not recorded now, which readers count.
+pub fn takes_rows() -> bool {
+    let is_written = matches!(here().recording.load(Relaxed), RECORDING_ON | RECORDING_OFF);
+    is_written && !fork::is_away_for(LEFT) && !fork::is_away_for(WITHOUT_CLOCK)
+}
 /// True when what is recorded can no longer be written.
 fn broken() -> bool {
     state() == RECORDING_BROKEN

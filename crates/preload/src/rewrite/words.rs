@@ -5,7 +5,7 @@
 //! Runs inside a `dl_iterate_phdr` callback: no loader function may be called here, and the loader's
 //! own lock is the only mutual exclusion. Some read-only pages of libraries stay writable afterwards.
 
-use super::{libc, stubs};
+use super::{injection_path, libc, profiler, stubs};
 use crate::loader::elf::Rela;
 use crate::loader::objects::{Object, Snapshot};
 use crate::loader::{announce, live, real};
@@ -127,7 +127,9 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     // SAFETY: the object is mapped.
     let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
     let kernel = libc::is_user(o) && libc::is_on();
-    let mut w = ObjectBindings { snapshot, o, headers, needs_watched, kernel, bound: false };
+    let profiler = profiler::is_user(o);
+    let injection = injection_path::is_user(o);
+    let mut w = ObjectBindings { snapshot, o, headers, needs_watched, kernel, profiler, injection, bound: false };
     // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
     unsafe {
         for k in 0..t.jmprel_count {
@@ -148,6 +150,10 @@ struct ObjectBindings<'a> {
     needs_watched: bool,
     /// Its calls to the kernel are wanted.
     kernel: bool,
+    /// Its calls to CUPTI are wanted.
+    profiler: bool,
+    /// It asks for an injection.
+    injection: bool,
     /// A word held a watched function already: it may have been called through it.
     bound: bool,
 }
@@ -211,7 +217,7 @@ impl ObjectBindings<'_> {
                     self.bound |= slot.is_some();
                     slot
                 }
-                None if self.kernel && !own => self.of_libc(value, name()),
+                None if (self.kernel || self.profiler || self.injection) && !own => self.of_unwatched(value, name()),
                 _ => None,
             }
         };
@@ -220,14 +226,25 @@ impl ObjectBindings<'_> {
         }
     }
 
-    /// The slot of a function by which the object reaches the kernel.
-    fn of_libc(&self, value: usize, name: &[u8]) -> Option<usize> {
-        if !libc::is_name(name) {
+    /// The slot of a function by which the object reaches the kernel or profiles.
+    fn of_unwatched(&self, value: usize, name: &[u8]) -> Option<usize> {
+        let (of_libc, of_profiler) = (self.kernel && libc::is_name(name), self.profiler && profiler::is_name(name));
+        let of_injection = self.injection && injection_path::is_name(name);
+        if !of_libc && !of_profiler && !of_injection {
             return None;
         }
         let owner = self.snapshot.objects().iter().find(|o| o.live && o.has_code(value))?;
         // SAFETY: the owner is loaded; we hold the lock that keeps it so.
-        unsafe { libc::slot(value, owner, name, route::BINDING) }
+        let slot = unsafe {
+            if of_profiler {
+                profiler::slot(value, owner, name)
+            } else if of_libc {
+                libc::slot(value, owner, name, route::BINDING)
+            } else {
+                None
+            }
+        };
+        slot.or_else(|| if of_injection { injection_path::slot(value) } else { None })
     }
 
     /// # Safety
@@ -237,6 +254,7 @@ impl ObjectBindings<'_> {
         let exported = |w: &Object| w.layer != 0 && w.live && unsafe { w.tables.find(name, |_, _| true) };
         cutap_calls::in_family(name)
             || self.kernel && libc::is_name(name)
+            || self.injection && injection_path::is_name(name)
             || real::is_loader_name(name)
             || (self.needs_watched && self.snapshot.objects().iter().any(exported))
     }

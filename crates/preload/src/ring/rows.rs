@@ -1,9 +1,9 @@
 //! Rows of GPU time, which the injection hands over (`crates/gpu-time`), and the names in them. They go into the ring
 //! of the thread that has them, and belong to no thread.
 
-use super::record;
 use super::reserve::{finish, here, reserve};
-use crate::process::{names, page};
+use super::thread_states;
+use crate::process::{names, page, switch};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cutap_wire::diagnostic;
 use cutap_wire::names::{LONGEST, Name, kind as name_kind};
@@ -12,7 +12,13 @@ use cutap_wire::rows::MAX_WORDS;
 
 /// Appends a row of this kind.
 pub fn append(sub_kind: u8, words: &[u64]) {
-    let Some(thread_state) = record::ready() else { return };
+    if !switch::takes_rows() {
+        return;
+    }
+    let Some(thread_state) = thread_states::current().filter(|thread_state| !thread_state.inside) else {
+        page::count(diagnostic::ROW_DROPPED, 1);
+        return;
+    };
     let words = words.get(..words.len().min(MAX_WORDS)).unwrap_or(&[]);
     let length = 1 + words.len() as u32;
     let Some(pending) = reserve(thread_state, here(), kind::EXTENDED, length, |_| sub_kind.into()) else {

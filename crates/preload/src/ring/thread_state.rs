@@ -2,6 +2,7 @@
 //! storage in the static block, without a call and without a destructor. `thread_states` makes it at its first use.
 
 use super::count_files::Counts;
+use super::open_ranges::OpenRanges;
 use crate::process::{fork, page, path};
 use crate::sys::stack::Stack;
 use crate::sys::{self, arch};
@@ -76,6 +77,8 @@ pub struct ThreadState {
     pub vfork_page: *mut Process,
     /// Number of that folder among those of the child's process id.
     pub folder: u32,
+    /// Ranges that are open.
+    pub ranges: OpenRanges,
     /// Which chunk of the file each mapping is, plus one; and the mapping.
     pub mapped: [(u32, *mut u8); MAPPED],
 }

@@ -8,8 +8,8 @@
 use crate::exec::{self, vfork};
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, real};
-use crate::process::{names, page, switch};
-use crate::rewrite::{libc, notice};
+use crate::process::{injection, names, page, switch};
+use crate::rewrite::{injection_path, libc, notice, profiler};
 use crate::ring::record;
 use crate::slots::code::code;
 use crate::slots::{create, patched, table};
@@ -86,7 +86,8 @@ unsafe fn ask_as_caller(
     version: *const u8,
     caller: usize,
 ) -> Option<usize> {
-    if !real::is_loader_name(text) && !is_request(text, caller) && !exported_by_watched(text) {
+    let is_profilers = || profiler::is_name(text);
+    if !real::is_loader_name(text) && !is_request(text, caller) && !is_profilers() && !exported_by_watched(text) {
         return None;
     }
     let Some(gate) = live::at(caller, Object::ret).flatten().filter(|_| !shadow_stack()) else {
@@ -128,7 +129,18 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
         return replaced_for(found, caller).unwrap_or(found);
     }
     if is_request(name, caller) {
-        return libc::slot_at(found, name, how).unwrap_or(found);
+        let slot = libc::slot_at(found, name, how).or_else(|| injection_path::slot_for(found, name, caller));
+        return slot.unwrap_or(found);
+    }
+    if injection::is_answered()
+        && let Some(slot) = injection_path::slot_for(found, name, caller)
+    {
+        return slot;
+    }
+    if profiler::is_name(name)
+        && let Some(slot) = profiler::slot_at(found, name, caller)
+    {
+        return slot;
     }
     // The driver's own look-ups get the real pointers.
     let watched = live::at(found, |owner| {

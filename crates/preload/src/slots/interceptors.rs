@@ -21,6 +21,12 @@ pub const IMAGE_FIRST: u32 = 1 << 8;
 pub const STACK: u32 = 1 << 11;
 /// A function of the layer `syscall`.
 pub const KERNEL: u32 = 1 << 12;
+/// A function of CUPTI by which the program profiles.
+pub const PROFILES: u32 = 1 << 16;
+/// One of them that CUPTI refuses where its global family was used.
+pub const PROFILES_ALONE: u32 = 1 << 17;
+/// A function by which the driver asks for its injection.
+pub const INJECTION_PATH: u32 = 1 << 18;
 
 /// Slots that take an image, and the interceptor that finds it among the arguments.
 pub const IMAGES: [(usize, u32); 3] = [(1, IMAGE), (6, IMAGE), (8, IMAGE_FIRST)];

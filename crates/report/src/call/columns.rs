@@ -4,6 +4,7 @@
 
 use crate::call::hooked::{hooked_lines, write_hooked};
 use crate::call::kernel::request_line;
+use crate::call::range;
 use crate::call::stream_argument::stream;
 use crate::call::submission;
 use crate::call::values::write_logs;
@@ -181,9 +182,13 @@ const COLUMNS: &[CallColumn] = &[
         "printed calls around it, as far as they were known at its beginning",
         |c| V::Integer(c.call.depth.into()),
     ),
-    CallColumn::new("layer", T::Text, Always, "`library`, `runtime`, `driver`, `hidden`, `syscall` or `submit`", |c| {
-        text(c.call.function.layer.name())
-    }),
+    CallColumn::new(
+        "layer",
+        T::Text,
+        Always,
+        "`nvtx`, `library`, `runtime`, `driver`, `hidden`, `syscall` or `submit`",
+        |c| text(c.call.function.layer.name()),
+    ),
     CallColumn::new(
         "library",
         T::Text,
@@ -195,6 +200,18 @@ const COLUMNS: &[CallColumn] = &[
         c.call.runtime_version().map_or(V::None, text)
     }),
     CallColumn::new("name", T::Text, Always, "the exported name", |c| text(&c.call.function.name)),
+    CallColumn::new("range", T::Text, Optional, "of the layer `nvtx`: `range`, `mark`, `start` or `end`", |c| {
+        c.call.function.range.map_or(V::None, |moment| text(range::word(moment)))
+    }),
+    CallColumn::new("range_id", T::Integer, Optional, "of `start` and `end`: the number of the range", |c| {
+        range::id(c.call).map_or(V::None, V::Integer)
+    }),
+    CallColumn::new("payload", T::Text, Optional, "of the layer `nvtx`: the number that the program gave", |c| {
+        range::payload(c.call).map_or(V::None, |payload| V::Text(payload.into()))
+    }),
+    CallColumn::new("category", T::Integer, Optional, "of the layer `nvtx`: the number of the category", |c| {
+        range::category(c.call).map_or(V::None, V::Integer)
+    }),
     CallColumn::new("demangled", T::Text, Optional, "of C++ functions, and of hidden functions with a name", |c| {
         c.call.function.demangled.as_deref().map_or(V::None, text)
     }),

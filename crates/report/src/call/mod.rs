@@ -8,6 +8,7 @@ pub mod columns;
 pub mod gpu_work;
 pub mod hooked;
 pub mod kernel;
+pub mod range;
 pub mod resource_names;
 pub mod stream_argument;
 pub mod submission;

@@ -17,8 +17,9 @@ use crate::call_text::text_parts::lookup_text;
 use crate::format::style::Styles;
 use crate::format::units::write_time;
 use crate::nesting::stacks;
+use crate::notes::gpu_totals::GpuTotals;
 use cutap_kernel::decode::Decoder;
-use cutap_trace::{Answer, Call, End, Event, EventVisitor, Exit, Lookup, Process, State, Thread};
+use cutap_trace::{Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Lookup, Process, State, Thread};
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub struct Text<W> {
     decoder: Option<Decoder>,
     /// The lines of these events are there.
     muted: bool,
+    gpu: GpuTotals,
 }
 
 #[derive(Debug)]
@@ -91,6 +93,7 @@ impl<W: io::Write> Text<W> {
             repeats: None,
             decoder: None,
             muted: false,
+            gpu: GpuTotals::default(),
         }
     }
 
@@ -279,6 +282,11 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Text<W> {
         self.result(exit);
         CallView::exit(exit).write_part(Part::Tail, &self.styles, &mut self.line);
         self.flush_with_stack((!stacked).then_some(call))
+    }
+
+    fn row(&mut self, row: &GpuRow) -> io::Result<()> {
+        self.gpu.row(row);
+        Ok(())
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {

@@ -5,6 +5,9 @@ use cutap_trace::{Call, End, Layer, Lookup, printable};
 
 /// The tag in brackets; driver calls have none.
 pub fn tag(call: &Call, to: &mut String) {
+    if is_default_domain(call) {
+        return;
+    }
     to.push('[');
     to.push_str(library_of(call));
     if let (Layer::RUNTIME, Some(version)) = (call.function.layer, call.runtime_version()) {
@@ -21,6 +24,7 @@ pub fn brief_tag(call: &Call, to: &mut String) {
     let short = short_library(library);
     let is_clear = match call.function.layer {
         Layer::DRIVER => true,
+        Layer::NVTX => is_default_domain(call),
         Layer::RUNTIME => {
             call.instance().is_some_and(|instance| instance.shared) || is_program(&call.thread.process.exe, library)
         }
@@ -31,6 +35,11 @@ pub fn brief_tag(call: &Call, to: &mut String) {
         to.push_str(short);
         to.push(']');
     }
+}
+
+/// A range of no domain of NVTX that has a name.
+fn is_default_domain(call: &Call) -> bool {
+    call.function.layer == Layer::NVTX && *call.function.library == *Layer::NVTX.name()
 }
 
 fn is_program(exe: &str, library: &str) -> bool {

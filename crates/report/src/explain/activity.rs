@@ -75,7 +75,7 @@ pub fn waits(function: &Function) -> bool {
 }
 
 /// The activity of a function, by what it does itself.
-fn activity(function: &Function) -> Option<Activity> {
+pub fn activity(function: &Function) -> Option<Activity> {
     let name = &*function.name;
     let has = |roles: &[Role]| roles.iter().any(|role| has_role(name.as_bytes(), *role));
     let effects = function.described.map_or(&[][..], |described| described.function.effects);

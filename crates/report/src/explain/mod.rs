@@ -4,10 +4,11 @@
 
 mod activity;
 mod durations;
+mod gpu_pauses;
 mod seen;
 mod site;
 
-pub(crate) use activity::{TimeSpent, is_start_up};
+pub(crate) use activity::{Activity, TimeSpent, activity, is_start_up};
 
 use crate::format::runs::RunCounts;
 use crate::format::units::{bytes, time};
@@ -17,13 +18,15 @@ use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
 use crate::statistics::failures::{Failures, outcome};
-use cutap_trace::{Call, Event, EventVisitor, Exit, Returned};
+use cutap_trace::{Call, Event, EventVisitor, Exit, Returned, WorkRows};
+use gpu_pauses::GpuPauses;
 use seen::ObservedCall;
 use serde_json::json;
 use site::Site;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
+use std::sync::Arc;
 
 /// Findings that are printed.
 const MOST: usize = 10;
@@ -51,9 +54,12 @@ rules! {
     pageable_copies,
     small_copies,
     small_kernels,
+    launch_bound,
+    idle_after_wait,
     synchronous_copies,
     allocation_churn,
     recreated_objects,
+    instantiated_again,
     idle_waits,
     registered_again,
 }
@@ -62,6 +68,8 @@ rules! {
 trait Rule {
     /// The word for it in JSON.
     fn name(&self) -> &'static str;
+    /// Takes the pauses of the GPU, before calls; of a run without GPU time it gets none.
+    fn gpu_pauses(&mut self, _: &Arc<GpuPauses>) {}
     /// Takes a finished call.
     fn call(&mut self, seen: &ObservedCall<'_>);
     /// The program runs on: what is open may end.
@@ -100,10 +108,11 @@ enum Rank {
 }
 
 /// What rules look for, in a few words.
-const LOOKED_FOR: [&str; 3] = [
+const LOOKED_FOR: [&str; 4] = [
     "they look for calls that never returned, ignored errors, long waits, waits in a loop or for an idle stream,",
-    "module loading, synchronous, small and pageable copies, small kernels, allocation in the steady state,",
-    "and objects and registered memory that are made again and again",
+    "module loading, synchronous, small and pageable copies, allocation in the steady state, objects,",
+    "graphs and registered memory that are made again and again; in a run with --gpu-time also for small",
+    "kernels, launch-bound stretches, and waits after which the GPU has nothing to do",
 ];
 
 /// A finding of a rule.
@@ -220,6 +229,12 @@ impl Explain {
     pub fn runs_on(&mut self) {
         self.runs_on = true;
         self.rules.iter_mut().for_each(|rule| rule.runs_on());
+    }
+
+    /// Takes the GPU times of the runs, before their events.
+    pub fn gpu_times(&mut self, work: &WorkRows<'_>) {
+        let pauses = Arc::new(GpuPauses::of(work));
+        self.rules.iter_mut().for_each(|rule| rule.gpu_pauses(&pauses));
     }
 
     /// The names of all rules.
@@ -373,7 +388,8 @@ impl Explain {
             n => writeln!(out, "{n} smaller findings are left out: --all shows them")?,
         }
         self.write_counts(run, filtered, "", out)?;
-        writeln!(out, "times are host times; a finding is a hint, no proof")
+        let but_gpu = if self.has_gpu_time { ", but for those of the GPU" } else { "" };
+        writeln!(out, "times are host times{but_gpu}; a finding is a hint, no proof")
     }
 
     /// Lines on what is no finding, and has a report that lists it.

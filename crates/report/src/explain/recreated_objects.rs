@@ -1,4 +1,5 @@
-//! Streams, events, modules and executable graphs that are made and destroyed again and again.
+//! Streams, events and modules that are made and destroyed again and again. Of executable graphs more is known:
+//! `instantiated_again`.
 
 use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
@@ -11,7 +12,7 @@ use std::collections::HashMap;
 /// Objects of one place from which on they are many.
 const FEWEST: u64 = 20;
 /// Kinds that cost much to make.
-const KINDS: [&str; 5] = ["stream", "event", "module", "library", "graphExec"];
+const KINDS: [&str; 4] = ["stream", "event", "module", "library"];
 
 pub(super) fn rule() -> Box<dyn Rule> {
     Box::new(RecreatedObjects::default())

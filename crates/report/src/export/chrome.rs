@@ -32,6 +32,8 @@ pub struct Chrome<W> {
     /// Threads that have their names, by key.
     threads: BTreeSet<u32>,
     gpu_tracks: GpuTracks,
+    /// Each arrow from a call to its work has its own number.
+    arrows: u64,
 }
 
 impl<W: io::Write> Chrome<W> {
@@ -44,6 +46,7 @@ impl<W: io::Write> Chrome<W> {
             pids: Pids::default(),
             threads: BTreeSet::new(),
             gpu_tracks: GpuTracks::default(),
+            arrows: 0,
         }
     }
 
@@ -205,9 +208,9 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Chrome<W> {
             "name": slice.name, "cat": "gpu", "ph": FINISHED, "pid": pid, "tid": tid, "ts": micros(slice.start_ns),
             "dur": micros(slice.end_ns - slice.start_ns), "args": {"cutap.correlation": correlation},
         }))?;
-        let Some((caller, called_ns)) = row.submitted_by else { return Ok(()) };
-        // An arrow from the call to the work.
-        let id = format!("{pid}.{correlation}");
+        let Some((caller, called_ns)) = slice.arrow_from else { return Ok(()) };
+        self.arrows += 1;
+        let id = self.arrows;
         self.line(&json!({
             "name": "submits", "cat": "gpu", "ph": "s", "id": id, "pid": pid, "tid": caller, "ts": micros(called_ns),
         }))?;

@@ -1,10 +1,16 @@
 //! The tracks of the GPU's work in a file for a viewer: one a stream. There are more where nodes of a graph run at the
 //! same time, for slices of one track must not overlap.
+//!
+//! An arrow leads from a call to its work. A launch of a graph has one arrow, to the first node that was reported.
+//! Hundreds of arrows from one call would tell no more, and take most of the file.
 
 use crate::call::gpu_work::work_text;
 use crate::format::kernel_name::plain;
 use cutap_trace::GpuRow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+
+/// Launches of graphs that are remembered. Their nodes come together, but for those of other streams.
+const RECENT_LAUNCHES: usize = 64;
 
 /// Device, context and stream of a process.
 type StreamKey = (u32, u32, u32, u32);
@@ -15,6 +21,8 @@ pub struct GpuTracks {
     /// For each stream its tracks: the number of each, and where its last slice ends.
     streams: HashMap<StreamKey, Vec<(u32, u64)>>,
     count: u32,
+    /// Process and correlation id of the last launches of graphs that have their arrow.
+    recent_launches: VecDeque<(u32, u32)>,
 }
 
 /// A slice of the GPU's work.
@@ -30,6 +38,8 @@ pub struct GpuSlice {
     pub start_ns: u64,
     /// See `start_ns`.
     pub end_ns: u64,
+    /// The thread and the beginning of the call that an arrow leads from, if there is one.
+    pub arrow_from: Option<(u32, u64)>,
 }
 
 impl GpuTracks {
@@ -52,6 +62,23 @@ impl GpuTracks {
                 (self.count, Some(format!("GPU {} stream {}{more}", place.device, place.stream)))
             }
         };
-        Some(GpuSlice { track, new_track, name, start_ns, end_ns })
+        let arrow_from = row.submitted_by.filter(|_| self.has_arrow(row));
+        Some(GpuSlice { track, new_track, name, start_ns, end_ns, arrow_from })
+    }
+
+    /// Whether an arrow leads to this row: of the nodes of a launched graph, to the first one.
+    fn has_arrow(&mut self, row: &GpuRow) -> bool {
+        let launch = (row.process.key, row.row.place.correlation);
+        if row.row.graph_node().graph == 0 {
+            return true;
+        }
+        if self.recent_launches.contains(&launch) {
+            return false;
+        }
+        if self.recent_launches.len() == RECENT_LAUNCHES {
+            self.recent_launches.pop_front();
+        }
+        self.recent_launches.push_back(launch);
+        true
     }
 }

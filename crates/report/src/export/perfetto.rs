@@ -21,8 +21,11 @@ use crate::call::arguments::words;
 use crate::call::columns::{CallColumn, CallView, call_columns};
 use crate::call::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, EventVisitor, Exit, Function, GpuRow, Process, Returned, Thread, printable};
+use cutap_trace::{
+    Call, End, Event, EventVisitor, Exit, Function, GpuRow, Process, Returned, Thread, printable, submits_work,
+};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::Arc;
 
@@ -59,6 +62,8 @@ pub struct Perfetto<W> {
     threads: Vec<Option<Flows>>,
     flows: u64,
     gpu_tracks: GpuTracks,
+    /// The run has rows of GPU time.
+    has_rows: bool,
     pids: Pids,
     text: String,
     /// The columns that exports have, with their names there.
@@ -93,6 +98,7 @@ impl<W: io::Write> Perfetto<W> {
             threads: Vec::new(),
             flows: 0,
             gpu_tracks: GpuTracks::default(),
+            has_rows: false,
             pids: Pids::default(),
             text: String::new(),
             annotations: call_columns()
@@ -315,10 +321,15 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
             let new_flow = self.track(&call.thread)?.begin_call(call, next, &mut event);
             self.flows = self.flows.max(new_flow.unwrap_or(0));
         }
+        if self.has_rows && submits_work(call) {
+            event.fixed(track_event::FLOW_IDS, flow_to_work(&call.thread.process, call.thread.tid, call.start_ns));
+        }
         self.event(&call.thread, call.start_ns, &event)
     }
 
     fn row(&mut self, row: &GpuRow) -> io::Result<()> {
+        // Readings of the clock come before the first work.
+        self.has_rows = true;
         let Some(slice) = self.gpu_tracks.slice(row) else { return Ok(()) };
         let track = gpu_track(slice.track);
         if let Some(name) = &slice.new_track {
@@ -335,6 +346,9 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
             Some(number) => event.number(track_event::NAME_NUMBER, number),
             None => event.text(track_event::NAME, &slice.name),
         };
+        if let Some((tid, ns)) = slice.arrow_from {
+            event.fixed(track_event::FLOW_IDS, flow_to_work(&row.process, tid, ns));
+        }
         self.write_event(slice.start_ns, &event)?;
         let mut event = Message::default();
         event.number(track_event::TYPE, END).number(track_event::TRACK, track);
@@ -388,6 +402,14 @@ fn process_track(process: &Process) -> u64 {
 
 fn gpu_track(number: u32) -> u64 {
     3 << 32 | u64::from(number)
+}
+
+/// The flow from a call to the work that it submits: a number that both sides know without keeping it. Other flows
+/// have small numbers.
+fn flow_to_work(process: &Process, tid: u32, start_ns: u64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (process.key, tid, start_ns).hash(&mut hasher);
+    hasher.finish() | 1 << 63
 }
 
 fn thread_track(thread: &Thread) -> u64 {

@@ -3,7 +3,7 @@
 
 use crate::notes::gpu_time::{gpu_time_line, gpu_time_lines};
 use crate::notes::messages::{counted, filled};
-use crate::notes::switched::switched_lines;
+use crate::notes::switched::{start, switched_lines};
 use crate::notes::undecoded::raw_lines;
 use crate::notes::unseen::{cleaned_line, unseen_lines};
 use cutap_trace::{Absent, End, FilterOutcome, MissingParameter, Why, printable};
@@ -16,8 +16,8 @@ const LISTED: usize = 20;
 const FEW: usize = 3;
 
 /// The capture range of the run never began.
-pub(crate) const NEVER_BEGAN: &str = "nothing was recorded: with --capture-range=cudaProfilerApi that begins with \
-                           cuProfilerStart or cudaProfilerStart, and no call came behind one";
+pub(crate) const NEVER_BEGAN: &str = "nothing was recorded: no call was made in the capture range (cudaProfilerApi: \
+                           between cuProfilerStart and cuProfilerStop; nvtx: while a range of the name is open)";
 
 pub(crate) const NAMELESS: &str =
     "{function without a name: its name record was|functions without a name: their name records were} not found";
@@ -55,7 +55,7 @@ fn after_runtimes(end: &End, lines: &mut Vec<String>) {
     lines.extend(program_end_note(end));
     if let Some(of) = &end.gpu_time {
         lines.push(gpu_time_line(of));
-        lines.extend(gpu_time_lines(of));
+        lines.extend(gpu_time_lines(of, start(end)));
     }
     missing(end, lines);
     lines.extend(raw_lines(end));

@@ -85,7 +85,8 @@ pub fn messages_page() -> String {
         }
         page.push('\n');
     };
-    let never_began = (NEVER_BEGAN.to_owned(), "The program did not call `cuProfilerStart`.");
+    let never_began =
+        (NEVER_BEGAN.to_owned(), "The program did not call `cuProfilerStart`, or had no range of the name.");
     let run = RUN.iter().map(|(text, meaning)| ((*text).to_owned(), *meaning));
     table("About the run", &mut run.chain([never_began]));
     table("About the recording", &mut READ.iter().map(|(text, meaning)| (filled(text, 2), *meaning)));

@@ -2,6 +2,7 @@
 
 pub mod footer;
 pub mod gpu_time;
+pub mod gpu_totals;
 pub mod messages;
 pub mod messages_page;
 pub mod missing_calls;

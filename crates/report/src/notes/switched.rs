@@ -11,7 +11,7 @@ const SAME_NS: u64 = 2_000_000_000;
 
 /// Times are shown relative to the start of the first process. `None` if there is no process, or if the clocks of the
 /// processes differ: then some of them are not the clock of `cutap ctl`.
-fn start(end: &End) -> Option<u64> {
+pub(super) fn start(end: &End) -> Option<u64> {
     let clock = |p: &Process| p.start_realtime_ns.wrapping_sub(p.start_ns) as i64;
     let first = clock(end.processes.all.first()?);
     let same = end.processes.all.iter().all(|p| clock(p).abs_diff(first) < SAME_NS);

@@ -29,7 +29,8 @@ impl Row {
 fn rows(end: &End) -> (Vec<Row>, Vec<Row>) {
     let mut merged: BTreeMap<(bool, String, String), Row> = BTreeMap::new();
     // What a ring got is shown in another form.
-    for raw in end.functions.undecoded.iter().filter(|raw| raw.function.layer != Layer::SUBMIT) {
+    for raw in end.functions.undecoded.iter().filter(|raw| ![Layer::SUBMIT, Layer::NVTX].contains(&raw.function.layer))
+    {
         let f = &raw.function;
         // A static runtime would have the name of its program.
         let library = match f.layer {

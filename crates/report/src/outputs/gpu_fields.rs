@@ -14,6 +14,8 @@ pub const ROW: &[FieldRow] = &[
     ("start_ns", "integer|null", "beginning, CLOCK_MONOTONIC; null if the clock of CUPTI is not known"),
     ("end_ns", "integer|null", "end, as `start_ns`"),
     ("duration_ns", "integer|null", "null if the times cannot be"),
+    ("tid", "integer|null", "thread of the call that submitted it; null if that is not known, and in a live trace"),
+    ("call_start_ns", "integer|null", "`start_ns` of that call, as `tid`: a call of the driver"),
     ("kernel?", "string|null", "of kernels: the demangled name"),
     ("grid?", "array", "of kernels: blocks"),
     ("block?", "array", "of kernels: threads of a block"),
@@ -71,7 +73,7 @@ pub const GRAPH: &[FieldRow] = &[
         "nodes",
         "array",
         "the slowest first: `node`, `work`, `total_ns`, `replays`, `p50_ns`, `path` (the calls that made it; null: not \
-         known), `captured_ns`",
+         known), `arguments` (of the outermost of them), `captured_ns`",
     ),
 ];
 
@@ -81,15 +83,26 @@ pub const DEVICE: &[FieldRow] = &[
     ("busy_ns", "integer", "time with work"),
     ("whole_ns", "integer", "from the first work to the last"),
     ("busy_share", "number", "from 0 to 1"),
-    ("streams", "array", "`context`, `stream` and `busy_ns` of each stream"),
+    ("streams", "array", "`context`, `stream`, `busy_ns` and `busy_share` of each stream"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
 ];
 
 /// `report --gaps`, of a cause.
 pub const GAP: &[FieldRow] = &[
     ("device", "integer", "number of the device"),
-    ("why", "string", "what the host did meanwhile"),
+    (
+        "cause",
+        "string",
+        "`synchronisation`: in a wait, or behind one; `allocation`, `call`: most of it in such a call; `launch_bound`: \
+         the host only submitted; `no_call`: outside of calls; `queued`: the next work was submitted before; `unknown`",
+    ),
+    ("behind", "string|null", "the call in which the host waited when the device became idle"),
+    ("why", "string", "what the host did meanwhile, in words"),
     ("count", "integer", "gaps"),
     ("total_ns", "integer", "of all of them"),
     ("max_ns", "integer", "the longest"),
     ("share", "number", "part of `whole_ns` of the device, from 0 to 1"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
 ];

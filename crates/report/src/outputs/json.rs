@@ -8,6 +8,7 @@ use crate::nesting::nest::Nest;
 use crate::notes::messages::reason;
 use crate::notes::switched::switched_json;
 use crate::notes::undecoded::raw_json;
+use crate::outputs::live_clocks::LiveClocks;
 use cutap_calls::gpu_time::copy_kind;
 use cutap_trace::{
     Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage, Why,
@@ -25,12 +26,13 @@ pub struct Json<W> {
     /// The line that is written.
     line: Vec<u8>,
     nest: Nest,
+    clocks: LiveClocks,
 }
 
 impl<W: io::Write> Json<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Json<W> {
-        Json { out, line: Vec::new(), nest: Nest::default() }
+        Json { out, line: Vec::new(), nest: Nest::default(), clocks: LiveClocks::default() }
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
@@ -76,9 +78,8 @@ fn lookup(lookup: &Lookup) -> Value {
     with_run(line, &lookup.thread.process)
 }
 
-/// The kind of a recorded module image, by its number in the record.
-/// A kernel, copy or set; none for rows on the collection.
-fn row_json(of: &GpuRow) -> Option<Value> {
+/// A kernel, copy or set; none for rows on the collection. `times`: CLOCK_MONOTONIC.
+fn row_json(of: &GpuRow, times: Option<(u64, u64)>) -> Option<Value> {
     let place = &of.row.place;
     let (kind, own, node) = match &of.row.content {
         RowContent::Kernel(kernel) => (
@@ -99,8 +100,9 @@ fn row_json(of: &GpuRow) -> Option<Value> {
     let mut line = json!({
         "type": "row", "pid": of.process.pid, "work": kind, "device": place.device, "context": place.context,
         "stream": place.stream, "correlation": place.correlation,
-        "start_ns": of.times.map(|times| times.0), "end_ns": of.times.map(|times| times.1),
+        "start_ns": times.map(|times| times.0), "end_ns": times.map(|times| times.1),
         "duration_ns": place.end.checked_sub(place.start).filter(|_| place.start != 0),
+        "tid": of.submitted_by.map(|(tid, _)| tid), "call_start_ns": of.submitted_by.map(|(_, start_ns)| start_ns),
     });
     if let (Value::Object(line), Value::Object(own)) = (&mut line, own) {
         line.extend(own);
@@ -112,6 +114,7 @@ fn row_json(of: &GpuRow) -> Option<Value> {
     Some(line)
 }
 
+/// The kind of a recorded module image, by its number in the record.
 fn module_kind(kind: u64) -> Value {
     match kind {
         1 => "cubin".into(),
@@ -218,7 +221,7 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Json<W> {
     }
 
     fn row(&mut self, row: &GpuRow) -> io::Result<()> {
-        match row_json(row) {
+        match row_json(row, self.clocks.times(row)) {
             Some(line) => self.line(&with_run(line, &row.process)),
             None => Ok(()),
         }

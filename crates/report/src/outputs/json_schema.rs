@@ -161,7 +161,7 @@ const SUMMARY: &[FieldRow] = &[
 ];
 
 /// A column that only rows of `report` have.
-const GPU: FieldRow = ("gpu_ns", "integer", "with `--gpu-time`: what the GPU did for the calls and those inside");
+const GPU: FieldRow = ("gpu_ns", "integer", "with `--gpu-time`: what the GPU did for the calls and those inside, once");
 
 const END: &[FieldRow] = &[
     ("run?", "string", RUN),

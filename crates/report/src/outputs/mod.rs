@@ -7,5 +7,6 @@ mod gpu_fields;
 pub mod json;
 pub mod json_schema;
 pub mod kernel_lines;
+pub mod live_clocks;
 pub mod quiet;
 pub mod summary;

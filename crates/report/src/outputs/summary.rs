@@ -6,11 +6,12 @@ use crate::format::json_writer;
 use crate::format::label::short_tag;
 use crate::format::style::Styles;
 use crate::nesting::open_calls::OpenCalls;
+use crate::notes::gpu_totals::GpuTotals;
 use crate::notes::note_limit::notes;
 use crate::outputs::json::end_line;
 use crate::statistics::call_stats::{CallEnd, CallStats, View};
 use crate::statistics::table::Table;
-use cutap_trace::{Call, CallSink, End, Event, EventVisitor, Exit, FinishedCall, Function, Instance, Layer};
+use cutap_trace::{Call, CallSink, End, Event, EventVisitor, Exit, FinishedCall, Function, GpuRow, Instance, Layer};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -36,6 +37,7 @@ pub struct Summary<W> {
     before: Vec<SavedRow>,
     /// For the time that calls take without those inside them.
     open: OpenCalls,
+    gpu: GpuTotals,
 }
 
 /// The saved sums of a function: layer, library, version of the runtime, name.
@@ -82,6 +84,7 @@ impl<W: io::Write> Summary<W> {
             rows: 0,
             before: Vec::new(),
             open: OpenCalls::default(),
+            gpu: GpuTotals::default(),
         }
     }
     /// One JSON object for each function.
@@ -95,6 +98,7 @@ impl<W: io::Write> Summary<W> {
             rows: 0,
             before: Vec::new(),
             open: OpenCalls::default(),
+            gpu: GpuTotals::default(),
         }
     }
 
@@ -171,11 +175,11 @@ impl<W: io::Write> Summary<W> {
         let all_ns = all_ns(lines);
         let tag_of = |line: &Line| short_tag(line.layer, &line.library, line.runtime.as_deref(), &line.name);
         let longest = lines.iter().map(|line| line.name.chars().count() + tag_of(line).chars().count()).max();
-        let table = Table::new(CallStats::headings(View::Summary), self.styles, &mut self.out);
+        let table = Table::new(CallStats::headings(View::Summary, false), self.styles, &mut self.out);
         let mut table = table.names_first(longest.unwrap_or(0));
         table.head("function")?;
         for l in lines {
-            table.row(&l.sums.cells(View::Summary, all_ns), 0, &l.name, &tag_of(l))?;
+            table.row(&l.sums.cells(View::Summary, false, all_ns), 0, &l.name, &tag_of(l))?;
             l.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
         }
         Ok(())
@@ -229,6 +233,10 @@ impl<W: io::Write> EventVisitor for Summary<W> {
         let inside = self.open.exit(exit);
         self.sums(&exit.call).add(CallEnd::of(exit, inside));
     }
+
+    fn row(&mut self, row: &GpuRow) {
+        self.gpu.row(row);
+    }
 }
 
 impl<W: io::Write + Send> Output for Summary<W> {
@@ -270,6 +278,10 @@ impl<W: io::Write + Send> Output for Summary<W> {
             return end_line(end, &mut self.out);
         }
         self.table(&lines)?;
+        let gpu_lines = if end.gpu_time.is_none() { self.gpu.lines() } else { Vec::new() };
+        for line in gpu_lines {
+            writeln!(self.out, "cutap: {line}")?;
+        }
         for line in notes(end, self.notes) {
             writeln!(self.out, "cutap: {line}")?;
         }

@@ -93,7 +93,7 @@ impl Report for Waits {
         let paths = self.calls.chains();
         let mut groups = groups(&paths);
         self.rows.apply_to_calls(&mut groups, |group| &group.chain.sums);
-        let headings = CallStats::headings(View::Blocking);
+        let headings = CallStats::headings(View::Blocking, false);
         // The calls around it are below its name.
         let indent = headings.iter().map(|h| h.width + 1).sum::<usize>() + 4;
         let mut table = Table::new(headings, Styles::new(false), out);
@@ -101,7 +101,7 @@ impl Report for Waits {
         table.head(&format!("call: why it waits, and the calls around it{stacks}"))?;
         for Group { path, why, chain } in &groups {
             let Some((last, around)) = path.split_last() else { continue };
-            let cells = chain.sums.cells(View::Blocking, all_ns(&paths));
+            let cells = chain.sums.cells(View::Blocking, false, all_ns(&paths));
             table.row(&cells, 0, &format!("{last}: {why}"), "")?;
             chain.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
             around.iter().rev().try_for_each(|call| table.line(&format!("{:indent$}in {call}", "")))?;

@@ -7,7 +7,7 @@ use crate::statistics::histogram::Histogram;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use cutap_calls::generated::gpu_time::memory_kind;
 use cutap_calls::gpu_time::copy_kind;
-use cutap_trace::{End, GpuTimes};
+use cutap_trace::{End, WorkRows};
 use cutap_wire::rows::RowContent;
 use serde_json::json;
 use std::borrow::Cow;
@@ -39,11 +39,8 @@ impl CopySums {
     }
 }
 
-const SORT_KEYS: &[SortKey<CopySums>] = &[
-    ("total", |row| row.ns),
-    ("calls", |row| row.times.count()),
-    ("bytes", |row| row.bytes),
-];
+const SORT_KEYS: &[SortKey<CopySums>] =
+    &[("total", |row| row.ns), ("calls", |row| row.times.count()), ("bytes", |row| row.bytes)];
 
 #[derive(Debug, Default)]
 struct Copies {
@@ -80,9 +77,9 @@ impl Report for Copies {
         true
     }
 
-    fn gpu_times(&mut self, times: &GpuTimes) {
+    fn gpu_times(&mut self, work: &WorkRows<'_>) {
         let mut sums: BTreeMap<String, CopySums> = BTreeMap::new();
-        for row in times.rows() {
+        for row in work.rows() {
             let (direction, size) = match row.row.content {
                 RowContent::Copy(copied) => {
                     let kind = copy_kind(copied.kind);

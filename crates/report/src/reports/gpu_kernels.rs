@@ -7,7 +7,7 @@ use crate::format::style::Styles;
 use crate::statistics::histogram::Histogram;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::statistics::table::{Cell, Heading, Table, share};
-use cutap_trace::{End, GpuTimes};
+use cutap_trace::{End, WorkRows};
 use cutap_wire::rows::RowContent;
 use serde_json::json;
 use std::borrow::Cow;
@@ -94,9 +94,9 @@ impl Report for GpuKernels {
         true
     }
 
-    fn gpu_times(&mut self, times: &GpuTimes) {
+    fn gpu_times(&mut self, work: &WorkRows<'_>) {
         let mut places: HashMap<Arc<str>, usize> = HashMap::new();
-        for row in times.rows() {
+        for row in work.rows() {
             let RowContent::Kernel(kernel) = row.row.content else { continue };
             let name = row.kernel.clone().unwrap_or_else(|| "?".into());
             let place = *places.entry(name.clone()).or_insert_with(|| {

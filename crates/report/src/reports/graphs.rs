@@ -1,7 +1,9 @@
 //! `report --graphs`: executable graphs with their replays, and the slowest nodes with the calls that made them.
 
 use super::{IgnoredCalls, Input, Report, ReportKind, Takes};
+use crate::call::arguments::inputs;
 use crate::call::gpu_work::work_text;
+use crate::call::values::write_value;
 use crate::format::json_writer::write_json;
 use crate::format::kernel_name::fitting;
 use crate::format::label::Label;
@@ -9,7 +11,9 @@ use crate::format::units::time;
 use crate::statistics::histogram::Histogram;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::statistics::table::share;
-use cutap_trace::{CallLabel, End, ExecutableGraph, GpuTimes, NodeOrigin, WorkRow};
+use cutap_calls::known::Param;
+use cutap_trace::decode::Value;
+use cutap_trace::{Call, CallLabel, End, ExecutableGraph, Layer, NodeOrigin, WorkRow, WorkRows};
 use cutap_wire::rows::{Kernel, RowContent};
 use serde_json::json;
 use std::borrow::Cow;
@@ -26,6 +30,8 @@ pub(super) const KIND: ReportKind = ReportKind {
 
 /// Columns for the name of a kernel.
 const NAME_WIDTH: usize = 40;
+/// Numbers among the arguments of a captured call that text lists. Sizes of a matrix product come first, and are three.
+const SIZES: usize = 3;
 
 /// A node of an executable graph.
 #[derive(Debug, Clone, Default)]
@@ -51,11 +57,8 @@ struct GraphSums {
     nodes: BTreeMap<u32, NodeSums>,
 }
 
-const SORT_KEYS: &[SortKey<GraphSums>] = &[
-    ("total", |row| row.ns),
-    ("launches", |row| row.launches),
-    ("nodes", |row| row.nodes.len() as u64),
-];
+const SORT_KEYS: &[SortKey<GraphSums>] =
+    &[("total", |row| row.ns), ("launches", |row| row.launches), ("nodes", |row| row.nodes.len() as u64)];
 
 #[derive(Debug, Default)]
 struct GraphList {
@@ -67,7 +70,7 @@ struct GraphList {
     nodes_listed: usize,
     rows: Rows,
     calls: IgnoredCalls,
-    /// Rows with a captured call, rows of graphs, rows with bad times.
+    /// Nodes that ran: those with a captured call, all, those with bad times.
     counts: (u64, u64, u64),
 }
 
@@ -83,6 +86,31 @@ fn node_text(row: &WorkRow) -> String {
         }
     };
     work_text(&row.row.content, kernel).unwrap_or_default()
+}
+
+/// All arguments of a call.
+fn arguments(call: &Call) -> String {
+    let mut text = String::new();
+    inputs(call, None, &mut text);
+    text
+}
+
+/// `cublasGemmEx(m=4096, n=8, k=14336) [libcublas.so.13]`: the outermost call. Only calls of toolkit libraries have
+/// arguments here, for the node itself says what other calls do.
+fn origin_text(origin: &NodeOrigin) -> String {
+    let call = &origin.outermost;
+    let label = Label::new(&call.function, call.instance().map(|instance| &**instance));
+    let params = call.function.params().iter().zip(call.inputs());
+    let is_size = |value: &Value| matches!(value, Value::Int(_) | Value::Uint(_));
+    let sizes = params.filter(|(_, value)| call.function.layer == Layer::LIBRARY && is_size(value));
+    let size = |(param, value): (&Param, &Value)| {
+        let mut text = format!("{}=", param.name);
+        write_value(value, &mut text);
+        text
+    };
+    let sizes: Vec<String> = sizes.take(SIZES).map(size).collect();
+    let sizes = if sizes.is_empty() { String::new() } else { format!("({})", sizes.join(", ")) };
+    format!("{}{sizes}{}", label.name, label.tag())
 }
 
 fn label(of: &CallLabel) -> String {
@@ -126,19 +154,21 @@ impl Report for GraphList {
         true
     }
 
-    fn gpu_times(&mut self, times: &GpuTimes) {
+    fn gpu_times(&mut self, work: &WorkRows<'_>) {
         let mut graphs: HashMap<(u32, u32), GraphSums> = HashMap::new();
         let mut launches: HashMap<(u32, u32, u32), (u64, u64)> = HashMap::new();
-        self.begin_ns = times.rows().map(|row| row.process.start_ns).min().unwrap_or(0);
-        let summary = times.summary();
-        self.counts = (summary.counts.with_origin, summary.counts.graph_rows, summary.counts.bad_times);
-        for row in times.rows() {
+        self.begin_ns = work.rows().map(|row| row.process.start_ns).min().unwrap_or(0);
+        for row in work.rows() {
             let took = row.took_ns().unwrap_or(0);
             self.whole_ns = self.whole_ns.saturating_add(took);
             let node = row.graph_node();
             if node.graph == 0 {
                 continue;
             }
+            let (with_origin, all, bad) = &mut self.counts;
+            *all += 1;
+            *with_origin += u64::from(row.origin.is_some());
+            *bad += u64::from(row.took_ns().is_none());
             let process = row.process.key;
             let new = || GraphSums { id: node.graph, ..GraphSums::default() };
             let of = graphs.entry((process, node.graph)).or_insert_with(new);
@@ -189,26 +219,23 @@ impl Report for GraphList {
 
     fn write_text(&self, _: &End, _: bool, out: &mut dyn io::Write) -> io::Result<()> {
         writeln!(out, "launches   nodes  replay p50   share  graph; its slowest nodes and the calls that made them")?;
+        let listed = self.rows.top.unwrap_or(self.nodes_listed);
         for row in self.listed() {
             let (replay, nodes) = (time(row.replays.percentile(50)), row.nodes.len());
             let part = format!("{:.1}%", 100.0 * share(row.ns, self.whole_ns));
             writeln!(out, "{:>8} {nodes:>7} {replay:>11} {part:>7}  {}", row.launches, row.name(self.begin_ns))?;
-            for node in row.slowest().into_iter().take(self.nodes_listed) {
+            for node in row.slowest().into_iter().take(listed) {
                 let mean = time(node.ns / node.times.count().max(1));
                 let part = format!("{:.1}%", 100.0 * share(node.ns, self.whole_ns));
                 writeln!(out, "{:17}{mean:>11} {part:>7}    node {} {}", "", node.number, node.work)?;
                 match &node.origin {
-                    Some(origin) => {
-                        for call in origin.path.iter().take(2) {
-                            writeln!(out, "{:40}in {}", "", label(call))?;
-                        }
-                    }
+                    Some(origin) => writeln!(out, "{:40}in {}", "", origin_text(origin))?,
                     None => writeln!(out, "{:40}its call is not known: it was not recorded", "")?,
                 }
             }
         }
         let (with_origin, all, bad) = self.counts;
-        writeln!(out, "{with_origin} of {all} rows of graphs have their captured call; {bad} rows have bad times")
+        writeln!(out, "{with_origin} of {all} rows of graphs have their captured call; {bad} have bad times")
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -222,7 +249,8 @@ impl Report for GraphList {
                     json!({
                         "node": node.number, "work": node.work, "total_ns": node.ns, "replays": node.times.count(),
                         "p50_ns": node.times.percentile(50), "path": path,
-                        "captured_ns": node.origin.as_ref().map(|origin| origin.ns),
+                        "arguments": node.origin.as_ref().map(|origin| arguments(&origin.outermost)),
+                        "captured_ns": node.origin.as_ref().map(|origin| origin.call.start_ns),
                     })
                 })
                 .collect();

@@ -5,8 +5,8 @@ use crate::call_text::text_format::TextFormat;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::statistics::rows::Rows;
 use cutap_trace::{
-    CallSink, CountedFunction, End, Event, EventVisitor, Filter, FinishedCall, Function, GpuTimes, Instance,
-    SelectedCalls, TimeWindow,
+    CallSink, CountedFunction, End, Event, EventVisitor, Filter, FinishedCall, Function, Instance, SelectedCalls,
+    TimeWindow, WorkRows,
 };
 use std::borrow::Cow;
 use std::io;
@@ -148,7 +148,7 @@ pub trait Report {
         false
     }
     /// Takes them.
-    fn gpu_times(&mut self, _: &GpuTimes) {}
+    fn gpu_times(&mut self, _: &WorkRows<'_>) {}
     /// Whether the run must have stacks.
     fn needs_stacks(&self) -> bool {
         false

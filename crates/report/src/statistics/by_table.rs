@@ -6,7 +6,7 @@ use crate::format::runs::run_fields;
 use crate::format::style::Styles;
 use crate::format::units::time;
 use crate::statistics::call_stats::{CallStats, View};
-use crate::statistics::table::{Cell, Heading, Table, WIDTH};
+use crate::statistics::table::{Table, WIDTH};
 use crate::statistics::tables::{By, Row, Tables};
 use serde_json::{Value, json};
 use std::io;
@@ -30,16 +30,13 @@ pub fn write_text(tables: &Tables, colour: bool, out: &mut dyn io::Write) -> io:
     };
     let names: Vec<(String, String)> = rows.iter().map(name_of).collect();
     let longest = names.iter().map(|(name, tag)| name.chars().count() + tag.chars().count()).max().unwrap_or(0);
-    let has_gpu = tables.by() == By::Function && rows.iter().any(|row| row.sums.gpu_ns > 0);
-    let mut headings = CallStats::headings(View::Table);
-    headings.extend(has_gpu.then_some(Heading { title: "gpu", width: 7 }));
+    let has_gpu = rows.iter().any(|row| row.sums.gpu_ns > 0);
+    let headings = CallStats::headings(View::Table, has_gpu);
     let mut table = Table::new(headings, Styles::new(colour), out).names_first(longest);
     // The times are those of the calls that launch, not of the kernels.
     table.head(if tables.by() == By::Kernel { "launch call" } else { word(tables.by()) })?;
     for (row, (name, tag)) in rows.iter().zip(&names) {
-        let mut cells = row.sums.cells(View::Table, tables.all_self_ns());
-        cells.extend(has_gpu.then_some(Cell::Time(Some(row.sums.gpu_ns).filter(|ns| *ns > 0))));
-        table.row(&cells, 0, name, tag)?;
+        table.row(&row.sums.cells(View::Table, has_gpu, tables.all_self_ns()), 0, name, tag)?;
         row.sums.unfinished().map_or(Ok(()), |line| table.line(&line))?;
         uneven(row, tables.all_self_ns()).map_or(Ok(()), |line| table.line(&line))?;
     }

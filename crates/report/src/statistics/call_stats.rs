@@ -51,6 +51,8 @@ pub enum Unit {
     Time,
     /// Nanoseconds, shown as a part of the nanoseconds of all rows.
     Share,
+    /// Nanoseconds of the GPU: text has them where a row has some.
+    GpuTime,
 }
 
 /// A number of each row.
@@ -68,7 +70,7 @@ pub struct Column {
     pub json: &'static [View],
 }
 
-use Unit::{Calls, Errors, Share, Time};
+use Unit::{Calls, Errors, GpuTime, Share, Time};
 use View::{Blocking, Summary, Table, Tree};
 
 const ALL: &[View] = &[Summary, Table, Tree, Blocking];
@@ -95,8 +97,7 @@ const COLUMNS: &[Column] = &[
     Column::new("p95_ns", "p95", Time, DISTRIBUTION, |s| s.times.percentile(95)),
     Column { text: &[], ..Column::new("p99_ns", "p99", Time, DISTRIBUTION, |s| s.times.percentile(99)) },
     Column::new("max_ns", "max", Time, &[Summary, Table, Blocking], |s| s.times.most()),
-    // Text has it where GPU time was asked for.
-    Column { text: &[], ..Column::new("gpu_ns", "gpu", Time, &[Table], |s| s.gpu_ns) },
+    Column::new("gpu_ns", "gpu", GpuTime, &[Table, Tree], |s| s.gpu_ns),
 ];
 
 impl Column {
@@ -117,7 +118,7 @@ impl Unit {
     fn width(self) -> usize {
         match self {
             Unit::Calls => 8,
-            Unit::Time => 7,
+            Unit::Time | Unit::GpuTime => 7,
             Unit::Errors | Unit::Share => 6,
         }
     }
@@ -129,23 +130,30 @@ impl CallStats {
         COLUMNS
     }
 
-    /// The headers of a text table.
-    pub fn headings(view: View) -> Vec<Heading> {
-        let columns = CallStats::columns().iter().filter(|c| c.text.contains(&view));
+    /// The columns of a text table.
+    fn text_columns(view: View, has_gpu: bool) -> impl Iterator<Item = &'static Column> {
+        let is_shown = move |c: &&Column| c.text.contains(&view) && (has_gpu || c.unit != GpuTime);
+        CallStats::columns().iter().filter(is_shown)
+    }
+
+    /// The headers of a text table. `has_gpu`: a row has time of the GPU.
+    pub fn headings(view: View, has_gpu: bool) -> Vec<Heading> {
+        let columns = CallStats::text_columns(view, has_gpu);
         columns.map(|c| Heading { title: c.header, width: c.unit.width() }).collect()
     }
 
     /// The numbers below these headers. `all_ns` is the time of which a share is a part.
-    pub fn cells(&self, view: View, all_ns: u64) -> Vec<Cell> {
+    pub fn cells(&self, view: View, has_gpu: bool, all_ns: u64) -> Vec<Cell> {
         // Without a call whose end is known there is no time.
         let timed = self.times.count() > 0;
         let cell = |column: &Column| match (column.unit, (column.value)(self)) {
             (Unit::Calls, count) => Cell::Count(count),
             (Unit::Errors, count) => Cell::Errors(count),
             (Unit::Time, ns) => Cell::Time(Some(ns).filter(|_| timed)),
+            (Unit::GpuTime, ns) => Cell::Time(Some(ns).filter(|ns| *ns > 0)),
             (Unit::Share, ns) => Cell::Share(share(ns, all_ns)),
         };
-        CallStats::columns().iter().filter(|c| c.text.contains(&view)).map(cell).collect()
+        CallStats::text_columns(view, has_gpu).map(cell).collect()
     }
 
     /// The numbers as fields of a JSON object.

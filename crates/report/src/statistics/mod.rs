@@ -6,6 +6,7 @@ pub mod call_tree;
 pub mod called_paths;
 pub mod failures;
 pub mod histogram;
+pub mod idle;
 pub mod path_tree;
 pub mod rows;
 pub mod streams;

@@ -77,16 +77,18 @@ impl PathTree {
     pub fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let last = if self.reversed { "function <- called by" } else { "function > calls inside it" };
         let mut longest = last.len();
-        let mut measure = |depth, label, _: &Branch| {
+        let mut has_gpu = false;
+        let mut measure = |depth, label, branch: &Branch| {
+            has_gpu |= branch.sums.gpu_ns > 0;
             longest = longest.max(depth * 2 + self.text(label).chars().count());
             Ok(())
         };
         self.lines(&self.root, 0, &mut measure)?;
-        let table = Table::new(CallStats::headings(View::Tree), Styles::new(false), out);
+        let table = Table::new(CallStats::headings(View::Tree, has_gpu), Styles::new(false), out);
         let mut table = table.names_first(longest);
         table.head(last)?;
         self.lines(&self.root, 0, &mut |depth, label, branch| {
-            table.row(&branch.sums.cells(View::Tree, self.all_ns), depth * 2, self.text(label), "")?;
+            table.row(&branch.sums.cells(View::Tree, has_gpu, self.all_ns), depth * 2, self.text(label), "")?;
             branch.sums.unfinished().map_or(Ok(()), |line| table.line(&line))
         })
     }

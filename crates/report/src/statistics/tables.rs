@@ -292,6 +292,21 @@ impl Tables {
     }
 }
 
+/// Whether calls of a thread to these functions are in one row. The outermost of them has the work of the GPU.
+fn shares_row(by: By, one: &Function, two: &Function) -> bool {
+    match by {
+        By::Function => one.key == two.key,
+        By::Layer => one.layer == two.layer,
+        By::Library => one.library == two.library,
+        // What is not of a runtime has one row.
+        By::Instance => match (one.layer == Layer::RUNTIME, two.layer == Layer::RUNTIME) {
+            (true, true) => one.library == two.library,
+            (one, two) => one == two,
+        },
+        By::Kernel | By::Thread | By::Process | By::Stream | By::Rank => true,
+    }
+}
+
 /// The name of a runtime.
 fn instance_name(instance: &Instance) -> String {
     let version = instance.version.as_deref().unwrap_or("of unknown version");
@@ -331,8 +346,11 @@ impl CallSink for Tables {
             sums.calls += 1;
             return;
         }
-        let end = CallEnd::from(done);
+        let mut end = CallEnd::from(done);
         self.all_self_ns += end.self_ns();
+        if done.outer_functions.iter().any(|outer| shares_row(self.by, outer, done.function)) {
+            end.gpu_ns = 0;
+        }
         sums.add(end);
     }
 

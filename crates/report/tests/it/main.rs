@@ -16,6 +16,7 @@ mod filters;
 mod fold;
 mod footer;
 mod fuzz;
+mod gpu_time;
 mod graphs;
 mod handles;
 mod kernels;

@@ -3,6 +3,7 @@
 use crate::buffers::{self, Complete, Request};
 use crate::collection::{collection, listen, now};
 use crate::settings::settings;
+use crate::subscribers::use_global_family;
 use cutap_calls::generated::gpu_time::{flush, kind, result, thread_id};
 use std::ffi::{CStr, c_char, c_void};
 
@@ -31,6 +32,7 @@ pub extern "C" fn cuptiGetTimestamp(timestamp: *mut u64) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuptiActivityRegisterCallbacks(request: Option<Request>, complete: Option<Complete>) -> u32 {
     let (Some(request), Some(complete)) = (request, complete) else { return result::INVALID_PARAMETER };
+    use_global_family();
     buffers::register(request, complete);
     SUCCESS
 }
@@ -43,6 +45,7 @@ pub extern "C" fn cuptiActivityEnable(of: u32) -> u32 {
     if settings().faults.refuse {
         return result::INSUFFICIENT_PRIVILEGES;
     }
+    use_global_family();
     collection().kinds.insert(of);
     listen();
     SUCCESS

@@ -21,6 +21,12 @@ pub fn register(request: Request, complete: Complete) {
     COMPLETE.store(complete as *mut c_void, Ordering::Release);
 }
 
+/// There are no callbacks any more.
+pub fn forget() {
+    REQUEST.store(std::ptr::null_mut(), Ordering::Release);
+    COMPLETE.store(std::ptr::null_mut(), Ordering::Release);
+}
+
 fn callbacks() -> Option<(Request, Complete)> {
     let (request, complete) = (REQUEST.load(Ordering::Acquire), COMPLETE.load(Ordering::Acquire));
     if request.is_null() || complete.is_null() {

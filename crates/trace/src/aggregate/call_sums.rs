@@ -4,13 +4,14 @@
 use super::launches::{begin_launch, finish_launch};
 use super::open_sum::OpenSum;
 use super::sink::{CallSink, FinishedCall, KernelLaunch};
-use crate::event::State;
+use crate::event::{Function, State};
 use crate::gpu_time::join::GpuTimes;
 use crate::pair::call_stack::CallStack;
 use crate::pair::open_call::Visibility;
 use crate::pair::sink::{CallOutcome, Context, NewCall, RingState, Sink};
 use crate::symbols::functions::{Launch, ResolvedFunction};
 use cutap_wire::rows::Row;
+use std::sync::Arc;
 
 /// The calls of a ring on their way to whoever adds them up.
 pub struct CallSums<'a> {
@@ -92,6 +93,7 @@ impl Sink for CallSums<'_> {
             state: State::Returned,
             late: false,
             gpu: None,
+            outer_functions: &[],
         });
     }
 
@@ -106,6 +108,8 @@ impl Sink for CallSums<'_> {
         let unfinished = end.state == State::Unfinished;
         let open_ns =
             unfinished.then(|| end.ns.saturating_sub(context.process.dir.ns(&context.shared.clock, open.ticks)));
+        let gpu = self.gpu_times.and_then(|times| times.work_of(ring.thread, open.number));
+        let outer_functions = if gpu.is_some() { shown_functions(ring, context) } else { Vec::new() };
         let Some(resolved) = context.resolve(open.slot) else { return };
         let took_ns = outcome.took_ns.filter(|_| end.state == State::Returned).or(open_ns);
         let outer = if unfinished { ring.ended_parents.first_mut() } else { ring.stack.last_mut() };
@@ -123,7 +127,8 @@ impl Sink for CallSums<'_> {
             result: end.result,
             state: end.state,
             late,
-            gpu: self.gpu_times.and_then(|times| times.work_of(ring.thread, open.number)),
+            gpu,
+            outer_functions: &outer_functions,
         };
         if is_shown {
             self.unfinished += u64::from(unfinished);
@@ -134,4 +139,11 @@ impl Sink for CallSums<'_> {
         let launch_end = is_shown.then(|| KernelLaunch::of(&finished));
         finish_launch(*launch, kernel, ring, launch_end, end.late, &mut |launch| self.calls.launched(launch));
     }
+}
+
+/// Functions of the calls around one that has ended, but for those that the filter leaves out.
+fn shown_functions(ring: &RingState<'_, OpenSum>, context: &mut Context<'_>) -> Vec<Arc<Function>> {
+    let outer_calls = ring.ended_parents.iter().chain(ring.stack.open());
+    let shown_calls = outer_calls.filter(|open| open.visibility != Visibility::Hidden);
+    shown_calls.filter_map(|open| context.resolve(open.slot).map(|resolved| resolved.function.clone())).collect()
 }

@@ -55,6 +55,8 @@ pub struct FinishedCall<'a> {
     pub late: bool,
     /// What the GPU did for it and the calls inside it, in a run with GPU time.
     pub gpu: Option<GpuWork>,
+    /// Functions of the shown calls around it, the innermost first. Only a call for which the GPU worked has them.
+    pub outer_functions: &'a [Arc<Function>],
 }
 
 impl FinishedCall<'_> {

@@ -6,6 +6,7 @@ use super::result::{Returned, Returns, undeclared_status};
 use super::value::name_of;
 use cutap_calls::Layer;
 use cutap_calls::{INVALID_DEVICE_FUNCTION, Role, is_answer, known};
+use cutap_wire::names::route;
 use std::sync::Arc;
 
 /// A function that is called.
@@ -25,12 +26,40 @@ pub struct Function {
     pub instance: Option<Arc<Instance>>,
     /// Only its beginning is recorded: it is jumped to, and nobody sees it return.
     pub entry_only: bool,
+    /// It is no function: it has the name of a range or a mark of the program.
+    pub range: Option<RangeMoment>,
     /// What its result register means.
     pub returns: Returns,
     /// Facts about its calls that follow from its name alone.
     pub by_name: ByName,
     /// What is known of its arguments.
     pub described: Option<Described>,
+}
+
+/// What a call of the layer `nvtx` stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangeMoment {
+    /// A range of a thread, from its push to its pop.
+    Range,
+    /// A mark.
+    Mark,
+    /// The start of a range that may end in another thread. Its last word is the range's id.
+    Start,
+    /// The end of such a range. Its only word is the range's id.
+    End,
+}
+
+impl RangeMoment {
+    /// By the route in the name of a slot.
+    pub fn of_route(route: u8) -> Option<RangeMoment> {
+        match route {
+            route::NVTX_RANGE => Some(RangeMoment::Range),
+            route::NVTX_MARK => Some(RangeMoment::Mark),
+            route::NVTX_START => Some(RangeMoment::Start),
+            route::NVTX_END => Some(RangeMoment::End),
+            _ => None,
+        }
+    }
 }
 
 /// Facts about the calls of a function that follow from its name alone.

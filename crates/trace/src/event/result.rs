@@ -60,6 +60,7 @@ pub fn returns(layer: Layer, name: &str) -> Returns {
             true => Returns::Status,
             false => Returns::Value,
         },
+        () if layer == Layer::NVTX => Returns::Nothing,
         () if has(Role::ReturnsNothing) => Returns::Nothing,
         () if has(Role::ReturnsText) || has(Role::ReturnsNumber) => Returns::Value,
         () => Returns::Status,

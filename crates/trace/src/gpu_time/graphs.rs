@@ -12,15 +12,26 @@ use cutap_calls::{Layer, Role, begins_capture, ends_capture, has_role};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// What changes graphs beside the calls that begin and end a capture, and those in one.
+const CHANGE_GRAPHS: [Role; 5] =
+    [Role::CreatesGraph, Role::ClonesGraph, Role::InstantiatesGraph, Role::UpdatesGraph, Role::MakesGraphNode];
+
 /// The call that made a node.
 #[derive(Debug, Clone)]
 pub struct NodeOrigin {
     /// The calls around it, the outermost first, and the call.
     pub path: Vec<Label>,
+    /// The outermost of them.
+    pub outermost: Call,
+    /// The call.
+    pub call: Call,
+}
+
+impl NodeOrigin {
     /// The kernel that it launches.
-    pub kernel: Option<Arc<str>>,
-    /// When it was made, CLOCK_MONOTONIC.
-    pub ns: u64,
+    pub fn kernel(&self) -> Option<&Arc<str>> {
+        self.call.kernel()
+    }
 }
 
 /// A graph, as it was when it was instantiated.
@@ -88,15 +99,19 @@ fn output_handle(exit: &Exit, short: &str) -> Option<u64> {
 }
 
 impl Graphs {
-    /// A call of the driver that succeeded. `path`: the calls around it, and the call.
-    pub fn exit(&mut self, exit: &Exit, path: &dyn Fn() -> Vec<Label>) {
+    /// A call of the driver that has ended. `outer_calls`: the calls around it, the outermost first.
+    pub fn exit(&mut self, exit: &Exit, outer_calls: &[Call]) {
         let call = &exit.call;
         if call.function.layer != Layer::DRIVER || exit.is_error() {
             return;
         }
         let name = &*call.function.name;
         let is = |role| has_role(name.as_bytes(), role);
-        let origin = || Arc::new(NodeOrigin { path: path(), kernel: call.kernel().cloned(), ns: call.start_ns });
+        let origin = || {
+            let path = outer_calls.iter().chain([call]).map(Label::of).collect();
+            let outermost = outer_calls.first().unwrap_or(call).clone();
+            Arc::new(NodeOrigin { path, outermost, call: call.clone() })
+        };
         let stream = || input_handles(call, "stream").first().copied().unwrap_or(0);
         match () {
             () if begins_capture(name) => {
@@ -171,8 +186,7 @@ impl Graphs {
                 }
             }
             () => {
-                let makes_node = submitting_function(call).is_some() || is(Role::MakesNodeInCapture);
-                let capture = if makes_node { self.streams.get(&stream()) } else { None };
+                let capture = if Graphs::captures(call) { self.streams.get(&stream()) } else { None };
                 if let Some(nodes) = capture.and_then(|capture| self.captures.get_mut(capture)) {
                     let child =
                         input_handles(call, "graphExec").first().and_then(|of| self.executables.get(of)).cloned();
@@ -181,6 +195,32 @@ impl Graphs {
                 }
             }
         }
+    }
+
+    /// Whether calls of this function of the driver make, change or instantiate graphs, or may end a capture.
+    pub fn changed_by(name: &str) -> bool {
+        let has = |role: &Role| has_role(name.as_bytes(), *role);
+        begins_capture(name) || ends_capture(name) || CHANGE_GRAPHS.iter().any(has)
+    }
+
+    /// Whether this call makes a node where its stream is in a capture, or takes another stream into it.
+    pub fn captures(call: &Call) -> bool {
+        let has = |role: &Role| has_role(call.function.name.as_bytes(), *role);
+        submitting_function(call).is_some()
+            || [Role::MakesNodeInCapture, Role::RecordsEvent, Role::WaitsForEvent].iter().any(has)
+    }
+
+    /// Whether a stream is in a capture now.
+    pub fn is_capturing(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
+    /// The executable graph that a call has made, and its handle.
+    pub fn instantiated(&self, exit: &Exit) -> Option<(u64, Arc<ExecutableGraph>)> {
+        let is_it = has_role(exit.call.function.name.as_bytes(), Role::InstantiatesGraph) && !exit.is_error();
+        let handle = output_handle(exit, "graphExec").filter(|_| is_it && exit.call.function.layer == Layer::DRIVER);
+        let handle = handle?;
+        self.executables.get(&handle).map(|executable| (handle, executable.clone()))
     }
 
     /// The executable graph that a call launches.
@@ -193,7 +233,6 @@ impl Graphs {
 
     /// Whether a call on this stream is captured now, and submits nothing.
     pub fn is_captured(&self, call: &Call) -> bool {
-        !self.streams.is_empty()
-            && self.streams.contains_key(&input_handles(call, "stream").first().copied().unwrap_or(0))
+        self.is_capturing() && self.streams.contains_key(&input_handles(call, "stream").first().copied().unwrap_or(0))
     }
 }

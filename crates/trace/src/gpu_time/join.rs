@@ -10,8 +10,9 @@ use crate::event::call::{Call, Exit};
 use crate::event::gpu_row::{GpuRow, GpuWork};
 use crate::event::process::{Process, Thread};
 use crate::event::visitor::EventVisitor;
+use crate::filter::TimeWindow;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
-use cutap_wire::rows::{self, GraphPlace, RowContent, State};
+use cutap_wire::rows::{self, GraphPlace, RowContent, State, reason};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ struct ProcessWork {
     rows: Vec<WorkRow>,
     /// How the collection is; none in a process without the injection.
     state: Option<State>,
+    missing: Vec<MissingTime>,
     is_simulated: bool,
     submissions: Submissions,
     /// By thread id and number of the call.
@@ -66,6 +68,19 @@ pub struct RowCounts {
     pub clock_width_ns: u64,
 }
 
+/// A time without rows in a process that has some, CLOCK_MONOTONIC nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissingTime {
+    /// The process.
+    pub pid: u32,
+    /// Why there are none (`cutap_wire::rows::reason`).
+    pub reason: u32,
+    /// From when.
+    pub from_ns: u64,
+    /// Until when; none: to the end.
+    pub until_ns: Option<u64>,
+}
+
 /// The rows of a run, as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GpuSummary {
@@ -73,8 +88,26 @@ pub struct GpuSummary {
     pub counts: RowCounts,
     /// Why processes have rows or none (`cutap_wire::rows::reason`), with their number.
     pub reasons: Vec<(u32, u64)>,
+    /// Times without rows, by process.
+    pub missing: Vec<MissingTime>,
     /// The times are invented: the driver is the simulated one.
     pub is_simulated: bool,
+}
+
+/// Kernels, copies and sets.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkRows<'a> {
+    times: &'a GpuTimes,
+    window: Option<TimeWindow>,
+}
+
+impl<'a> WorkRows<'a> {
+    /// All of them, process by process.
+    pub fn rows(&self) -> impl Iterator<Item = &'a WorkRow> {
+        let window = self.window;
+        let is_in = move |ns| window.is_none_or(|window| !window.is_after(ns) && !window.is_before(ns));
+        self.times.rows().filter(move |row| is_in(row.start_ns))
+    }
 }
 
 /// The GPU's work of some runs. It takes all their events, and is then asked for calls.
@@ -104,7 +137,7 @@ impl EventVisitor for GpuTimes {
         match row.row.content {
             RowContent::Clock { time } => of.clock.add(time, place.start, place.end),
             RowContent::State(state) => {
-                of.state = Some(state);
+                of.change(state, row.process.pid, row.ns);
                 of.is_simulated |= place.device == rows::SIMULATED;
             }
             RowContent::DriverCall { thread, function } => of.driver_calls.push(DriverCall {
@@ -179,8 +212,13 @@ impl GpuTimes {
         of.work.get(&(thread.tid, number)).copied()
     }
 
+    /// The kernels, copies and sets that began in this time.
+    pub fn work_in(&self, window: Option<TimeWindow>) -> WorkRows<'_> {
+        WorkRows { times: self, window }
+    }
+
     /// All kernels, copies and sets, process by process.
-    pub fn rows(&self) -> impl Iterator<Item = &WorkRow> {
+    fn rows(&self) -> impl Iterator<Item = &WorkRow> {
         self.processes.values().flat_map(HashMap::values).flat_map(|of| &of.rows)
     }
 
@@ -204,12 +242,29 @@ impl GpuTimes {
                 *reasons.entry(state.reason).or_default() += 1;
             }
         }
-        let is_simulated = self.processes.values().flat_map(HashMap::values).any(|of| of.is_simulated);
-        GpuSummary { counts: self.counts, reasons: reasons.into_iter().collect(), is_simulated }
+        let all = || self.processes.values().flat_map(HashMap::values);
+        let mut missing: Vec<MissingTime> = all().flat_map(|of| of.missing.iter().copied()).collect();
+        missing.sort_by_key(|of| (of.from_ns, of.pid));
+        let is_simulated = all().any(|of| of.is_simulated);
+        GpuSummary { counts: self.counts, reasons: reasons.into_iter().collect(), missing, is_simulated }
     }
 }
 
 impl ProcessWork {
+    /// The collection is another way from now on.
+    fn change(&mut self, state: State, pid: u32, ns: u64) {
+        self.state = Some(state);
+        if let Some(open) = self.missing.last_mut().filter(|of| of.until_ns.is_none()) {
+            if open.reason == state.reason {
+                return;
+            }
+            open.until_ns = Some(ns);
+        }
+        if matches!(state.reason, reason::TAKEN_LATER | reason::SWITCHED_OFF) {
+            self.missing.push(MissingTime { pid, reason: state.reason, from_ns: ns, until_ns: None });
+        }
+    }
+
     fn join(&mut self, counts: &mut RowCounts) {
         self.clock.sort();
         self.submissions.sort();
@@ -296,6 +351,6 @@ fn containing(calls: &[Submission], function: u32, moment: u64, tolerance: u64) 
 /// The call that made a node of the launched graph. One that launches another kernel is none.
 fn origin(row: &WorkRow, executable: Option<&ExecutableGraph>, node: GraphPlace) -> Option<Arc<NodeOrigin>> {
     let origin = executable?.graph.nodes.get(node.node as u32 as usize)?;
-    let has_other_kernel = matches!((&origin.kernel, &row.kernel), (Some(one), Some(two)) if one != two);
+    let has_other_kernel = matches!((origin.kernel(), &row.kernel), (Some(one), Some(two)) if one != two);
     (!has_other_kernel).then(|| origin.clone())
 }

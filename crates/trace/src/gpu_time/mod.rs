@@ -8,7 +8,7 @@ pub(crate) mod submissions;
 pub(crate) mod work;
 
 pub use clock::CuptiClock;
-pub use graphs::{ExecutableGraph, GraphNodes, NodeOrigin};
-pub use join::{GpuSummary, GpuTimes, RowCounts};
-pub use submissions::Label as CallLabel;
+pub use graphs::{ExecutableGraph, GraphNodes, Graphs, NodeOrigin};
+pub use join::{GpuSummary, GpuTimes, MissingTime, RowCounts, WorkRows};
+pub use submissions::{Label as CallLabel, submits_work};
 pub use work::{SubmittedBy, WorkRow};

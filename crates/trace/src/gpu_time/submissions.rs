@@ -41,7 +41,7 @@ pub struct Label {
 }
 
 impl Label {
-    fn of(call: &Call) -> Label {
+    pub(crate) fn of(call: &Call) -> Label {
         Label { function: call.function.clone(), instance: call.instance().cloned() }
     }
 
@@ -50,15 +50,12 @@ impl Label {
     }
 }
 
-/// Open calls of a thread: their numbers and labels.
-type OpenCalls = Vec<(u32, Label)>;
-
 /// The calls of one process that submitted work, in the order of time for each thread.
 #[derive(Debug, Default)]
 pub struct Submissions {
     /// By thread id.
     threads: HashMap<u32, Vec<Submission>>,
-    open: HashMap<u32, OpenCalls>,
+    open: HashMap<u32, Vec<Call>>,
     /// Each path once, by its labels.
     paths: HashMap<Vec<(u32, u64)>, Arc<[Label]>>,
     graphs: Graphs,
@@ -72,11 +69,16 @@ pub fn submitting_function(call: &Call) -> Option<usize> {
     PLACES.get(&*call.function.name).copied().filter(|_| is_driver)
 }
 
+/// Whether a call is one of the driver that submits work, of which CUPTI reports rows.
+pub fn submits_work(call: &Call) -> bool {
+    submitting_function(call).is_some()
+}
+
 impl Submissions {
     /// A call begins.
     pub fn enter(&mut self, call: &Call) {
         if !call.function.entry_only {
-            self.open.entry(call.thread.tid).or_default().push((call.number, Label::of(call)));
+            self.open.entry(call.thread.tid).or_default().push(call.clone());
         }
     }
 
@@ -84,17 +86,16 @@ impl Submissions {
     pub fn exit(&mut self, exit: &Exit) {
         let call = &exit.call;
         let open = self.open.entry(call.thread.tid).or_default();
-        if let Some(place) = open.iter().rposition(|(number, _)| *number == call.number) {
+        if let Some(place) = open.iter().rposition(|outer| outer.number == call.number) {
             open.truncate(place);
         }
         if call.function.layer != Layer::DRIVER {
             return;
         }
-        let labels = || open.iter().map(|(_, label)| label.clone()).chain([Label::of(call)]).collect::<Vec<_>>();
         let function = submitting_function(call).filter(|_| !self.graphs.is_captured(call));
-        self.graphs.exit(exit, &labels);
+        self.graphs.exit(exit, open);
         let Some(function) = function else { return };
-        let labels = labels();
+        let labels: Vec<Label> = open.iter().chain([call]).map(Label::of).collect();
         let path = self.paths.entry(labels.iter().map(Label::key).collect()).or_insert_with(|| labels.into()).clone();
         let submission = Submission {
             number: call.number,
@@ -103,7 +104,7 @@ impl Submissions {
             function,
             grid: grid(call),
             path,
-            outer_calls: open.iter().map(|(number, _)| *number).collect(),
+            outer_calls: open.iter().map(|outer| outer.number).collect(),
             executable: self.graphs.launched(call),
         };
         self.threads.entry(call.thread.tid).or_default().push(submission);

@@ -3,7 +3,7 @@
 use super::graphs::{ExecutableGraph, NodeOrigin};
 use super::submissions::Label;
 use crate::event::process::Process;
-use cutap_wire::rows::{GraphPlace, Row, RowContent};
+use cutap_wire::rows::{GraphPlace, Row};
 use std::sync::Arc;
 
 /// A kernel, copy or set, with its call.
@@ -28,12 +28,7 @@ pub struct WorkRow {
 impl WorkRow {
     /// The node of a graph that it is.
     pub fn graph_node(&self) -> GraphPlace {
-        match self.row.content {
-            RowContent::Kernel(kernel) => kernel.node,
-            RowContent::Copy(copied) => copied.node,
-            RowContent::Set { node, .. } => node,
-            _ => GraphPlace::default(),
-        }
+        self.row.graph_node()
     }
 
     /// Nanoseconds; none if its times cannot be.

@@ -99,8 +99,10 @@ impl<D: Clone> CallStack<D> {
     #[cold]
     pub fn exit(&mut self, number: u32, abandoned: &mut Vec<OpenCall<D>>) -> ExitMatch<D> {
         if let Some(place) = self.open.iter().rposition(|open| open.number == number) {
-            self.abandon_above(place + 1, abandoned);
-            return self.pop().map_or(ExitMatch::Unknown, ExitMatch::Open);
+            if !self.open[place].is_range {
+                self.abandon_calls_above(place + 1, abandoned);
+            }
+            return ExitMatch::Open(self.remove(place));
         }
         match self.abandoned.iter().position(|open| open.number == number) {
             Some(place) => self.abandoned.remove(place).map_or(ExitMatch::Unknown, ExitMatch::Abandoned),
@@ -113,11 +115,29 @@ impl<D: Clone> CallStack<D> {
     pub fn abandon_above(&mut self, keep: usize, abandoned: &mut Vec<OpenCall<D>>) {
         while self.open.len() > keep {
             let Some(open) = self.pop() else { break };
-            abandoned.push(open.clone());
-            self.abandoned.push_back(open);
-            if self.abandoned.len() > REMEMBERED {
-                self.abandoned.pop_front();
+            self.abandon(open, abandoned);
+        }
+    }
+
+    /// The same of calls alone. A range stays open until it is popped, whatever becomes of calls around it.
+    #[cold]
+    pub fn abandon_calls_above(&mut self, keep: usize, abandoned: &mut Vec<OpenCall<D>>) {
+        let mut ranges = Vec::new();
+        while self.open.len() > keep {
+            match self.pop() {
+                Some(open) if open.is_range => ranges.push(open),
+                Some(open) => self.abandon(open, abandoned),
+                None => break,
             }
+        }
+        ranges.into_iter().rev().for_each(|range| self.enter(range));
+    }
+
+    fn abandon(&mut self, open: OpenCall<D>, abandoned: &mut Vec<OpenCall<D>>) {
+        abandoned.push(open.clone());
+        self.abandoned.push_back(open);
+        if self.abandoned.len() > REMEMBERED {
+            self.abandoned.pop_front();
         }
     }
 
@@ -130,6 +150,13 @@ impl<D: Clone> CallStack<D> {
     #[inline(always)]
     fn height_below(&self, old_enough: impl Fn(u32) -> bool) -> usize {
         self.open.iter().rposition(|open| old_enough(open.number)).map_or(0, |place| place + 1)
+    }
+
+    /// Takes out an open call.
+    fn remove(&mut self, place: usize) -> OpenCall<D> {
+        let open = self.open.remove(place);
+        self.shown_depth -= u32::from(open.visibility == Visibility::Shown);
+        open
     }
 
     #[inline(always)]
@@ -155,6 +182,7 @@ mod tests {
                 visibility: Visibility::Hidden,
                 ancestor_bits: 0,
                 is_excluded: false,
+                is_range: false,
                 kernel: None,
                 call: None,
                 argument_check: None,

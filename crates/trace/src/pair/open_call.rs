@@ -20,6 +20,8 @@ pub struct OpenCall<D> {
     pub ancestor_bits: u64,
     /// The filter leaves it out by its arguments, or a call around it, with all calls inside.
     pub is_excluded: bool,
+    /// It is a range of NVTX, which a pop ends.
+    pub is_range: bool,
     /// The kernel that it launches, as its handle, a note or a call around it names it.
     pub kernel: Option<Arc<str>>,
     /// With its arguments; none when neither the sink nor the filter needs them.

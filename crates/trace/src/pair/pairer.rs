@@ -18,7 +18,7 @@ use super::filter_eval::evaluate;
 use super::open_call::{ArgumentCheck, OpenCall, Visibility};
 use super::shared::Shared;
 use super::sink::{CallEnd, CallOutcome, Context, NewCall, RingState, Sink};
-use crate::event::{Call, Exit, Function, Layer, State, Thread};
+use crate::event::{Call, Exit, Function, Layer, RangeMoment, State, Thread};
 use crate::filter::time_window::Moment;
 use crate::io::clock::ClockPair;
 use crate::io::pages::ChunkPage;
@@ -171,6 +171,7 @@ impl<S: Sink> Pairer<S> {
         context: &mut Context<'_>,
     ) -> bool {
         let checks_arguments = context.shared.resolver.filter.asks_arguments();
+        let slot = context.named_slot(slot, words);
         let Some(resolved) = context.resolve(slot) else { return false };
         let needed = self.sink.needs_arguments(resolved, number, &self.stack)
             || checks_arguments && (resolved.tests.is_some() || resolved.parent);
@@ -179,7 +180,7 @@ impl<S: Sink> Pairer<S> {
         let ns = self.sink.enter_time(&self.stack, ticks, context);
         let staying = self.stack.staying(number, parent);
         if staying < self.stack.len() {
-            self.abandon_above(staying, context);
+            self.abandon_calls_above(staying, context);
         }
         let Some(thread) = &self.thread else { return true };
         let kernel = match launch {
@@ -209,6 +210,7 @@ impl<S: Sink> Pairer<S> {
         let asks_caller = self.sink.wants_callers() && self.stack.last().is_none();
         let from = asks_caller.then(|| context.process.names.object_at(caller)).flatten();
         let Some(resolved) = context.resolve(slot) else { return true };
+        let is_range = resolved.function.range == Some(RangeMoment::Range);
         let is_inside_excluded = self.stack.last().is_some_and(|open| open.is_excluded);
         let visibility = match is_in_scope && !is_inside_excluded {
             true => initial_visibility(resolved, call.as_ref(), argument_check.as_deref(), at_end),
@@ -230,6 +232,7 @@ impl<S: Sink> Pairer<S> {
                 visibility,
                 ancestor_bits,
                 is_excluded,
+                is_range,
                 kernel,
                 call,
                 argument_check,
@@ -274,6 +277,14 @@ impl<S: Sink> Pairer<S> {
     fn abandon_above(&mut self, keep: usize, context: &mut Context<'_>) {
         let mut abandoned = Vec::new();
         self.stack.abandon_above(keep, &mut abandoned);
+        self.finish_all(abandoned, State::Unwound, self.sink.last_time(), context);
+    }
+
+    /// The same of calls alone: ranges stay open.
+    #[cold]
+    fn abandon_calls_above(&mut self, keep: usize, context: &mut Context<'_>) {
+        let mut abandoned = Vec::new();
+        self.stack.abandon_calls_above(keep, &mut abandoned);
         self.finish_all(abandoned, State::Unwound, self.sink.last_time(), context);
     }
 

@@ -7,7 +7,7 @@ use crate::event::{Call, Exit, State, Thread};
 use crate::filter::time_window::Moment;
 use crate::symbols::functions::ResolvedFunction;
 use crate::symbols::process::ProcessSymbols;
-use cutap_wire::record::{self, Fragments, Output};
+use cutap_wire::record::{self, Fragments, Output, Words};
 use cutap_wire::rows::Row;
 use cutap_wire::stack::StackPiece;
 use std::fmt::Debug;
@@ -26,6 +26,19 @@ impl Context<'_> {
     pub fn moment(&self, ticks: u64) -> Moment {
         let window = self.shared.resolver.filter.window.as_ref();
         window.map_or(Moment::Inside, |window| window.place(self.process.dir.ns(&self.shared.clock, ticks)))
+    }
+
+    /// The slot of a call: for a range or a mark of NVTX, that of its name, which stands in its record.
+    #[inline(always)]
+    pub fn named_slot(&mut self, slot: u32, words: Words<'_>) -> u32 {
+        match self.resolve(slot) {
+            Some(resolved) if resolved.function.range.is_some() => {
+                let (_, mut pieces) = words.split(resolved.words);
+                let name = pieces.next().map_or(&[][..], |piece| piece.bytes);
+                self.process.names.range_slot(slot, name)
+            }
+            _ => slot,
+        }
     }
 
     /// The function of a slot. `None`: there is none, and the record that names it makes no sense.

@@ -3,7 +3,7 @@
 use crate::decode::effects::apply::by_name;
 use crate::event::described::{Described, WordSource, find};
 use crate::event::result::{returns, returns_type};
-use crate::event::{ByName, Function, Instance, Layer, RunPlace};
+use crate::event::{ByName, Function, Instance, Layer, RangeMoment, RunPlace};
 use crate::filter::{Filter, Tests};
 use crate::io::bytes::clean;
 use cutap_calls::hidden::slot_named;
@@ -116,10 +116,30 @@ pub(super) fn function(
         instance,
         // The target jumps to C++ functions, so their return is not recorded.
         entry_only: name.starts_with("_Z"),
+        range: None,
         by_name: by_name(&name),
         returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),
         described,
         name: name.into(),
+    })
+}
+
+/// What stands for a range or a mark of this name in a domain.
+pub(super) fn range(resolver: &mut Resolver, domain: Arc<str>, name: &[u8], moment: RangeMoment) -> Arc<Function> {
+    let key = resolver.place.key(resolver.functions_made);
+    resolver.functions_made = resolver.functions_made.wrapping_add(1);
+    Arc::new(Function {
+        key,
+        layer: Layer::NVTX,
+        library: domain,
+        name: clean(name).into(),
+        demangled: None,
+        instance: None,
+        entry_only: moment != RangeMoment::Range,
+        range: Some(moment),
+        returns: returns(Layer::NVTX, ""),
+        by_name: ByName::default(),
+        described: None,
     })
 }
 

@@ -2,11 +2,11 @@
 //! it: before that its object or instance may still be missing.
 
 use super::functions::{
-    Launch, ResolvedFunction, Resolver, UNKNOWN, changes_state, described, function, launch_of, shape, words_of,
+    Launch, ResolvedFunction, Resolver, UNKNOWN, changes_state, described, function, launch_of, range, shape, words_of,
 };
 use super::slot_table::SlotTable;
 use crate::event::described::WordSource;
-use crate::event::{Event, Instance, Layer, Module, Process};
+use crate::event::{Event, Instance, Layer, Module, Process, RangeMoment};
 use crate::io::bytes::clean;
 use crate::kernels::names::Kernels;
 use crate::run::facts::Diagnostic;
@@ -29,8 +29,18 @@ struct Object {
 #[derive(Debug, Clone)]
 enum Slot {
     Bound { object: u64, name: Box<[u8]>, shape: Shape, hidden: bool },
+    Range { object: u64, name: Box<[u8]>, words: usize, moment: RangeMoment },
     Runtime { instance: u64, name: Box<[u8]>, words: usize },
 }
+
+/// Names of ranges that are told apart, in a process. Ranges with further names have one name together.
+const MOST_RANGE_NAMES: usize = 1 << 16;
+/// Their name.
+const OTHER_RANGES: &[u8] = b"(ranges with other names)";
+/// The name of ends of ranges that may end in another thread.
+const END_OF_RANGE: &[u8] = b"(end of a range)";
+/// Behind all slots that records can have.
+const FIRST_RANGE_SLOT: u32 = META_MAX + 1;
 
 /// What is known at the end, beside the names.
 #[derive(Debug, Default)]
@@ -42,6 +52,8 @@ pub struct Names {
     loads: BTreeMap<u64, (u64, u64)>,
     slots: SlotTable<Slot>,
     resolved: SlotTable<ResolvedFunction>,
+    /// Slots of ranges and marks by their names, for the slot that all in a domain have in records.
+    range_slots: HashMap<u32, HashMap<Box<[u8]>, u32>>,
     instances: HashMap<u64, Arc<Instance>>,
     instance_of_object: HashMap<u64, u64>,
     pub kernels: Kernels,
@@ -82,7 +94,11 @@ impl Names {
             }
             kind::SLOT => {
                 let (object, shape) = (name.b & 0xffff_ffff, shape((name.b >> 44) as u16));
-                self.slot(name.a, Slot::Bound { object, name: name.s.into(), shape, hidden: name.b & HIDDEN != 0 });
+                let slot = match RangeMoment::of_route((name.b >> 32) as u8) {
+                    Some(moment) => Slot::Range { object, name: Box::default(), words: words_of(shape), moment },
+                    None => Slot::Bound { object, name: name.s.into(), shape, hidden: name.b & HIDDEN != 0 },
+                };
+                self.slot(name.a, slot);
             }
             kind::RUNTIME_SLOT => {
                 let words = (name.c >> 32) as usize;
@@ -181,6 +197,23 @@ impl Names {
         self.slots.get(slot).is_some()
     }
 
+    /// The slot of a range or a mark of this name. `slot` is that of all of them in a domain.
+    pub fn range_slot(&mut self, slot: u32, name: &[u8]) -> u32 {
+        if let Some(named) = self.range_slots.get(&slot).and_then(|named| named.get(name)) {
+            return *named;
+        }
+        let Some(Slot::Range { object, words, moment, .. }) = self.slots.get(slot).cloned() else { return slot };
+        let name = if moment == RangeMoment::End { END_OF_RANGE } else { name };
+        let count: usize = self.range_slots.values().map(HashMap::len).sum();
+        if count >= MOST_RANGE_NAMES && name != OTHER_RANGES {
+            return self.range_slot(slot, OTHER_RANGES);
+        }
+        let named = FIRST_RANGE_SLOT + count as u32;
+        self.range_slots.entry(slot).or_default().insert(name.into(), named);
+        self.slots.set(named, Some(Slot::Range { object, name: name.into(), words, moment }));
+        named
+    }
+
     /// A function for a slot whose name is lost.
     pub fn nameless(&mut self, slot: u32, resolver: &mut Resolver) {
         if slot >= META_MAX {
@@ -217,6 +250,10 @@ impl Names {
                 let version = self.instance_of(*object).and_then(|i| i.number);
                 let described = described(resolver, layer, &holder.name, name, version, WordSource::Frame(*shape));
                 (function(resolver, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))
+            }
+            Slot::Range { object, name, words, moment } => {
+                let domain = self.objects.get(object)?.name.clone();
+                (range(resolver, domain, name, *moment), *object, *words)
             }
             Slot::Runtime { instance, name, words } => {
                 let instance = self.instances.get(instance)?;
@@ -259,7 +296,7 @@ impl Names {
     /// Names of all functions that were announced, called or not.
     pub fn functions(&self) -> impl Iterator<Item = &str> {
         self.slots.values().filter_map(|slot| {
-            let (Slot::Bound { name, .. } | Slot::Runtime { name, .. }) = slot;
+            let (Slot::Bound { name, .. } | Slot::Runtime { name, .. } | Slot::Range { name, .. }) = slot;
             if matches!(slot, Slot::Bound { hidden: true, .. }) {
                 return None;
             }

@@ -3,6 +3,7 @@
 use crate::synthetic::monotonic;
 use cutap_wire::record::{self, FAR_PARENT, NO_PARENT, first_word};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, RingHeader, chunk_offset};
+use cutap_wire::rows::Row;
 use cutap_wire::{MAGIC, VERSION};
 use memmap2::MmapMut;
 use std::cell::Cell;
@@ -141,6 +142,12 @@ impl Thread {
     /// Commits what was reserved.
     pub fn commit(&mut self, unfinished: UncommittedRecord) {
         unfinished.reserved.commit(unfinished.first);
+    }
+
+    /// A row of GPU time, which belongs to no thread.
+    pub fn row(&mut self, row: &Row) {
+        let packed = row.pack();
+        self.write(record::kind::EXTENDED, packed.sub_kind.into(), packed.words());
     }
 
     /// The thread ends; another one takes its ring.

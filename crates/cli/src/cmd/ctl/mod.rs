@@ -2,6 +2,7 @@
 //! that run.
 
 mod dump;
+mod gpu_time;
 mod list;
 mod per_process_control;
 mod status;
@@ -43,6 +44,12 @@ enum CtlCommand {
         #[arg(value_name = "FILTER")]
         filter: String,
     },
+    /// Switch the rows of GPU time alone, in a run that was started with --gpu-time
+    GpuTime {
+        /// on or off; the program notices it within a second
+        #[arg(value_name = "on|off")]
+        state: gpu_time::GpuTimeState,
+    },
     /// Say what is recorded, of which processes, and in which call each thread is
     Status,
     /// Write what a flight recorder holds now to a new file
@@ -60,6 +67,7 @@ impl CtlCommand {
             CtlCommand::On => "on",
             CtlCommand::Off => "off",
             CtlCommand::Filter { .. } => "filter FILTER",
+            CtlCommand::GpuTime { .. } => "gpu-time on",
             CtlCommand::Status => "status",
             CtlCommand::Dump { .. } => "dump",
         }
@@ -81,6 +89,9 @@ impl Ctl {
         let change = match self.command {
             Some(CtlCommand::Dump { output }) => return dump::dump(&process, &output),
             Some(CtlCommand::Status) | None => return print(&status::status(&Target::find(&process, self.all)?)),
+            Some(CtlCommand::GpuTime { state }) => {
+                return print(&gpu_time::switch(&Target::find(&process, self.all)?, &process, self.all, state)?);
+            }
             Some(CtlCommand::On) => Switch::On,
             Some(CtlCommand::Off) => Switch::Off,
             Some(CtlCommand::Filter { filter }) => Switch::Filter(filter),

@@ -1,9 +1,9 @@
 //! `cutap ctl PID status`: what is recorded, with which filter, of which processes, and in which call each of their
 //! threads is.
 
-use super::per_process_control;
 use super::target::Target;
 use super::threads::Threads;
+use super::{gpu_time, per_process_control};
 use cutap_calls::Layer;
 use cutap_collect::{Page, ahead};
 use cutap_printable::printable;
@@ -64,6 +64,9 @@ pub fn status(target: &Target) -> String {
     if page.flags() & RANGE != 0 {
         text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
     }
+    if let Some(state) = gpu_time::state_of(page, one) {
+        let _ = writeln!(text, "GPU times: {state}");
+    }
     let _ = writeln!(text, "filter: {filter}\ncollector: {collector}");
     if page.is_flight_recorder() {
         let target = pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
@@ -87,8 +90,12 @@ pub fn status(target: &Target) -> String {
                 let own = per_process_control::find(&own, *pid).into_iter().next();
                 let differs = own.filter(|p| (state_of(p), p.rules()) != (state_of(page), page.rules()));
                 let differs = differs.map(|p| format!("; {}; filter: {}", state_of(p), text_of(&p.rules())));
+                let gpu_time = own.and_then(|own| gpu_time::state_of(page, Some(own)));
+                let other_gpu_time = gpu_time.filter(|state| Some(*state) != gpu_time::state_of(page, None));
+                let gpu_times = other_gpu_time.map_or_else(String::new, |state| format!("; GPU times: {state}"));
                 let threads = threads.lines(&name, *pid, ahead(*pid));
-                write!(text, "process: {pid} ({own_number}running){}\n{threads}", differs.unwrap_or_default())
+                let differs = differs.unwrap_or_default();
+                write!(text, "process: {pid} ({own_number}running){differs}{gpu_times}\n{threads}")
             }
             None if number.parse().is_ok_and(hides) => {
                 writeln!(text, "process: {number} (running, or another has its number)")

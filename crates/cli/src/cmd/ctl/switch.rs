@@ -24,6 +24,43 @@ pub enum Switch {
     Filter(String),
 }
 
+/// What is switched.
+pub struct Switching {
+    /// For people.
+    pub shown_as: String,
+    /// The command up to what comes next.
+    pub command_text: String,
+    pub pages: Vec<Page>,
+    /// The number of the one process as it sees itself; 0: all.
+    pub own: u32,
+}
+
+impl Switching {
+    /// `who` and `all` are the words with which the target was named.
+    pub fn of(target: &Target, who: &str, all: bool) -> Result<Switching> {
+        let Target { run, page, pid } = target;
+        let pid = *pid;
+        // The run of a whole environment may start more programs, also without a collector.
+        if pid.is_none() && page.collector_state() == COLLECTOR_GONE && LingeringProcesses::new(run).are_gone() {
+            let run = run.display();
+            return Err(Error::own(format!(
+                "nothing can be switched in {run}: its program has ended; cutap show {run} prints what is there"
+            )));
+        }
+        let (shown_as, command_text) = match (pid, all) {
+            (Some(pid), _) => (format!("process {pid} of {}", run.display()), format!("cutap ctl {who}")),
+            (None, true) => (run.display().to_string(), format!("cutap ctl --all {who}")),
+            (None, false) => (run.display().to_string(), format!("cutap ctl {who}")),
+        };
+        // The run's first: what takes its own page meanwhile begins as that, and all others have one by now.
+        let (pages, own) = match pid {
+            Some(pid) => per_process_control::pages(page, pid)?,
+            None => (vec![Page::open(run)?].into_iter().chain(page.own_pages()).collect(), 0),
+        };
+        Ok(Switching { shown_as, command_text, pages, own })
+    }
+}
+
 /// Switches the target; returns what to print about it. `who` and `all` are the words with which it was named.
 pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<String> {
     let Target { run, page, pid } = target;
@@ -38,23 +75,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
         }
         Switch::On | Switch::Off => None,
     };
-    // The run of a whole environment may start more programs, also without a collector.
-    if pid.is_none() && page.collector_state() == COLLECTOR_GONE && LingeringProcesses::new(run).are_gone() {
-        let run = run.display();
-        return Err(Error::own(format!(
-            "nothing can be switched in {run}: its program has ended; cutap show {run} prints what is there"
-        )));
-    }
-    let (shown, again) = match (pid, all) {
-        (Some(pid), _) => (format!("process {pid} of {}", run.display()), format!("cutap ctl {who}")),
-        (None, true) => (run.display().to_string(), format!("cutap ctl --all {who}")),
-        (None, false) => (run.display().to_string(), format!("cutap ctl {who}")),
-    };
-    // The run's first: what takes its own page meanwhile begins as that, and all others have one by now.
-    let (pages, own) = match pid {
-        Some(pid) => per_process_control::pages(page, pid)?,
-        None => (vec![Page::open(run)?].into_iter().chain(page.own_pages()).collect(), 0),
-    };
+    let Switching { shown_as, command_text, pages, own } = Switching::of(target, who, all)?;
     let own = (own, pid.map_or(0, ahead));
     match (what, filtered) {
         (Switch::Filter(text), Some(filter)) => {
@@ -64,7 +85,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
             }
             page.record_switch(if filter.rules().is_empty() { RULES_ALL } else { RULES_CHANGED }, own);
             Ok(format!(
-                "the filter of {shown} is now {text:?}; functions that the filter at the start left out stay unseen\n"
+                "the filter of {shown_as} is now {text:?}; functions that the filter at the start left out stay unseen\n"
             ))
         }
         (Switch::On, _) => {
@@ -74,7 +95,7 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
             };
             if !matches!(page.recording(), RECORDING_OFF | RECORDING_ON | RECORDING_COUNT) {
                 return Err(Error::own(format!(
-                    "{shown} cannot be switched on: what is recorded can no longer be written; start the program again"
+                    "{shown_as} cannot be switched on: no more can be written to the recording; start the program again"
                 )));
             }
             put_state(each_page(pages, pid, page), state, page, own)?;
@@ -82,11 +103,11 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
                 0 => "",
                 _ => " between cuProfilerStart and cuProfilerStop",
             };
-            Ok(format!("on in {shown}: calls are {doing}{range}\n"))
+            Ok(format!("on in {shown_as}: calls are {doing}{range}\n"))
         }
         _ => {
             put_state(each_page(pages, pid, page), RECORDING_OFF, page, own)?;
-            Ok(format!("off in {shown}: calls pass and are not shown; {again} on switches them on again\n"))
+            Ok(format!("off in {shown_as}: calls pass and are not shown; {command_text} on switches them on again\n"))
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::Text;
 use crate::call::arguments::{inputs, words};
 use crate::call::columns::{CallView, Part};
+use crate::call::range;
 use crate::call::values::write_value;
 use crate::call_text::launch::Launch;
 use crate::call_text::repetition::About;
@@ -77,7 +78,14 @@ impl<W: io::Write> Text<W> {
         } else {
             self.line.truncate(before);
         }
-        self.styled(styles.name, call.function.display_name());
+        let is_range = call.function.range.is_some();
+        if is_range {
+            let mut text = String::new();
+            range::write(call, &mut text);
+            self.styled(styles.name, &text);
+        } else {
+            self.styled(styles.name, call.function.display_name());
+        }
         if self.repeats.is_some() {
             self.about(view);
         }
@@ -88,6 +96,9 @@ impl<W: io::Write> Text<W> {
             if let Some(((from, _), to)) = place {
                 self.about.add_text(self.line.get(from..to).unwrap_or(""));
             }
+            return;
+        }
+        if is_range {
             return;
         }
         // A C++ name includes its parameter types.
@@ -124,8 +135,10 @@ impl<W: io::Write> Text<W> {
 
     pub(super) fn result(&mut self, exit: &Exit) {
         self.marks.result = Some(self.line.len());
-        self.line.push_str(" = ");
         let styles = self.styles;
+        if exit.call.function.range.is_none() || exit.duration_ns.is_none() {
+            self.line.push_str(" = ");
+        }
         match (exit.returned(), exit.duration_ns) {
             (Some(returned), took) => {
                 match returned {
@@ -141,6 +154,7 @@ impl<W: io::Write> Text<W> {
                     }
                     Returned::Number(number) => word(number, &mut self.line),
                     Returned::Word(value) => word(value, &mut self.line),
+                    Returned::Nothing if exit.call.function.range.is_some() => {}
                     Returned::Nothing => self.line.push_str("void"),
                     Returned::Unreported => self.line.push_str("(not reported)"),
                 }
@@ -278,6 +292,9 @@ impl<W: io::Write> Text<W> {
     /// Writes the notes at the end.
     pub(crate) fn notes(&mut self, end: &End) -> io::Result<()> {
         self.settle()?;
+        if end.gpu_time.is_none() {
+            self.gpu.lines().iter().try_for_each(|line| self.write_note(line))?;
+        }
         if self.format.legend {
             legend(end).iter().try_for_each(|line| self.write_note(line))?;
         }

@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod fixture;
+pub mod gpu;
 pub mod library;
 pub mod program;
 pub mod schema;

@@ -1,0 +1,89 @@
+//! The first call of a copy of NVTX: its pointers get our functions. Another tool, which was named before cutap, is
+//! asked first. So its functions are known, and it sees all.
+
+use super::{capture_range, functions, tool};
+use crate::loader::real;
+use crate::process::{environment, page};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::transmute;
+use cutap_calls::generated::nvtx::CALLBACKS_TABLE;
+use cutap_wire::control::ENV_OTHER_NVTX as OTHER;
+use cutap_wire::diagnostic;
+
+/// A copy's function that gives a table.
+pub type GetTable = unsafe extern "C" fn(u32) -> *const c_void;
+/// A tool's function that fills the pointers of a copy. 0: it will not.
+type Attach = unsafe extern "C" fn(GetTable) -> c_int;
+
+/// NvtxExportTableCallbacks.
+#[repr(C)]
+struct Callbacks {
+    bytes: usize,
+    /// Arguments: a module; the array of the addresses of function pointers; its length. 0: there is none.
+    module: unsafe extern "C" fn(u32, *mut *mut *mut usize, *mut u32) -> c_int,
+}
+
+/// The pointer of a function in a copy.
+fn pointer(callbacks: &Callbacks, module: u32, number: u32) -> Option<*mut usize> {
+    let (mut array, mut length) = (core::ptr::null_mut::<*mut usize>(), 0);
+    // SAFETY: the copy's function, and places for what it gives.
+    let found = unsafe { (callbacks.module)(module, &mut array, &mut length) };
+    if found == 0 || array.is_null() || number >= length {
+        return None;
+    }
+    // SAFETY: the array has so many entries.
+    let pointer = unsafe { *array.add(number as usize) };
+    (!pointer.is_null()).then_some(pointer)
+}
+
+/// The function of the tool that was named before cutap.
+fn other_tool(initializer: &CStr) -> Option<usize> {
+    const LAZY: c_int = 1;
+    let path = environment::find(environment::before_libc(), OTHER.as_bytes())?;
+    let dlsym = real::next_dlsym();
+    if dlsym == 0 {
+        return None;
+    }
+    // SAFETY: functions of libc of these names. The path ends with a zero, because it stands in the environment. The
+    // copy of NVTX that waits for the answer is about to do the same.
+    unsafe {
+        let dlsym = transmute::<usize, extern "C" fn(usize, *const c_char) -> usize>(dlsym);
+        let dlopen = dlsym(0, c"dlopen".as_ptr());
+        if dlopen == 0 {
+            return None;
+        }
+        let library = transmute::<usize, extern "C" fn(*const u8, c_int) -> usize>(dlopen)(path.as_ptr(), LAZY);
+        Some(if library == 0 { 0 } else { dlsym(library, initializer.as_ptr()) }).filter(|function| *function != 0)
+    }
+}
+
+/// Fills the pointers of a copy. 1: they are in use.
+///
+/// # Safety
+/// `get` is the function of a copy of NVTX that looks for an injection now, and `initializer` the name of the function
+/// that it looks for.
+pub unsafe fn attach(get: GetTable, initializer: &CStr) -> c_int {
+    // SAFETY: the caller's promise; the table lives as long as the copy.
+    let callbacks = unsafe { get(CALLBACKS_TABLE).cast::<Callbacks>().as_ref() };
+    let Some(callbacks) = callbacks.filter(|table| table.bytes >= size_of::<Callbacks>()) else { return 0 };
+    capture_range::start();
+    let all = functions::all();
+    // SAFETY: pointers of the copy.
+    let before = all.map(|(module, number, _)| pointer(callbacks, module, number).map(|at| unsafe { at.read() }));
+    // SAFETY: a tool's function of this name has this type.
+    let has_tool =
+        other_tool(initializer).is_some_and(|attach| unsafe { transmute::<usize, Attach>(attach)(get) } != 0);
+    for ((module, number, ours), before) in all.into_iter().zip(before) {
+        let Some(at) = pointer(callbacks, module, number) else { continue };
+        // SAFETY: a pointer of the copy.
+        let tools = unsafe { at.read() };
+        let is_tools = has_tool && Some(tools) != before && tools != 0;
+        if is_tools && !tool::keep(module, number, tools) {
+            page::count(diagnostic::RANGE_OF_OTHER_TOOL, 1);
+            continue;
+        }
+        // SAFETY: as above; the copy calls it with the arguments that the function takes.
+        unsafe { at.write(ours) };
+    }
+    1
+}

@@ -1,0 +1,61 @@
+//! `--capture-range=nvtx:NAME@DOMAIN`: calls are recorded while a range of this name is open in any thread.
+
+use super::domains;
+use crate::process::path::{Path, Shared};
+use crate::process::{run, switch};
+use crate::runtime::instances;
+use crate::sys;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, Ordering::*};
+use cutap_calls::glob;
+use cutap_wire::control::{CAPTURE_RANGE, CAPTURE_RANGE_BYTES, RANGE_OF_NVTX};
+
+/// The name, a line end, and the domain.
+static TEXT: Shared<([u8; CAPTURE_RANGE_BYTES], usize)> = Shared(UnsafeCell::new(([0; CAPTURE_RANGE_BYTES], 0)));
+/// Ranges of this name that are open.
+static OPEN: AtomicU32 = AtomicU32::new(0);
+
+fn is_asked() -> bool {
+    run::flags() & RANGE_OF_NVTX != 0
+}
+
+/// Reads what is asked. The first copy of NVTX does it before it has functions of ours.
+pub fn start() {
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    if !is_asked() || STARTED.swap(1, AcqRel) != 0 {
+        return;
+    }
+    let mut path = Path::run();
+    path.push(b"/").push(CAPTURE_RANGE.as_bytes());
+    // SAFETY: see `Shared`; one thread comes here, once.
+    let (bytes, length) = unsafe { &mut *TEXT.0.get() };
+    if let Some(read) = sys::with(path.bytes(), &[sys::Open::Read], |file| file.read(bytes)) {
+        *length = read.min(CAPTURE_RANGE_BYTES);
+    }
+}
+
+/// Whether a range is one of those that are asked for.
+pub fn is_wanted(domain: u32, text: &[u8]) -> bool {
+    if !is_asked() {
+        return false;
+    }
+    // SAFETY: see `Shared`; it is written before any range can begin.
+    let (bytes, length) = unsafe { &*TEXT.0.get() };
+    let mut lines = bytes.get(..*length).unwrap_or(&[]).split(|byte| *byte == b'\n');
+    let (Some(name), Some(of_domain)) = (lines.next(), lines.next()) else { return false };
+    glob(name, text) && glob(of_domain, domains::name_of(domain))
+}
+
+/// Such a range begins.
+pub fn begin() {
+    if OPEN.fetch_add(1, AcqRel) == 0 && switch::range(true) {
+        instances::follow();
+    }
+}
+
+/// It has ended.
+pub fn end() {
+    if OPEN.fetch_sub(1, AcqRel) == 1 && switch::range(false) {
+        instances::follow();
+    }
+}

@@ -1,0 +1,173 @@
+//! Domains and registered strings: what the handles of the program stand for. Without another tool the handles are
+//! ours. A handle is entered once and never taken out, because the program may use it at any time.
+
+use crate::process::{armed, names};
+use crate::slots::table;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use cutap_calls::Layer;
+use cutap_wire::names::{Name, kind, route, shape};
+
+/// The domain of functions that name none.
+pub const DEFAULT: u32 = 0;
+/// Its name.
+const DEFAULT_NAME: &[u8] = b"nvtx";
+/// Domains at most; others are as the default domain.
+const DOMAINS: usize = 512;
+/// Handles at most; strings beyond them have no text.
+const HANDLES: usize = 1 << 12;
+/// Places at which a handle is looked for.
+const PROBES: usize = 32;
+/// The objects of domains have numbers from here on, beside those of loaded libraries.
+const FIRST_OBJECT: u32 = 1 << 30;
+/// Handles that are given out begin here: the kernel maps nothing there without being asked to.
+const FIRST_HANDLE: usize = 1 << 50;
+
+/// What is recorded of a range, and the slot that says it.
+#[derive(Clone, Copy)]
+pub enum Moment {
+    Range,
+    Mark,
+    Start,
+    End,
+}
+
+impl Moment {
+    /// The route that tells it in names, the words of its records, and whether only its beginning is recorded.
+    const fn shape(self) -> (u8, u8, bool) {
+        match self {
+            Moment::Range => (route::NVTX_RANGE, 3, false),
+            Moment::Mark => (route::NVTX_MARK, 3, true),
+            Moment::Start => (route::NVTX_START, 4, true),
+            Moment::End => (route::NVTX_END, 1, true),
+        }
+    }
+}
+
+/// A domain: its name in the names file, and its slots plus one.
+struct Domain {
+    name: AtomicUsize,
+    length: AtomicU32,
+    slots: [AtomicU32; 4],
+}
+
+static ALL: [Domain; DOMAINS] = [const {
+    Domain { name: AtomicUsize::new(0), length: AtomicU32::new(0), slots: [const { AtomicU32::new(0) }; 4] }
+}; DOMAINS];
+static COUNT: AtomicU32 = AtomicU32::new(1);
+
+/// What a handle stands for: the number of a domain, or a text in the names file with its length.
+struct Handle {
+    handle: AtomicUsize,
+    meaning: AtomicUsize,
+    length: AtomicU32,
+}
+
+static OPEN_HANDLES: [Handle; HANDLES] =
+    [const { Handle { handle: AtomicUsize::new(0), meaning: AtomicUsize::new(0), length: AtomicU32::new(0) } };
+        HANDLES];
+
+fn next_handle() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(FIRST_HANDLE);
+    NEXT.fetch_add(16, Relaxed)
+}
+
+/// The entry of a handle, or the free one where it belongs. None if there is no room.
+fn entry(handle: usize) -> Option<&'static Handle> {
+    let first = (handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (0..PROBES).filter_map(|n| OPEN_HANDLES.get((first + n) % HANDLES)).find(|entry| {
+        let occupant = entry.handle.compare_exchange(0, handle, AcqRel, Acquire);
+        occupant.is_ok() || occupant == Err(handle)
+    })
+}
+
+/// A domain was created. `given` is the handle of another tool, or 0. Returns the program's handle.
+pub fn create(name: &[u8], given: usize) -> usize {
+    let handle = if given == 0 { next_handle() } else { given };
+    let number = COUNT.fetch_add(1, AcqRel);
+    if (number as usize) < DOMAINS && announce(number, name).is_some() {
+        entry(handle).into_iter().for_each(|entry| entry.meaning.store(number as usize, Release));
+    }
+    handle
+}
+
+/// Writes the object of a domain.
+fn announce(number: u32, name: &[u8]) -> Option<()> {
+    let (object, layer) = (u64::from(FIRST_OBJECT | number), u64::from(Layer::NVTX.number()));
+    let record = Name { kind: kind::OBJECT, ticks: 0, a: object, b: object, c: layer, s: name, t: &[] };
+    let text = names::write(&record)?;
+    let domain = ALL.get(number as usize)?;
+    domain.length.store(name.len() as u32, Relaxed);
+    domain.name.store(text as usize, Release);
+    Some(())
+}
+
+/// The number of a domain's handle.
+pub fn number_of(handle: usize) -> u32 {
+    if handle == 0 {
+        return DEFAULT;
+    }
+    entry(handle).map_or(DEFAULT, |entry| entry.meaning.load(Acquire) as u32)
+}
+
+/// The name of a domain.
+pub fn name_of(number: u32) -> &'static [u8] {
+    announced(number).unwrap_or(DEFAULT_NAME)
+}
+
+/// The name of a domain whose object is written.
+fn announced(number: u32) -> Option<&'static [u8]> {
+    let domain = ALL.get(number as usize)?;
+    let name = domain.name.load(Acquire) as *const u8;
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: `announce` put text there that is in the names file's mapping, which is never given back.
+    Some(unsafe { core::slice::from_raw_parts(name, domain.length.load(Relaxed) as usize) })
+}
+
+/// The slot of what is recorded in a domain. None if it cannot be announced.
+pub fn slot(number: u32, of: Moment) -> Option<u32> {
+    let place = ALL.get(number as usize)?.slots.get(of as usize)?;
+    match place.load(Acquire) {
+        0 => {}
+        slot => return Some(slot - 1),
+    }
+    if announced(number).is_none() {
+        announce(number, DEFAULT_NAME)?;
+    }
+    let (route, words, is_moment) = of.shape();
+    let slot = table::number_without_thunk();
+    let origin = u64::from(FIRST_OBJECT | number) | u64::from(route) << 32 | u64::from(is_moment) << 40;
+    let origin = origin | shape(words, 0, 0) << 44;
+    names::write(&Name { kind: kind::SLOT, ticks: 0, a: slot.into(), b: origin, c: 0, s: b"range", t: &[] })?;
+    // Two threads may both have made one: each is as good.
+    place.store(slot + 1, Release);
+    Some(slot)
+}
+
+/// Whether the filter wants ranges of this name.
+pub fn is_selected(number: u32, text: &[u8]) -> bool {
+    armed::is_selected_now(Layer::NVTX.number(), name_of(number), text)
+}
+
+/// A string was registered. `given` as in `create`. Returns the program's handle.
+pub fn register(text: &[u8], given: usize) -> usize {
+    let handle = if given == 0 { next_handle() } else { given };
+    let record = Name { kind: kind::FILLER, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] };
+    if let Some((at, entry)) = names::write(&record).zip(entry(handle)) {
+        entry.length.store(text.len() as u32, Relaxed);
+        entry.meaning.store(at as usize, Release);
+    }
+    handle
+}
+
+/// The text of a registered string.
+pub fn registered(handle: usize) -> &'static [u8] {
+    let Some(entry) = entry(handle).filter(|_| handle != 0) else { return &[] };
+    let text = entry.meaning.load(Acquire);
+    if text < DOMAINS {
+        return &[];
+    }
+    // SAFETY: `register` put text there that is in the names file's mapping, which is never given back.
+    unsafe { core::slice::from_raw_parts(text as *const u8, entry.length.load(Relaxed) as usize) }
+}

@@ -1,0 +1,30 @@
+//! Another tool's functions: those that it put into a copy's pointers before ours. They are called with the program's
+//! arguments, and the program gets their results.
+
+use core::sync::atomic::{AtomicUsize, Ordering::*};
+
+/// Numbers of functions in a module are below this.
+const FUNCTIONS: usize = 16;
+/// Numbers of modules with functions of ours are below this.
+const MODULES: usize = 6;
+
+static FUNCTIONS_OF_TOOL: [[AtomicUsize; FUNCTIONS]; MODULES] =
+    [const { [const { AtomicUsize::new(0) }; FUNCTIONS] }; MODULES];
+
+fn place(module: u32, number: u32) -> Option<&'static AtomicUsize> {
+    FUNCTIONS_OF_TOOL.get(module as usize)?.get(number as usize)
+}
+
+/// Keeps the tool's function. False if another copy has another one: then it stays in the pointer, and is called alone.
+pub fn keep(module: u32, number: u32, function: usize) -> bool {
+    let Some(place) = place(module, number) else { return false };
+    match place.compare_exchange(0, function, AcqRel, Acquire) {
+        Ok(_) => true,
+        Err(kept) => kept == function,
+    }
+}
+
+/// The tool's function.
+pub fn function(module: u32, number: u32) -> Option<usize> {
+    Some(place(module, number)?.load(Acquire)).filter(|function| *function != 0)
+}

@@ -1,0 +1,165 @@
+//! Ranges of NVTX: calls stand inside them, another tool sees them all, and wrong uses do no harm.
+
+use cutap_e2e::{Scratch, cutap, finish, json_lines, scratch, sources};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of a version of NVTX; none where it cannot be fetched.
+fn nvtx(version: &str) -> Option<PathBuf> {
+    let script = sources().join("wheels.py");
+    let done = finish(Command::new("python3").arg(script).args(["nvtx", version]));
+    if !done.status.success() {
+        println!("skipped: ranges: NVTX {version} could not be fetched");
+        return None;
+    }
+    Some(PathBuf::from(done.stdout.trim()))
+}
+
+/// A program of `ranges/`, compiled with a version of NVTX.
+fn build(folder: &Path, source: &str, version: &str, words: &[&str]) -> Option<PathBuf> {
+    let nvtx = nvtx(version)?;
+    let place = folder.join(source);
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O1", "-Wall", "-I"]).arg(nvtx.join("include")).arg("-o").arg(&place);
+    gcc.arg(sources().join(format!("ranges/{source}.c")));
+    for word in words {
+        gcc.arg(word.replace("NVTX", &nvtx.display().to_string()));
+    }
+    let done = finish(gcc.args(["-ldl", "-lpthread"]));
+    assert!(done.status.success(), "{done:?}");
+    Some(place)
+}
+
+/// A run with the simulated driver: what the program printed, and the lines of text without times.
+fn trace(folder: &Scratch, program: &Path, way: &str, environment: &[(&str, &str)]) -> (String, Vec<String>) {
+    let file = folder.join(format!("{way}.txt"));
+    let mut command = Command::new(cutap());
+    command.args(["trace", "--sim", "-v", "-o"]).arg(&file).arg(program).arg(way).envs(environment.iter().copied());
+    let done = finish(&mut command);
+    assert!(done.status.success(), "{done:?}");
+    let text = std::fs::read_to_string(&file).expect("a trace");
+    let without_time = |line: &str| line.split_once(" <").map_or(line, |(line, _)| line).to_owned();
+    (done.stdout, text.lines().map(without_time).collect())
+}
+
+/// The objects of a recording with `--json`.
+fn calls(folder: &Scratch, program: &Path, way: &str) -> Vec<Value> {
+    let file = folder.join(format!("{way}.cutap"));
+    let mut record = Command::new(cutap());
+    let done = finish(record.args(["record", "-q", "--sim", "-o"]).arg(&file).arg(program).arg(way));
+    assert!(done.status.success(), "{done:?}");
+    let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
+    json_lines(&shown.stdout).filter(|line| line["type"] == "call").collect()
+}
+
+/// The name of the call or range around a call.
+fn around<'a>(all: &'a [Value], call: &Value) -> Option<&'a str> {
+    let is_parent = |other: &&Value| other["id"] == call["parent"] && other["pid"] == call["pid"];
+    all.iter().find(is_parent).and_then(|parent| parent["name"].as_str())
+}
+
+#[test]
+fn calls_inside_ranges() {
+    let folder = scratch("ranges");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let (printed, lines) = trace(&folder, &program, "basic", &[]);
+    // Levels in each domain, and handles that are not null.
+    assert_eq!(printed, "0\n1\n1\n1 1\n0\n0\n0\n");
+    let expected = [
+        "cuInit(Flags=0x0) = CUDA_SUCCESS",
+        "range \"outer\" {",
+        "  range \"inner\" {",
+        "    cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
+        "    mark \"moment\"",
+        "  } inner",
+        "  [Domain] range \"registered\" payload 42 {",
+        "    cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
+        "} outer",
+    ];
+    let start = lines.iter().position(|line| line.starts_with("cuInit")).expect("the first call");
+    assert_eq!(lines[start..start + expected.len()], expected, "{lines:#?}");
+    assert!(lines.iter().any(|line| line.trim() == "start of range 1 \"wïde\""), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.trim() == "end of range 1"), "{lines:#?}");
+}
+
+#[test]
+fn parents_in_threads_and_children() {
+    let folder = scratch("ranges-parents");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let all = calls(&folder, &program, "threads");
+    let inside: Vec<_> = all.iter().filter(|call| call["name"] == "cuDeviceGetCount").collect();
+    assert_eq!(inside.len(), 200);
+    for call in inside {
+        let parent = all.iter().find(|other| other["id"] == call["parent"]).expect("a range");
+        assert!(parent["range"] == "range" && parent["tid"] == call["tid"], "{call}");
+    }
+    let all = calls(&folder, &program, "forked");
+    let names: Vec<_> =
+        all.iter().filter(|call| call["name"] == "cuDeviceGetCount").map(|call| around(&all, call)).collect();
+    assert!(names.contains(&Some("of both")) && names.contains(&Some("of the child")), "{names:?}");
+}
+
+#[test]
+fn wrong_uses() {
+    let folder = scratch("ranges-wrong");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let (printed, lines) = trace(&folder, &program, "unbalanced", &[]);
+    assert_eq!(printed, "-1\n");
+    assert!(lines.iter().any(|line| line.contains("2 pops of NVTX without a push")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("} open at the end = ?")), "{lines:#?}");
+    let all = calls(&folder, &program, "freed");
+    let counts = all.iter().filter(|call| call["name"] == "cuDeviceGetCount");
+    assert_eq!(counts.map(|call| around(&all, call)).collect::<Vec<_>>(), [Some("freed"), Some("")]);
+    let (printed, lines) = trace(&folder, &program, "deep", &[]);
+    assert_eq!(printed, "0\n");
+    assert_eq!(lines.iter().filter(|line| line.trim() == "range \"nested\" {").count(), 64);
+    assert!(lines.iter().any(|line| line.contains("99936 ranges of NVTX not recorded")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line == "range \"after\" {"), "{lines:#?}");
+}
+
+#[test]
+fn another_tool_sees_all() {
+    let folder = scratch("ranges-tool");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let Some(tool) = build(&folder, "tool", "13.5", &["-shared", "-fPIC"]) else { return };
+    let tool = tool.display().to_string();
+    let (printed, lines) = trace(&folder, &program, "basic", &[("NVTX_INJECTION64_PATH", &tool)]);
+    let expected = "tool: here\ntool: push outer\n100\ntool: push inner\n101\ntool: pop\n101\n";
+    assert!(printed.starts_with(expected), "{printed}");
+    assert!(lines.iter().any(|line| line == "range \"outer\" {"), "{lines:#?}");
+    // A program that wants none gets none.
+    let (printed, lines) = trace(&folder, &program, "threads", &[("NVTX_INJECTION64_PATH", "./.")]);
+    assert!(printed.is_empty() && !lines.iter().any(|line| line.contains("range \"")), "{lines:#?}");
+}
+
+#[test]
+fn the_library_of_old_toolkits() {
+    let folder = scratch("ranges-old");
+    let words = ["-LNVTX/lib", "-l:libnvToolsExt.so.1", "-Wl,-rpath,NVTX/lib"];
+    let Some(program) = build(&folder, "old_library", "11.8", &words) else { return };
+    let (printed, lines) = trace(&folder, &program, "basic", &[]);
+    assert_eq!(printed, "0\n0\n");
+    assert!(lines.iter().any(|line| line == "range \"of the old library\" {"), "{lines:#?}");
+}
+
+/// Calls are recorded while a range of this name is open, in whichever domain or in one.
+#[test]
+fn capture_ranges() {
+    let folder = scratch("ranges-captured");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let recorded = |range: &str| {
+        let file = folder.join(format!("{}.cutap", range.replace(':', "-")));
+        let mut record = Command::new(cutap());
+        record.args(["record", "-q", "--sim", "--capture-range", range, "-o"]).arg(&file).arg(&program).arg("basic");
+        assert!(finish(&mut record).status.success());
+        let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
+        let lines: Vec<Value> = json_lines(&shown.stdout).filter(|line| line["type"] == "call").collect();
+        lines.iter().map(|call| call["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(recorded("nvtx:inner"), ["cuDeviceGetCount", "moment", "inner"]);
+    assert_eq!(recorded("nvtx:regist*@Domain"), ["cuDeviceGetCount", "cuDeviceGetCount", "registered"]);
+    assert!(recorded("nvtx:inner@Domain").is_empty());
+    let refused = finish(Command::new(cutap()).args(["record", "--capture-range", "nvtx:", "--", "true"]));
+    assert!(!refused.status.success() && refused.stderr.contains("nvtx:NAME[@DOMAIN]"), "{refused:?}");
+}

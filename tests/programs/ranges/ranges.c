@@ -1,0 +1,116 @@
+/* Ranges of NVTX around calls of the driver, in one of several ways. Prints what NVTX answers. */
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int (*count_devices)(int *);
+
+static void call(void) {
+    int count;
+    count_devices(&count);
+}
+
+static void basic(void) {
+    nvtxEventAttributes_t with = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};
+    printf("%d\n", nvtxRangePushA("outer"));
+    printf("%d\n", nvtxRangePushA("inner"));
+    call();
+    nvtxMarkA("moment");
+    printf("%d\n", nvtxRangePop());
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("Domain");
+    with.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    with.message.registered = nvtxDomainRegisterStringA(domain, "registered");
+    with.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64;
+    with.payload.ullValue = 42;
+    printf("%d %d\n", domain != NULL, with.message.registered != NULL);
+    printf("%d\n", nvtxDomainRangePushEx(domain, &with));
+    call();
+    /* Popped in the order in which they were pushed. */
+    printf("%d\n", nvtxRangePop());
+    call();
+    printf("%d\n", nvtxDomainRangePop(domain));
+    nvtxDomainDestroy(domain);
+    nvtxRangeId_t id = nvtxRangeStartW(L"w\u00efde");
+    call();
+    nvtxRangeEnd(id);
+}
+
+static void unbalanced(void) {
+    printf("%d\n", nvtxRangePop());
+    call();
+    nvtxRangePushA("open at the end");
+    nvtxDomainRangePop(nvtxDomainCreateA("other"));
+    call();
+}
+
+static void freed(void) {
+    char *name = strdup("freed");
+    nvtxRangePushA(name);
+    memset(name, 'x', 5);
+    free(name);
+    call();
+    nvtxRangePop();
+    nvtxRangePushA((const char *)8);
+    call();
+    nvtxRangePop();
+}
+
+static void deep(void) {
+    for (int n = 0; n < 100000; n++) nvtxRangePushA("nested");
+    call();
+    for (int n = 0; n < 100000; n++) nvtxRangePop();
+    call();
+    printf("%d\n", nvtxRangePushA("after"));
+    call();
+    nvtxRangePop();
+}
+
+static void forked(void) {
+    nvtxRangePushA("of both");
+    call();
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        nvtxRangePop();
+        nvtxRangePushA("of the child");
+        call();
+        nvtxRangePop();
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    nvtxRangePop();
+}
+
+static void *in_thread(void *name) {
+    nvtxRangePushA(name);
+    for (int n = 0; n < 100; n++) call();
+    nvtxRangePop();
+    return NULL;
+}
+
+static void threads(void) {
+    pthread_t all[2];
+    char *names[] = {"first", "second"};
+    for (int n = 0; n < 2; n++) pthread_create(&all[n], NULL, in_thread, names[n]);
+    for (int n = 0; n < 2; n++) pthread_join(all[n], NULL);
+}
+
+int main(int words, char **word) {
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*start)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+    count_devices = (int (*)(int *))dlsym(driver, "cuDeviceGetCount");
+    start(0);
+    const char *way = words > 1 ? word[1] : "basic";
+    if (!strcmp(way, "basic")) basic();
+    if (!strcmp(way, "unbalanced")) unbalanced();
+    if (!strcmp(way, "freed")) freed();
+    if (!strcmp(way, "deep")) deep();
+    if (!strcmp(way, "forked")) forked();
+    if (!strcmp(way, "threads")) threads();
+    return 0;
+}

@@ -58,6 +58,8 @@ pub struct RunSettings<'a> {
     pub gpu_time: bool,
     /// The driver's question for an injection is answered.
     pub answers_driver: bool,
+    /// Calls of functions that start no work are counted.
+    pub count_chatter: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -81,6 +83,7 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::COUNTS_ENTERED, true),
         (control::GPU_TIME, settings.gpu_time),
         (control::GPU_TIME_ANSWERED, settings.answers_driver),
+        (control::COUNT_CHATTER, settings.count_chatter),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = settings.full.chunks();

@@ -152,13 +152,17 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     s.interceptors.store(interceptors, Relaxed);
     s.row.store(row, Relaxed);
     let state = if is_state { plan::STATE } else { 0 };
-    s.plan.store(plan::of_row(row) | state, Relaxed);
+    // Hooks and stacks need each call.
+    let is_chatter = interceptors == interceptors::RECORD && !hooked && counts_chatter(name);
+    let chatter = if is_chatter { plan::CHATTER } else { 0 };
+    s.plan.store(plan::of_row(row) | state | chatter, Relaxed);
     s.set_name(text, name.len());
     s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
     let to = match interceptors {
         _ if cxx => code.cxx_note as usize,
         0 => code.hooked as usize,
         interceptors::RECORD if hooked => code.gate as usize,
+        interceptors::RECORD if is_chatter => (code.chatter)(row, owner).unwrap_or(code.gate as usize),
         interceptors::RECORD => match (code.fast)(n, row, owner) {
             Some((at, first)) => {
                 s.first.store(first, Relaxed);
@@ -185,6 +189,11 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
 fn is_state(layer: u8, name: &[u8]) -> bool {
     let layers = [Layer::DRIVER.number(), Layer::LIBRARY.number()];
     layers.contains(&layer) && core::str::from_utf8(name).is_ok_and(cutap_calls::keeps_state)
+}
+
+/// Whether calls of a function are counted, because it starts no work.
+pub fn counts_chatter(name: &[u8]) -> bool {
+    run::flags() & control::COUNT_CHATTER != 0 && core::str::from_utf8(name).is_ok_and(cutap_calls::is_chatter)
 }
 
 const _: () = assert!(

@@ -125,9 +125,10 @@ impl Aggregator {
         end.recorded(&self.run_reader);
         end.settle(&self.run_reader);
         end.open = open;
+        let only_counted = self.run_reader.only_counts();
         let (mut counted, mut run_functions) = (CountSums::default(), RunFunctions::default());
         for folder in &mut folders {
-            counted.add(folder, &mut shared.resolver);
+            counted.add(folder, &mut shared.resolver, only_counted);
             run_functions.add(folder, &shared.resolver.filter);
         }
         end.functions.counted = counted.sorted();

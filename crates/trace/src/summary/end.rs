@@ -80,7 +80,12 @@ impl End {
         let mut unseen = RunCoverage::of(&run.store.control().unwrap_or_default(), run.forgotten().unwrap_or(0) == 0);
         unseen.filter = run.made_with_filter().filter(|_| unseen.by_filter);
         let mut end = End {
-            settings: RunSettings { is_lossy, has_range, switched: run.switched() },
+            settings: RunSettings {
+                is_lossy,
+                has_range,
+                counts_chatter: run.counts_chatter(),
+                switched: run.switched(),
+            },
             processes: RunProcesses { failed: run.failed(), ..RunProcesses::default() },
             coverage: unseen,
             ..End::default()

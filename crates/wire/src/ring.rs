@@ -37,6 +37,9 @@ pub struct RingHeader {
     pub tid: AtomicU32,
     /// Calls of its threads that only happen because we watch; those that the process counts come on top.
     pub self_induced: AtomicU64,
+    /// Not 0: no thread writes to it. It has copies of calls that a flight recorder would have lost, because later
+    /// calls depend on them ([`crate::kept_calls`]).
+    pub kept: AtomicU32,
     /// A process-shared robust mutex held by the owner: its first word tells when the thread is dead.
     pub owner: OwnerLock,
 }

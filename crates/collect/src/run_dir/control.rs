@@ -59,8 +59,7 @@ pub struct RunSettings<'a> {
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
-    // A flight recorder keeps the calls that were asked for as long as it can: nothing else takes their room.
-    let tracked = !settings.count && !settings.summary && !matches!(settings.full, OverflowPolicy::Overwrite(_));
+    let tracked = !settings.count && !settings.summary;
     let recorded = settings.filter.recorded(tracked);
     let rules = if settings.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;

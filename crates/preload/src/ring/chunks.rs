@@ -7,7 +7,7 @@
 //! preload (80 bytes) is part of each stack. With a shared runtime 12.9 or 13.0, `pthread_create` with
 //! PTHREAD_STACK_MIN (16 KiB) then returns EINVAL; 20 KiB is enough.
 
-use super::heads;
+use super::{heads, kept_calls};
 use super::thread_state::{MAPPED, ThreadState};
 use crate::process::{clock, page, path, run, switch};
 use crate::sys::{self, allowed, mappings};
@@ -258,7 +258,10 @@ fn try_next(
                 Some(p) => p,
                 None if may_wait && chunks > 0 => return None,
                 None => match oldest(thread_state, writer.chunk) {
-                    Some(p) => p,
+                    Some(p) => {
+                        kept_calls::keep(thread_state, p);
+                        p
+                    }
                     None => return Some(false),
                 },
             }
@@ -284,6 +287,36 @@ fn try_next(
     // SAFETY: the chunk is ours: free, new, or the oldest of those that nobody takes.
     *writer = unsafe { ChunkWriter::open(at.cast(), bytes, thread_state.sequence, tid, first_call, ticks, monotonic) };
     Some(true)
+}
+
+/// Opens the next chunk of a ring of kept calls, which begins at this moment by both clocks: a new one, or the oldest.
+/// The calls in that one; none if there is no room.
+pub fn next_kept(state: &mut ThreadState, (ticks, monotonic): (u64, u64), tid: u32) -> Option<u32> {
+    // SAFETY: the header is mapped.
+    let header = unsafe { &*state.header };
+    let (chunks, current) = (header.chunks.load(Relaxed), state.writer.chunk);
+    // The first chunk may have been made with the file.
+    let first = state.mapped.first().filter(|mapped| current.is_null() && mapped.0 == 1).map(|mapped| mapped.1);
+    let added = match first {
+        None if chunks < run::max_chunks() => add_chunk(state, current, header, chunks),
+        first => first,
+    };
+    let (at, lost) = match added {
+        Some(at) => (at, 0),
+        None => {
+            let at = oldest(state, current)?;
+            // SAFETY: a full chunk of this ring.
+            let head = unsafe { &*at.cast::<ChunkHeader>() };
+            (at, ((head.head.load(Relaxed) >> 32) as u32).wrapping_sub(head.first_call.load(Relaxed)))
+        }
+    };
+    let first_call = close(&mut state.writer, header.chunk_bytes);
+    state.sequence += 1;
+    // SAFETY: the chunk is new or full, and this ring's.
+    state.writer = unsafe {
+        ChunkWriter::open(at.cast(), header.chunk_bytes, state.sequence, tid, first_call, ticks, monotonic)
+    };
+    Some(lost)
 }
 
 /// Ends the current chunk, also one that was opened for less than it holds; the number of calls so far.

@@ -13,6 +13,7 @@ use crate::loader::objects::Object;
 use crate::loader::{announce, forks};
 use crate::process::{armed, folder, names, own, page, run};
 use crate::ring::counts::THUNKS;
+use crate::ring::kept_calls;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_calls::hidden::is_slot_name;
 use cutap_calls::{Layer, Role, has_role};
@@ -131,6 +132,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     if is_state {
         // Readers do not show the calls that are recorded although recording is off.
         names::write(&Name { a: u64::from(state_number(n)), b: origin | HIDDEN, ..record });
+        [n, state_number(n)].into_iter().for_each(kept_calls::keep_slot);
     }
     let s = slot(n)?;
     s.real.store(real, Relaxed);

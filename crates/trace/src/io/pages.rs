@@ -77,6 +77,8 @@ pub struct RingPage {
     pub abandoned: bool,
     /// Calls that only happened because we watch.
     pub self_induced: u64,
+    /// It has copies of calls that a flight recorder would have lost.
+    pub kept: bool,
 }
 
 /// Bytes of a ring's first page that matter.
@@ -100,6 +102,7 @@ impl RingPage {
             tid: u32_at(page, offset_of!(RingHeader, tid)),
             abandoned: owner & OWNER_DIED != 0 || owner & OWNER_TID == 0,
             self_induced: u64_at(page, offset_of!(RingHeader, self_induced)),
+            kept: u32_at(page, offset_of!(RingHeader, kept)) != 0,
         })
     }
 }

@@ -44,6 +44,7 @@ pub use outputs::json_schema::{json_lines_page, json_schema};
 pub use outputs::kernel_lines::{KernelLines, KernelStyle};
 pub use outputs::quiet::Quiet;
 pub use outputs::summary::Summary;
+pub use resources::ended_calls::{CallPlace, EndedCalls};
 pub use reports::{EventSink, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns, gpu_kernels};
 pub use resources::baseline::{Baseline, ProblemKey, ProblemSize};
 pub use resources::leaks::Leaks;

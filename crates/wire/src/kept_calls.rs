@@ -17,7 +17,7 @@ struct OpenCall {
     copy: u32,
 }
 
-/// Where the copies of one ring stand. All zero: at the beginning.
+/// Where the copies of one ring stand.
 #[derive(Debug)]
 pub struct KeptCalls {
     open: [OpenCall; DEPTH],
@@ -26,6 +26,25 @@ pub struct KeptCalls {
     tid: u32,
     /// Calls that were copied.
     calls: u32,
+    /// The last call that changed the context, if it was not copied.
+    context: Option<PendingContext>,
+}
+
+/// Words of an enter record and of an exit record that a pending call may have.
+const PENDING: [usize; 2] = [8, 4];
+
+/// A call that changed the context, until a call is copied that depends on it.
+#[derive(Debug, Clone, Copy)]
+struct PendingContext {
+    call: ContextCall,
+    number: u32,
+    enter: [u64; PENDING[0]],
+    exit: [u64; PENDING[1]],
+    /// Words of the two; 0: its end was not seen yet.
+    words: [usize; 2],
+    /// Their times.
+    ticks: [u64; 2],
+    tid: u32,
 }
 
 /// A chunk that is copied from.
@@ -61,10 +80,33 @@ impl CopiedRecord<'_> {
     }
 }
 
+/// Whether a call is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// It is not.
+    No,
+    /// It is.
+    Yes,
+    /// It is if another one follows that is copied. A program may make such calls all the time, and each takes the place
+    /// of the one before.
+    Context(ContextCall),
+}
+
+/// How a call changes the context of its thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextCall {
+    /// It sets another one.
+    Sets,
+    /// It pushes another one.
+    Pushes,
+    /// It goes back to the one before.
+    Pops,
+}
+
 /// What receives the copies.
 pub trait KeptCallsSink {
     /// Whether a call of this slot that began then is to be copied.
-    fn wants(&mut self, slot: u32, ticks: u64) -> bool;
+    fn wants(&mut self, slot: u32, ticks: u64) -> Wanted;
     /// Takes a record of this time, of this thread, behind the whole time if the record before it is too far away.
     /// False: it has no room.
     fn put(&mut self, record: &CopiedRecord<'_>, ticks: u64, tid: u32) -> bool;
@@ -72,7 +114,7 @@ pub trait KeptCallsSink {
 
 impl Default for KeptCalls {
     fn default() -> KeptCalls {
-        KeptCalls { open: [OpenCall { source: 0, copy: 0 }; DEPTH], depth: 0, tid: 0, calls: 0 }
+        KeptCalls { open: [OpenCall { source: 0, copy: 0 }; DEPTH], depth: 0, tid: 0, calls: 0, context: None }
     }
 }
 
@@ -101,9 +143,14 @@ impl KeptCalls {
                 kind::ENTER if meta != META_MAX => {
                     let number = calls.wrapping_sub(1);
                     self.left_before(number, record);
-                    if sink.wants(meta, last) && !self.enter(record, number, last, tid, sink) {
-                        lost += 1;
-                    }
+                    let is_written = match sink.wants(meta, last) {
+                        Wanted::No => true,
+                        Wanted::Context(call) => self.context_changes(call, record, number, last, tid, sink),
+                        Wanted::Yes => {
+                            self.write_context(sink) && self.enter(record, number, last, tid, sink)
+                        }
+                    };
+                    lost += u32::from(!is_written);
                 }
                 kind::EXIT | kind::EXIT_OUTPUT | kind::UNWOUND | kind::NOTE | kind::STACK | kind::MEMORY => {
                     self.about_call(record, of, meta, calls.wrapping_sub(1), last, tid, sink);
@@ -125,11 +172,80 @@ impl KeptCalls {
         lost
     }
 
+    /// A call changes the context: it waits, and the one before may be of no use any more. False: no room.
+    fn context_changes(
+        &mut self,
+        call: ContextCall,
+        record: &[u64],
+        number: u32,
+        ticks: u64,
+        tid: u32,
+        sink: &mut impl KeptCallsSink,
+    ) -> bool {
+        use ContextCall::{Pops, Pushes, Sets};
+        let before = self.context.filter(|before| before.tid == tid).map(|before| before.call);
+        let mut is_written = true;
+        match (before, call) {
+            (Some(Pushes), Pops) => {
+                self.context = None;
+                return true;
+            }
+            (Some(Sets), Sets | Pops) | (None, _) => self.context = None,
+            (Some(_), _) => is_written = self.write_context(sink),
+        }
+        let mut enter = [0; PENDING[0]];
+        if call == Pops || record.len() > enter.len() {
+            return is_written & self.enter(record, number, ticks, tid, sink);
+        }
+        enter.iter_mut().zip(record).for_each(|(to, from)| *to = *from);
+        let (words, ticks) = ([record.len(), 0], [ticks, 0]);
+        self.context = Some(PendingContext { call, number, enter, exit: [0; PENDING[1]], words, ticks, tid });
+        is_written
+    }
+
+    /// Copies the call that waits, for a call that depends on it follows. False: no room.
+    fn write_context(&mut self, sink: &mut impl KeptCallsSink) -> bool {
+        let Some(context) = self.context.take() else { return true };
+        let (enter, exit) = (context.enter.get(..context.words[0]), context.exit.get(..context.words[1]));
+        if !self.enter(enter.unwrap_or(&[]), context.number, context.ticks[0], context.tid, sink) {
+            return false;
+        }
+        if let Some(exit) = exit.filter(|exit| !exit.is_empty()) {
+            let of = (exit.first().copied().unwrap_or(0) & 0xf) as u8;
+            self.about_call(exit, of, 0, context.number, context.ticks[1], context.tid, sink);
+        }
+        true
+    }
+
+    /// A record of the call that waits: its end is kept. False: it is of another call.
+    fn is_of_context(&mut self, record: &[u64], of: u8, number: u32, ticks: u64) -> bool {
+        let Some(context) = self.context.as_mut().filter(|context| context.number == number) else { return false };
+        if matches!(of, kind::EXIT | kind::EXIT_OUTPUT) && record.len() <= context.exit.len() {
+            context.exit.iter_mut().zip(record).for_each(|(to, from)| *to = *from);
+            (context.words[1], context.ticks[1]) = (record.len(), ticks);
+        }
+        true
+    }
+
+    /// The ring that receives copies was copied to another one, whose copies stand as `moved` says.
+    pub fn moved(&mut self, moved: &KeptCalls) {
+        let (old, old_depth) = (self.open, self.depth);
+        (self.tid, self.calls, self.depth) = (moved.tid, moved.calls, 0);
+        for call in old.iter().take(old_depth) {
+            let found = moved.open.iter().take(moved.depth).find(|open| open.source == call.copy);
+            if let Some((found, place)) = found.zip(self.open.get_mut(self.depth)) {
+                *place = OpenCall { source: call.source, copy: found.copy };
+                self.depth += 1;
+            }
+        }
+    }
+
     /// The ring has a new owner; the calls of the one before will not end.
     fn owner(&mut self, tid: u32) {
         if self.tid != tid {
             self.depth = 0;
         }
+        self.context = self.context.filter(|context| context.tid == tid);
     }
 
     /// Forgets the calls that were left before this one began: those that began behind its parent.
@@ -189,6 +305,9 @@ impl KeptCalls {
     ) {
         let far = meta == META_MAX;
         let number = if far { record.last().map_or(0, |n| *n as u32) } else { newest.wrapping_sub(meta) };
+        if !far && self.is_of_context(record, of, number, ticks) {
+            return;
+        }
         let open = self.open.get(..self.depth).unwrap_or(&[]);
         let Some(at) = open.iter().rposition(|call| call.source == number) else { return };
         let copy = open.get(at).map_or(0, |call| call.copy);
@@ -202,5 +321,87 @@ impl KeptCalls {
         if matches!(of, kind::EXIT | kind::EXIT_OUTPUT | kind::UNWOUND) {
             self.depth = at;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Cursor, Record, Step};
+    use crate::ring::CHUNK_HEADER;
+
+    /// Slots 1 to 3 change the context, 4 and higher are kept.
+    #[derive(Default)]
+    struct Words(Vec<u64>);
+
+    impl KeptCallsSink for Words {
+        fn wants(&mut self, slot: u32, _: u64) -> Wanted {
+            match slot {
+                0 => Wanted::No,
+                1 => Wanted::Context(ContextCall::Sets),
+                2 => Wanted::Context(ContextCall::Pushes),
+                3 => Wanted::Context(ContextCall::Pops),
+                _ => Wanted::Yes,
+            }
+        }
+        fn put(&mut self, record: &CopiedRecord<'_>, _: u64, _: u32) -> bool {
+            self.0.push(record.first | COMMITTED);
+            self.0.extend(record.second.iter().chain(record.rest));
+            true
+        }
+    }
+
+    fn enter(slot: u32, ticks: u32, parent: u64) -> [u64; 3] {
+        [first_word(kind::ENTER, 3, slot, ticks) | COMMITTED, parent << PARENT_AT | 7, u64::from(ticks)]
+    }
+
+    fn exit(back: u32, ticks: u32) -> [u64; 2] {
+        [first_word(kind::EXIT, 2, back, ticks) | COMMITTED, 0]
+    }
+
+    /// The copies as a reader sees them: slot, number, parent or end.
+    fn copies(chunks: &[Vec<u64>]) -> Vec<(char, u32, u32)> {
+        let (mut calls, mut sink, mut first_call) = (KeptCalls::default(), Words::default(), 0);
+        for words in chunks {
+            let chunk = SourceChunk { words, first_call, base_ticks: 0, tid: 1 };
+            assert_eq!(calls.copy(chunk, &mut sink), 0);
+            first_call += words.iter().filter(|word| **word & 0x1f == u64::from(kind::ENTER) | COMMITTED).count() as u32;
+        }
+        let mut bytes = vec![0; CHUNK_HEADER];
+        bytes.extend(sink.0.iter().flat_map(|word| word.to_le_bytes()));
+        let (mut cursor, mut seen) = (Cursor::new(0, 0), Vec::new());
+        while let Step::Record(record) = cursor.step(&bytes, bytes.len(), false) {
+            match record {
+                Record::Enter { number, slot, .. } => seen.push(('>', slot, number)),
+                Record::Exit { number, ticks, .. } => seen.push(('<', ticks as u32, number)),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(cursor.offset, bytes.len());
+        seen
+    }
+
+    #[test]
+    fn calls_have_other_numbers_and_the_same_ends() {
+        let first = [&enter(0, 32, 0)[..], &exit(0, 33), &enter(5, 34, 0), &enter(0, 35, 1), &exit(0, 36)].concat();
+        // The end of call 1 is in the next chunk.
+        let second = [&enter(6, 37, 2)[..], &exit(0, 38), &exit(2, 39), &enter(0, 40, 0), &exit(0, 41)].concat();
+        assert_eq!(copies(&[first, second]), [('>', 5, 0), ('>', 6, 1), ('<', 38, 1), ('<', 39, 0)]);
+    }
+
+    #[test]
+    fn a_context_is_copied_with_the_call_that_depends_on_it() {
+        let call = |slot, ticks| [&enter(slot, ticks, 0)[..], &exit(0, ticks + 1)].concat();
+        let all = |slots: &[u32]| copies(&[slots.iter().zip(32..).flat_map(|(s, t)| call(*s, t * 2)).collect()]);
+        let slots = |slots: &[u32]| -> Vec<u32> {
+            all(slots).iter().filter(|(what, ..)| *what == '>').map(|(_, slot, _)| *slot).collect()
+        };
+        assert_eq!(slots(&[1, 1, 1]), []);
+        assert_eq!(slots(&[1, 1, 4, 1, 0, 4]), [1, 4, 1, 4]);
+        assert_eq!(slots(&[2, 3, 2, 3, 4]), [4]);
+        assert_eq!(slots(&[2, 4, 3, 4]), [2, 4, 3, 4]);
+        assert_eq!(slots(&[2, 1, 3, 4]), [2, 3, 4]);
+        // The copy is of the last one.
+        assert_eq!(all(&[1, 1, 4]), [('>', 1, 0), ('<', 67, 0), ('>', 4, 1), ('<', 69, 1)]);
     }
 }

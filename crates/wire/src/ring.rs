@@ -22,6 +22,11 @@ pub const OWNER_DIED: u32 = 0x4000_0000;
 /// The thread id part of that word.
 pub const OWNER_TID: u32 = 0x3fff_ffff;
 
+/// In `kept`: it has copies of calls.
+pub const KEPT: u32 = 1;
+/// In `kept`: another ring has what it holds.
+pub const KEPT_NOT_VALID: u32 = 2;
+
 /// First page of a ring file.
 #[repr(C)]
 pub struct RingHeader {
@@ -37,9 +42,12 @@ pub struct RingHeader {
     pub tid: AtomicU32,
     /// Calls of its threads that only happen because we watch; those that the process counts come on top.
     pub self_induced: AtomicU64,
-    /// Not 0: no thread writes to it. It has copies of calls that a flight recorder would have lost, because later
-    /// calls depend on them ([`crate::kept_calls`]).
+    /// [`KEPT`] or [`KEPT_NOT_VALID`]: no thread writes to it. It has copies of calls that a flight recorder would have
+    /// lost, because later calls depend on them ([`crate::kept_calls`]). 0: it is the ring of a thread.
     pub kept: AtomicU32,
+    /// Of such a ring: bytes of records of objects that are destroyed. Whoever watches the run has marked them as given
+    /// up.
+    pub dead: AtomicU32,
     /// A process-shared robust mutex held by the owner: its first word tells when the thread is dead.
     pub owner: OwnerLock,
 }

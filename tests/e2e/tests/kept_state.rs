@@ -92,10 +92,11 @@ fn what_a_flight_recorder_writes_over() {
     let (file, filtered, all) = (folder.join("run.cutap"), folder.join("filtered.cutap"), folder.join("all.cutap"));
     let mut record = Command::new(cutap());
     finish(record.args(["record", "-q", "--sim", "--gpu-time", "-o"]).arg(&all).arg(out().join("gpu_work")).arg("busy"));
-    assert_eq!(nodes(&all).len(), 12);
-    assert_eq!(in_flight_recorder(&file, &[]), nodes(&all));
+    let whole = nodes(&all);
+    assert_eq!(whole.len(), 12);
+    assert_eq!(in_flight_recorder(&file, &[]), whole);
     let filter = "cuGraphLaunch,cuCtxGetCurrent,cuLaunchKernel,cuMem*Async*";
-    assert_eq!(in_flight_recorder(&filtered, &["-e", filter]), nodes(&all));
+    assert_eq!(in_flight_recorder(&filtered, &["-e", filter]), whole);
     // The last copy is to memory that was allocated at the start. The captured one is not shown.
     let copies = calls(&["show", "-e", "cuMemcpyHtoD*"], &file);
     let sizes: Vec<&Value> = copies.iter().map(|call| &call["arguments"][0]["value"]["size"]).collect();
@@ -110,4 +111,18 @@ fn what_a_flight_recorder_writes_over() {
     let ((shown, made_in_flight), (_, made_in_all)) = (made(&file), made(&all));
     assert_eq!(made_in_flight, made_in_all);
     assert!(shown > 0 && shown < 10_000, "{shown}");
+}
+
+/// What is destroyed makes room: no call is left out, although all of them together have no room.
+#[test]
+fn what_is_destroyed_is_forgotten() {
+    let file = scratch("kept-state-churn").join("run.cutap");
+    let mut record = Command::new(cutap());
+    record.args(["record", "-q", "--sim", "--gpu-time", "--flight-recorder", "64K", "-o"]).arg(&file);
+    finish(record.arg(out().join("gpu_work")).arg("churn"));
+    let notes = finish(Command::new(cutap()).args(["report", "--notes"]).arg(&file)).stdout;
+    assert!(notes.contains("calls older than what the flight recorder kept"), "{notes}");
+    assert!(!notes.contains("that later calls depend on not kept"), "{notes}");
+    let nodes = nodes(&file);
+    assert!(nodes.len() == 12 && nodes.iter().all(|node| !node.ends_with("null")), "{nodes:?}");
 }

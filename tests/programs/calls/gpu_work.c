@@ -2,7 +2,7 @@
    launch. Then a graph of four nodes is captured, instantiated twice and replayed, and one with a child graph is made by
    hand. Prints what it did. With the argument "stops" it prints its process id and waits for a line of input, before the
    capture and behind it. With "busy" it makes 200,000 other calls behind the
-   instantiation, and copies to the memory at the end. */
+   instantiation, and copies to the memory at the end. With "churn" it makes and destroys memory and graphs there. */
 //: exe gpu_work -lpthread
 #include "fixture.h"
 #include <pthread.h>
@@ -53,8 +53,34 @@ static void make_other_calls(void) {
     for (int n = 0; n < 200000; n++) OK(cuCtxGetCurrent, &current);
 }
 
+/* Memory, a module and a graph, which are destroyed again, more than a small flight recorder keeps at a time. */
+static void make_and_destroy(void) {
+    P module, kernel, graph, executable, current;
+    U piece;
+    for (int round = 0; round < 8; round++) {
+        for (int n = 0; n < 20; n++) {
+            for (int k = 0; k < 3; k++) {
+                OK(cuMemAlloc_v2, &piece, 128);
+                OK(cuMemFree_v2, piece);
+            }
+            OK(cuModuleLoadData, &module, ptx);
+            OK(cuModuleGetFunction, &kernel, module, "second");
+            OK(cuStreamBeginCapture_v2, streams[0], 0);
+            launch(kernel, 20, 1, streams[0]);
+            OK(cuStreamEndCapture, streams[0], &graph);
+            OK(cuGraphInstantiateWithFlags, &executable, graph, 0);
+            OK(cuGraphDestroy, graph);
+            OK(cuGraphExecDestroy, executable);
+            OK(cuModuleUnload, module);
+        }
+        for (int n = 0; n < 2000; n++) OK(cuCtxGetCurrent, &current);
+        usleep(700000);
+    }
+}
+
 int main(int count, char **arguments) {
     int stops = count > 1 && !strcmp(arguments[1], "stops");
+    int churns = count > 1 && !strcmp(arguments[1], "churn");
     int is_busy = count > 1 && !strcmp(arguments[1], "busy");
     P module, graph, parent, node, executables[2], of_parent;
     pthread_t threads[THREADS];
@@ -79,6 +105,7 @@ int main(int count, char **arguments) {
     if (stops) launch(first, 12, 1, streams[0]);
     wait_for_line(stops);
     if (is_busy) make_other_calls();
+    if (churns) make_and_destroy();
     for (int n = 0; n < 5; n++) OK(cuGraphLaunch, executables[n % 2], streams[1]);
     OK(cuGraphCreate, &parent, 0);
     OK(cuGraphAddChildGraphNode, &node, parent, 0, 0, graph);

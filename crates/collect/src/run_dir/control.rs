@@ -290,6 +290,10 @@ impl Page {
     pub fn copied_at(&self) -> u64 {
         self.word(offset_of!(Control, copying))
     }
+    /// Chunks that a ring may have.
+    pub fn max_chunks(&self) -> u32 {
+        self.word(offset_of!(Control, max_chunks)) as u32
+    }
     /// Calls of processes that a flight recorder left out whole.
     pub fn forgotten(&self) -> u64 {
         self.word(offset_of!(Control, forgotten))

@@ -257,7 +257,7 @@ fn try_next(
             match added {
                 Some(p) => p,
                 None if may_wait && chunks > 0 => return None,
-                None => match oldest(thread_state, writer.chunk) {
+                None => match oldest(thread_state, writer.chunk, 0) {
                     Some(p) => {
                         kept_calls::keep(thread_state, p);
                         p
@@ -289,22 +289,47 @@ fn try_next(
     Some(true)
 }
 
-/// Opens the next chunk of a ring of kept calls, which begins at this moment by both clocks: a new one, or the oldest.
-/// The calls in that one; none if there is no room.
-pub fn next_kept(state: &mut ThreadState, (ticks, monotonic): (u64, u64), tid: u32) -> Option<u32> {
+/// What the next chunk of a ring of kept calls is.
+pub enum NextKept {
+    /// A free one.
+    Free(*mut u8),
+    /// There is room for one more.
+    New,
+    /// None but those in use.
+    None,
+}
+
+/// What the next chunk of this ring of kept calls would be.
+pub fn next_kept(state: &ThreadState) -> NextKept {
+    let is_free = |at: *mut u8| {
+        // SAFETY: mapped chunks of this ring.
+        at.cast() != state.writer.chunk && unsafe { (*at.cast::<ChunkHeader>()).state.load(Relaxed) } == FREE
+    };
+    let free = state.mapped.iter().find(|(n, at)| *n != 0 && !at.is_null() && is_free(*at));
+    // SAFETY: the header is mapped.
+    let chunks = unsafe { (*state.header).chunks.load(Relaxed) };
+    match free {
+        Some((_, at)) => NextKept::Free(*at),
+        None if chunks < run::max_chunks() => NextKept::New,
+        None => NextKept::None,
+    }
+}
+
+/// Opens the next chunk of a ring of kept calls, which begins at this moment by both clocks. It may be the oldest one
+/// behind chunk number `pinned`. The calls that were in it; none if there is no room.
+pub fn open_kept(state: &mut ThreadState, (ticks, monotonic): (u64, u64), tid: u32, pinned: u64) -> Option<u32> {
     // SAFETY: the header is mapped.
     let header = unsafe { &*state.header };
-    let (chunks, current) = (header.chunks.load(Relaxed), state.writer.chunk);
-    // The first chunk may have been made with the file.
-    let first = state.mapped.first().filter(|mapped| current.is_null() && mapped.0 == 1).map(|mapped| mapped.1);
-    let added = match first {
-        None if chunks < run::max_chunks() => add_chunk(state, current, header, chunks),
-        first => first,
+    let current = state.writer.chunk;
+    let found = match next_kept(state) {
+        NextKept::Free(at) => Some(at),
+        NextKept::New => add_chunk(state, current, header, header.chunks.load(Relaxed)),
+        NextKept::None => None,
     };
-    let (at, lost) = match added {
+    let (at, lost) = match found {
         Some(at) => (at, 0),
         None => {
-            let at = oldest(state, current)?;
+            let at = oldest(state, current, pinned)?;
             // SAFETY: a full chunk of this ring.
             let head = unsafe { &*at.cast::<ChunkHeader>() };
             (at, ((head.head.load(Relaxed) >> 32) as u32).wrapping_sub(head.first_call.load(Relaxed)))
@@ -312,7 +337,7 @@ pub fn next_kept(state: &mut ThreadState, (ticks, monotonic): (u64, u64), tid: u
     };
     let first_call = close(&mut state.writer, header.chunk_bytes);
     state.sequence += 1;
-    // SAFETY: the chunk is new or full, and this ring's.
+    // SAFETY: the chunk is free, new or full, and this ring's.
     state.writer = unsafe {
         ChunkWriter::open(at.cast(), header.chunk_bytes, state.sequence, tid, first_call, ticks, monotonic)
     };
@@ -346,8 +371,8 @@ fn lengthen(writer: &mut ChunkWriter, chunk_bytes: u32, words: u32) -> bool {
     true
 }
 
-/// The oldest chunk that is full, to be written over.
-fn oldest(thread_state: &ThreadState, current: *mut ChunkHeader) -> Option<*mut u8> {
+/// The oldest chunk that is full, to be written over: of those with higher numbers than `pinned`.
+fn oldest(thread_state: &ThreadState, current: *mut ChunkHeader, pinned: u64) -> Option<*mut u8> {
     let waiting = thread_state.writing.0 as usize;
     // SAFETY: the header is mapped.
     let bytes = unsafe { (*thread_state.header).chunk_bytes } as usize;
@@ -362,7 +387,7 @@ fn oldest(thread_state: &ThreadState, current: *mut ChunkHeader) -> Option<*mut 
             let c = &*p.cast::<ChunkHeader>();
             (c.state.load(Relaxed), c.sequence.load(Relaxed))
         };
-        if state == FULL && earliest.is_none_or(|f| sequence < f.0) {
+        if state == FULL && sequence > pinned && earliest.is_none_or(|f| sequence < f.0) {
             earliest = Some((sequence, p));
         }
     }

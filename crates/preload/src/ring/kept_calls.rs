@@ -1,47 +1,70 @@
 //! What a flight recorder keeps of a chunk that it writes over: the calls on which later ones depend, and all calls of
 //! the times in which a graph was captured. They are copied to a second ring of the same size, which no thread owns.
-//! When that is full, its oldest chunk is written over, and the calls in it are counted.
+//!
+//! The collector marks the records of objects that are destroyed. When the second ring is full and enough of it is
+//! marked, the rest is copied to a third ring, which takes its place. Else the oldest chunk of the later half is written
+//! over, and the calls in it are counted: what a program makes at its start is of most use.
 //!
 //! Everything here is rare and runs while the thread's chunks are changed: see `chunks`.
 
-use super::chunks;
+use super::chunks::{self, NextKept};
 use super::counts::THUNKS;
 use super::thread_state::ThreadState;
 use super::thread_states;
 use crate::process::capture_windows::Windows;
-use crate::process::page;
+use crate::process::{page, run};
 use crate::sys::{self, mappings};
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::diagnostic;
-use cutap_wire::kept_calls::{CopiedRecord, KeptCalls, KeptCallsSink, SourceChunk};
+use cutap_wire::kept_calls::{ContextCall, CopiedRecord, KeptCalls, KeptCallsSink, SourceChunk, Wanted};
 use cutap_wire::record::{first_word, kind};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, KEPT, KEPT_NOT_VALID};
 
-/// Slots whose calls are kept: a bit each.
-static STATE_SLOTS: [AtomicU64; THUNKS / 64] = [const { AtomicU64::new(0) }; THUNKS / 64];
+/// What is kept of the calls of each slot: four bits, one of [`CODES`].
+static SLOTS: [AtomicU64; THUNKS / SLOTS_OF_WORD] = [const { AtomicU64::new(0) }; THUNKS / SLOTS_OF_WORD];
+const SLOTS_OF_WORD: usize = 16;
+const CODES: [Wanted; 5] = [
+    Wanted::No,
+    Wanted::Yes,
+    Wanted::Context(ContextCall::Sets),
+    Wanted::Context(ContextCall::Pushes),
+    Wanted::Context(ContextCall::Pops),
+];
 /// Ticks to the record before, beyond which a record of the whole time must stand between them.
 const NEAR_TICKS: u64 = 1 << 31;
 
 /// Words of such a record.
 const TIME_WORDS: u32 = 2;
 
-/// Calls of this slot are kept.
-pub fn keep_slot(slot: u32) {
-    if let Some(bits) = STATE_SLOTS.get(slot as usize / 64) {
-        bits.fetch_or(1 << (slot % 64), Relaxed);
+/// Says what is kept of the calls of a slot.
+pub fn keep_slot(slot: u32, wanted: Wanted) {
+    let code = CODES.iter().position(|code| *code == wanted).unwrap_or(0) as u64;
+    if let Some(word) = SLOTS.get(slot as usize / SLOTS_OF_WORD) {
+        word.fetch_or(code << (slot as usize % SLOTS_OF_WORD * 4), Relaxed);
     }
 }
 
-fn is_kept(slot: u32) -> bool {
-    STATE_SLOTS.get(slot as usize / 64).is_some_and(|bits| bits.load(Relaxed) >> (slot % 64) & 1 != 0)
+fn wanted(slot: u32) -> Wanted {
+    let word = SLOTS.get(slot as usize / SLOTS_OF_WORD).map_or(0, |word| word.load(Relaxed));
+    let code = word >> (slot as usize % SLOTS_OF_WORD * 4) & 0xf;
+    CODES.get(code as usize).copied().unwrap_or(Wanted::No)
 }
 
-/// What is kept of a thread state. All zero: nothing yet.
+/// What is kept of a thread state.
 pub struct KeptRing {
     /// The second ring, as that of a thread; null until the first call is kept.
     state: *mut ThreadState,
     calls: KeptCalls,
+    /// Number of the chunk before its first one.
+    before: u64,
+    /// The ring that is not in use, after the first move; else null.
+    spare: *mut ThreadState,
+    /// Where the copies stand while the ring is moved.
+    moved: KeptCalls,
 }
+
+/// The ring is not moved if it is larger: that takes too long.
+const MOST_MOVED: usize = 32 << 20;
 
 /// Keeps what is to be kept of a full chunk of this ring, which is about to be written over.
 pub fn keep(thread_state: &mut ThreadState, chunk: *mut u8) {
@@ -57,23 +80,28 @@ pub fn keep(thread_state: &mut ThreadState, chunk: *mut u8) {
         page::count(diagnostic::STATE_DROPPED, 1);
         return;
     };
-    // SAFETY: a full chunk of this ring, mapped whole, in which no record waits for its words.
-    let (head, source) = unsafe {
-        let head = &*chunk.cast::<ChunkHeader>();
-        let end = (head.head.load(Relaxed) as u32).min((*thread_state.header).chunk_bytes) as usize;
-        let words = end.saturating_sub(CHUNK_HEADER) / 8;
-        (head, core::slice::from_raw_parts(chunk.add(CHUNK_HEADER).cast::<u64>(), words))
-    };
-    let source = SourceChunk {
-        words: source,
-        first_call: head.first_call.load(Relaxed),
-        base_ticks: head.base_ticks.load(Relaxed),
-        tid: head.tid.load(Relaxed),
-    };
-    let base = (source.base_ticks, head.base_monotonic.load(Relaxed));
+    let max_chunks = u64::from(run::max_chunks());
     // SAFETY: null, or a state that only this one knows, permanently mapped.
+    if let Some(state) = unsafe { kept.state.as_mut() }
+        && is_to_be_moved(state)
+        && let Some(spare) = moved(state, &mut kept.moved, kept.spare)
+    {
+        kept.calls.moved(&kept.moved);
+        (kept.spare, kept.state) = (kept.state, spare.state);
+        kept.before = spare.before;
+    }
+    // SAFETY: a full chunk of this ring, mapped whole, in which no record waits for its words.
+    let (source, monotonic) = unsafe { source(thread_state, chunk) };
+    // SAFETY: as above.
     let state = unsafe { kept.state.as_mut() };
-    let mut ring = Ring { state, windows: Windows::known(), base, lost: 0, has_failed: false };
+    let mut ring = Ring {
+        state,
+        windows: Some(Windows::known()),
+        base: (source.base_ticks, monotonic),
+        pinned: kept.before + max_chunks / 2,
+        lost: 0,
+        has_failed: false,
+    };
     let without_room = kept.calls.copy(source, &mut ring);
     let lost = u64::from(without_room) + u64::from(ring.lost);
     kept.state = ring.state.map_or(core::ptr::null_mut(), |state| state);
@@ -82,23 +110,120 @@ pub fn keep(thread_state: &mut ThreadState, chunk: *mut u8) {
     }
 }
 
+/// The records of a chunk, and when it began by CLOCK_MONOTONIC.
+///
+/// # Safety
+/// A chunk of this ring that is mapped, and that nobody writes to meanwhile.
+unsafe fn source<'a>(thread_state: &ThreadState, chunk: *mut u8) -> (SourceChunk<'a>, u64) {
+    // SAFETY: the caller's promise.
+    let (head, words) = unsafe {
+        let head = &*chunk.cast::<ChunkHeader>();
+        let end = (head.head.load(Relaxed) as u32).min((*thread_state.header).chunk_bytes) as usize;
+        let words = end.saturating_sub(CHUNK_HEADER) / 8;
+        (head, core::slice::from_raw_parts(chunk.add(CHUNK_HEADER).cast::<u64>(), words))
+    };
+    let source = SourceChunk {
+        words,
+        first_call: head.first_call.load(Relaxed),
+        base_ticks: head.base_ticks.load(Relaxed),
+        tid: head.tid.load(Relaxed),
+    };
+    (source, head.base_monotonic.load(Relaxed))
+}
+
+/// It has no further chunk, and a quarter of it is marked.
+fn is_to_be_moved(state: &ThreadState) -> bool {
+    // SAFETY: the header is mapped.
+    let header = unsafe { &*state.header };
+    let bytes = run::max_chunks() as usize * header.chunk_bytes as usize;
+    matches!(chunks::next_kept(state), NextKept::None)
+        && bytes <= MOST_MOVED
+        && header.dead.load(Relaxed) as usize >= bytes / 4
+}
+
+/// A ring to which another one was moved.
+struct Moved {
+    state: *mut ThreadState,
+    before: u64,
+}
+
+/// Copies what is not marked to another ring: `spare`, or a new one.
+fn moved(from: &mut ThreadState, calls: &mut KeptCalls, spare: *mut ThreadState) -> Option<Moved> {
+    *calls = KeptCalls::default();
+    let pointer = match spare.is_null() {
+        true => thread_states::make_second_ring(from.tid.load(Relaxed), KEPT_NOT_VALID),
+        false => spare,
+    };
+    // SAFETY: null, or a state that nobody else knows, permanently mapped.
+    let to = unsafe { pointer.as_mut() }?;
+    // SAFETY: both headers are mapped.
+    let (from_header, to_header) = unsafe { (&*from.header, &*to.header) };
+    let before = to.sequence;
+    let mut ring = Ring { state: Some(to), windows: None, base: (0, 0), pinned: u64::MAX, lost: 0, has_failed: false };
+    let mut sequence = 0;
+    while let Some((next, chunk)) = chunk_after(from, sequence) {
+        sequence = next;
+        // SAFETY: a chunk of this ring, to which nobody writes but this function's caller.
+        let (source, monotonic) = unsafe { source(from, chunk) };
+        ring.base = (source.base_ticks, monotonic);
+        let lost = calls.copy(source, &mut ring);
+        ring.lost = ring.lost.wrapping_add(lost);
+    }
+    if ring.lost > 0 {
+        page::count(diagnostic::STATE_DROPPED, ring.lost.into());
+    }
+    from_header.kept.store(KEPT_NOT_VALID, Release);
+    to_header.dead.store(0, Relaxed);
+    to_header.kept.store(KEPT, Release);
+    from.writer.chunk = core::ptr::null_mut();
+    for (_, chunk) in from.mapped.iter().filter(|mapped| mapped.0 != 0 && !mapped.1.is_null()) {
+        // SAFETY: mapped chunks of this ring.
+        unsafe { (*chunk.cast::<ChunkHeader>()).state.store(FREE, Release) };
+    }
+    Some(Moved { state: pointer, before })
+}
+
+/// The chunk in use with the lowest number above this one.
+fn chunk_after(state: &ThreadState, sequence: u64) -> Option<(u64, *mut u8)> {
+    let mut found: Option<(u64, *mut u8)> = None;
+    for &(_, chunk) in state.mapped.iter().filter(|mapped| mapped.0 != 0 && !mapped.1.is_null()) {
+        // SAFETY: a mapped chunk of this ring.
+        let head = unsafe { &*chunk.cast::<ChunkHeader>() };
+        let number = head.sequence.load(Relaxed);
+        let is_used = head.state.load(Relaxed) != FREE;
+        if is_used && number > sequence && found.is_none_or(|(lowest, _)| number < lowest) {
+            found = Some((number, chunk));
+        }
+    }
+    found
+}
+
 fn memory() -> *mut KeptRing {
     if !mappings::take(1) {
         return core::ptr::null_mut();
     }
-    let memory = sys::pages(size_of::<KeptRing>());
+    let memory = sys::pages(size_of::<KeptRing>()).cast::<KeptRing>();
     if memory.is_null() {
         mappings::give_back(1);
+        return memory;
     }
-    memory.cast()
+    // SAFETY: fresh memory; all else in it is zero.
+    unsafe {
+        (&raw mut (*memory).calls).write(KeptCalls::default());
+        (&raw mut (*memory).moved).write(KeptCalls::default());
+    }
+    memory
 }
 
 /// The second ring while it is written to.
 struct Ring<'a> {
     state: Option<&'a mut ThreadState>,
-    windows: Windows,
+    /// None: all calls are wanted.
+    windows: Option<Windows>,
     /// When the chunk began that is copied, by both clocks.
     base: (u64, u64),
+    /// Number of the last chunk that is never written over.
+    pinned: u64,
     /// Calls that were written over.
     lost: u32,
     /// It could not be made: not tried again for this chunk.
@@ -110,7 +235,7 @@ impl Ring<'_> {
     fn make(&mut self, tid: u32) {
         if self.state.is_none() && !self.has_failed {
             // SAFETY: null, or a fresh state that nobody else knows, permanently mapped.
-            self.state = unsafe { thread_states::make_second_ring(tid, true).as_mut() };
+            self.state = unsafe { thread_states::make_second_ring(tid, KEPT).as_mut() };
             self.has_failed = self.state.is_none();
         }
     }
@@ -123,7 +248,7 @@ impl Ring<'_> {
         if !writer.chunk.is_null() && unsafe { writer.head() } as u32 + words * 8 <= writer.bytes {
             return true;
         }
-        let opened = chunks::next_kept(state, self.base, tid);
+        let opened = chunks::open_kept(state, self.base, tid, self.pinned);
         self.lost = self.lost.wrapping_add(opened.unwrap_or(0));
         opened.is_some()
     }
@@ -144,8 +269,9 @@ fn append(state: &ThreadState, record: &CopiedRecord<'_>) -> bool {
 }
 
 impl KeptCallsSink for Ring<'_> {
-    fn wants(&mut self, slot: u32, ticks: u64) -> bool {
-        self.windows.contains(ticks) || is_kept(slot)
+    fn wants(&mut self, slot: u32, ticks: u64) -> Wanted {
+        let is_whole = self.windows.as_mut().is_none_or(|windows| windows.contains(ticks));
+        if is_whole { Wanted::Yes } else { wanted(slot) }
     }
 
     fn put(&mut self, record: &CopiedRecord<'_>, ticks: u64, tid: u32) -> bool {

@@ -36,7 +36,7 @@ fn ring_for_rows(thread_state: &'static mut ThreadState) -> &'static mut ThreadS
     }
     if thread_state.rows.is_null() {
         let signals = sys::block_signals();
-        thread_state.rows = thread_states::make_second_ring(thread_state.tid.load(Relaxed), false);
+        thread_state.rows = thread_states::make_second_ring(thread_state.tid.load(Relaxed), 0);
         sys::restore_signals(signals);
     }
     // SAFETY: null, or a state that this thread state alone knows, permanently mapped.

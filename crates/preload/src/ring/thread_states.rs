@@ -225,9 +225,9 @@ fn create_thread_state(tid: u32) -> Option<*mut ThreadState> {
     pointer
 }
 
-/// Makes a second ring for this thread, of kept calls or of rows; null if there is no room. No other thread owns it or
-/// takes it over.
-pub fn make_second_ring(tid: u32, is_kept: bool) -> *mut ThreadState {
+/// Makes a second ring for this thread; null if there is no room. No other thread owns it or takes it over. `kept` is
+/// for its header.
+pub fn make_second_ring(tid: u32, kept: u32) -> *mut ThreadState {
     let bytes = size_of::<ThreadState>();
     let pointer =
         if mappings::take(1) { sys::pages(bytes).cast::<ThreadState>() } else { return core::ptr::null_mut() };
@@ -242,7 +242,7 @@ pub fn make_second_ring(tid: u32, is_kept: bool) -> *mut ThreadState {
         }
         // SAFETY: the header was just mapped.
         let header = unsafe { &*state.header };
-        header.kept.store(is_kept.into(), Relaxed);
+        header.kept.store(kept, Relaxed);
         header.tid.store(tid, Relaxed);
         page::rings_made(n + 1);
         true

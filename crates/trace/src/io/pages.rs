@@ -3,7 +3,7 @@
 use super::bytes::{clean, text_at, u32_at, u64_at};
 use cutap_wire::diagnostic::COUNTERS;
 use cutap_wire::process::{CLOCK_TSC, Process};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OPEN, OWNER_DIED, OWNER_TID, RingHeader};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, KEPT_NOT_VALID, OPEN, OWNER_DIED, OWNER_TID, RingHeader};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use std::mem::offset_of;
 
@@ -79,6 +79,8 @@ pub struct RingPage {
     pub self_induced: u64,
     /// It has copies of calls that a flight recorder would have lost.
     pub kept: bool,
+    /// Another ring has what it holds.
+    pub is_invalid: bool,
 }
 
 /// Bytes of a ring's first page that matter.
@@ -103,6 +105,7 @@ impl RingPage {
             abandoned: owner & OWNER_DIED != 0 || owner & OWNER_TID == 0,
             self_induced: u64_at(page, offset_of!(RingHeader, self_induced)),
             kept: u32_at(page, offset_of!(RingHeader, kept)) != 0,
+            is_invalid: u32_at(page, offset_of!(RingHeader, kept)) == KEPT_NOT_VALID,
         })
     }
 }

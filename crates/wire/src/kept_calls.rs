@@ -1,6 +1,6 @@
 //! Calls of a ring that are copied to another ring, because later calls depend on them: a flight recorder copies them
-//! before it writes over their chunk. The records stay as they are, except that calls have other numbers in the ring
-//! that receives them. So distances between calls are written anew.
+//! before it writes over their chunk. The records stay unchanged, except that calls have other numbers in the ring that
+//! receives them. So distances between calls are computed again.
 
 use crate::record::{COMMITTED, FAR_PARENT, META_MAX, NO_PARENT, first_word, kind, sub_kind};
 use crate::rows;
@@ -87,8 +87,8 @@ pub enum Wanted {
     No,
     /// It is.
     Yes,
-    /// It is if another one follows that is copied. A program may make such calls all the time, and each takes the place
-    /// of the one before.
+    /// It is if another one follows that is copied. A program may make such calls all the time, and each takes the
+    /// place of the one before.
     Context(ContextCall),
 }
 
@@ -106,7 +106,7 @@ pub enum ContextCall {
 /// What receives the copies.
 pub trait KeptCallsSink {
     /// Whether a call of this slot that began then is to be copied.
-    fn wants(&mut self, slot: u32, ticks: u64) -> Wanted;
+    fn is_wanted(&mut self, slot: u32, ticks: u64) -> Wanted;
     /// Takes a record of this time, of this thread, behind the whole time if the record before it is too far away.
     /// False: it has no room.
     fn put(&mut self, record: &CopiedRecord<'_>, ticks: u64, tid: u32) -> bool;
@@ -126,8 +126,8 @@ impl KeptCalls {
         self.owner(tid);
         while let Some(&first) = rest.first() {
             let length = (first >> 5 & 0xff) as usize;
-            let Some((record, behind)) = rest.split_at_checked(length).filter(|_| length > 0) else { break };
-            rest = behind;
+            let Some((record, following)) = rest.split_at_checked(length).filter(|_| length > 0) else { break };
+            rest = following;
             let (of, meta) = ((first & 0xf) as u8, (first >> 13) as u32 & META_MAX);
             calls = calls.wrapping_add(u32::from(of == kind::ENTER));
             if first & COMMITTED == 0 {
@@ -143,12 +143,10 @@ impl KeptCalls {
                 kind::ENTER if meta != META_MAX => {
                     let number = calls.wrapping_sub(1);
                     self.left_before(number, record);
-                    let is_written = match sink.wants(meta, last) {
+                    let is_written = match sink.is_wanted(meta, last) {
                         Wanted::No => true,
                         Wanted::Context(call) => self.context_changes(call, record, number, last, tid, sink),
-                        Wanted::Yes => {
-                            self.write_context(sink) && self.enter(record, number, last, tid, sink)
-                        }
+                        Wanted::Yes => self.write_context(sink) && self.enter(record, number, last, tid, sink),
                     };
                     lost += u32::from(!is_written);
                 }
@@ -232,9 +230,9 @@ impl KeptCalls {
         let (old, old_depth) = (self.open, self.depth);
         (self.tid, self.calls, self.depth) = (moved.tid, moved.calls, 0);
         for call in old.iter().take(old_depth) {
-            let found = moved.open.iter().take(moved.depth).find(|open| open.source == call.copy);
-            if let Some((found, place)) = found.zip(self.open.get_mut(self.depth)) {
-                *place = OpenCall { source: call.source, copy: found.copy };
+            let opened = moved.open.iter().take(moved.depth).find(|open| open.source == call.copy);
+            if let Some((copied, place)) = opened.zip(self.open.get_mut(self.depth)) {
+                *place = OpenCall { source: call.source, copy: copied.copy };
                 self.depth += 1;
             }
         }
@@ -262,9 +260,7 @@ impl KeptCalls {
 
     fn enter(&mut self, record: &[u64], source: u32, ticks: u64, tid: u32, sink: &mut impl KeptCallsSink) -> bool {
         let (copy, above) = (self.calls, self.depth.checked_sub(1).and_then(|top| self.open.get(top)));
-        let back = above.map_or(NO_PARENT, |above| {
-            u16::try_from(copy.wrapping_sub(above.copy)).unwrap_or(FAR_PARENT)
-        });
+        let back = above.map_or(NO_PARENT, |above| u16::try_from(copy.wrapping_sub(above.copy)).unwrap_or(FAR_PARENT));
         let [first, second, rest @ ..] = record else { return true };
         let caller = second & ((1 << PARENT_AT) - 1);
         if self.depth >= DEPTH {
@@ -335,7 +331,7 @@ mod tests {
     struct Words(Vec<u64>);
 
     impl KeptCallsSink for Words {
-        fn wants(&mut self, slot: u32, _: u64) -> Wanted {
+        fn is_wanted(&mut self, slot: u32, _: u64) -> Wanted {
             match slot {
                 0 => Wanted::No,
                 1 => Wanted::Context(ContextCall::Sets),
@@ -365,7 +361,8 @@ mod tests {
         for words in chunks {
             let chunk = SourceChunk { words, first_call, base_ticks: 0, tid: 1 };
             assert_eq!(calls.copy(chunk, &mut sink), 0);
-            first_call += words.iter().filter(|word| **word & 0x1f == u64::from(kind::ENTER) | COMMITTED).count() as u32;
+            first_call +=
+                words.iter().filter(|word| **word & 0x1f == u64::from(kind::ENTER) | COMMITTED).count() as u32;
         }
         let mut bytes = vec![0; CHUNK_HEADER];
         bytes.extend(sink.0.iter().flat_map(|word| word.to_le_bytes()));

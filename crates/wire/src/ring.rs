@@ -22,9 +22,9 @@ pub const OWNER_DIED: u32 = 0x4000_0000;
 /// The thread id part of that word.
 pub const OWNER_TID: u32 = 0x3fff_ffff;
 
-/// In `kept`: it has copies of calls.
+/// In `copies`: it has copies of calls.
 pub const KEPT: u32 = 1;
-/// In `kept`: another ring has what it holds.
+/// In `copies`: another ring has what it holds.
 pub const KEPT_NOT_VALID: u32 = 2;
 
 /// First page of a ring file.
@@ -44,10 +44,9 @@ pub struct RingHeader {
     pub self_induced: AtomicU64,
     /// [`KEPT`] or [`KEPT_NOT_VALID`]: no thread writes to it. It has copies of calls that a flight recorder would have
     /// lost, because later calls depend on them ([`crate::kept_calls`]). 0: it is the ring of a thread.
-    pub kept: AtomicU32,
-    /// Of such a ring: bytes of records of objects that are destroyed. Whoever watches the run has marked them as given
-    /// up.
-    pub dead: AtomicU32,
+    pub copies: AtomicU32,
+    /// Of such a ring: bytes of records of objects that are destroyed. The collector has marked them as given up.
+    pub dead_bytes: AtomicU32,
     /// A process-shared robust mutex held by the owner: its first word tells when the thread is dead.
     pub owner: OwnerLock,
 }

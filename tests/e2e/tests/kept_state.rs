@@ -91,7 +91,9 @@ fn what_a_flight_recorder_writes_over() {
     let folder = scratch("kept-state-flight");
     let (file, filtered, all) = (folder.join("run.cutap"), folder.join("filtered.cutap"), folder.join("all.cutap"));
     let mut record = Command::new(cutap());
-    finish(record.args(["record", "-q", "--sim", "--gpu-time", "-o"]).arg(&all).arg(out().join("gpu_work")).arg("busy"));
+    finish(
+        record.args(["record", "-q", "--sim", "--gpu-time", "-o"]).arg(&all).arg(out().join("gpu_work")).arg("busy"),
+    );
     let whole = nodes(&all);
     assert_eq!(whole.len(), 12);
     assert_eq!(in_flight_recorder(&file, &[]), whole);
@@ -116,11 +118,13 @@ fn what_a_flight_recorder_writes_over() {
 /// What is destroyed makes room: no call is left out, although all of them together have no room.
 #[test]
 fn what_is_destroyed_is_forgotten() {
-    let file = scratch("kept-state-churn").join("run.cutap");
+    let folder = scratch("kept-state-churn");
+    let file = folder.join("run.cutap");
     let mut record = Command::new(cutap());
     record.args(["record", "-q", "--sim", "--gpu-time", "--flight-recorder", "64K", "-o"]).arg(&file);
     finish(record.arg(out().join("gpu_work")).arg("churn"));
-    let notes = finish(Command::new(cutap()).args(["report", "--notes"]).arg(&file)).stdout;
+    let done = finish(Command::new(cutap()).args(["report", "--notes"]).arg(&file));
+    let notes = done.stdout + &done.stderr;
     assert!(notes.contains("calls older than what the flight recorder kept"), "{notes}");
     assert!(!notes.contains("that later calls depend on not kept"), "{notes}");
     let nodes = nodes(&file);

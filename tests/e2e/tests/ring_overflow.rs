@@ -243,8 +243,7 @@ fn with_stacks() {
         let (done, made) = record(&folder, &words, "30", &[]);
         let file = folder.join("run.cutap");
         let shown = Shown::of(&file);
-        let said =
-            done.stderr.lines().filter(|l| !l.contains(" stacks not kept, or only in part: "));
+        let said = done.stderr.lines().filter(|l| !l.contains(" stacks not kept, or only in part: "));
         let said = said.filter(|l| !l.ends_with(NO_ROOM_FOR_STATE)).map(str::to_owned);
         assert_eq!((done.status.code(), said.collect()), (Some(0), shown.said_of_dropped()), "{full:?}");
         assert!(!done.stderr.contains("no room in the run directory"), "{full:?}: {}", done.stderr);

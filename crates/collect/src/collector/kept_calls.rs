@@ -29,7 +29,7 @@ const FILLED: (u32, u32) = (3, 4);
 pub struct KeptCallsMarker {
     last: Option<Instant>,
     /// The newest chunk of each ring at the last reading, by folder and number.
-    seen: HashMap<(String, u32), u64>,
+    newest_read: HashMap<(String, u32), u64>,
 }
 
 /// A ring of kept calls.
@@ -52,7 +52,7 @@ impl KeptCallsMarker {
         let is_due = rings.iter().filter(|ring| {
             let newest = ring.newest();
             let used = ring.chunks.len() as u32 * FILLED.1 >= page.max_chunks() * FILLED.0;
-            used && self.seen.insert((ring.folder.to_string(), ring.number), newest) != Some(newest)
+            used && self.newest_read.insert((ring.folder.to_string(), ring.number), newest) != Some(newest)
         });
         if is_due.count() > 0 {
             mark(path, &rings);
@@ -68,7 +68,8 @@ fn rings(run: &RunPath) -> Vec<KeptRing> {
         let name: Arc<str> = name.into();
         let numbers = folder.list().unwrap_or_default().into_iter().filter_map(|file| RingFile::number(&file));
         for number in numbers.filter(|number| *number < MOST_RINGS) {
-            rings.extend(RingFile::open(&folder, number, true).ok().and_then(|file| KeptRing::new(&name, number, file)));
+            let file = RingFile::open(&folder, number, true).ok();
+            rings.extend(file.and_then(|file| KeptRing::new(&name, number, file)));
         }
     }
     rings
@@ -83,9 +84,9 @@ fn mark(path: &Path, rings: &[KeptRing]) {
         event.visit(&mut calls);
         ControlFlow::Continue(())
     });
-    let ended: HashSet<&CallPlace> = calls.ended().collect();
-    if read.is_ok() && !ended.is_empty() {
-        rings.iter().for_each(|ring| ring.mark(&ended));
+    let ended_calls: HashSet<&CallPlace> = calls.ended_calls().collect();
+    if read.is_ok() && !ended_calls.is_empty() {
+        rings.iter().for_each(|ring| ring.mark(&ended_calls));
     }
 }
 
@@ -94,7 +95,7 @@ impl KeptRing {
     fn new(folder: &Arc<str>, number: u32, file: RingFile) -> Option<KeptRing> {
         let mut first = vec![0; PAGE];
         file.read_exact_at(&mut first, 0).ok()?;
-        let page = RingPage::parse(&first).filter(|page| page.kept && !page.is_invalid)?;
+        let page = RingPage::parse(&first).filter(|page| page.has_copies && !page.is_invalid)?;
         let mut chunks = Vec::new();
         for n in 0..page.chunks {
             let mut head = [0; CHUNK_HEADER];
@@ -113,7 +114,7 @@ impl KeptRing {
     }
 
     /// Marks the records of these calls, as far as all of their records are in full chunks.
-    fn mark(&self, ended: &HashSet<&CallPlace>) {
+    fn mark(&self, ended_calls: &HashSet<&CallPlace>) {
         let mut records: HashMap<u32, Vec<(u64, u64, u64)>> = HashMap::new();
         let mut whole = HashSet::new();
         for (head, n) in self.chunks.iter().filter(|(head, _)| head.state == FULL) {
@@ -127,7 +128,7 @@ impl KeptRing {
             let (mut offset, mut calls, mut tid) = (CHUNK_HEADER / 8, head.first_call, head.tid);
             while let Some(&first) = words.get(offset) {
                 let length = (first >> 5 & 0xff) as usize;
-                let Some(record) = words.get(offset..offset + length).filter(|record| !record.is_empty()) else { break };
+                let Some(record) = words.get(offset..offset + length.max(1)).filter(|_| length > 0) else { break };
                 let (of, meta) = ((first & 0xf) as u8, (first >> 13) as u32 & META_MAX);
                 calls = calls.wrapping_add(u32::from(of == kind::ENTER));
                 let place = (head.sequence, at + offset as u64 * 8, first);
@@ -139,7 +140,7 @@ impl KeptRing {
                     kind::ENTER if meta != META_MAX && first & COMMITTED != 0 => {
                         let caller = record.get(1).copied().unwrap_or(0) & 0xffff_ffff_ffff;
                         let call = CallPlace { folder: self.folder.clone(), tid, number, caller };
-                        if ended.contains(&call) {
+                        if ended_calls.contains(&call) {
                             records.insert(number, vec![place]);
                         }
                     }
@@ -181,14 +182,14 @@ impl KeptRing {
 
     /// Says how many bytes are marked.
     fn add_dead(&self, bytes: u64) {
-        let at = offset_of!(RingHeader, dead) as u64;
+        let at = offset_of!(RingHeader, dead_bytes) as u64;
         let mut page = [0; size_of::<RingHeader>()];
         if bytes == 0 || self.file.read_exact_at(&mut page, 0).is_err() {
             return;
         }
         let word = |at: usize| page.get(at..at + 4).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
-        if word(offset_of!(RingHeader, kept)) == KEPT {
-            let dead = u64::from(word(offset_of!(RingHeader, dead))) + bytes;
+        if word(offset_of!(RingHeader, copies)) == KEPT {
+            let dead = u64::from(word(offset_of!(RingHeader, dead_bytes))) + bytes;
             let _ = self.file.write_at(&u32::try_from(dead).unwrap_or(u32::MAX).to_le_bytes(), at);
         }
     }

@@ -160,7 +160,7 @@ fn ring(file: &RingFile) -> Option<(u64, u64)> {
         }
     }
     // Kept calls are counted in the ring of their thread.
-    Some((newest.1, if page.kept { 0 } else { newest.2 }))
+    Some((newest.1, if page.has_copies { 0 } else { newest.2 }))
 }
 
 /// A process of this machine, and what it has mapped, if we may know.

@@ -57,7 +57,7 @@ pub struct Windows {
 
 impl Windows {
     /// All that are known.
-    pub fn known() -> Windows {
+    pub fn all_known() -> Windows {
         let end = COUNT.load(Acquire);
         Windows { next: end - end.min(MOST as u32), end }
     }

@@ -7,11 +7,11 @@
 //! preload (80 bytes) is part of each stack. With a shared runtime 12.9 or 13.0, `pthread_create` with
 //! PTHREAD_STACK_MIN (16 KiB) then returns EINVAL; 20 KiB is enough.
 
-use super::{heads, kept_calls};
+use super::heads;
 use super::thread_state::{MAPPED, ThreadState};
 use crate::process::{clock, page, path, run, switch};
 use crate::sys::{self, allowed, mappings};
-use core::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*, compiler_fence};
 use cutap_wire::record::kind;
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset, shared_head};
 use cutap_wire::{MAGIC, VERSION, control, diagnostic};
@@ -23,6 +23,27 @@ const PATIENCE_NS: u64 = 200_000_000;
 const MOST_NS: u64 = 3_000_000_000;
 /// The same of one that may not sleep: it takes the processor that the collector may need.
 const MOST_AWAKE_NS: u64 = 20_000_000;
+
+/// What is done with a full chunk of a flight recorder before it is written over; nothing at first.
+pub static BEFORE_OVERWRITE: ChunkCallback = ChunkCallback(AtomicPtr::new(core::ptr::null_mut()));
+
+/// A function that gets a chunk of a thread state.
+pub struct ChunkCallback(AtomicPtr<()>);
+
+impl ChunkCallback {
+    /// Sets it.
+    pub fn set(&self, function: fn(&mut ThreadState, *mut u8)) {
+        self.0.store(function as *mut (), Release);
+    }
+    fn call(&self, thread_state: &mut ThreadState, chunk: *mut u8) {
+        let function = self.0.load(Acquire);
+        if !function.is_null() {
+            // SAFETY: only `set` writes it.
+            let function: fn(&mut ThreadState, *mut u8) = unsafe { core::mem::transmute(function) };
+            function(thread_state, chunk);
+        }
+    }
+}
 
 /// What is left of a disk is for the first chunks of threads and for names.
 const LAST_ROOM: u64 = 2 << 20;
@@ -259,7 +280,7 @@ fn try_next(
                 None if may_wait && chunks > 0 => return None,
                 None => match oldest(thread_state, writer.chunk, 0) {
                     Some(p) => {
-                        kept_calls::keep(thread_state, p);
+                        BEFORE_OVERWRITE.call(thread_state, p);
                         p
                     }
                     None => return Some(false),
@@ -321,12 +342,12 @@ pub fn open_kept(state: &mut ThreadState, (ticks, monotonic): (u64, u64), tid: u
     // SAFETY: the header is mapped.
     let header = unsafe { &*state.header };
     let current = state.writer.chunk;
-    let found = match next_kept(state) {
+    let unused = match next_kept(state) {
         NextKept::Free(at) => Some(at),
         NextKept::New => add_chunk(state, current, header, header.chunks.load(Relaxed)),
         NextKept::None => None,
     };
-    let (at, lost) = match found {
+    let (at, lost) = match unused {
         Some(at) => (at, 0),
         None => {
             let at = oldest(state, current, pinned)?;
@@ -338,9 +359,8 @@ pub fn open_kept(state: &mut ThreadState, (ticks, monotonic): (u64, u64), tid: u
     let first_call = close(&mut state.writer, header.chunk_bytes);
     state.sequence += 1;
     // SAFETY: the chunk is free, new or full, and this ring's.
-    state.writer = unsafe {
-        ChunkWriter::open(at.cast(), header.chunk_bytes, state.sequence, tid, first_call, ticks, monotonic)
-    };
+    state.writer =
+        unsafe { ChunkWriter::open(at.cast(), header.chunk_bytes, state.sequence, tid, first_call, ticks, monotonic) };
     Some(lost)
 }
 

@@ -2,12 +2,12 @@
 //! the times in which a graph was captured. They are copied to a second ring of the same size, which no thread owns.
 //!
 //! The collector marks the records of objects that are destroyed. When the second ring is full and enough of it is
-//! marked, the rest is copied to a third ring, which takes its place. Else the oldest chunk of the later half is written
-//! over, and the calls in it are counted: what a program makes at its start is of most use.
+//! marked, the rest is copied to a third ring, which takes its place. Else the oldest chunk of the later half is
+//! written over, and the calls in it are counted: what a program makes at its start is of most use.
 //!
 //! Everything here is rare and runs while the thread's chunks are changed: see `chunks`.
 
-use super::chunks::{self, NextKept};
+use super::chunks::{self, BEFORE_OVERWRITE, NextKept};
 use super::counts::THUNKS;
 use super::thread_state::ThreadState;
 use super::thread_states;
@@ -38,13 +38,14 @@ const TIME_WORDS: u32 = 2;
 
 /// Says what is kept of the calls of a slot.
 pub fn keep_slot(slot: u32, wanted: Wanted) {
+    BEFORE_OVERWRITE.set(keep);
     let code = CODES.iter().position(|code| *code == wanted).unwrap_or(0) as u64;
     if let Some(word) = SLOTS.get(slot as usize / SLOTS_OF_WORD) {
         word.fetch_or(code << (slot as usize % SLOTS_OF_WORD * 4), Relaxed);
     }
 }
 
-fn wanted(slot: u32) -> Wanted {
+fn wanted_of(slot: u32) -> Wanted {
     let word = SLOTS.get(slot as usize / SLOTS_OF_WORD).map_or(0, |word| word.load(Relaxed));
     let code = word >> (slot as usize % SLOTS_OF_WORD * 4) & 0xf;
     CODES.get(code as usize).copied().unwrap_or(Wanted::No)
@@ -67,44 +68,44 @@ pub struct KeptRing {
 const MOST_MOVED: usize = 32 << 20;
 
 /// Keeps what is to be kept of a full chunk of this ring, which is about to be written over.
-pub fn keep(thread_state: &mut ThreadState, chunk: *mut u8) {
+fn keep(thread_state: &mut ThreadState, chunk: *mut u8) {
     // A child by vfork ends soon, and its state goes with it.
     if !thread_state.vfork_page.is_null() {
         return;
     }
-    if thread_state.kept.is_null() {
-        thread_state.kept = memory();
+    if thread_state.copies.is_null() {
+        thread_state.copies = memory().cast();
     }
-    // SAFETY: memory that this thread state alone knows, permanently mapped, zero or in use.
-    let Some(kept) = (unsafe { thread_state.kept.as_mut() }) else {
+    // SAFETY: memory that this thread state alone knows, permanently mapped.
+    let Some(copies) = (unsafe { thread_state.copies.cast::<KeptRing>().as_mut() }) else {
         page::count(diagnostic::STATE_DROPPED, 1);
         return;
     };
     let max_chunks = u64::from(run::max_chunks());
     // SAFETY: null, or a state that only this one knows, permanently mapped.
-    if let Some(state) = unsafe { kept.state.as_mut() }
+    if let Some(state) = unsafe { copies.state.as_mut() }
         && is_to_be_moved(state)
-        && let Some(spare) = moved(state, &mut kept.moved, kept.spare)
+        && let Some(spare) = move_ring(state, &mut copies.moved, copies.spare)
     {
-        kept.calls.moved(&kept.moved);
-        (kept.spare, kept.state) = (kept.state, spare.state);
-        kept.before = spare.before;
+        copies.calls.moved(&copies.moved);
+        (copies.spare, copies.state) = (copies.state, spare.state);
+        copies.before = spare.before;
     }
     // SAFETY: a full chunk of this ring, mapped whole, in which no record waits for its words.
     let (source, monotonic) = unsafe { source(thread_state, chunk) };
     // SAFETY: as above.
-    let state = unsafe { kept.state.as_mut() };
+    let state = unsafe { copies.state.as_mut() };
     let mut ring = Ring {
         state,
-        windows: Some(Windows::known()),
+        windows: Some(Windows::all_known()),
         base: (source.base_ticks, monotonic),
-        pinned: kept.before + max_chunks / 2,
+        pinned: copies.before + max_chunks / 2,
         lost: 0,
         has_failed: false,
     };
-    let without_room = kept.calls.copy(source, &mut ring);
+    let without_room = copies.calls.copy(source, &mut ring);
     let lost = u64::from(without_room) + u64::from(ring.lost);
-    kept.state = ring.state.map_or(core::ptr::null_mut(), |state| state);
+    copies.state = ring.state.map_or(core::ptr::null_mut(), |state| state);
     if lost > 0 {
         page::count(diagnostic::STATE_DROPPED, lost);
     }
@@ -113,7 +114,7 @@ pub fn keep(thread_state: &mut ThreadState, chunk: *mut u8) {
 /// The records of a chunk, and when it began by CLOCK_MONOTONIC.
 ///
 /// # Safety
-/// A chunk of this ring that is mapped, and that nobody writes to meanwhile.
+/// A chunk of this ring that is mapped, and that no thread writes to meanwhile.
 unsafe fn source<'a>(thread_state: &ThreadState, chunk: *mut u8) -> (SourceChunk<'a>, u64) {
     // SAFETY: the caller's promise.
     let (head, words) = unsafe {
@@ -138,7 +139,7 @@ fn is_to_be_moved(state: &ThreadState) -> bool {
     let bytes = run::max_chunks() as usize * header.chunk_bytes as usize;
     matches!(chunks::next_kept(state), NextKept::None)
         && bytes <= MOST_MOVED
-        && header.dead.load(Relaxed) as usize >= bytes / 4
+        && header.dead_bytes.load(Relaxed) as usize >= bytes / 4
 }
 
 /// A ring to which another one was moved.
@@ -148,13 +149,13 @@ struct Moved {
 }
 
 /// Copies what is not marked to another ring: `spare`, or a new one.
-fn moved(from: &mut ThreadState, calls: &mut KeptCalls, spare: *mut ThreadState) -> Option<Moved> {
+fn move_ring(from: &mut ThreadState, calls: &mut KeptCalls, spare: *mut ThreadState) -> Option<Moved> {
     *calls = KeptCalls::default();
     let pointer = match spare.is_null() {
         true => thread_states::make_second_ring(from.tid.load(Relaxed), KEPT_NOT_VALID),
         false => spare,
     };
-    // SAFETY: null, or a state that nobody else knows, permanently mapped.
+    // SAFETY: null, or a state that only this one knows, permanently mapped.
     let to = unsafe { pointer.as_mut() }?;
     // SAFETY: both headers are mapped.
     let (from_header, to_header) = unsafe { (&*from.header, &*to.header) };
@@ -163,7 +164,7 @@ fn moved(from: &mut ThreadState, calls: &mut KeptCalls, spare: *mut ThreadState)
     let mut sequence = 0;
     while let Some((next, chunk)) = chunk_after(from, sequence) {
         sequence = next;
-        // SAFETY: a chunk of this ring, to which nobody writes but this function's caller.
+        // SAFETY: a chunk of this ring, to which only the caller of this function writes.
         let (source, monotonic) = unsafe { source(from, chunk) };
         ring.base = (source.base_ticks, monotonic);
         let lost = calls.copy(source, &mut ring);
@@ -172,9 +173,9 @@ fn moved(from: &mut ThreadState, calls: &mut KeptCalls, spare: *mut ThreadState)
     if ring.lost > 0 {
         page::count(diagnostic::STATE_DROPPED, ring.lost.into());
     }
-    from_header.kept.store(KEPT_NOT_VALID, Release);
-    to_header.dead.store(0, Relaxed);
-    to_header.kept.store(KEPT, Release);
+    from_header.copies.store(KEPT_NOT_VALID, Release);
+    to_header.dead_bytes.store(0, Relaxed);
+    to_header.copies.store(KEPT, Release);
     from.writer.chunk = core::ptr::null_mut();
     for (_, chunk) in from.mapped.iter().filter(|mapped| mapped.0 != 0 && !mapped.1.is_null()) {
         // SAFETY: mapped chunks of this ring.
@@ -185,17 +186,17 @@ fn moved(from: &mut ThreadState, calls: &mut KeptCalls, spare: *mut ThreadState)
 
 /// The chunk in use with the lowest number above this one.
 fn chunk_after(state: &ThreadState, sequence: u64) -> Option<(u64, *mut u8)> {
-    let mut found: Option<(u64, *mut u8)> = None;
+    let mut next: Option<(u64, *mut u8)> = None;
     for &(_, chunk) in state.mapped.iter().filter(|mapped| mapped.0 != 0 && !mapped.1.is_null()) {
         // SAFETY: a mapped chunk of this ring.
         let head = unsafe { &*chunk.cast::<ChunkHeader>() };
         let number = head.sequence.load(Relaxed);
         let is_used = head.state.load(Relaxed) != FREE;
-        if is_used && number > sequence && found.is_none_or(|(lowest, _)| number < lowest) {
-            found = Some((number, chunk));
+        if is_used && number > sequence && next.is_none_or(|(lowest, _)| number < lowest) {
+            next = Some((number, chunk));
         }
     }
-    found
+    next
 }
 
 fn memory() -> *mut KeptRing {
@@ -232,9 +233,9 @@ struct Ring<'a> {
 
 impl Ring<'_> {
     /// Makes it at the first record.
-    fn make(&mut self, tid: u32) {
+    fn make_ring(&mut self, tid: u32) {
         if self.state.is_none() && !self.has_failed {
-            // SAFETY: null, or a fresh state that nobody else knows, permanently mapped.
+            // SAFETY: null, or a fresh state, permanently mapped.
             self.state = unsafe { thread_states::make_second_ring(tid, KEPT).as_mut() };
             self.has_failed = self.state.is_none();
         }
@@ -257,7 +258,7 @@ impl Ring<'_> {
 /// Writes a record that has room.
 fn append(state: &ThreadState, record: &CopiedRecord<'_>) -> bool {
     let is_enter = record.kind == kind::ENTER;
-    // SAFETY: the current chunk is mapped, and nobody else writes to this ring.
+    // SAFETY: the current chunk is mapped, and no other thread writes to this ring.
     let reserved = unsafe { state.writer.reserve(state.writer.head(), record.words(), record.first, is_enter) };
     let Ok(reserved) = reserved else { return false };
     for (n, &word) in record.second.iter().chain(record.rest).enumerate() {
@@ -269,13 +270,13 @@ fn append(state: &ThreadState, record: &CopiedRecord<'_>) -> bool {
 }
 
 impl KeptCallsSink for Ring<'_> {
-    fn wants(&mut self, slot: u32, ticks: u64) -> Wanted {
+    fn is_wanted(&mut self, slot: u32, ticks: u64) -> Wanted {
         let is_whole = self.windows.as_mut().is_none_or(|windows| windows.contains(ticks));
-        if is_whole { Wanted::Yes } else { wanted(slot) }
+        if is_whole { Wanted::Yes } else { wanted_of(slot) }
     }
 
     fn put(&mut self, record: &CopiedRecord<'_>, ticks: u64, tid: u32) -> bool {
-        self.make(tid);
+        self.make_ring(tid);
         if !self.make_room(record.words() + TIME_WORDS, tid) {
             return false;
         }

@@ -8,10 +8,10 @@ use super::{record, thread_states};
 use crate::process::{names, page, run};
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use cutap_wire::{control, diagnostic};
 use cutap_wire::names::{LONGEST, Name, kind as name_kind};
 use cutap_wire::record::kind;
 use cutap_wire::rows::MAX_WORDS;
+use cutap_wire::{control, diagnostic};
 
 /// Appends a row of this kind.
 pub fn append(sub_kind: u8, words: &[u64]) {

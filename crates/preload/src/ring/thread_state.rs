@@ -2,7 +2,6 @@
 //! storage in the static block, without a call and without a destructor. `thread_states` makes it at its first use.
 
 use super::count_files::Counts;
-use super::kept_calls::KeptRing;
 use crate::process::{fork, page, path};
 use crate::sys::stack::Stack;
 use crate::sys::{self, arch};
@@ -71,7 +70,7 @@ pub struct ThreadState {
     /// The ring's first page and first chunk are in a heads file.
     pub shares: bool,
     /// What a flight recorder keeps of chunks that it writes over; null: nothing yet.
-    pub kept: *mut KeptRing,
+    pub copies: *mut (),
     /// In a flight recorder: the ring for the rows of GPU time that this thread has; null: none yet.
     pub rows: *mut ThreadState,
     /// Of a child by vfork: the page that says so, in its own folder; else null.

@@ -232,7 +232,7 @@ pub fn make_second_ring(tid: u32, kept: u32) -> *mut ThreadState {
     let pointer =
         if mappings::take(1) { sys::pages(bytes).cast::<ThreadState>() } else { return core::ptr::null_mut() };
     // SAFETY: null, or fresh memory, all zero, which is a valid thread state.
-    let made = unsafe { pointer.as_mut() }.is_some_and(|state| {
+    let is_made = unsafe { pointer.as_mut() }.is_some_and(|state| {
         let n = COUNT.fetch_add(1, AcqRel);
         (state.generation, state.ring) = (fork::generation(), n);
         state.tid.store(tid, Relaxed);
@@ -242,12 +242,12 @@ pub fn make_second_ring(tid: u32, kept: u32) -> *mut ThreadState {
         }
         // SAFETY: the header was just mapped.
         let header = unsafe { &*state.header };
-        header.kept.store(kept, Relaxed);
+        header.copies.store(kept, Relaxed);
         header.tid.store(tid, Relaxed);
         page::rings_made(n + 1);
         true
     });
-    if !made {
+    if !is_made {
         mappings::give_back(1);
         if !pointer.is_null() {
             // SAFETY: just mapped, and no other thread knows of it.

@@ -133,7 +133,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     if is_state {
         // Readers do not show the calls that are recorded although recording is off.
         names::write(&Name { a: u64::from(state_number(n)), b: origin | HIDDEN, ..record });
-        [n, state_number(n)].into_iter().for_each(|n| kept_calls::keep_slot(n, kept(name)));
+        [n, state_number(n)].into_iter().for_each(|n| kept_calls::keep_slot(n, wanted_of(name)));
     }
     let s = slot(n)?;
     s.real.store(real, Relaxed);
@@ -184,7 +184,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
 }
 
 /// How a flight recorder keeps calls on which later ones depend.
-fn kept(name: &[u8]) -> Wanted {
+fn wanted_of(name: &[u8]) -> Wanted {
     match () {
         () if has_role(name, Role::CurrentContext) => Wanted::Context(ContextCall::Sets),
         () if has_role(name, Role::PushesContext) => Wanted::Context(ContextCall::Pushes),

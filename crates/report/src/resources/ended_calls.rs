@@ -1,9 +1,10 @@
 //! Calls on which later ones depended and no longer do, because what they made is destroyed. A flight recorder forgets
 //! them first.
 //!
-//! - An allocation ends with its free, and both are forgotten. So is a module with the calls that asked for its kernels.
-//! - Graphs belong together if one was made from the other: copies, child graphs, executable graphs. All calls that made
-//!   them are forgotten when the last of them is destroyed, and so are the calls of their captures.
+//! - An allocation ends with its free, and both are forgotten. So is a module with the calls that asked for its
+//!   kernels.
+//! - Graphs belong together if one was made from the other: copies, child graphs, executable graphs. All calls that
+//!   made them are forgotten when the last of them is destroyed, and so are the calls of their captures.
 //! - A call that sets a thread's context is forgotten when the next call that is kept of the thread sets another one.
 //! - A call that failed changes nothing.
 //!
@@ -43,7 +44,7 @@ pub struct EndedCalls {
     /// Open calls, by the key of the thread and the number.
     open: HashMap<(u32, u32), usize>,
     /// The calls that hold on to each object, its maker first.
-    things: HashMap<Thing, Vec<usize>>,
+    holders: HashMap<Thing, Vec<usize>>,
     families: Vec<Family>,
     graphs: HashMap<Thing, usize>,
     /// The family of each open capture, by process and stream.
@@ -116,7 +117,7 @@ impl EventVisitor for EndedCalls {
 
 impl EndedCalls {
     /// The calls that are of no use.
-    pub fn ended(&self) -> impl Iterator<Item = &CallPlace> {
+    pub fn ended_calls(&self) -> impl Iterator<Item = &CallPlace> {
         self.calls.iter().filter(|call| call.reasons == 0).map(|call| &call.place)
     }
 
@@ -126,7 +127,8 @@ impl EndedCalls {
 
     fn context_changed(&mut self, thread: u32, n: usize) {
         let before = self.context_calls.insert(thread, n);
-        let Some((before, earlier)) = before.and_then(|before| Some((before, self.calls[before].step?))) else { return };
+        let with_step = |before: usize| Some((before, self.calls[before].step?));
+        let Some((before, earlier)) = before.and_then(with_step) else { return };
         match (earlier, self.calls[n].step) {
             (Role::CurrentContext, Some(Role::CurrentContext)) => self.release(before),
             (Role::PushesContext, Some(Role::PopsContext)) => {
@@ -153,13 +155,13 @@ impl EndedCalls {
             .flat_map(|value| handles(value).into_iter().map(|(kind, value)| (process, kind, value)))
             .collect();
         let is_graph = |(kind, _): &(&str, u64)| GRAPHS.contains(kind);
-        let (begins, ends) = (begins_capture(name), ends_capture(name));
-        if begins || ends || inputs().chain(outputs.iter().copied()).any(|handle| is_graph(&handle)) {
+        let is_of_capture = begins_capture(name) || ends_capture(name);
+        if is_of_capture || inputs().chain(outputs.iter().copied()).any(|handle| is_graph(&handle)) {
             self.finish_graph_call(exit, n, &outputs, &destroyed);
             return;
         }
         for thing in destroyed.iter().chain(&freed(exit, function)) {
-            if let Some(holders) = self.things.remove(thing) {
+            if let Some(holders) = self.holders.remove(thing) {
                 holders.into_iter().for_each(|holder| self.release(holder));
                 self.calls[n].reasons = self.calls[n].reasons.saturating_sub(1);
             }
@@ -167,20 +169,20 @@ impl EndedCalls {
         if !destroyed.is_empty() {
             return;
         }
-        let mut made: Vec<Thing> = allocated(exit, function);
+        let mut new_things: Vec<Thing> = allocated(exit, function);
         if !hands_out(name) {
             let owners = outputs.iter().filter(|(kind, _)| OWNERS.contains(kind));
-            made.extend(owners.map(|(kind, value)| (process, *kind, *value)));
+            new_things.extend(owners.map(|(kind, value)| (process, *kind, *value)));
         }
-        match made[..] {
+        match new_things[..] {
             // The address or handle is used again: the earlier object has ended unseen.
             [thing] => {
-                let before = self.things.insert(thing, vec![n]);
+                let before = self.holders.insert(thing, vec![n]);
                 before.into_iter().flatten().for_each(|holder| self.release(holder));
             }
             [] => {
                 let owner = inputs().find(|(kind, _)| OWNERS.contains(kind));
-                let holders = owner.and_then(|(kind, value)| self.things.get_mut(&(process, kind, value)));
+                let holders = owner.and_then(|(kind, value)| self.holders.get_mut(&(process, kind, value)));
                 holders.into_iter().for_each(|holders| holders.push(n));
             }
             _ => {}
@@ -200,14 +202,14 @@ impl EndedCalls {
             self.families.push(Family::default());
             families.push(self.families.len() - 1);
         }
-        let made: Vec<Thing> = outputs
+        let new_graphs: Vec<Thing> = outputs
             .iter()
             .filter(|(kind, value)| {
                 GRAPHS.contains(kind) && !(ends_capture(name) && self.graphs.contains_key(&(process, *kind, *value)))
             })
             .map(|(kind, value)| (process, *kind, *value))
             .collect();
-        if families.is_empty() && !made.is_empty() {
+        if families.is_empty() && !new_graphs.is_empty() {
             self.families.push(Family::default());
             families.push(self.families.len() - 1);
         }
@@ -218,7 +220,7 @@ impl EndedCalls {
             self.families[family].alive += 1;
             self.captures.insert((process, stream(exit)), family);
         }
-        for thing in made {
+        for thing in new_graphs {
             self.families[family].alive += 1;
             if let Some(before) = self.graphs.insert(thing, family) {
                 self.graph_ended(before);
@@ -241,7 +243,7 @@ impl EndedCalls {
         }
     }
 
-    /// The family of a graph; a new one if nobody saw it made.
+    /// The family of a graph; a new one if no call made it.
     fn family_of(&mut self, thing: Thing) -> usize {
         if let Some(family) = self.graphs.get(&thing) {
             return *family;
@@ -300,28 +302,28 @@ fn stream(exit: &Exit) -> u64 {
 
 fn freed(exit: &Exit, function: &Function) -> Vec<Thing> {
     let process = exit.call.thread.process.key;
-    let mut things = Vec::new();
+    let mut all = Vec::new();
     for effect in function.effects {
         if let Effect::Frees(param) = effect
             && let Some(address) = exit.call.inputs().get(usize::from(*param)).and_then(address)
         {
-            things.extend(FREED.map(|memory| (process, word(memory), address)));
+            all.extend(FREED.map(|memory| (process, word(memory), address)));
         }
     }
-    things
+    all
 }
 
 fn allocated(exit: &Exit, function: &Function) -> Vec<Thing> {
     let process = exit.call.thread.process.key;
-    let mut things = Vec::new();
+    let mut all = Vec::new();
     for effect in function.effects {
         if let Effect::Allocates { at, by_value, memory, .. } = *effect
             && FREED.contains(&memory)
         {
             let input = exit.call.inputs().get(usize::from(at));
             let address = if by_value { input.and_then(address) } else { exit.output(at.into()).and_then(written) };
-            things.extend(address.map(|address| (process, word(memory), address)));
+            all.extend(address.map(|address| (process, word(memory), address)));
         }
     }
-    things
+    all
 }

@@ -78,7 +78,7 @@ pub struct RingPage {
     /// Calls that only happened because we watch.
     pub self_induced: u64,
     /// It has copies of calls that a flight recorder would have lost.
-    pub kept: bool,
+    pub has_copies: bool,
     /// Another ring has what it holds.
     pub is_invalid: bool,
 }
@@ -104,8 +104,8 @@ impl RingPage {
             tid: u32_at(page, offset_of!(RingHeader, tid)),
             abandoned: owner & OWNER_DIED != 0 || owner & OWNER_TID == 0,
             self_induced: u64_at(page, offset_of!(RingHeader, self_induced)),
-            kept: u32_at(page, offset_of!(RingHeader, kept)) != 0,
-            is_invalid: u32_at(page, offset_of!(RingHeader, kept)) == KEPT_NOT_VALID,
+            has_copies: u32_at(page, offset_of!(RingHeader, copies)) != 0,
+            is_invalid: u32_at(page, offset_of!(RingHeader, copies)) == KEPT_NOT_VALID,
         })
     }
 }

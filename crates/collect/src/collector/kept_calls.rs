@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The time between two looks is so many times as long as reading the rings took.
+const SHARE: u32 = 10;
 /// The rings are read when one of them has so large a part of its chunks in use.
 const FILLED: (u32, u32) = (3, 4);
 
@@ -28,6 +30,8 @@ const FILLED: (u32, u32) = (3, 4);
 #[derive(Debug, Default)]
 pub struct KeptCallsMarker {
     last: Option<Instant>,
+    /// How long it took to read the rings.
+    reading: Duration,
     /// The newest chunk of each ring at the last reading, by folder and number.
     newest_read: HashMap<(String, u32), u64>,
 }
@@ -44,10 +48,10 @@ struct KeptRing {
 impl KeptCallsMarker {
     /// Looks, if it is time.
     pub fn round(&mut self, path: &Path, run: &RunPath, page: &Page) {
-        if self.last.is_some_and(|at| at.elapsed() < PAUSE) {
+        if self.last.is_some_and(|at| at.elapsed() < PAUSE.max(self.reading * SHARE)) {
             return;
         }
-        self.last = Some(Instant::now());
+        let start = Instant::now();
         let rings = rings(run);
         let is_due = rings.iter().filter(|ring| {
             let newest = ring.newest();
@@ -56,7 +60,9 @@ impl KeptCallsMarker {
         });
         if is_due.count() > 0 {
             mark(path, &rings);
+            self.reading = start.elapsed();
         }
+        self.last = Some(Instant::now());
     }
 }
 

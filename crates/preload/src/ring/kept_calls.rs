@@ -132,12 +132,14 @@ unsafe fn source<'a>(thread_state: &ThreadState, chunk: *mut u8) -> (SourceChunk
     (source, head.base_monotonic.load(Relaxed))
 }
 
-/// It has no further chunk, and a quarter of it is marked.
+/// It has no further chunk, all of them are mapped, and a quarter of it is marked.
 fn is_to_be_moved(state: &ThreadState) -> bool {
     // SAFETY: the header is mapped.
     let header = unsafe { &*state.header };
     let bytes = run::max_chunks() as usize * header.chunk_bytes as usize;
+    let mapped = state.mapped.iter().filter(|mapped| mapped.0 != 0 && !mapped.1.is_null()).count();
     matches!(chunks::next_kept(state), NextKept::None)
+        && mapped == header.chunks.load(Relaxed) as usize
         && bytes <= MOST_MOVED
         && header.dead_bytes.load(Relaxed) as usize >= bytes / 4
 }

@@ -13,7 +13,7 @@
 use crate::call::resource_names::{address, handles, word, written};
 use crate::resources::leaks::{FREED, Thing};
 use cutap_calls::known::{Dir, Effect, Function};
-use cutap_calls::{Role, begins_capture, ends_capture, hands_out};
+use cutap_calls::{Role, begins_capture, ends_capture, hands_out, keeps_state};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, EventVisitor, Exit};
 use std::collections::HashMap;
@@ -88,6 +88,10 @@ impl EventVisitor for EndedCalls {
             self.captures.iter().filter(|((of, _), _)| *of == process).map(|(_, family)| *family).collect();
         if let Some(family) = self.join(&families) {
             self.hold(family, n);
+            if !keeps_state(&call.function.name) {
+                // It is there for the capture alone.
+                self.release(n);
+            }
         }
         if step.is_none() {
             self.context_calls.remove(&call.thread.key);
@@ -100,7 +104,9 @@ impl EventVisitor for EndedCalls {
             return;
         }
         if exit.has_failed() {
-            self.release(n);
+            if keeps_state(&exit.call.function.name) {
+                self.release(n);
+            }
             if ends_capture(&exit.call.function.name) {
                 self.end_capture(exit);
             }

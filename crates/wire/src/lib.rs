@@ -26,6 +26,7 @@ pub mod flags;
 pub mod hooks;
 #[cfg(all(test, not(feature = "loom")))]
 mod interrupted;
+pub mod kept_calls;
 pub mod memory;
 pub mod names;
 pub mod process;

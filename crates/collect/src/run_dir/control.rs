@@ -64,8 +64,7 @@ pub struct RunSettings<'a> {
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
-    // A flight recorder keeps the calls that were asked for as long as it can: nothing else takes their room.
-    let tracked = !settings.count && !settings.summary && !matches!(settings.full, OverflowPolicy::Overwrite(_));
+    let tracked = !settings.count && !settings.summary;
     let recorded = settings.filter.recorded(tracked);
     let rules = if settings.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;
@@ -303,6 +302,10 @@ impl Page {
     /// When that was last said, CLOCK_MONOTONIC nanoseconds.
     pub fn copied_at(&self) -> u64 {
         self.word(offset_of!(Control, copying))
+    }
+    /// Chunks that a ring may have.
+    pub fn max_chunks(&self) -> u32 {
+        self.word(offset_of!(Control, max_chunks)) as u32
     }
     /// Calls of processes that a flight recorder left out whole.
     pub fn forgotten(&self) -> u64 {

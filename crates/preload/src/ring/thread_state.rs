@@ -73,6 +73,10 @@ pub struct ThreadState {
     pub in_vain: bool,
     /// The ring's first page and first chunk are in a heads file.
     pub shares: bool,
+    /// What a flight recorder keeps of chunks that it writes over; null: nothing yet.
+    pub copies: *mut (),
+    /// In a flight recorder: the ring for the rows of GPU time that this thread has; null: none yet.
+    pub rows: *mut ThreadState,
     /// Of a child by vfork: the page that says so, in its own folder; else null.
     pub vfork_page: *mut Process,
     /// Number of that folder among those of the child's process id.

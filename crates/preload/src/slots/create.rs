@@ -13,10 +13,12 @@ use crate::loader::objects::Object;
 use crate::loader::{announce, forks};
 use crate::process::{armed, folder, names, own, page, run};
 use crate::ring::counts::THUNKS;
+use crate::ring::kept_calls;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_calls::hidden::is_slot_name;
 use cutap_calls::{Layer, Role, has_role};
 use cutap_hook::contract;
+use cutap_wire::kept_calls::{ContextCall, Wanted};
 use cutap_wire::names::{HIDDEN, Name, kind, route, shape};
 use cutap_wire::{control, diagnostic};
 
@@ -131,6 +133,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     if is_state {
         // Readers do not show the calls that are recorded although recording is off.
         names::write(&Name { a: u64::from(state_number(n)), b: origin | HIDDEN, ..record });
+        [n, state_number(n)].into_iter().for_each(|n| kept_calls::keep_slot(n, wanted_of(name)));
     }
     let s = slot(n)?;
     s.real.store(real, Relaxed);
@@ -182,6 +185,16 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     };
     s.entry.store(to, Release);
     Some(n)
+}
+
+/// How a flight recorder keeps calls on which later ones depend.
+fn wanted_of(name: &[u8]) -> Wanted {
+    match () {
+        () if has_role(name, Role::CurrentContext) => Wanted::Context(ContextCall::Sets),
+        () if has_role(name, Role::PushesContext) => Wanted::Context(ContextCall::Pushes),
+        () if has_role(name, Role::PopsContext) => Wanted::Context(ContextCall::Pops),
+        () => Wanted::Yes,
+    }
 }
 
 /// Whether calls of a function are recorded although recording is off: those of the driver and of toolkit libraries.

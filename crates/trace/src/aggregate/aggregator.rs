@@ -91,7 +91,7 @@ impl Aggregator {
             let folder = &mut folders[*n];
             let mut pairer = Pairer::new(CallSums::new(calls, self.gpu_times.as_deref()));
             let mut context = Context { process: folder, shared };
-            while ring.read(monotonic(), 1 << 20, &mut |item| pairer.item(item, &mut context)) {}
+            while pairer.take(ring, monotonic(), 1 << 20, &mut context) {}
             let last = context.process.dir.ns(&context.shared.clock, pairer.sink.last_ticks);
             last_ns = last_ns.max(last);
             self.shown_calls += pairer.shown_calls;

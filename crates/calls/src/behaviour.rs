@@ -2,7 +2,7 @@
 //!
 //! Looked up by exported name. A fact about one form of a function holds for all its forms (`_v2`, `_ptds`, `_ptsz`).
 
-use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, CONTEXTS, ENDS_CAPTURE, HANDS_OUT, RESETS, STATE};
+use crate::generated::behaviour::{BEGINS_CAPTURE, BLOCKS, CHATTER, CONTEXTS, ENDS_CAPTURE, HANDS_OUT, RESETS, STATE};
 use crate::generated::tracked::MEMORY;
 use crate::glob;
 
@@ -27,6 +27,11 @@ pub fn tells_of_memory(name: &str) -> bool {
 /// captures, communicators. Such calls are recorded even where others are left out.
 pub fn keeps_state(name: &str) -> bool {
     tells_of_memory(name) || fits(STATE, name)
+}
+
+/// Whether a function starts no work and hands out nothing that later calls depend on. All of them return a status.
+pub fn is_chatter(name: &str) -> bool {
+    fits(CHATTER, plain(name))
 }
 
 /// Whether the handles that this function writes belong to existing objects, or to parts of one.
@@ -67,6 +72,39 @@ pub fn plain(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chatter_is_no_state_and_starts_no_work() {
+        for name in [
+            "cudaGetDevice",
+            "cuCtxGetCurrent",
+            "cuCtxGetDevice_v2",
+            "cuStreamIsCapturing_ptsz",
+            "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+            "__cudaPopCallConfiguration",
+            "cublasGetStream_v2",
+            "cuPointerGetAttributes",
+        ] {
+            assert!(is_chatter(name), "{name}");
+        }
+        for name in [
+            "cudaStreamGetCaptureInfo_v2",
+            "cudaSetDevice",
+            "cuCtxSetCurrent",
+            "cudaEventQuery",
+            "cuStreamQuery",
+            "cuModuleGetFunction",
+            "cuDevicePrimaryCtxRetain",
+            "cublasGetVector",
+            "cudaGetErrorString",
+            "cudaLaunchKernel",
+        ] {
+            assert!(!is_chatter(name), "{name}");
+        }
+        for name in crate::FUNCTIONS.iter().filter(|name| is_chatter(name)) {
+            assert!(!keeps_state(name) && blocks(name).is_none() && !resets(name), "{name}");
+        }
+    }
 
     #[test]
     fn all_forms() {

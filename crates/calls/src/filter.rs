@@ -11,8 +11,13 @@
 //!
 //! A rule that begins with `~` and a layer letter records further functions of that layer: those on which later calls
 //! depend ([`keeps_state`]). Readers do not show their calls.
+//!
+//! The name pattern [`CHATTER`] stands for a class of functions ([`is_chatter`]).
 
-use crate::{glob, keeps_state};
+use crate::{glob, is_chatter, keeps_state};
+
+/// As the name pattern of a rule: the functions of this class. No name and no pattern of a user begins with `~`.
+pub const CHATTER: &str = "~chatter";
 
 /// Whether a reader shows calls of function `name` of `library` (its SONAME). `layer` is the number of a `Layer`.
 pub fn is_shown(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
@@ -100,7 +105,14 @@ impl<'a> Rule<'a> {
     }
 
     fn matches(&self, layer: u8, library: &[u8], name: &[u8]) -> bool {
-        (self.layer == 0 || self.layer == layer) && glob(self.name, name) && glob(self.library, library)
+        (self.layer == 0 || self.layer == layer) && self.matches_name(name) && glob(self.library, library)
+    }
+
+    fn matches_name(&self, name: &[u8]) -> bool {
+        match self.name == CHATTER.as_bytes() {
+            true => core::str::from_utf8(name).is_ok_and(is_chatter),
+            false => glob(self.name, name),
+        }
     }
 }
 
@@ -143,6 +155,18 @@ mod tests {
         assert!(!armed(rules, LIBRARY, b"libcudnn_ops.so.9", b"cudnnCreate"));
         assert!(armed(rules, LIBRARY, b"libcublas.so.13", b"cublasCreate_v2"));
         assert!(armed(rules, DRIVER, b"libcudnn_ops.so.9", b"cudnnCreate"));
+    }
+
+    #[test]
+    fn a_class_of_names() {
+        let rules = b"-* * ~chatter\n";
+        assert!(!armed(rules, RUNTIME, b"saxpy", b"cudaGetDevice"));
+        assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuCtxGetDevice_v2"));
+        assert!(armed(rules, DRIVER, b"libcuda.so.1", b"cuCtxSetCurrent") && wants_layer(rules, DRIVER));
+        let rules = b"+r * ~chatter\n";
+        assert!(armed(rules, RUNTIME, b"saxpy", b"cudaGetDevice"));
+        assert!(!armed(rules, RUNTIME, b"saxpy", b"cudaMalloc"));
+        assert!(!armed(rules, DRIVER, b"libcuda.so.1", b"cuCtxGetCurrent"));
     }
 
     #[test]

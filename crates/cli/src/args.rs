@@ -3,7 +3,7 @@
 use crate::heading;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use cutap_collect::{
     CaptureRange, Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions,
     Window,
@@ -372,6 +372,27 @@ pub struct GpuTimeArgs {
     /// Also record how long the GPU worked for each kernel, copy and set, by CUPTI
     #[arg(long)]
     pub gpu_time: bool,
+}
+
+/// What becomes of calls that start no work.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Chatter {
+    Count,
+}
+
+/// What becomes of calls that start no work.
+#[derive(Debug, Args)]
+pub struct ChatterArgs {
+    /// count: count calls that start no work, as cudaGetDevice; record those that fail
+    #[arg(long, value_name = "WORD", hide_possible_values = true)]
+    chatter: Option<Chatter>,
+}
+
+impl ChatterArgs {
+    /// They are counted.
+    pub fn counts(&self) -> bool {
+        matches!(self.chatter, Some(Chatter::Count))
+    }
 }
 
 /// When calls are recorded, and where meanwhile.

@@ -15,6 +15,8 @@ use std::io::{self, Write};
 
 /// The variable in which the script names the shell.
 const VARIABLE: &str = "CUTAP_COMPLETE";
+/// A word of a filter that stands for a class of functions.
+const CHATTER: &str = "chatter";
 /// More functions than this are not listed.
 const MOST_FUNCTIONS: usize = 1000;
 
@@ -63,7 +65,7 @@ fn with_value(command: &str, arg: Arg) -> Arg {
 fn functions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     let (before, name) = typed.split_at(typed.rfind([',', '!', ' ']).map_or(0, |at| at + 1));
-    let words = filter_words().filter(|word| word.starts_with(name));
+    let words = filter_words().chain([CHATTER]).filter(|word| word.starts_with(name));
     let functions = all_names().filter(|function| !name.is_empty() && function.starts_with(name));
     let candidates: BTreeSet<&str> = words.chain(functions).take(MOST_FUNCTIONS).collect();
     candidates.into_iter().map(|word| CompletionCandidate::new(format!("{before}{word}"))).collect()

@@ -131,8 +131,19 @@ pub fn say_counted(runs: &Runs, run_ends: &[FinishedRun]) {
         let run = named(runs);
         let (were, their) = if calls == 1 { ("call was", "its number") } else { ("calls were", "their numbers") };
         print_notice(&format!(
-            "{calls} {were} only counted (trace -C): cutap report {run} or show -C {run} has {their}"
+            "{calls} {were} only counted (-C, --chatter=count): cutap report {run} or show -C {run} has {their}"
         ));
+    }
+}
+
+/// Says that the table has calls without times.
+pub fn say_without_times(run_ends: &[FinishedRun]) {
+    let of_chatter = run_ends.iter().filter(|of| of.end.settings.counts_chatter);
+    let calls: u64 = of_chatter.flat_map(|of| &of.end.functions.counted).map(|counted| counted.calls).sum();
+    match calls {
+        0 => {}
+        1 => print_notice("1 call was only counted (--chatter=count): no time has it"),
+        _ => print_notice(&format!("{calls} calls were only counted (--chatter=count): times are those of the others")),
     }
 }
 

@@ -44,6 +44,9 @@ pub mod kind {
     pub const FILTER: u8 = 10;
     /// The rank of the run in its job, as decimal text.
     pub const RANK: u8 = 11;
+    /// How often calls were counted in ring `ring` of process `process`: its file of counts. `at`: 0 for functions with
+    /// a slot, 1 for those that a runtime reports. The last one of each counts.
+    pub const COUNTS: u8 = 12;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
     /// See [`LACKS`]; no block stands there.

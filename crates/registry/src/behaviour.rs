@@ -16,6 +16,7 @@ struct Raw {
     contexts: Vec<Group>,
     hands_out: Vec<Group>,
     state: Vec<Group>,
+    chatter: Vec<Blocks>,
     begins_capture: Vec<Group>,
     ends_capture: Vec<Group>,
     #[serde(default)]
@@ -122,6 +123,8 @@ pub(crate) struct Behaviour {
     pub(crate) hands_out: BTreeSet<String>,
     /// The same.
     pub(crate) state: BTreeSet<String>,
+    /// The same.
+    pub(crate) chatter: BTreeSet<String>,
     pub(crate) begins_capture: BTreeSet<String>,
     pub(crate) ends_capture: BTreeSet<String>,
     /// Functions, their roles and the parameter; a function may have several roles.
@@ -152,6 +155,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
     let [resets, contexts, begins_capture, ends_capture] =
         [raw.resets, raw.contexts, raw.begins_capture, raw.ends_capture].map(|groups| names(&source, groups, known));
     let [hands_out, state] = [raw.hands_out, raw.state].map(|groups| patterns(&source, groups));
+    let chatter = chatter(&source, raw.chatter, known)?;
     let (mut roles, mut role_patterns) = (BTreeSet::new(), BTreeSet::new());
     for group in raw.roles {
         check_source(&source, &group.source)?;
@@ -196,6 +200,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
         contexts: contexts?,
         hands_out: hands_out?,
         state: state?,
+        chatter,
         begins_capture: begins_capture?,
         ends_capture: ends_capture?,
         roles,
@@ -229,6 +234,24 @@ fn patterns(source: &Source, groups: Vec<Group>) -> Result<BTreeSet<String>, Err
     Ok(patterns)
 }
 
+/// Names and patterns of names, each group with its reason.
+fn chatter(source: &Source, groups: Vec<Blocks>, known: &BTreeSet<String>) -> Result<BTreeSet<String>, Error> {
+    let mut names = BTreeSet::new();
+    for Blocks { why, source: from, functions } in groups {
+        check_source(source, &from)?;
+        if why.is_empty() {
+            return Err(source.error(from.span().start, "why is empty, expected what these functions do".into()));
+        }
+        for name in functions {
+            if !name.get_ref().contains(['*', '!']) {
+                check(source, &name, known)?;
+            }
+            names.insert(name.into_inner());
+        }
+    }
+    Ok(names)
+}
+
 fn check_source(source: &Source, from: &Spanned<String>) -> Result<(), Error> {
     match from.get_ref().is_empty() {
         true => Err(source.error(from.span().start, "source is empty, expected where the fact comes from".into())),
@@ -253,7 +276,7 @@ mod tests {
     #[test]
     fn names_that_do_not_exist_are_errors() {
         let folder = std::env::temp_dir().join(format!("cutap-behaviour-{}.toml", std::process::id()));
-        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[contexts]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[state]]\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
+        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[contexts]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n[[state]]\nsource = \"s\"\nfunctions = []\n[[chatter]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = []\n[[begins_capture]]\nsource = \"s\"\nfunctions = []\n[[ends_capture]]\nsource = \"s\"\nfunctions = []\n";
         std::fs::write(&folder, text).unwrap();
         let known = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
         assert_eq!(read(&folder, &known(&["cuA", "cuB_v2"]), &[]).ok().map(|b| b.blocks.len()), Some(2));

@@ -82,6 +82,8 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     list(&mut out, "HANDS_OUT", about, behaviour.hands_out.iter());
     let about = "Names of functions that make, change or end what later calls depend on, with `*`; not those with `!`.";
     list(&mut out, "STATE", about, behaviour.state.iter());
+    let about = "Names of functions that start no work and hand out nothing, with `*`; not those with `!`.";
+    list(&mut out, "CHATTER", about, behaviour.chatter.iter());
     let about = "Functions that say into which graph a stream's work goes; sorted.";
     list(&mut out, "BEGINS_CAPTURE", about, behaviour.begins_capture.iter());
     list(&mut out, "ENDS_CAPTURE", "Functions that write that graph; sorted.", behaviour.ends_capture.iter());

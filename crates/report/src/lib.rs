@@ -46,6 +46,7 @@ pub use outputs::quiet::Quiet;
 pub use outputs::summary::Summary;
 pub use reports::{EventSink, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns, gpu_kernels};
 pub use resources::baseline::{Baseline, ProblemKey, ProblemSize};
+pub use resources::ended_calls::{CallPlace, EndedCalls};
 pub use resources::leaks::Leaks;
 pub use resources::selected_functions::SelectedFunctions;
 pub use statistics::by_table::{write_json as write_table_json, write_text as write_table};

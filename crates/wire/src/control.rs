@@ -93,6 +93,8 @@ pub const GPU_TIME_OFF: u64 = 1 << 18;
 pub const GPU_TIME_ANSWERED: u64 = 1 << 20;
 /// In the page of a process: a profiler of the program has CUPTI, so that there are no rows any more.
 pub const GPU_TIME_TAKEN: u64 = 1 << 19;
+/// Calls of functions that start no work (`calls::is_chatter`) are counted, and recorded only where they fail.
+pub const COUNT_CHATTER: u64 = 1 << 22;
 
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;

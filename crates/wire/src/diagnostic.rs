@@ -130,6 +130,8 @@ reasons! {
     SANDBOXED = 56;
     /// Rows of GPU time that found no room in a ring.
     ROW_DROPPED = 57;
+    /// Calls on which later ones depend and for which a flight recorder had no room.
+    STATE_DROPPED = 58;
     /// Ranges of NVTX that more ranges are open around than a thread remembers.
     RANGE_TOO_DEEP = 60;
     /// Pops of NVTX to which no push was seen.

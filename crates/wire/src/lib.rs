@@ -10,7 +10,7 @@
 //! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
 //! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
 //! RUN/p<pid>-<n>/hook_active  which hook each thread is in (hooks)
-//! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count (counts)
+//! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count and --chatter=count (counts)
 //! RUN/control.<n>         switches of one process, and of the runtimes' callbacks in it (flags)
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
 //! RUN/p<pid>-<n>/h<j>.heads first pages and first chunks of later rings (ring)
@@ -26,6 +26,7 @@ pub mod flags;
 pub mod hooks;
 #[cfg(all(test, not(feature = "loom")))]
 mod interrupted;
+pub mod kept_calls;
 pub mod memory;
 pub mod names;
 pub mod process;

@@ -22,6 +22,11 @@ pub const OWNER_DIED: u32 = 0x4000_0000;
 /// The thread id part of that word.
 pub const OWNER_TID: u32 = 0x3fff_ffff;
 
+/// In `copies`: it has copies of calls.
+pub const KEPT: u32 = 1;
+/// In `copies`: another ring has what it holds.
+pub const KEPT_NOT_VALID: u32 = 2;
+
 /// First page of a ring file.
 #[repr(C)]
 pub struct RingHeader {
@@ -37,6 +42,11 @@ pub struct RingHeader {
     pub tid: AtomicU32,
     /// Calls of its threads that only happen because we watch; those that the process counts come on top.
     pub self_induced: AtomicU64,
+    /// [`KEPT`] or [`KEPT_NOT_VALID`]: no thread writes to it. It has copies of calls that a flight recorder would have
+    /// lost, because later calls depend on them ([`crate::kept_calls`]). 0: it is the ring of a thread.
+    pub copies: AtomicU32,
+    /// Of such a ring: bytes of records of objects that are destroyed. The collector has marked them as given up.
+    pub dead_bytes: AtomicU32,
     /// A process-shared robust mutex held by the owner: its first word tells when the thread is dead.
     pub owner: OwnerLock,
 }

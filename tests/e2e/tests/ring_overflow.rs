@@ -139,6 +139,9 @@ fn a_lossy_run_without_a_collector() {
     assert_eq!((shown.launches, &shown.end["unfinished"]), (2, &0.into()));
 }
 
+/// The end of the note on calls that a flight recorder did not keep although later ones depend on them.
+const NO_ROOM_FOR_STATE: &str = "calls that later calls depend on not kept by the flight recorder: no room";
+
 #[test]
 fn a_flight_recorder_keeps_the_newest() {
     for crash in [false, true] {
@@ -147,7 +150,10 @@ fn a_flight_recorder_keeps_the_newest() {
         let more = [none.to_str().unwrap(), "crash"];
         let (done, made) =
             record(&folder, &["--flight-recorder", "256K"], milliseconds("500"), if crash { &more } else { &[] });
-        assert_eq!((done.status.code(), &*done.stderr), (if crash { None } else { Some(0) }, ""));
+        // A million allocations without a free are more than it keeps for later calls.
+        let is_other = |line: &&str| !line.ends_with(NO_ROOM_FOR_STATE);
+        assert_eq!(done.stderr.lines().find(is_other), None);
+        assert_eq!((done.status.code(), done.stderr.lines().count()), (if crash { None } else { Some(0) }, 1));
         let shown = Shown::of(&folder.join("run.cutap"));
         assert_eq!(shown.allocations + shown.overwritten, made, "{shown:?}");
         assert!(shown.overwritten > made / 2 && shown.allocations > 64 * 200, "{shown:?}");
@@ -237,8 +243,8 @@ fn with_stacks() {
         let (done, made) = record(&folder, &words, "30", &[]);
         let file = folder.join("run.cutap");
         let shown = Shown::of(&file);
-        let said =
-            done.stderr.lines().filter(|l| !l.contains(" stacks not kept, or only in part: ")).map(str::to_owned);
+        let said = done.stderr.lines().filter(|l| !l.contains(" stacks not kept, or only in part: "));
+        let said = said.filter(|l| !l.ends_with(NO_ROOM_FOR_STATE)).map(str::to_owned);
         assert_eq!((done.status.code(), said.collect()), (Some(0), shown.said_of_dropped()), "{full:?}");
         assert!(!done.stderr.contains("no room in the run directory"), "{full:?}: {}", done.stderr);
         assert_eq!(shown.allocations + shown.dropped + shown.overwritten, made, "{full:?} {shown:?}");

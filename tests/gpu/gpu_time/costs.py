@@ -37,10 +37,9 @@ def methods(name, command, more):
     return ways
 
 
-def measure(name, unit, command, more=(), seconds=200):
-    """Prints the table. A round that would end after the limit of time is not begun."""
-    times, longest, rounds = {}, 0, 0
-    ways = methods(name, command, dict(more))
+def rounds(ways, seconds):
+    """Times of each way, in rounds. A round that would end after the limit of time is not begun."""
+    times, longest = {}, 0
     begin = time.monotonic()
     for number in range(ROUNDS):
         now = time.monotonic()
@@ -54,17 +53,30 @@ def measure(name, unit, command, more=(), seconds=200):
                 times.setdefault(label, []).append(float(found[-1]))
             elif label not in times:
                 say(f"  {label}: no number; {done.last_error()}")
-        rounds += 1
         longest = max(longest, time.monotonic() - now)
-    say(f"  {name}: {unit}, {rounds} rounds; what it adds to plain by medians, and of what Nsight Systems adds")
+    return times
+
+
+def table(name, unit, ways, times, nsys):
+    """Prints the times; their medians, and what each way adds to the plain one."""
+    count = max(map(len, times.values()), default=0)
+    say(f"  {name}: {unit}, {count} rounds; what it adds to plain by medians, and of what Nsight Systems adds")
     say(f"  {'':20}{'median':>10}{'least':>10}{'most':>10}{'adds':>10}{'of nsys':>9}")
     middle = {label: statistics.median(of) for label, of in times.items()}
     added = {label: of - middle.get(PLAIN, 0) for label, of in middle.items()}
     numbers = lambda label: (middle[label], min(times[label]), max(times[label]), added[label])  # noqa: E731
     for label in ways:
         if label in times:
-            of = f"{added[label] / added[NSYS]:.2f}" if added.get(NSYS, 0) > 0 and label != PLAIN else ""
+            of = f"{added[label] / added[nsys]:.2f}" if added.get(nsys, 0) > 0 and label != PLAIN else ""
             say(f"  {label:20}" + "".join(f"{us:>10.2f}" for us in numbers(label)) + f"{of:>9}")
+    return middle, added
+
+
+def measure(name, unit, command, more=(), seconds=200):
+    """Prints the table and says whether the goal of --gpu-time is reached."""
+    ways = methods(name, command, dict(more))
+    times = rounds(ways, seconds)
+    _, added = table(name, unit, ways, times, NSYS)
     if not {PLAIN, GPU_TIME} <= times.keys():
         result(False, "cost " + name, "no times")
     elif NSYS not in times:

@@ -1,11 +1,13 @@
 /* Work for the rows of GPU time. Four threads launch one kernel whose grid has the number of the thread and of the
    launch. Then a graph of four nodes is captured, instantiated twice and replayed, and one with a child graph is made by
-   hand. Prints what it did. With an argument it prints its process id and waits for a line of input, before the capture
-   and behind it. */
+   hand. Prints what it did. With the argument "stops" it prints its process id and waits for a line of input, before the
+   capture and behind it. With "busy" it makes 200,000 other calls behind the
+   instantiation, and copies to the memory at the end. With "churn" it makes and destroys memory and graphs there. */
 //: exe gpu_work -lpthread
 #include "fixture.h"
 #include <pthread.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef void *P;
@@ -46,8 +48,40 @@ static void wait_for_line(int wanted) {
     while (getchar() != '\n') {}
 }
 
+static void make_other_calls(void) {
+    P current;
+    for (int n = 0; n < 200000; n++) OK(cuCtxGetCurrent, &current);
+}
+
+/* Memory, a module and a graph, which are destroyed again, more than a small flight recorder keeps at a time. */
+static void make_and_destroy(void) {
+    P module, kernel, graph, executable, current;
+    U piece;
+    for (int round = 0; round < 8; round++) {
+        for (int n = 0; n < 20; n++) {
+            for (int k = 0; k < 3; k++) {
+                OK(cuMemAlloc_v2, &piece, 128);
+                OK(cuMemFree_v2, piece);
+            }
+            OK(cuModuleLoadData, &module, ptx);
+            OK(cuModuleGetFunction, &kernel, module, "second");
+            OK(cuStreamBeginCapture_v2, streams[0], 0);
+            launch(kernel, 20, 1, streams[0]);
+            OK(cuStreamEndCapture, streams[0], &graph);
+            OK(cuGraphInstantiateWithFlags, &executable, graph, 0);
+            OK(cuGraphDestroy, graph);
+            OK(cuGraphExecDestroy, executable);
+            OK(cuModuleUnload, module);
+        }
+        for (int n = 0; n < 2000; n++) OK(cuCtxGetCurrent, &current);
+        usleep(700000);
+    }
+}
+
 int main(int count, char **arguments) {
-    (void)arguments;
+    int stops = count > 1 && !strcmp(arguments[1], "stops");
+    int churns = count > 1 && !strcmp(arguments[1], "churn");
+    int is_busy = count > 1 && !strcmp(arguments[1], "busy");
     P module, graph, parent, node, executables[2], of_parent;
     pthread_t threads[THREADS];
     OK(cuInit, 0);
@@ -60,7 +94,7 @@ int main(int count, char **arguments) {
     for (int n = 0; n < THREADS; n++) OK(cuStreamCreate, &streams[n], 1);
     for (intptr_t n = 0; n < THREADS; n++) CHECK(pthread_create(&threads[n], 0, submit, (P)n) == 0);
     for (int n = 0; n < THREADS; n++) CHECK(pthread_join(threads[n], 0) == 0);
-    wait_for_line(count > 1);
+    wait_for_line(stops);
     OK(cuStreamBeginCapture_v2, streams[0], 0);
     launch(first, 10, 1, streams[0]);
     OK(cuMemsetD8Async, memory, 1, 13, streams[0]);
@@ -68,13 +102,16 @@ int main(int count, char **arguments) {
     OK(cuMemcpyHtoDAsync_v2, memory, host, 14, streams[0]);
     OK(cuStreamEndCapture, streams[0], &graph);
     for (int n = 0; n < 2; n++) OK(cuGraphInstantiateWithFlags, &executables[n], graph, 0);
-    if (count > 1) launch(first, 12, 1, streams[0]);
-    wait_for_line(count > 1);
+    if (stops) launch(first, 12, 1, streams[0]);
+    wait_for_line(stops);
+    if (is_busy) make_other_calls();
+    if (churns) make_and_destroy();
     for (int n = 0; n < 5; n++) OK(cuGraphLaunch, executables[n % 2], streams[1]);
     OK(cuGraphCreate, &parent, 0);
     OK(cuGraphAddChildGraphNode, &node, parent, 0, 0, graph);
     OK(cuGraphInstantiateWithFlags, &of_parent, parent, 0);
     OK(cuGraphLaunch, of_parent, streams[2]);
+    if (is_busy) OK(cuMemcpyHtoDAsync_v2, memory, host, 15, streams[0]);
     OK(cuCtxSynchronize, 0);
     printf("%d launches, 6 replays\n", THREADS * LAUNCHES);
     return 0;

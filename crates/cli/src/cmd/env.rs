@@ -1,6 +1,6 @@
 //! `cutap env`: prints the environment in which any program is traced, without a cutap process around it.
 
-use crate::args::{FilterArgs, GpuTimeArgs, HookArgs, OverflowArgs, SimArgs, StackArgs};
+use crate::args::{ChatterArgs, FilterArgs, GpuTimeArgs, HookArgs, OverflowArgs, SimArgs, StackArgs};
 use crate::embedded::LIBRARIES;
 use crate::stdout::print;
 use cutap_collect::{EnvOptions, Result};
@@ -22,6 +22,8 @@ pub struct Env {
     #[command(flatten)]
     gpu_time: GpuTimeArgs,
     #[command(flatten)]
+    chatter: ChatterArgs,
+    #[command(flatten)]
     hooks: HookArgs,
     /// Record nothing: only the hooks work
     #[arg(long, requires = "hooks", conflicts_with = "filter")]
@@ -37,6 +39,7 @@ impl Env {
             full: self.overflow.policy(),
             stacks: self.stack.stacks(),
             gpu_time: self.gpu_time.gpu_time,
+            count_chatter: self.chatter.counts(),
             hooks: self.hooks.hooks,
             only_hooks: self.no_record,
         };

@@ -1,6 +1,6 @@
 //! `cutap record`: runs a program and writes its calls to a recording.
 
-use crate::args::{CaptureArgs, FilterArgs, OverflowArgs, ProgramArgs};
+use crate::args::{CaptureArgs, ChatterArgs, FilterArgs, OverflowArgs, ProgramArgs};
 use crate::embedded::LIBRARIES;
 use cutap_collect::{Result, TraceOptions};
 use std::path::PathBuf;
@@ -25,6 +25,8 @@ pub struct Record {
     #[command(flatten)]
     capture: CaptureArgs,
     #[command(flatten)]
+    chatter: ChatterArgs,
+    #[command(flatten)]
     program: ProgramArgs,
 }
 
@@ -36,6 +38,7 @@ impl Record {
             output: self.file,
             force: self.force,
             full: self.overflow.policy(),
+            count_chatter: self.chatter.counts(),
             ..self.capture.add_to(self.program.options()?)
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()

@@ -7,7 +7,8 @@ use crate::args::{
 use crate::cmd::ctl;
 use crate::input::readable;
 use crate::inputs::{
-    all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes, some_call_in_window,
+    all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes, say_without_times,
+    some_call_in_window,
 };
 use crate::pager::Pager;
 use crate::progress::Progress;
@@ -391,8 +392,9 @@ fn write(
     out.flush()?;
     if report.has_notes() {
         say_notes(runs, run_ends);
-        if !report.has_counted() {
-            say_counted(runs, run_ends);
+        match report.has_counted() {
+            true => say_without_times(run_ends),
+            false => say_counted(runs, run_ends),
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ use crate::collector::detach_notices;
 use crate::collector::drain::{Drain, Round};
 use crate::collector::ended_folders::EndedFolders;
 use crate::collector::foreground_channel::ForegroundChannel;
+use crate::collector::kept_calls::KeptCallsMarker;
 use crate::collector::live_trace::LiveTrace;
 use crate::collector::retention::Retention;
 use crate::record::{Recorder, damaged_parts};
@@ -93,6 +94,7 @@ fn drain(
     let mut measured = false;
     let mut pause = PAUSE_MS.0;
     let mut retention = Retention::new(run_dir, page, options.total);
+    let mut marker = KeptCallsMarker::default();
     let mut folders = EndedFolders::new(run_dir, options.temporary);
     loop {
         let last = channel.program_is_over()
@@ -109,7 +111,10 @@ fn drain(
         if page.is_flight_recorder() {
             match last {
                 true => retention.last(run_dir, page),
-                false => retention.round(run_dir, page),
+                false => {
+                    retention.round(run_dir, page);
+                    marker.round(&options.run, run_dir, page);
+                }
             }
         }
         if last {

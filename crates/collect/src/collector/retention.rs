@@ -159,7 +159,8 @@ fn ring(file: &RingFile) -> Option<(u64, u64)> {
             newest = newest.max((head.sequence, head.base_monotonic, u64::from(head.calls)));
         }
     }
-    Some((newest.1, newest.2))
+    // Kept calls are counted in the ring of their thread.
+    Some((newest.1, if page.has_copies { 0 } else { newest.2 }))
 }
 
 /// A process of this machine, and what it has mapped, if we may know.

@@ -29,6 +29,8 @@ pub struct EnvOptions {
     pub stacks: Option<Stacks>,
     /// Take the GPU time of kernels, copies and sets.
     pub gpu_time: bool,
+    /// Count calls of functions that start no work.
+    pub count_chatter: bool,
     /// Hook libraries, in their order.
     pub hooks: Vec<PathBuf>,
     /// Record nothing: only hooks work.
@@ -66,6 +68,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         off: false,
         gpu_time: options.gpu_time,
         answers_driver: way == Some(InjectionWay::Answer),
+        count_chatter: options.count_chatter,
     };
     let page = control::page(settings)?;
     let run_dir = folder::named(&run, "-o")?;

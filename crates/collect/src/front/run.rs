@@ -40,6 +40,7 @@ impl Run {
             off: !options.window.delay.is_zero(),
             gpu_time: options.gpu_time,
             answers_driver: options.gpu_time && InjectionWay::of(options.sim) == InjectionWay::Answer,
+            count_chatter: options.count_chatter,
         };
         let page = control::page(settings)?;
         let run = match &options.run {

@@ -38,6 +38,8 @@ pub struct TraceOptions {
     pub stacks: Option<Stacks>,
     /// Take the GPU time of kernels, copies and sets.
     pub gpu_time: bool,
+    /// Count calls of functions that start no work, and record only those of them that fail.
+    pub count_chatter: bool,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
     /// Hook libraries, in their order.

@@ -8,7 +8,7 @@ use super::ring::Ring;
 use cutap_file::{Block, Writer, kind};
 use cutap_trace::{CachedFile, RawChunk, RawRing, RunPath, has_all_names, is_gone, living, monotonic};
 use cutap_wire::diagnostic::CALL_WAITED;
-use cutap_wire::{MAGIC, PAGE, VERSION, names, process};
+use cutap_wire::{MAGIC, PAGE, VERSION, counts, names, process};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::File;
@@ -19,6 +19,8 @@ use std::mem::offset_of;
 pub(crate) const MOST_RINGS: u32 = 1 << 20;
 /// Bytes of names in one block.
 const MOST_NAMES: usize = 1 << 20;
+/// Bytes of a file of counts.
+const MOST_COUNTS: usize = counts::HEAD + counts::ENTRIES as usize * 8;
 
 /// What a round does.
 #[derive(Debug, Clone, Copy)]
@@ -132,6 +134,7 @@ impl Process {
         }
         if last {
             self.read_names(true, writer)?;
+            self.copy_counts(&folder, writer)?;
         }
         self.has_ended = !has_new && !self.rings.is_empty() && self.rings.values().all(|ring| ring.0.raw.abandoned());
         self.has_ended &= is_gone(pid(&self.page));
@@ -204,6 +207,18 @@ impl Process {
         let body = chunk.records.get(from..).unwrap_or_default();
         writer.write(Block::new(kind::PART, self.number, k, chunk.sequence()), &plain, body)?;
         ring.part_copied(chunk);
+        Ok(())
+    }
+
+    /// Appends how often calls were only counted.
+    fn copy_counts(&self, folder: &RunPath, writer: &mut Writer<File>) -> io::Result<()> {
+        for k in 0..rings(&self.page).min(MOST_RINGS) {
+            for (n, name) in counts::FILES.iter().enumerate() {
+                // Most threads count nothing and have no such file.
+                let Ok(bytes) = folder.join(format!("t{k}.{name}")).read(MOST_COUNTS) else { continue };
+                writer.write(Block::new(kind::COUNTS, self.number, k, n as u64), &[], trimmed(&bytes))?;
+            }
+        }
         Ok(())
     }
 

@@ -58,12 +58,13 @@ pub struct RunSettings<'a> {
     pub gpu_time: bool,
     /// The driver's question for an injection is answered.
     pub answers_driver: bool,
+    /// Calls of functions that start no work are counted.
+    pub count_chatter: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
-    // A flight recorder keeps the calls that were asked for as long as it can: nothing else takes their room.
-    let tracked = !settings.count && !settings.summary && !matches!(settings.full, OverflowPolicy::Overwrite(_));
+    let tracked = !settings.count && !settings.summary;
     let recorded = settings.filter.recorded(tracked);
     let rules = if settings.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;
@@ -81,6 +82,7 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::COUNTS_ENTERED, true),
         (control::GPU_TIME, settings.gpu_time),
         (control::GPU_TIME_ANSWERED, settings.answers_driver),
+        (control::COUNT_CHATTER, settings.count_chatter),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = settings.full.chunks();
@@ -300,6 +302,10 @@ impl Page {
     /// When that was last said, CLOCK_MONOTONIC nanoseconds.
     pub fn copied_at(&self) -> u64 {
         self.word(offset_of!(Control, copying))
+    }
+    /// Chunks that a ring may have.
+    pub fn max_chunks(&self) -> u32 {
+        self.word(offset_of!(Control, max_chunks)) as u32
     }
     /// Calls of processes that a flight recorder left out whole.
     pub fn forgotten(&self) -> u64 {

@@ -107,6 +107,15 @@ unsafe extern "C" fn cutap_fast_after(frame: *const FastFrame, recorded: u32, or
     }
 }
 
+/// After a call in the frame of calls that are counted, where it failed or anything is not as usual. `origin` is the
+/// state of the thread in which it began.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_chatter_after(frame: *const FastFrame, origin: *const ThreadState) {
+    // SAFETY: the assembler's frame; thread states live permanently.
+    let (frame, origin) = unsafe { (&*frame, &*origin) };
+    recording::after_counted(frame, origin);
+}
+
 /// What is to be done with a call that a runtime may make because cutap watches.
 #[unsafe(no_mangle)]
 extern "C" fn cutap_is_self_induced(caller: usize, at: usize, slot: usize) -> u32 {

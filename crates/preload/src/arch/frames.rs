@@ -17,11 +17,7 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
         let first = first_word(kind::ENTER, 2 + 6, n, 0) as u32;
         return clock::is_timestamp().then(|| (fast_frames::of_unknown(), first));
     };
-    let is_supported = |(soname, newest): &(&str, u32)| {
-        (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
-    };
-    let believed = owner.layer == Layer::DRIVER.number() || NEWEST.iter().any(is_supported);
-    if !believed || !clock::is_timestamp() {
+    if !is_believed(owner) || !clock::is_timestamp() {
         return None;
     }
     let frame = match plan::is_fast(plan::of_row(remembered)) {
@@ -29,4 +25,19 @@ pub fn entry(n: u32, remembered: u32, owner: &Object) -> Option<(usize, u32)> {
         false => fast_frames::of_inputs(n, row)?,
     };
     Some((frame, first_word(kind::ENTER, 2 + u32::from(row.ints), n, 0) as u32))
+}
+
+/// The same for a function whose calls are counted.
+pub fn chatter(remembered: u32, owner: &Object) -> Option<usize> {
+    let row = rows::of(remembered)?;
+    let has_words_alone = row.vectors + row.stack == 0;
+    (has_words_alone && is_believed(owner)).then(|| fast_frames::of_chatter(owner.layer == Layer::DRIVER.number()))
+}
+
+/// Whether the registry is right about the functions of a library.
+fn is_believed(owner: &Object) -> bool {
+    let is_supported = |(soname, newest): &(&str, u32)| {
+        (1..=*newest).contains(&owner.major()) && cutap_calls::is_soname(soname, owner.name())
+    };
+    owner.layer == Layer::DRIVER.number() || NEWEST.iter().any(is_supported)
 }

@@ -3,7 +3,7 @@
 
 use crate::hook_libraries;
 use crate::loader::{list, live, loaded, objects};
-use crate::process::{folder, names_file, own, run, switch};
+use crate::process::{capture_windows, folder, names_file, own, run, switch};
 use crate::ring::thread_states;
 use crate::runtime::{instances, rules, suppress};
 use crate::slots::extension;
@@ -20,6 +20,7 @@ pub fn forget_parent() {
     folder::forked();
     rules::forked();
     own::forked();
+    capture_windows::forked();
     if list::forked() {
         suppress::disable();
     }

@@ -13,6 +13,7 @@ use core::sync::atomic::Ordering::Relaxed;
 #[inline(always)]
 pub fn begin(frame: &mut Frame) -> u32 {
     frame.recorded = 0;
+    frame.number = 0;
     frame.interceptors = 0;
     let Some(slot) = table::slot(frame.slot) else { return 1 };
     frame.target = slot.real.load(Relaxed);

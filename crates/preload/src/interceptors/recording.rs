@@ -1,5 +1,6 @@
 //! The recording interceptor: which calls through a frame are recorded, and what of them.
 
+use super::chatter;
 use crate::capture;
 use crate::capture::exit::{EndedCall, exit_by_plan};
 use crate::process::{fork, page, switch};
@@ -53,6 +54,16 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
             return page::count(own_calls::reason(frame.slot), 1);
         }
     }
+    if is_recording && slot.is_chatter() {
+        return chatter::enter(thread_state, frame);
+    }
+    begin(thread_state, frame, slot, is_recording);
+}
+
+/// Writes the enter record of a call.
+#[inline(always)]
+pub fn begin(thread_state: &mut ThreadState, frame: &mut Frame, slot: &Slot, is_recording: bool) {
+    let at = frame.stack as usize;
     let number_in_record = if is_recording { frame.slot } else { table::state_number(frame.slot) };
     let call = OpenCall { number: 0, slot: number_in_record, frame: at, reported: 0 };
     let number = match plan::words(slot.plan.load(Relaxed)).and_then(|n| frame.args.get(..n)) {
@@ -102,8 +113,33 @@ fn enter_by_steps(thread_state: &mut ThreadState, call: OpenCall, frame: &Frame)
 #[inline(always)]
 pub fn after(frame: &mut Frame) {
     if frame.recorded == 0 {
-        return;
+        return end_without_record(frame);
     }
+    end(frame);
+}
+
+/// A call without a record: one that is counted gets both records if it failed.
+#[cold]
+fn end_without_record(frame: &mut Frame) {
+    let Some((thread_state, slot)) = chatter::end(frame) else { return };
+    begin(thread_state, frame, slot, true);
+    if frame.recorded != 0 {
+        end(frame);
+    }
+}
+
+/// A call that is counted ends in its frame in assembler, and not in the usual way.
+#[cold]
+pub fn after_counted(frame: &FastFrame, origin: &ThreadState) {
+    let mut frame = frame.frame(origin);
+    chatter::mark(&mut frame, origin);
+    fork::check();
+    end_without_record(&mut frame);
+}
+
+/// Writes the exit record of a call that has an enter record.
+#[inline(always)]
+pub fn end(frame: &mut Frame) {
     let (thread_state, Some(slot)) = (thread_state::existing(), table::slot(frame.slot)) else { return };
     let Some(thread_state) = thread_state.filter(|thread_state| thread_state.identity() == frame.recorded) else {
         return ended_elsewhere(frame.recorded);

@@ -5,7 +5,7 @@
 
 use super::recording;
 use crate::capture::{call_stack, handles, ioctl, loaded_file};
-use crate::process::{captures, injection, run, switch};
+use crate::process::{capture_windows, captures, injection, run, switch};
 use crate::rewrite::injection_path;
 use crate::routes::{export_table, hidden, proc_address};
 use crate::runtime::{instances, own_calls};
@@ -228,12 +228,17 @@ fn is(of: &Candidate, holds: fn(&str) -> bool) -> bool {
 
 fn capture_began(frame: &mut Frame) {
     let [result, _] = frame.result;
-    if result as u32 == 0 && captures::begin() {
+    if result as u32 != 0 {
+        return;
+    }
+    capture_windows::begin();
+    if captures::begin() {
         instances::follow();
     }
 }
 
 fn capture_ended() {
+    capture_windows::end();
     if captures::end() {
         instances::follow();
     }

@@ -6,6 +6,7 @@
 //! if we were not there.
 
 pub mod armed;
+pub mod capture_windows;
 pub mod captures;
 pub mod clock;
 pub mod copy;

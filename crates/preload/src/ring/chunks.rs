@@ -11,7 +11,7 @@ use super::heads;
 use super::thread_state::{MAPPED, ThreadState};
 use crate::process::{clock, page, path, run, switch};
 use crate::sys::{self, allowed, mappings};
-use core::sync::atomic::{AtomicU64, Ordering::*, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*, compiler_fence};
 use cutap_wire::record::kind;
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset, shared_head};
 use cutap_wire::{MAGIC, VERSION, control, diagnostic};
@@ -23,6 +23,27 @@ const PATIENCE_NS: u64 = 200_000_000;
 const MOST_NS: u64 = 3_000_000_000;
 /// The same of one that may not sleep: it takes the processor that the collector may need.
 const MOST_AWAKE_NS: u64 = 20_000_000;
+
+/// What is done with a full chunk of a flight recorder before it is written over; nothing at first.
+pub static BEFORE_OVERWRITE: ChunkCallback = ChunkCallback(AtomicPtr::new(core::ptr::null_mut()));
+
+/// A function that gets a chunk of a thread state.
+pub struct ChunkCallback(AtomicPtr<()>);
+
+impl ChunkCallback {
+    /// Sets it.
+    pub fn set(&self, function: fn(&mut ThreadState, *mut u8)) {
+        self.0.store(function as *mut (), Release);
+    }
+    fn call(&self, thread_state: &mut ThreadState, chunk: *mut u8) {
+        let function = self.0.load(Acquire);
+        if !function.is_null() {
+            // SAFETY: only `set` writes it.
+            let function: fn(&mut ThreadState, *mut u8) = unsafe { core::mem::transmute(function) };
+            function(thread_state, chunk);
+        }
+    }
+}
 
 /// What is left of a disk is for the first chunks of threads and for names.
 const LAST_ROOM: u64 = 2 << 20;
@@ -257,8 +278,11 @@ fn try_next(
             match added {
                 Some(p) => p,
                 None if may_wait && chunks > 0 => return None,
-                None => match oldest(thread_state, writer.chunk) {
-                    Some(p) => p,
+                None => match oldest(thread_state, writer.chunk, 0) {
+                    Some(p) => {
+                        BEFORE_OVERWRITE.call(thread_state, p);
+                        p
+                    }
                     None => return Some(false),
                 },
             }
@@ -284,6 +308,60 @@ fn try_next(
     // SAFETY: the chunk is ours: free, new, or the oldest of those that nobody takes.
     *writer = unsafe { ChunkWriter::open(at.cast(), bytes, thread_state.sequence, tid, first_call, ticks, monotonic) };
     Some(true)
+}
+
+/// What the next chunk of a ring of kept calls is.
+pub enum NextKept {
+    /// A free one.
+    Free(*mut u8),
+    /// There is room for one more.
+    New,
+    /// None but those in use.
+    None,
+}
+
+/// What the next chunk of this ring of kept calls would be.
+pub fn next_kept(state: &ThreadState) -> NextKept {
+    let is_free = |at: *mut u8| {
+        // SAFETY: mapped chunks of this ring.
+        at.cast() != state.writer.chunk && unsafe { (*at.cast::<ChunkHeader>()).state.load(Relaxed) } == FREE
+    };
+    let free = state.mapped.iter().find(|(n, at)| *n != 0 && !at.is_null() && is_free(*at));
+    // SAFETY: the header is mapped.
+    let chunks = unsafe { (*state.header).chunks.load(Relaxed) };
+    match free {
+        Some((_, at)) => NextKept::Free(*at),
+        None if chunks < run::max_chunks() => NextKept::New,
+        None => NextKept::None,
+    }
+}
+
+/// Opens the next chunk of a ring of kept calls, which begins at this moment by both clocks. It may be the oldest one
+/// behind chunk number `pinned`. The calls that were in it; none if there is no room.
+pub fn open_kept(state: &mut ThreadState, (ticks, monotonic): (u64, u64), tid: u32, pinned: u64) -> Option<u32> {
+    // SAFETY: the header is mapped.
+    let header = unsafe { &*state.header };
+    let current = state.writer.chunk;
+    let unused = match next_kept(state) {
+        NextKept::Free(at) => Some(at),
+        NextKept::New => add_chunk(state, current, header, header.chunks.load(Relaxed)),
+        NextKept::None => None,
+    };
+    let (at, lost) = match unused {
+        Some(at) => (at, 0),
+        None => {
+            let at = oldest(state, current, pinned)?;
+            // SAFETY: a full chunk of this ring.
+            let head = unsafe { &*at.cast::<ChunkHeader>() };
+            (at, ((head.head.load(Relaxed) >> 32) as u32).wrapping_sub(head.first_call.load(Relaxed)))
+        }
+    };
+    let first_call = close(&mut state.writer, header.chunk_bytes);
+    state.sequence += 1;
+    // SAFETY: the chunk is free, new or full, and this ring's.
+    state.writer =
+        unsafe { ChunkWriter::open(at.cast(), header.chunk_bytes, state.sequence, tid, first_call, ticks, monotonic) };
+    Some(lost)
 }
 
 /// Ends the current chunk, also one that was opened for less than it holds; the number of calls so far.
@@ -313,8 +391,8 @@ fn lengthen(writer: &mut ChunkWriter, chunk_bytes: u32, words: u32) -> bool {
     true
 }
 
-/// The oldest chunk that is full, to be written over.
-fn oldest(thread_state: &ThreadState, current: *mut ChunkHeader) -> Option<*mut u8> {
+/// The oldest chunk that is full, to be written over: of those with higher numbers than `pinned`.
+fn oldest(thread_state: &ThreadState, current: *mut ChunkHeader, pinned: u64) -> Option<*mut u8> {
     let waiting = thread_state.writing.0 as usize;
     // SAFETY: the header is mapped.
     let bytes = unsafe { (*thread_state.header).chunk_bytes } as usize;
@@ -329,7 +407,7 @@ fn oldest(thread_state: &ThreadState, current: *mut ChunkHeader) -> Option<*mut 
             let c = &*p.cast::<ChunkHeader>();
             (c.state.load(Relaxed), c.sequence.load(Relaxed))
         };
-        if state == FULL && earliest.is_none_or(|f| sequence < f.0) {
+        if state == FULL && sequence > pinned && earliest.is_none_or(|f| sequence < f.0) {
             earliest = Some((sequence, p));
         }
     }

@@ -16,8 +16,10 @@ pub const THUNKS: usize = 65536;
 /// Its open part, and the rest.
 const MAPPINGS: u32 = 2;
 
-/// Where in a thread state the numbers of runtime functions are.
-pub const REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, at) + size_of::<*mut u8>();
+/// Where in a thread state the numbers of thunks are.
+pub const THUNK_COUNTS: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, at);
+/// Where those of runtime functions are.
+pub const REPORTED: usize = THUNK_COUNTS + size_of::<*mut u8>();
 /// See `Counts`.
 pub const ROOM_FOR_REPORTED: usize = offset_of!(ThreadState, counts) + offset_of!(Counts, room_for_reported);
 

@@ -4,6 +4,7 @@ pub mod chunks;
 pub mod count_files;
 pub mod counts;
 pub mod heads;
+pub mod kept_calls;
 pub mod open_ranges;
 pub mod owner;
 pub mod record;

@@ -123,8 +123,10 @@ fn enter_slow(
 
 /// How many calls ago the one began that `place` others are open around.
 fn parent(thread_state: &ThreadState, place: usize, number: u32) -> u16 {
-    // A call that a handler interrupted before it had its number expects this one's.
-    match thread_state.open.iter().take(place).rfind(|c| c.number != number) {
+    // A call that a handler interrupted before it had its number expects this one's. A call that is counted and has no
+    // call around it has a later number.
+    let is_before = |c: &&OpenCall| number.wrapping_sub(c.number) as i32 > 0;
+    match thread_state.open.iter().take(place).rfind(is_before) {
         None => NO_PARENT,
         Some(p) => u16::try_from(number.wrapping_sub(p.number)).unwrap_or(FAR_PARENT),
     }
@@ -156,7 +158,9 @@ pub fn unwound(number: u32, at: usize) {
 /// The call that a runtime reports by the record at `at` is being left from inside its report.
 pub fn reported_unwound(at: usize) {
     let reported = |thread_state: &ThreadState| {
-        thread_state.open.iter().take(thread_state.depth).rfind(|c| c.frame == at && c.reported == at).copied()
+        let mut open_calls = thread_state.open.iter().take(thread_state.depth);
+        let call = open_calls.rfind(|c| c.frame == at && c.reported == at).copied()?;
+        Some(call).filter(|call| !thread_state.is_counted(calls(thread_state), call))
     };
     if let Some(call) = thread_state::existing().and_then(|thread_state| reported(thread_state)) {
         unwound(call.number, at);
@@ -173,6 +177,10 @@ pub fn unwound_around(at: usize, end: usize) {
         && call.frame > at
         && call.frame < end
     {
+        if thread_state.is_counted(calls(thread_state), &call) {
+            thread_state.pop_counted(call.frame);
+            continue;
+        }
         append_about_call(thread_state, call.frame, kind::UNWOUND, call.number, &[]);
         thread_state.pop(call.number);
     }

@@ -13,6 +13,9 @@ use cutap_wire::ring::{ChunkWriter, RingHeader};
 
 /// Calls that a thread state remembers as open.
 pub const DEPTH: usize = 128;
+/// So many calls ahead of those that there are is the number of a call that is counted and has no call around it: see
+/// `push_counted`.
+pub const NOWHERE: u32 = 1 << 30;
 /// Frames further apart than this are on different stacks.
 pub const ONE_STACK: usize = 8 << 20;
 /// Chunks that a thread state keeps mapped.
@@ -70,6 +73,10 @@ pub struct ThreadState {
     pub in_vain: bool,
     /// The ring's first page and first chunk are in a heads file.
     pub shares: bool,
+    /// What a flight recorder keeps of chunks that it writes over; null: nothing yet.
+    pub copies: *mut (),
+    /// In a flight recorder: the ring for the rows of GPU time that this thread has; null: none yet.
+    pub rows: *mut ThreadState,
     /// Of a child by vfork: the page that says so, in its own folder; else null.
     pub vfork_page: *mut Process,
     /// Number of that folder among those of the child's process id.
@@ -140,6 +147,24 @@ impl ThreadState {
                 self.depth += 1;
             }
             None => page::count(diagnostic::TOO_DEEP, 1),
+        }
+    }
+    /// A call began that is counted and has no record. Calls inside hang on the call around it, so it stands here with
+    /// that one's number. Where there is none, it has a number that no call is near.
+    pub fn push_counted(&mut self, calls: u32, call: OpenCall) {
+        let number = self.top().map_or(calls.wrapping_add(NOWHERE), |top| top.number);
+        self.push(OpenCall { number, ..call });
+    }
+    /// Whether an open call is one that is counted and has no record.
+    pub fn is_counted(&self, calls: u32, call: &OpenCall) -> bool {
+        let is_around = |c: &OpenCall| c.number == call.number && c.frame > call.frame;
+        call.number.wrapping_sub(calls) as i32 >= 0 || self.open.iter().take(self.depth).any(is_around)
+    }
+    /// The one at `frame` ended, and with it all that began after it.
+    #[inline(always)]
+    pub fn pop_counted(&mut self, frame: usize) {
+        if let Some(at) = self.open.iter().take(self.depth).rposition(|c| c.frame == frame) {
+            self.depth = at;
         }
     }
     /// Call `number` ended, and with it all that began after it.

@@ -226,6 +226,39 @@ fn create_thread_state(tid: u32) -> Option<*mut ThreadState> {
     pointer
 }
 
+/// Makes a second ring for this thread; null if there is no room. No other thread owns it or takes it over. `kept` is
+/// for its header.
+pub fn make_second_ring(tid: u32, kept: u32) -> *mut ThreadState {
+    let bytes = size_of::<ThreadState>();
+    let pointer =
+        if mappings::take(1) { sys::pages(bytes).cast::<ThreadState>() } else { return core::ptr::null_mut() };
+    // SAFETY: null, or fresh memory, all zero, which is a valid thread state.
+    let is_made = unsafe { pointer.as_mut() }.is_some_and(|state| {
+        let n = COUNT.fetch_add(1, AcqRel);
+        (state.generation, state.ring) = (fork::generation(), n);
+        state.tid.store(tid, Relaxed);
+        if n as usize >= MAX || !chunks::create(state) {
+            let _ = COUNT.compare_exchange(n + 1, n, AcqRel, Relaxed);
+            return false;
+        }
+        // SAFETY: the header was just mapped.
+        let header = unsafe { &*state.header };
+        header.copies.store(kept, Relaxed);
+        header.tid.store(tid, Relaxed);
+        page::rings_made(n + 1);
+        true
+    });
+    if !is_made {
+        mappings::give_back(1);
+        if !pointer.is_null() {
+            // SAFETY: just mapped, and no other thread knows of it.
+            unsafe { sys::unmap(pointer.cast(), bytes) };
+        }
+        return core::ptr::null_mut();
+    }
+    pointer
+}
+
 /// Chunks for a thread that can have no more soon, and rings for threads that can make none.
 const CHUNKS: u32 = 16;
 const SPARE: u32 = 16;

@@ -170,6 +170,10 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         && is_twin(f, top.slot, r)
     {
         top.reported = at;
+        // One that is counted has no record.
+        if f.chatter.load(Relaxed) {
+            return;
+        }
         let number = top.number;
         // It began before the instance had told its name; later ones are known by their object.
         if !met {
@@ -178,17 +182,27 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         return kernel(thread_state, f, number, r);
     }
     suppress::another_way(f);
-    let call = OpenCall { number: 0, slot, frame: at, reported: at };
-    let caller = caller(r);
-    let number = match fast_words(thread_state, f, r, at) {
-        Some(words) => record::enter(thread_state, call, caller, [words]),
-        None => enter_by_steps(thread_state, call, caller, f, r),
-    };
-    if let Some(number) = number {
+    if f.chatter.load(Relaxed) {
+        let call = OpenCall { number: 0, slot, frame: at, reported: at };
+        return thread_state.push_counted(calls(thread_state), call);
+    }
+    if let Some(number) = begin(thread_state, f, r, slot) {
         kernel(thread_state, f, number, r);
         if let Some(registers) = registers.filter(|_| f.stack.load(Relaxed)) {
             call_stack::keep_of_callback(thread_state, at, number, registers);
         }
+    }
+}
+
+/// Writes the enter record of a call; its number.
+#[inline(always)]
+fn begin(thread_state: &mut ThreadState, f: &Function, r: &CallbackRecord, slot: u32) -> Option<u32> {
+    let at = &raw const *r as usize;
+    let call = OpenCall { number: 0, slot, frame: at, reported: at };
+    let caller = caller(r);
+    match fast_words(thread_state, f, r, at) {
+        Some(words) => record::enter(thread_state, call, caller, [words]),
+        None => enter_by_steps(thread_state, call, caller, f, r),
     }
 }
 
@@ -240,10 +254,12 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let at = &raw const *r as usize;
     thread_state.reported = 0;
     let open_call = thread_state.open.iter().take(thread_state.depth).rfind(|c| c.reported == at).copied();
-    let Some(call) = open_call else { return };
+    let Some(mut call) = open_call else { return };
     let bound = (call.slot as usize) < THUNKS;
     if let (true, Some(f)) = (bound, i.functions.get(id as usize)) {
-        suppress::through_slot(i, id as usize, f, calls(thread_state).wrapping_sub(1) != call.number);
+        // What calls inside tell is not known of a call that is counted: as under -C, its slot is believed.
+        let has_calls = f.chatter.load(Relaxed) || calls(thread_state).wrapping_sub(1) != call.number;
+        suppress::through_slot(i, id as usize, f, has_calls);
     }
     if bound {
         return;
@@ -252,6 +268,15 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let result = answer.unwrap_or_else(|| unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r)));
     let Some(f) = i.functions.get(id as usize) else { return };
     let succeeded = result as u32 == 0;
+    if f.chatter.load(Relaxed) {
+        thread_state.pop_counted(at);
+        if succeeded {
+            return counts::add(thread_state, call.slot);
+        }
+        // It failed: both of its records are written now.
+        let Some(number) = begin(thread_state, f, r, call.slot) else { return };
+        call.number = number;
+    }
     let hidden = !succeeded && hooks::succeeded(call.number);
     let recorded = match fast_words(thread_state, f, r, at) {
         Some(words) if !hidden => {

@@ -7,6 +7,7 @@ use crate::capture::call_stack;
 use crate::loader::objects::{self, NAME, Object};
 use crate::process::{armed, clock, names, page};
 use crate::ring::record;
+use crate::slots::create::counts_chatter;
 use crate::slots::{plan, rows, table};
 use crate::sys;
 use core::sync::atomic::Ordering::*;
@@ -52,6 +53,7 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
 pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let text = name_of(i, id, r);
     f.usual.store(false, Relaxed);
+    f.counts_here.store(false, Relaxed);
     if !with_library(i, |library| armed::is_selected_now(Layer::RUNTIME.number(), library, text)) {
         i.forget(id as usize);
         return UNWANTED;
@@ -68,7 +70,11 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
     let launch = is_launch(unsafe { sys::text(r.name, 64) });
     f.launch.store(launch, Relaxed);
     let words = plan::words(f.plan.load(Relaxed)).is_some();
-    f.usual.store(words && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
+    let chatter = counts_chatter(text) && !f.stack.load(Relaxed);
+    f.chatter.store(chatter, Relaxed);
+    // A shared runtime's function may have a slot, which counts.
+    f.counts_here.store(chatter && i.linked.load(Relaxed), Relaxed);
+    f.usual.store(words && !chatter && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
     table::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 

@@ -24,6 +24,10 @@ pub struct Function {
     pub plan: AtomicU64,
     /// Its calls need nothing but that: see `reports`.
     pub usual: AtomicBool,
+    /// Its calls are counted, and recorded only where they fail.
+    pub chatter: AtomicBool,
+    /// Its reports count them: see `arch`, `counted_report`.
+    pub counts_here: AtomicBool,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,
     /// Whether hooks want it: see `hook_libraries::callback`.
@@ -47,6 +51,8 @@ impl Function {
             stack: AtomicBool::new(false),
             plan: AtomicU64::new(0),
             usual: AtomicBool::new(false),
+            chatter: AtomicBool::new(false),
+            counts_here: AtomicBool::new(false),
             launch: AtomicBool::new(false),
             hooks: AtomicUsize::new(0),
             site: AtomicUsize::new(0),

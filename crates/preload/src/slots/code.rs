@@ -34,6 +34,8 @@ pub struct Code {
     pub hooked: Label,
     /// The frame of slot `n`, which is only recorded and has this row, and the first word of its enter records.
     pub fast: fn(n: u32, row: u32, owner: &Object) -> Option<(usize, u32)>,
+    /// The frame of a slot whose calls are counted, and recorded only where they fail.
+    pub chatter: fn(row: u32, owner: &Object) -> Option<usize>,
     /// What stands between the slot and the driver's function that hands out a kernel's.
     pub kernel_function: fn(real: usize) -> Option<usize>,
     /// `real(handle, name, version)`, as if the object in which `gate` lies looked up.

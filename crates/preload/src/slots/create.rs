@@ -13,10 +13,12 @@ use crate::loader::objects::Object;
 use crate::loader::{announce, forks};
 use crate::process::{armed, folder, names, own, page, run};
 use crate::ring::counts::THUNKS;
+use crate::ring::kept_calls;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_calls::hidden::is_slot_name;
 use cutap_calls::{Layer, Role, has_role};
 use cutap_hook::contract;
+use cutap_wire::kept_calls::{ContextCall, Wanted};
 use cutap_wire::names::{HIDDEN, Name, kind, route, shape};
 use cutap_wire::{control, diagnostic};
 
@@ -131,6 +133,7 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     if is_state {
         // Readers do not show the calls that are recorded although recording is off.
         names::write(&Name { a: u64::from(state_number(n)), b: origin | HIDDEN, ..record });
+        [n, state_number(n)].into_iter().for_each(|n| kept_calls::keep_slot(n, wanted_of(name)));
     }
     let s = slot(n)?;
     s.real.store(real, Relaxed);
@@ -152,13 +155,17 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     s.interceptors.store(interceptors, Relaxed);
     s.row.store(row, Relaxed);
     let state = if is_state { plan::STATE } else { 0 };
-    s.plan.store(plan::of_row(row) | state, Relaxed);
+    // Hooks and stacks need each call.
+    let is_chatter = interceptors == interceptors::RECORD && !hooked && counts_chatter(name);
+    let chatter = if is_chatter { plan::CHATTER } else { 0 };
+    s.plan.store(plan::of_row(row) | state | chatter, Relaxed);
     s.set_name(text, name.len());
     s.update_wanted(|| armed::is_selected_now(of, owner.name(), name));
     let to = match interceptors {
         _ if cxx => code.cxx_note as usize,
         0 => code.hooked as usize,
         interceptors::RECORD if hooked => code.gate as usize,
+        interceptors::RECORD if is_chatter => (code.chatter)(row, owner).unwrap_or(code.gate as usize),
         interceptors::RECORD => match (code.fast)(n, row, owner) {
             Some((at, first)) => {
                 s.first.store(first, Relaxed);
@@ -180,11 +187,26 @@ fn create(real: usize, owner: &Object, load: u32, of: u8, name: &[u8], how: u8) 
     Some(n)
 }
 
+/// How a flight recorder keeps calls on which later ones depend.
+fn wanted_of(name: &[u8]) -> Wanted {
+    match () {
+        () if has_role(name, Role::CurrentContext) => Wanted::Context(ContextCall::Sets),
+        () if has_role(name, Role::PushesContext) => Wanted::Context(ContextCall::Pushes),
+        () if has_role(name, Role::PopsContext) => Wanted::Context(ContextCall::Pops),
+        () => Wanted::Yes,
+    }
+}
+
 /// Whether calls of a function are recorded although recording is off: those of the driver and of toolkit libraries.
 /// A runtime makes and ends things by calls of the driver.
 fn is_state(layer: u8, name: &[u8]) -> bool {
     let layers = [Layer::DRIVER.number(), Layer::LIBRARY.number()];
     layers.contains(&layer) && core::str::from_utf8(name).is_ok_and(cutap_calls::keeps_state)
+}
+
+/// Whether calls of a function are counted, because it starts no work.
+pub fn counts_chatter(name: &[u8]) -> bool {
+    run::flags() & control::COUNT_CHATTER != 0 && core::str::from_utf8(name).is_ok_and(cutap_calls::is_chatter)
 }
 
 const _: () = assert!(

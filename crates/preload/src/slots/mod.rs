@@ -9,6 +9,8 @@
 //! | its calls keep the caller's stack | `call_stack_frame` |
 //! | a runtime may call it because cutap watches | `own_calls_frame` |
 //! | hook libraries want it, or it has another reaction of cutap | `hook_frame`, the common frame |
+//! | calls are counted (`plan::CHATTER`): known, at most six words | `chatter_frame` |
+//! | calls are counted, others | the common frame |
 //! | the clock is not the time stamp counter | the common frame |
 //! | the function is unknown | `fast`, in the form that passes 40 stack words on |
 //! | the library is newer than the registry, and not the driver | the common frame |

@@ -3,6 +3,7 @@
 //!
 //! | bits | name | meaning |
 //! | --- | --- | --- |
+//! | 2 | `CHATTER` | calls are counted, and recorded only where they fail (`record --chatter=count`) |
 //! | 3 | `ENTER` | the inputs are words alone |
 //! | 4 | `EXITS` | the outputs are those of bits 16 to 63 alone |
 //! | 5 | `UNWANTED` | the filter leaves the function out for now (`cutap ctl PID filter`) |
@@ -20,6 +21,8 @@
 use super::rows::{of, steps_of};
 use cutap_calls::capture::{ALWAYS, EXIT, NONE, Row, WORDS, kind};
 
+/// The function starts no work, and such calls are counted: `interceptors::chatter`.
+pub const CHATTER: u64 = 1 << 2;
 /// On the way in there is nothing but words, of integer registers or of a runtime's parameter block.
 const ENTER: u64 = 1 << 3;
 /// On the way out there is nothing but the outputs listed here.

@@ -1,7 +1,7 @@
 //! One slot: what every call of its function needs.
 
 use super::hooks::Info;
-use super::plan::{STATE, UNWANTED};
+use super::plan::{CHATTER, STATE, UNWANTED};
 use crate::process::switch;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
@@ -81,6 +81,11 @@ impl Slot {
     /// Its calls are recorded although recording is off.
     pub fn keeps_state(&self) -> bool {
         self.plan.load(Relaxed) & STATE != 0
+    }
+    /// Its calls are counted, and recorded only where they fail.
+    #[inline(always)]
+    pub fn is_chatter(&self) -> bool {
+        self.plan.load(Relaxed) & CHATTER != 0
     }
     /// Finds out whether a new one's calls are wanted, by the rules that hold when it is done.
     pub fn update_wanted(&self, wanted: impl Fn() -> bool) {

@@ -1,5 +1,4 @@
-//! The number of calls of each function (`-C`). A run either counts calls or records them, so the numbers of both are
-//! never added.
+//! The number of calls of each function (`-C`): those that were recorded and those that were only counted.
 
 use crate::Output;
 use crate::format::json_writer;
@@ -53,10 +52,11 @@ impl<W: io::Write> Counts<W> {
         }
     }
 
-    /// Recorded calls, the most frequent first. A function of several processes has one entry.
-    fn recorded(&mut self) -> Vec<CountedFunction> {
+    /// Recorded calls and those that were only counted, the most frequent first. A function of several processes has
+    /// one entry.
+    fn all(&mut self, counted: &[CountedFunction]) -> Vec<CountedFunction> {
         let mut all = BTreeMap::new();
-        for one in std::mem::take(&mut self.recorded).into_iter().flatten() {
+        for one in std::mem::take(&mut self.recorded).into_iter().flatten().chain(counted.iter().cloned()) {
             let f = &one.function;
             let key = (f.layer, f.library.clone(), one.runtime.clone(), f.display_name().to_owned());
             all.entry(key).and_modify(|sum: &mut CountedFunction| sum.calls += one.calls).or_insert(one);
@@ -126,13 +126,12 @@ impl<W: io::Write + Send> Output for Counts<W> {
     }
     fn end(&mut self, end: &End) -> io::Result<()> {
         end.unfinished.iter().for_each(|exit| self.exit(exit));
-        let recorded = self.recorded();
-        let counted = if end.functions.counted.is_empty() { &recorded } else { &end.functions.counted };
+        let all = self.all(&end.functions.counted);
         if self.json {
-            self.json(counted)?;
+            self.json(&all)?;
             return end_line(end, &mut self.out);
         }
-        self.text(counted)?;
+        self.text(&all)?;
         notes(end, self.notes).iter().try_for_each(|line| writeln!(self.out, "cutap: {line}"))?;
         self.out.flush()
     }

@@ -105,7 +105,8 @@ pub struct Group {
 /// Kinds that do not end with a context.
 const OF_NO_CONTEXT: [&str; 6] = ["allocation", "reserved addresses", "pool", "library", "context", "greenContext"];
 /// Kinds of memory that a call frees by its address.
-const FREED: [Memory; 5] = [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved, Memory::External];
+pub(super) const FREED: [Memory; 5] =
+    [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved, Memory::External];
 /// Addresses that a group names.
 const NAMED: usize = 4;
 

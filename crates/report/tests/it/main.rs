@@ -11,6 +11,7 @@ mod cufft;
 mod cusolver;
 mod cusparse;
 mod diff;
+mod ended_calls;
 mod explain;
 mod filters;
 mod fold;

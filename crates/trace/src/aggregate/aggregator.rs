@@ -91,7 +91,7 @@ impl Aggregator {
             let folder = &mut folders[*n];
             let mut pairer = Pairer::new(CallSums::new(calls, self.gpu_times.as_deref()));
             let mut context = Context { process: folder, shared };
-            while ring.read(monotonic(), 1 << 20, &mut |item| pairer.item(item, &mut context)) {}
+            while pairer.take(ring, monotonic(), 1 << 20, &mut context) {}
             let last = context.process.dir.ns(&context.shared.clock, pairer.sink.last_ticks);
             last_ns = last_ns.max(last);
             self.shown_calls += pairer.shown_calls;
@@ -125,9 +125,10 @@ impl Aggregator {
         end.recorded(&self.run_reader);
         end.settle(&self.run_reader);
         end.open = open;
+        let only_counted = self.run_reader.only_counts();
         let (mut counted, mut run_functions) = (CountSums::default(), RunFunctions::default());
         for folder in &mut folders {
-            counted.add(folder, &mut shared.resolver);
+            counted.add(folder, &mut shared.resolver, only_counted);
             run_functions.add(folder, &shared.resolver.filter);
         }
         end.functions.counted = counted.sorted();

@@ -8,12 +8,15 @@ use super::owners::Owner;
 use super::parse::Filter;
 use super::range_term;
 use super::refusal::{FilterError, nearest};
-use cutap_calls::{FUNCTIONS, Layer, is_of_cuda};
+use cutap_calls::{FUNCTIONS, Layer, filter, is_of_cuda};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Words that are no names of functions, except the names of layers.
-const WORDS: [&str; 3] = ["lookup", "cxx", "error"];
+const WORDS: [&str; 4] = ["lookup", "cxx", "error", CHATTER];
+
+/// A class of functions as a name.
+const CHATTER: &str = "chatter";
 
 /// The words of `WORDS` and the names of layers that are similar.
 fn similar_words(word: &str) -> Vec<&'static str> {
@@ -126,6 +129,9 @@ impl Filter {
     fn names(&mut self, word: &str, exported: &[&str]) -> Result<Vec<String>, FilterError> {
         if word.contains(['*', '?']) {
             return Ok(vec![word.to_owned()]);
+        }
+        if word == CHATTER {
+            return Ok(vec![filter::CHATTER.to_owned()]);
         }
         if !check(word, exported)? {
             self.unknown.push(word.to_owned());
@@ -267,5 +273,22 @@ mod tests {
             let filter = Filter::parse(layer.name()).unwrap();
             assert_eq!(filter.rules(), format!("+{} * *\n", layer.letter()));
         }
+    }
+
+    #[test]
+    fn the_class_of_calls_that_start_no_work() {
+        let filter = |text: &str| Filter::parse(text).unwrap();
+        assert_eq!(filter("!chatter").rules(), "-* * ~chatter\n");
+        assert_eq!(filter("runtime:chatter,!libcublas:chatter").rules(), {
+            "+r * ~chatter\n-* libcublas.so* ~chatter\n-* libcublas-*.so* ~chatter\n"
+        });
+        let wants = |text: &str, layer, name: &str| filter(text).wants_function(layer, "saxpy", name);
+        assert!(!wants("!chatter", Layer::RUNTIME, "cudaGetDevice"));
+        assert!(wants("!chatter", Layer::RUNTIME, "cudaSetDevice"));
+        assert!(wants("chatter,!driver", Layer::RUNTIME, "cudaGetDevice"));
+        assert!(!wants("chatter,!driver", Layer::DRIVER, "cuCtxGetCurrent"));
+        assert!(filter("!chatter").only_excludes() && filter("chatter[device=0]").asks_arguments());
+        let slip = Filter::parse("chater").unwrap_err().to_string();
+        assert!(slip.contains("did you mean chatter"), "{slip}");
     }
 }

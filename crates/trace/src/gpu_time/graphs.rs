@@ -2,8 +2,9 @@
 //! executable graph has the numbers of the graph that it was instantiated from (`../shared/research`, measured). So the
 //! captured and added calls are listed for each graph, and a row finds its call by the number of its node.
 //!
-//! The nodes of a child graph are numbered behind the child node. Limits: nodes that are destroyed, conditional nodes,
-//! and launches from the device.
+//! The nodes of child graphs are numbered behind those of the graph itself, measured on an H100. What comes behind child
+//! graphs that both have child graphs of their own was not measured, so their nodes have no origin. Limits: conditional
+//! nodes, and launches from the device.
 
 use super::submissions::{Label, submitting_function};
 use crate::event::call::{Call, Exit};
@@ -45,6 +46,20 @@ pub struct GraphNodes {
     pub is_captured: bool,
     /// By the number of the node.
     pub nodes: Vec<Arc<NodeOrigin>>,
+    /// Graphs that nodes of it stand for, in the order of these nodes, until it is instantiated.
+    children: Vec<GraphNodes>,
+}
+
+impl GraphNodes {
+    /// As an executable graph numbers them: its nodes, then those of its child graphs.
+    fn instantiated(&self) -> GraphNodes {
+        let mut nodes = self.nodes.clone();
+        let nested = self.children.iter().filter(|child| !child.children.is_empty()).count();
+        if nested == 0 || self.children.len() == 1 {
+            nodes.extend(self.children.iter().flat_map(|child| child.instantiated().nodes));
+        }
+        GraphNodes { nodes, children: Vec::new(), ..self.clone() }
+    }
 }
 
 /// An executable graph.
@@ -119,7 +134,12 @@ impl Graphs {
                 let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
                 let new_nodes = graph.unwrap_or_else(|| {
                     self.graph_count += 1;
-                    GraphNodes { number: self.graph_count, ns: call.start_ns, is_captured: true, nodes: Vec::new() }
+                    GraphNodes {
+                        number: self.graph_count,
+                        ns: call.start_ns,
+                        is_captured: true,
+                        ..GraphNodes::default()
+                    }
                 });
                 self.captures.insert(self.capture_count, new_nodes);
                 self.streams.insert(stream(), self.capture_count);
@@ -160,7 +180,8 @@ impl Graphs {
                 }
             }
             () if is(Role::InstantiatesGraph) => {
-                let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph));
+                let graph = graph.map(GraphNodes::instantiated);
                 if let Some((graph, executable)) = graph.zip(output_handle(exit, "graphExec")) {
                     self.executable_count += 1;
                     let number = self.executable_count;
@@ -168,7 +189,8 @@ impl Graphs {
                 }
             }
             () if is(Role::UpdatesGraph) => {
-                let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph)).cloned();
+                let graph = input_handles(call, "graph").first().and_then(|graph| self.graphs.get(graph));
+                let graph = graph.map(GraphNodes::instantiated);
                 let executable = input_handles(call, "graphExec").first().copied();
                 if let Some((graph, executable)) = graph.zip(executable)
                     && let Some(old) = self.executables.get_mut(&executable)
@@ -182,7 +204,7 @@ impl Graphs {
                 let child = all.get(1).and_then(|child| self.graphs.get(child)).cloned();
                 if let Some(graph) = all.first().and_then(|graph| self.graphs.get_mut(graph)) {
                     graph.nodes.push(origin());
-                    graph.nodes.extend(child.into_iter().flat_map(|child| child.nodes));
+                    graph.children.extend(child);
                 }
             }
             () => {
@@ -191,7 +213,7 @@ impl Graphs {
                     let child =
                         input_handles(call, "graphExec").first().and_then(|of| self.executables.get(of)).cloned();
                     nodes.nodes.push(origin());
-                    nodes.nodes.extend(child.into_iter().flat_map(|child| child.graph.nodes.clone()));
+                    nodes.children.extend(child.map(|child| child.graph.clone()));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::bytes::{clean, text_at, u32_at, u64_at};
 use cutap_wire::diagnostic::COUNTERS;
 use cutap_wire::process::{CLOCK_TSC, Process};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, OPEN, OWNER_DIED, OWNER_TID, RingHeader};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, KEPT_NOT_VALID, OPEN, OWNER_DIED, OWNER_TID, RingHeader};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use std::mem::offset_of;
 
@@ -77,6 +77,10 @@ pub struct RingPage {
     pub abandoned: bool,
     /// Calls that only happened because we watch.
     pub self_induced: u64,
+    /// It has copies of calls that a flight recorder would have lost.
+    pub has_copies: bool,
+    /// Another ring has what it holds.
+    pub is_invalid: bool,
 }
 
 /// Bytes of a ring's first page that matter.
@@ -100,6 +104,8 @@ impl RingPage {
             tid: u32_at(page, offset_of!(RingHeader, tid)),
             abandoned: owner & OWNER_DIED != 0 || owner & OWNER_TID == 0,
             self_induced: u64_at(page, offset_of!(RingHeader, self_induced)),
+            has_copies: u32_at(page, offset_of!(RingHeader, copies)) != 0,
+            is_invalid: u32_at(page, offset_of!(RingHeader, copies)) == KEPT_NOT_VALID,
         })
     }
 }

@@ -31,8 +31,9 @@ impl EventReader {
         end.recorded(&self.run_reader);
         end.settle(&self.run_reader);
         let Retired { mut run_functions, mut counted, shown_calls: retired_calls, filtered_out, .. } = retired;
+        let only_counted = self.run_reader.only_counts();
         for folder in &mut self.folders {
-            counted.add(folder, &mut self.shared.resolver);
+            counted.add(folder, &mut self.shared.resolver, only_counted);
             run_functions.add(folder, &self.shared.resolver.filter);
         }
         end.filtered = self.filtered(&run_functions, (retired_calls, filtered_out));

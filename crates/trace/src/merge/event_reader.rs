@@ -259,7 +259,10 @@ impl EventReader {
 
     fn open_rings(&mut self, last: bool) {
         for n in &self.active.folders {
-            for ring in self.folders[*n].dir.new_rings(self.options.consume, &mut self.shared.clock) {
+            for mut ring in self.folders[*n].dir.new_rings(self.options.consume, &mut self.shared.clock) {
+                if self.options.only_kept && !ring.is_kept() {
+                    continue;
+                }
                 self.active.sources.push(self.sources.len());
                 let only = self.options.only.as_ref().map(|only| only.of(&self.folders[*n].dir.process.folder));
                 self.sources.push(Source::new(*n, ring, self.options.decode, only));

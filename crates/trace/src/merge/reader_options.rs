@@ -19,6 +19,8 @@ pub struct ReaderOptions {
     pub filter: Filter,
     /// All recorded calls are wanted, also those that a run keeps only because later calls depend on them.
     pub all_recorded: bool,
+    /// Only the copies of calls are read that a flight recorder keeps because later calls depend on them.
+    pub only_kept: bool,
     /// Events younger than this wait for the next round, so that those of slower threads can go first.
     pub hold_back_ns: u64,
     /// Arguments are to be understood. Without, only names, times and results are.
@@ -40,6 +42,7 @@ impl Default for ReaderOptions {
             printed: 0,
             filter: Filter::default(),
             all_recorded: false,
+            only_kept: false,
             hold_back_ns: 10_000_000,
             decode: true,
             only: None,

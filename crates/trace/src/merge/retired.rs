@@ -78,7 +78,8 @@ impl EventReader {
             self.retired.filtered_out += source.calls.filtered_out;
         }
         self.interpreters[n].undecoded.all().for_each(|function| end.add_undecoded(function));
-        self.retired.counted.add(&mut self.folders[n], &mut self.shared.resolver);
+        let only_counted = self.run_reader.only_counts();
+        self.retired.counted.add(&mut self.folders[n], &mut self.shared.resolver, only_counted);
         self.retired.run_functions.add(&self.folders[n], &self.shared.resolver.filter);
     }
 

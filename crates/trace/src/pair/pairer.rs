@@ -22,7 +22,7 @@ use crate::event::{Call, Exit, Function, Layer, RangeMoment, State, Thread};
 use crate::filter::time_window::Moment;
 use crate::io::clock::ClockPair;
 use crate::io::pages::ChunkPage;
-use crate::ring::reader::Item;
+use crate::ring::reader::{Item, Ring};
 use crate::symbols::functions::{Launch, ResolvedFunction};
 use cutap_wire::record::{Parent, Record, Words};
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub struct Pairer<S: Sink> {
     pub sink: S,
     stack: CallStack<S::Data>,
     thread: Option<Arc<Thread>>,
+    /// The calls are there because later ones depend on them: they are not shown.
+    is_kept: bool,
     /// Calls that the filter let through.
     pub shown_calls: u64,
     /// Calls that it left out here; what it left out in the target was never written.
@@ -48,7 +50,13 @@ pub struct UnfinishedCalls<D> {
 
 impl<S: Sink> Pairer<S> {
     pub fn new(sink: S) -> Pairer<S> {
-        Pairer { sink, stack: CallStack::default(), thread: None, shown_calls: 0, filtered_out: 0 }
+        Pairer { sink, stack: CallStack::default(), thread: None, is_kept: false, shown_calls: 0, filtered_out: 0 }
+    }
+
+    /// Takes all that can be read of this ring, up to `most` records. False when there is nothing more for now.
+    pub fn take(&mut self, ring: &mut Ring, now: u64, most: usize, context: &mut Context<'_>) -> bool {
+        self.is_kept = ring.is_kept() && context.shared.resolver.hides_kept_calls();
+        ring.read(now, most, &mut |item| self.item(item, context))
     }
 
     /// Its thread and the calls that are open, if there are any.
@@ -212,14 +220,14 @@ impl<S: Sink> Pairer<S> {
         let Some(resolved) = context.resolve(slot) else { return true };
         let is_range = resolved.function.range == Some(RangeMoment::Range);
         let is_inside_excluded = self.stack.last().is_some_and(|open| open.is_excluded);
-        let visibility = match is_in_scope && !is_inside_excluded {
+        let visibility = match is_in_scope && !is_inside_excluded && !self.is_kept {
             true => initial_visibility(resolved, call.as_ref(), argument_check.as_deref(), at_end),
             false => Visibility::Hidden,
         };
         let is_hidden_by_arguments = argument_check.is_some() && visibility == Visibility::Hidden;
         let is_excluded = is_inside_excluded || filter_excludes_inside && is_hidden_by_arguments;
         self.shown_calls += u64::from(visibility == Visibility::Shown);
-        self.filtered_out += u64::from(visibility == Visibility::Hidden && !resolved.hidden);
+        self.filtered_out += u64::from(visibility == Visibility::Hidden && !resolved.hidden && !self.is_kept);
         let new = NewCall { number, resolved, thread, call: call.as_ref(), visibility, from };
         let data = self.sink.enter(&self.stack, &new);
         if resolved.function.entry_only {

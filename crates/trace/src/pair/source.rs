@@ -36,7 +36,7 @@ impl Source {
     /// Reads up to `most` records. False when there is nothing more for now.
     pub fn fill(&mut self, context: &mut Context<'_>, now: u64, most: usize) -> bool {
         let calls = &mut self.calls;
-        let more = self.ring.read(now, most, &mut |item| calls.item(item, context));
+        let more = calls.take(&mut self.ring, now, most, context);
         self.read_out = !more && self.ring.ready;
         let (pushed, last) = (calls.sink.pushed(), calls.sink.last_ticks());
         self.read.extend(self.ring.take_finished_chunks().map(|n| (n, pushed, last)));

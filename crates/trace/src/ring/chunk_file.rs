@@ -94,7 +94,9 @@ impl ChunkFile {
     /// The head of a chunk that holds records, with its place.
     pub fn head_with_records(&self, n: u32) -> Option<(ChunkPage, u32)> {
         let size = self.chunk_bytes();
-        let has_records = |page: &ChunkPage| page.sequence != 0 && page.state != FREE && page.makes_sense(size);
+        let is_valid = !self.page.is_some_and(|page| page.is_invalid);
+        let has_records =
+            |page: &ChunkPage| is_valid && page.sequence != 0 && page.state != FREE && page.makes_sense(size);
         self.head(n).filter(has_records).map(|page| (page, n))
     }
 

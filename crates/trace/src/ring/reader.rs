@@ -110,6 +110,11 @@ impl Ring {
         }
     }
 
+    /// It has copies of calls that a flight recorder would have lost.
+    pub fn is_kept(&mut self) -> bool {
+        self.chunks.page.or_else(|| self.chunks.refresh()).is_some_and(|page| page.has_copies)
+    }
+
     /// Records that were never finished.
     pub fn cut(&self) -> u64 {
         self.cut + self.cut_here

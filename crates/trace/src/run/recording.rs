@@ -14,7 +14,7 @@ use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use cutap_file::{Block, Cut, Why, kind, walk};
 use cutap_wire::ring::{CHUNK_HEADER, RingHeader};
-use cutap_wire::{PAGE, VERSION, names, process};
+use cutap_wire::{PAGE, VERSION, counts, names, process};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -64,6 +64,8 @@ struct ProcessBlocks {
     page: Option<Block>,
     names: Vec<Block>,
     rings: BTreeMap<u32, RingBlocks>,
+    /// By ring, and by which of its two files of counts.
+    counts: BTreeMap<(u32, u64), Block>,
 }
 
 #[derive(Debug, Default)]
@@ -108,7 +110,8 @@ impl Recording {
                 }
                 _ => {}
             }
-            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) && block.kind != kind::PART {
+            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) && ![kind::PART, kind::COUNTS].contains(&block.kind)
+            {
                 return;
             }
             let of = processes.entry(block.process).or_default();
@@ -117,6 +120,9 @@ impl Recording {
                 kind::PAGE => newer(&mut of.page, block),
                 kind::NAMES => of.names.push(*block),
                 kind::RING => newer(&mut of.rings.entry(block.ring).or_default().page, block),
+                kind::COUNTS => {
+                    of.counts.insert((block.ring, block.at), *block);
+                }
                 kind::PART => of.rings.entry(block.ring).or_default().parts.add(block, plain),
                 _ => {
                     if plain.len() == CHUNK_HEADER {
@@ -163,7 +169,8 @@ impl Recording {
         let processes = recorded.processes.values();
         let blocks = processes.flat_map(|of| {
             let pages = of.rings.values().filter_map(|ring| ring.page);
-            of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
+            let counts = of.counts.values().copied();
+            of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages).chain(counts)
         });
         let all = blocks.chain(recorded.control).chain(unread).chain(filter).chain(rank);
         all.filter(|block| recorded.body(block).is_err()).for_each(|block| mark_damaged(&recorded.damaged, &block));
@@ -242,6 +249,12 @@ impl Store for Recording {
         if file == names::FILE {
             return Ok(Box::new(self.names(of)));
         }
+        if let Some(key) = counts_file(file) {
+            let mut bytes = self.body(of.counts.get(&key).ok_or(io::ErrorKind::NotFound)?)?;
+            // Zeros at its end were left out.
+            bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
+            return Ok(Box::new(Memory(bytes)));
+        }
         let ring = RingFile::number(file).and_then(|n| of.rings.get(&n)).ok_or(io::ErrorKind::NotFound)?;
         let mut page = self.page(ring.page.as_ref())?;
         let chunks = ring.chunks.clone();
@@ -263,6 +276,13 @@ impl Store for Recording {
         let damaged = || blocks().any(|block| self.damaged.lock().is_ok_and(|all| all.contains(&block.start())));
         unread || !matches!(self.cut.why, Why::Ended | Why::Open) || damaged()
     }
+}
+
+/// The ring of a file of counts, and which of the two it is.
+fn counts_file(file: &str) -> Option<(u32, u64)> {
+    let (ring, name) = file.strip_prefix('t')?.split_once('.')?;
+    let n = counts::FILES.iter().position(|of| *of == name)?;
+    Some((ring.parse().ok()?, n as u64))
 }
 
 /// Bytes that are all there.

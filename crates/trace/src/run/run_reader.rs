@@ -192,6 +192,18 @@ impl RunReader {
         u64_at(&page, offset_of!(control::Control, flags)) & control::GPU_TIME != 0
     }
 
+    /// Calls of functions that start no work were counted (--chatter=count).
+    pub(crate) fn counts_chatter(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        u64_at(&page, offset_of!(control::Control, flags)) & control::COUNT_CHATTER != 0
+    }
+
+    /// Calls were counted, and none was recorded (-C).
+    pub(crate) fn only_counts(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        u64_at(&page, offset_of!(control::Control, flags)) & control::COUNT != 0
+    }
+
     /// A full ring drops what comes; recording begins with cuProfilerStart.
     pub(crate) fn is_lossy_or_range(&self) -> (bool, bool) {
         let page = self.store.control().unwrap_or_default();

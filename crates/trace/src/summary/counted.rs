@@ -1,5 +1,5 @@
-//! The counts of a run under -C: how often each function was called, from the files of numbers that each process
-//! leaves.
+//! The counts of a run under -C or --chatter=count: how often each function was called, from the files of numbers that
+//! each process leaves.
 
 use crate::event::{Function, Instance, Layer};
 use crate::io::bytes::u32_at;
@@ -31,9 +31,11 @@ pub struct CountSums(BTreeMap<Label, CountedFunction>);
 
 impl CountSums {
     /// Adds what a process counted and the filter shows.
-    pub fn add(&mut self, folder: &mut ProcessSymbols, resolver: &mut Resolver) {
+    ///
+    /// `only_counted`: the run recorded no call (-C).
+    pub fn add(&mut self, folder: &mut ProcessSymbols, resolver: &mut Resolver, only_counted: bool) {
         folder.read_names(true);
-        of_process(folder, resolver).into_iter().for_each(|one| self.add_one(one));
+        of_process(folder, resolver, only_counted).into_iter().for_each(|one| self.add_one(one));
     }
 
     /// Adds what a process or a run counted.
@@ -51,8 +53,9 @@ impl CountSums {
     }
 }
 
-fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<CountedFunction> {
-    // A call of a shared runtime may be counted where its pointer was handed out, and where the runtime reports it.
+fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver, only_counted: bool) -> Vec<CountedFunction> {
+    // Under -C, a call of a shared runtime may be counted where its pointer was handed out, and again where the runtime
+    // reports it. Under --chatter=count it is counted once.
     let mut calls_by_function: BTreeMap<(u64, Box<str>), [u64; 2]> = BTreeMap::new();
     let mut functions: BTreeMap<(u64, Box<str>), FunctionOf> = BTreeMap::new();
     for (kind, name) in FILES.iter().enumerate() {
@@ -78,7 +81,8 @@ fn of_process(folder: &mut ProcessSymbols, resolver: &mut Resolver) -> Vec<Count
     let one = |(key, [by_slot, reported]): ((u64, Box<str>), [u64; 2])| {
         let (function, instance) = functions.get(&key)?.clone();
         let runtime = instance.as_ref().and_then(|i| i.version.clone());
-        Some(CountedFunction { function, instance, runtime, calls: by_slot.max(reported) })
+        let calls = if only_counted { by_slot.max(reported) } else { by_slot + reported };
+        Some(CountedFunction { function, instance, runtime, calls })
     };
     calls_by_function.into_iter().filter_map(one).collect()
 }

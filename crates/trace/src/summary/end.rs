@@ -80,7 +80,12 @@ impl End {
         let mut unseen = RunCoverage::of(&run.store.control().unwrap_or_default(), run.forgotten().unwrap_or(0) == 0);
         unseen.filter = run.made_with_filter().filter(|_| unseen.by_filter);
         let mut end = End {
-            settings: RunSettings { is_lossy, has_range, switched: run.switched() },
+            settings: RunSettings {
+                is_lossy,
+                has_range,
+                counts_chatter: run.counts_chatter(),
+                switched: run.switched(),
+            },
             processes: RunProcesses { failed: run.failed(), ..RunProcesses::default() },
             coverage: unseen,
             ..End::default()
@@ -215,6 +220,10 @@ impl End {
     /// Takes over what was lost of a ring, and whether its thread lives. In a folder that is drained, chunks that were
     /// there and are not any more have been read by a collector, for only then does their writer take them again.
     pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>, run: &RunReader) {
+        if ring.is_kept() {
+            // Its calls are counted in the ring of their thread.
+            return;
+        }
         let drained = !ring.consume && ring.missed > 0 && run.is_drained();
         // Nobody took those that are there without heads that make sense, nor what is missing between others.
         let heads = ring.chunks.heads_damaged(run.reuse());

@@ -80,6 +80,8 @@ pub struct RunSettings {
     pub is_lossy: bool,
     /// Recording was to begin with cuProfilerStart (--capture-range=cudaProfilerApi).
     pub has_range: bool,
+    /// Calls of functions that start no work were counted, and recorded only where they failed (--chatter=count).
+    pub counts_chatter: bool,
     /// When the run was switched, and how often beyond the times that are known.
     pub switched: (Vec<Switched>, u32),
 }

@@ -21,6 +21,7 @@ impl End {
             end.functions.counted.iter().for_each(|one| sums.add_one(one.clone()));
             all.absent.extend_from_slice(&end.absent);
             all.settings.is_lossy |= end.settings.is_lossy;
+            all.settings.counts_chatter |= end.settings.counts_chatter;
             all.coverage.by_filter |= end.coverage.by_filter;
             all.coverage.filter = all.coverage.filter.or_else(|| end.coverage.filter.clone());
         }

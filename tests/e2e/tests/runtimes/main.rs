@@ -2,6 +2,7 @@
 //! with its instance; the program and a profiler undisturbed.
 
 mod all_functions;
+mod chatter;
 mod export;
 mod filtered;
 mod forum;

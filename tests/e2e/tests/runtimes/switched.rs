@@ -232,7 +232,7 @@ fn counts_are_reported() {
     for words in [&["report", "--by", "thread"][..], &["report", "--tree"], &["report", "--leaks"], &["show"]] {
         let told = read(words);
         assert!(
-            told.stderr.contains(" calls were only counted (trace -C): cutap report "),
+            told.stderr.contains(" calls were only counted (-C, --chatter=count): cutap report "),
             "{words:?}: {}",
             told.stderr
         );

@@ -17,6 +17,7 @@ pub static CODE: Code = Code {
     own_calls: own_calls_frame::cutap_self_induced,
     hooked: hook_frame::cutap_hooked,
     fast: frames::entry,
+    chatter: frames::chatter,
     kernel_function: kernel_function::instead_of,
     call_through: thunks::call_through,
     callbacks: cutap_callbacks,

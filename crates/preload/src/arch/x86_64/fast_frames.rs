@@ -1,6 +1,6 @@
 //! The frames in assembler that a slot may have instead of the common one. `arch::frames` chooses among them.
 
-use super::{fast, fast_inputs, fast_stack_inputs, launch_frame};
+use super::{chatter_frame, fast, fast_inputs, fast_stack_inputs, launch_frame};
 use cutap_calls::capture::Row;
 
 /// For functions of which nothing is known.
@@ -11,6 +11,11 @@ pub fn of_unknown() -> usize {
 /// For functions with nothing but `words` and a few small outputs; none if there is no such frame.
 pub fn of_words(words: usize) -> Option<usize> {
     fast::frame(words)
+}
+
+/// For functions with words alone, whose calls are counted.
+pub fn of_chatter(is_drivers: bool) -> usize {
+    chatter_frame::entry(is_drivers)
 }
 
 /// For the function of slot `n` of which memory is kept before the call: the narrowest that fits.

@@ -3,7 +3,9 @@
 pub mod arguments;
 pub mod call_stack_frame;
 pub mod callback_tables;
+pub mod chatter_frame;
 pub mod code;
+pub mod counted_report;
 #[cfg(feature = "inject")]
 pub mod exec_entries;
 #[cfg(feature = "inject")]

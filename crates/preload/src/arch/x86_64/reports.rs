@@ -3,13 +3,14 @@
 //! than the runtime's own report. All else goes to `callbacks`, with nothing changed. It must agree with
 //! `callbacks::{counted, enter, exit}`, `counts::add` and `ring::record`.
 
+use super::counted_report::counted_report_macro;
 use super::kernel_name::kernel_name_macro;
 use super::ring_macros::{end_of_ring_macros, output_macro, ring_macros};
 use crate::capture::handles;
 use crate::process::fork;
 use crate::ring::counts::{REPORTED, ROOM_FOR_REPORTED, THUNKS};
 use crate::ring::record;
-use crate::ring::thread_state::{DEPTH, ONE_STACK, OpenCall, ThreadState};
+use crate::ring::thread_state::{DEPTH, NOWHERE, ONE_STACK, OpenCall, ThreadState};
 use crate::runtime::callback_record::CallbackRecord;
 use crate::runtime::instances::{Function, Instance};
 use crate::slots::plan::{EXITS, LENGTH_AT, ONE_OUTPUT, OUTPUTS, WORDS_AT, WORDS_MOST};
@@ -34,6 +35,7 @@ global_asm!(
     ring_macros!(),
     output_macro!(),
     kernel_name_macro!(),
+    counted_report_macro!(),
     // The words of a call to rax, how many to r12d, of the function's word in rbx: if they lie on the known stack.
     ".macro cutap_words otherwise",
     "  mov r12d, ebx",
@@ -112,7 +114,7 @@ global_asm!(
     "  shl r10d, 6",
     "  lea r10, [r8 + r10 + {functions}]",
     "  cmp byte ptr [r10 + {usual}], 0",
-    "  je cutap_on_callback",
+    "  je 24f",
     "  push rbp",
     ".cfi_def_cfa_offset 16",
     ".cfi_offset rbp, -16",
@@ -319,6 +321,8 @@ global_asm!(
     ".cfi_restore rbx",
     ".cfi_restore r12",
     "  jmp cutap_on_callback",
+    // One that is counted, or anything else.
+    "24: cutap_counted_report",
     ".cfi_endproc",
     ".size cutap_reports, . - cutap_reports",
     ".purgem cutap_words",
@@ -326,6 +330,7 @@ global_asm!(
     end_of_ring_macros!(),
     ".purgem cutap_output",
     ".purgem cutap_kernel_name",
+    ".purgem cutap_counted_report",
     recording = const offset_of!(Control, recording),
     recorded = const fork::ON_WORD,
     counted = const fork::COUNT_WORD,
@@ -347,6 +352,8 @@ global_asm!(
     slot = const offset_of!(Function, slot),
     plan = const offset_of!(Function, plan),
     usual = const offset_of!(Function, usual),
+    counts_here = const offset_of!(Function, counts_here),
+    nowhere = const NOWHERE,
     launch = const offset_of!(Function, launch),
     thunks = const THUNKS,
     head_of_counts = const HEAD,

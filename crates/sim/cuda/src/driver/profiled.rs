@@ -72,32 +72,36 @@ fn kernel(state: &DriverState, launch: &Launch, place: SubmittedWork) -> Submitt
 }
 
 /// All enabled nodes of a graph in the order of execution, with their indices. Nodes count in the order of their
-/// creation. A node with a child graph has an index, and the nodes of the child have the indices behind it.
+/// creation. A node with a child graph has an index, and the nodes of child graphs have the indices behind those of all
+/// nodes of the graph. That was measured on an H100.
 fn for_each_node(parts: &Parts, first: u32, each: &mut impl FnMut(&Task, u32)) {
-    let mut indices = BTreeMap::new();
-    let mut in_children = 0;
+    let mut firsts = BTreeMap::new();
+    let mut next = first + own_count(parts);
     let mut by_number: Vec<_> = parts.0.iter().collect();
     by_number.sort_by_key(|part| part.number);
     for part in by_number {
-        indices.insert(part.node, first + part.number + in_children);
         if let Task::Child(_, child) = &part.task {
-            in_children += count(child);
+            firsts.insert(part.node, next);
+            next += count(child);
         }
     }
     for part in parts.0.iter().filter(|part| part.enabled) {
-        let index = indices.get(&part.node).copied().unwrap_or(first);
         match &part.task {
-            Task::Child(_, child) => for_each_node(child, index + 1, each),
-            task => each(task, index),
+            Task::Child(_, child) => for_each_node(child, firsts.get(&part.node).copied().unwrap_or(first), each),
+            task => each(task, first + part.number),
         }
     }
 }
 
-/// The number of indices that a graph takes.
+/// The number of indices that the nodes of a graph take.
+fn own_count(parts: &Parts) -> u32 {
+    parts.0.iter().map(|part| part.number + 1).max().unwrap_or(0)
+}
+
+/// The same with those of child graphs.
 fn count(parts: &Parts) -> u32 {
-    let own = parts.0.iter().map(|part| part.number + 1).max().unwrap_or(0);
     let child = |task: &Task| if let Task::Child(_, child) = task { count(child) } else { 0 };
-    own + parts.0.iter().map(|part| child(&part.task)).sum::<u32>()
+    own_count(parts) + parts.0.iter().map(|part| child(&part.task)).sum::<u32>()
 }
 
 /// The callback id of the driver function that submits such a task. Of functions that do the same it is the most common
@@ -166,7 +170,7 @@ mod tests {
         ]);
         let mut seen = Vec::new();
         for_each_node(&parts, 0, &mut |task, index| seen.push((task.kind(), index)));
-        assert_eq!(seen, [(5, 4), (2, 2), (2, 1), (5, 3)]);
+        assert_eq!(seen, [(5, 2), (2, 4), (2, 3), (5, 1)]);
         assert_eq!(count(&parts), 5);
     }
 }

@@ -41,6 +41,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "slots",
             "capture",
             "runtime",
+            "nvtx",
             "rewrite",
             "routes",
             "interceptors",

@@ -59,8 +59,8 @@ impl Variables {
         self
     }
 
-    /// Adds the injection that takes ranges of NVTX, if the filter wants some: the preload. A program that wants none is
-    /// left without.
+    /// Adds the injection that takes ranges of NVTX, if the filter wants some: the preload. A program that wants none
+    /// is left without.
     pub fn with_nvtx(mut self, preload: &Path, filter: &Filter) -> Variables {
         const NO_INJECTION: &str = "./.";
         if !wants_layer(filter.rules().as_bytes(), Layer::NVTX.number()) {

@@ -27,8 +27,8 @@ struct Callbacks {
 fn pointer(callbacks: &Callbacks, module: u32, number: u32) -> Option<*mut usize> {
     let (mut array, mut length) = (core::ptr::null_mut::<*mut usize>(), 0);
     // SAFETY: the copy's function, and places for what it gives.
-    let found = unsafe { (callbacks.module)(module, &mut array, &mut length) };
-    if found == 0 || array.is_null() || number >= length {
+    let has_module = unsafe { (callbacks.module)(module, &mut array, &mut length) };
+    if has_module == 0 || array.is_null() || number >= length {
         return None;
     }
     // SAFETY: the array has so many entries.
@@ -44,7 +44,7 @@ fn other_tool(initializer: &CStr) -> Option<usize> {
     if dlsym == 0 {
         return None;
     }
-    // SAFETY: functions of libc of these names. The path ends with a zero, because it stands in the environment. The
+    // SAFETY: functions of libc of these names. The path ends with a zero, because it is part of the environment. The
     // copy of NVTX that waits for the answer is about to do the same.
     unsafe {
         let dlsym = transmute::<usize, extern "C" fn(usize, *const c_char) -> usize>(dlsym);

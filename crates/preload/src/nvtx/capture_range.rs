@@ -19,7 +19,7 @@ fn is_asked() -> bool {
     run::flags() & RANGE_OF_NVTX != 0
 }
 
-/// Reads what is asked. The first copy of NVTX does it before it has functions of ours.
+/// Reads what is asked. The first copy of NVTX does it before it has functions of cutap.
 pub fn start() {
     static STARTED: AtomicU32 = AtomicU32::new(0);
     if !is_asked() || STARTED.swap(1, AcqRel) != 0 {

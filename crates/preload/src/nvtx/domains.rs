@@ -80,9 +80,9 @@ fn entry(handle: usize) -> Option<&'static Handle> {
     })
 }
 
-/// A domain was created. `given` is the handle of another tool, or 0. Returns the program's handle.
-pub fn create(name: &[u8], given: usize) -> usize {
-    let handle = if given == 0 { next_handle() } else { given };
+/// A domain was created. `tool_handle` is the handle of another tool, or 0. Returns the program's handle.
+pub fn create(name: &[u8], tool_handle: usize) -> usize {
+    let handle = if tool_handle == 0 { next_handle() } else { tool_handle };
     let number = COUNT.fetch_add(1, AcqRel);
     if (number as usize) < DOMAINS && announce(number, name).is_some() {
         entry(handle).into_iter().for_each(|entry| entry.meaning.store(number as usize, Release));
@@ -121,7 +121,7 @@ fn announced(number: u32) -> Option<&'static [u8]> {
     if name.is_null() {
         return None;
     }
-    // SAFETY: `announce` put text there that is in the names file's mapping, which is never given back.
+    // SAFETY: `announce` put text there that is in the names file's mapping, which is never tool_handle back.
     Some(unsafe { core::slice::from_raw_parts(name, domain.length.load(Relaxed) as usize) })
 }
 
@@ -150,9 +150,9 @@ pub fn is_selected(number: u32, text: &[u8]) -> bool {
     armed::is_selected_now(Layer::NVTX.number(), name_of(number), text)
 }
 
-/// A string was registered. `given` as in `create`. Returns the program's handle.
-pub fn register(text: &[u8], given: usize) -> usize {
-    let handle = if given == 0 { next_handle() } else { given };
+/// A string was registered. `tool_handle` as in `create`. Returns the program's handle.
+pub fn register(text: &[u8], tool_handle: usize) -> usize {
+    let handle = if tool_handle == 0 { next_handle() } else { tool_handle };
     let record = Name { kind: kind::FILLER, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] };
     if let Some((at, entry)) = names::write(&record).zip(entry(handle)) {
         entry.length.store(text.len() as u32, Relaxed);
@@ -168,6 +168,6 @@ pub fn registered(handle: usize) -> &'static [u8] {
     if text < DOMAINS {
         return &[];
     }
-    // SAFETY: `register` put text there that is in the names file's mapping, which is never given back.
+    // SAFETY: `register` put text there that is in the names file's mapping, which is never tool_handle back.
     unsafe { core::slice::from_raw_parts(text as *const u8, entry.length.load(Relaxed) as usize) }
 }

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::generated::nvtx::{attributes, core as of_core, core2, message_type, module};
 use cutap_wire::names::{Name, kind};
 
-/// A function of ours: its module, its number there, its address.
+/// A function of cutap: its module, its number there, its address.
 type Row = (u32, u32, usize);
 
 /// All of them.
@@ -175,20 +175,20 @@ extern "C" fn domain_pop(domain: usize) -> i32 {
     answer(module::CORE2, core2::POP, [domain, 0]).map_or(level, |level| level as i32)
 }
 extern "C" fn register_ascii(domain: usize, at: usize) -> usize {
-    let given = answer(module::CORE2, core2::REGISTER_ASCII, [domain, at]).unwrap_or(0);
-    domains::register(Text::ascii(at).bytes(), given)
+    let tool_handle = answer(module::CORE2, core2::REGISTER_ASCII, [domain, at]).unwrap_or(0);
+    domains::register(Text::ascii(at).bytes(), tool_handle)
 }
 extern "C" fn register_wide(domain: usize, at: usize) -> usize {
-    let given = answer(module::CORE2, core2::REGISTER_WIDE, [domain, at]).unwrap_or(0);
-    domains::register(Text::wide(at).bytes(), given)
+    let tool_handle = answer(module::CORE2, core2::REGISTER_WIDE, [domain, at]).unwrap_or(0);
+    domains::register(Text::wide(at).bytes(), tool_handle)
 }
 extern "C" fn create_ascii(at: usize) -> usize {
-    let given = answer(module::CORE2, core2::CREATE_ASCII, [at, 0]).unwrap_or(0);
-    domains::create(Text::ascii(at).bytes(), given)
+    let tool_handle = answer(module::CORE2, core2::CREATE_ASCII, [at, 0]).unwrap_or(0);
+    domains::create(Text::ascii(at).bytes(), tool_handle)
 }
 extern "C" fn create_wide(at: usize) -> usize {
-    let given = answer(module::CORE2, core2::CREATE_WIDE, [at, 0]).unwrap_or(0);
-    domains::create(Text::wide(at).bytes(), given)
+    let tool_handle = answer(module::CORE2, core2::CREATE_WIDE, [at, 0]).unwrap_or(0);
+    domains::create(Text::wide(at).bytes(), tool_handle)
 }
 /// The domain's ranges keep their name.
 extern "C" fn destroy(domain: usize) {

@@ -1,10 +1,10 @@
 //! Ranges and marks of the program, by NVTX. This library is the injection that NVTX looks for: each copy of NVTX's
-//! headers calls `attach`, which puts functions of ours into the copy's pointers. A tool that was named before gets its
-//! calls from there.
+//! headers calls `attach`, which puts functions of cutap into the pointers of the copy. Another tool that was named
+//! before gets its calls from there.
 //!
-//! A range is recorded as a call of a function that has the range's name, with an enter record at its push and an exit
-//! record at its pop. So readers find the calls of a range inside it. Its slot belongs to an object that has the name of
-//! the range's domain.
+//! A range is recorded as a call of a function that has the range's name, with an enter record at its push and an
+//! exit record at its pop. So readers find the calls of a range inside it. Its slot belongs to an object that has the
+//! name of the range's domain.
 
 pub mod attach;
 mod capture_range;

@@ -29,25 +29,25 @@ fn is_readable(at: usize) -> bool {
 
 /// Copies bytes as far as they can be read and as there is room; how many.
 pub fn bytes(at: usize, to: &mut [u8]) -> usize {
-    let mut done = 0;
-    while let Some(room) = to.get_mut(done..).filter(|room| !room.is_empty()) {
-        let from = at.wrapping_add(done);
+    let mut length = 0;
+    while let Some(room) = to.get_mut(length..).filter(|room| !room.is_empty()) {
+        let from = at.wrapping_add(length);
         if !is_readable(from) {
             break;
         }
         let part = room.len().min(copy::PAGE - from % copy::PAGE);
         // SAFETY: the page could be read, and there is room for so many bytes.
         unsafe { copy::words(from as *const u8, room.as_mut_ptr(), part) };
-        done += part;
+        length += part;
     }
-    done
+    length
 }
 
 /// Copies a text up to its zero, as far as it can be read and as there is room; its length.
 pub fn text(at: usize, to: &mut [u8]) -> usize {
-    let mut done = 0;
-    while let Some(room) = to.get_mut(done..).filter(|room| !room.is_empty()) {
-        let from = at.wrapping_add(done);
+    let mut length = 0;
+    while let Some(room) = to.get_mut(length..).filter(|room| !room.is_empty()) {
+        let from = at.wrapping_add(length);
         if !is_readable(from) {
             break;
         }
@@ -56,13 +56,13 @@ pub fn text(at: usize, to: &mut [u8]) -> usize {
             // SAFETY: as above; nothing behind the zero is read.
             let byte = unsafe { (from as *const u8).add(n).read_volatile() };
             if byte == 0 {
-                return done + n;
+                return length + n;
             }
             if let Some(to) = room.get_mut(n) {
                 *to = byte;
             }
         }
-        done += part;
+        length += part;
     }
-    done
+    length
 }

@@ -2,9 +2,9 @@
 //! executable graph has the numbers of the graph that it was instantiated from (`../shared/research`, measured). So the
 //! captured and added calls are listed for each graph, and a row finds its call by the number of its node.
 //!
-//! The nodes of child graphs are numbered behind those of the graph itself, measured on an H100. What comes behind child
-//! graphs that both have child graphs of their own was not measured, so their nodes have no origin. Limits: conditional
-//! nodes, and launches from the device.
+//! The nodes of child graphs are numbered behind those of the graph itself, measured on an H100. The order was not
+//! measured where two child graphs both have child graphs, so their nodes have no origin. Limits: conditional nodes,
+//! and launches from the device.
 
 use super::submissions::{Label, submitting_function};
 use crate::event::call::{Call, Exit};

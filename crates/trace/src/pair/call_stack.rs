@@ -119,7 +119,7 @@ impl<D: Clone> CallStack<D> {
         }
     }
 
-    /// The same of calls alone. A range stays open until it is popped, whatever becomes of calls around it.
+    /// Abandons calls alone. A range stays open until it is popped, whatever becomes of calls around it.
     #[cold]
     pub fn abandon_calls_above(&mut self, keep: usize, abandoned: &mut Vec<OpenCall<D>>) {
         let mut ranges = Vec::new();

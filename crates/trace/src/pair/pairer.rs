@@ -288,7 +288,7 @@ impl<S: Sink> Pairer<S> {
         self.finish_all(abandoned, State::Unwound, self.sink.last_time(), context);
     }
 
-    /// The same of calls alone: ranges stay open.
+    /// Abandons calls alone: ranges stay open.
     #[cold]
     fn abandon_calls_above(&mut self, keep: usize, context: &mut Context<'_>) {
         let mut abandoned = Vec::new();

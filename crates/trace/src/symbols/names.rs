@@ -33,7 +33,7 @@ enum Slot {
     Runtime { instance: u64, name: Box<[u8]>, words: usize },
 }
 
-/// Names of ranges that are told apart, in a process. Ranges with further names have one name together.
+/// Names of ranges that a process may have. Ranges with further names have one name together.
 const MOST_RANGE_NAMES: usize = 1 << 16;
 /// Their name.
 const OTHER_RANGES: &[u8] = b"(ranges with other names)";

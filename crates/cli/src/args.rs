@@ -398,8 +398,11 @@ impl ChatterArgs {
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
-    /// cudaProfilerApi: from cuProfilerStart to cuProfilerStop only; nvtx:NAME[@DOMAIN]: in this range
-    #[arg(long, value_name = "RANGE", help_heading = heading::RECORDED)]
+    /// From cuProfilerStart to cuProfilerStop only (`cudaProfilerApi`), or in a range (`nvtx:NAME[@DOMAIN]`)
+    #[arg(
+        long,
+        help = "cudaProfilerApi: from cuProfilerStart to cuProfilerStop only; nvtx:NAME[@DOMAIN]: in this range",
+        value_name = "RANGE", help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
     /// Begin to record so long after the start: 2, 0.5 or 500ms
     #[arg(long, short = 'y', value_name = "TIME", value_parser = time, help_heading = heading::RECORDED)]

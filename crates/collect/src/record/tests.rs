@@ -204,7 +204,7 @@ fn another_run_with_other_processes_is_not_added() {
             dump_modules: false,
             full: OverflowPolicy::Wait,
             only_hooks: false,
-            range: false,
+            range: None,
             count: false,
             summary: false,
             stacks: &StackCapture::default(),

@@ -20,7 +20,8 @@ use cutap_wire::diagnostic;
 /// cutap asks the driver. The driver may load a module then, as the program's own call would have made it do.
 #[inline(always)]
 fn ready_for(slot: &Slot, is_recording: bool) -> Option<&'static mut ThreadState> {
-    if !is_recording && !(slot.keeps_state() && switch::is_off()) {
+    let is_recorded = is_recording || slot.keeps_state() && switch::is_off();
+    if !is_recorded {
         return None;
     }
     thread_states::current()

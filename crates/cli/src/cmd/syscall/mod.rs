@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Subcommand)]
 pub enum Syscall {
     /// Trace what a program or a running process sends to the kernel driver
-    Trace(trace::Trace),
+    Trace(Box<trace::Trace>),
     /// Decode a log of ioctls: cutap's JSON, output of strace, logs of libcudest's shim
     Decode(decode::Decode),
     /// Print the objects of a run: clients, devices, channels, memory, below their parents

@@ -401,7 +401,7 @@ pub struct CaptureArgs {
     /// From cuProfilerStart to cuProfilerStop only (`cudaProfilerApi`), or in a range (`nvtx:NAME[@DOMAIN]`)
     #[arg(
         long,
-        help = "cudaProfilerApi: from cuProfilerStart to cuProfilerStop only; nvtx:NAME[@DOMAIN]: in this range",
+        help = "Only in this range: cudaProfilerApi or nvtx:NAME[@DOMAIN]",
         value_name = "RANGE", help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
     /// Begin to record so long after the start: 2, 0.5 or 500ms

@@ -12,7 +12,7 @@ use crate::front::trace_options::TraceOptions;
 use crate::hooks;
 use crate::output::previous::Previous;
 use crate::run_dir::control::{self, Page};
-use crate::run_dir::outer_run::{OuterRun, has_calls};
+use crate::run_dir::outer_run::OuterRun;
 use crate::run_dir::window::Schedule;
 use crate::start::environment::Variables;
 use crate::start::exit_kind::ExitKind;
@@ -75,8 +75,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     };
     let replace = |status| supervisor.replace_ended(status);
     let (exit_kind, is_detached) = foreground::wait(child, collector, replace, glance, note_end, &mut schedule);
-    // cutap ctl may have switched it on before.
-    let unused_delay = schedule.never_on().filter(|_| !is_detached && !has_calls(&run.path) && !options.silent);
+    // cutap ctl may have switched it on before. Calls on which later ones depend are recorded all the time.
+    let was_switched = Page::of_run(&run.dir).is_ok_and(|page| page.was_switched());
+    let unused_delay = schedule.never_on().filter(|_| !is_detached && !was_switched && !options.silent);
     if let Some(delay) = unused_delay {
         let seconds = delay.as_secs_f64();
         print_notice(&format!("nothing was recorded: the program ended before the {seconds} s of --delay"));

@@ -374,6 +374,10 @@ impl Page {
         self.put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
         self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(2).to_le_bytes());
     }
+    /// Whether recording was switched since the start.
+    pub fn was_switched(&self) -> bool {
+        self.word(offset_of!(Control, switches)) as u32 > 0
+    }
     /// Leaves word of a switch for readers, who would else not know that calls are missing: of process `pid`, or of all
     /// (0). The clock of who is meant is so far ahead of ours (see [`ahead`]): the moment stands among moments of its
     /// calls.

@@ -395,14 +395,13 @@ impl ChatterArgs {
     }
 }
 
+const CAPTURE_RANGE_HELP: &str = "Only in this range: cudaProfilerApi or nvtx:NAME[@DOMAIN]";
+
 /// When calls are recorded, and where meanwhile.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
     /// From cuProfilerStart to cuProfilerStop only (`cudaProfilerApi`), or in a range (`nvtx:NAME[@DOMAIN]`)
-    #[arg(
-        long,
-        help = "Only in this range: cudaProfilerApi or nvtx:NAME[@DOMAIN]",
-        value_name = "RANGE", help_heading = heading::RECORDED)]
+    #[arg(long, help = CAPTURE_RANGE_HELP, value_name = "RANGE", help_heading = heading::RECORDED)]
     capture_range: Option<CaptureRange>,
     /// Begin to record so long after the start: 2, 0.5 or 500ms
     #[arg(long, short = 'y', value_name = "TIME", value_parser = time, help_heading = heading::RECORDED)]

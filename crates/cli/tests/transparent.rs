@@ -71,7 +71,8 @@ here = '/proc/self/fd'
 print([(n, os.readlink(here + '/' + n).split(':')[0]) for n in sorted(os.listdir(here)) if os.path.exists(here + '/' + n) and n not in '12'])
 print(os.umask(0), os.getcwd(), os.getpriority(0, 0))
 with open('/proc/self/environ') as f:
-    print([v for v in f.read().split(chr(0)) if not v.startswith(('LD_PRELOAD=', 'CUTAP_RUN=', 'NVTX_INJECTION64_PATH='))])
+    ours = ('LD_PRELOAD=', 'CUTAP_RUN=', 'NVTX_INJECTION64_PATH=')
+    print([v for v in f.read().split(chr(0)) if not v.startswith(ours)])
 with open('/proc/self/cmdline') as f:
     print(f.read().split(chr(0)))
 with open('/proc/self/limits') as f:

@@ -210,3 +210,23 @@ fn steps_and_filters() {
     assert!(all.iter().all(|call| call["name"] == "cuMemFree_v2" || call["layer"] == "nvtx"), "{all:#?}");
     assert_eq!(all.iter().filter(|call| call["layer"] == "nvtx").count(), 100);
 }
+
+/// NVTX opens the preload in a program that is not traced: nothing of it changes, and the other tool has its ranges.
+#[test]
+fn a_program_without_the_preload() {
+    let folder = scratch("ranges-untraced");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let Some(tool) = build(&folder, "tool", "13.5", &["-shared", "-fPIC"]) else { return };
+    let run = |words: &[&str], tool: Option<&Path>| {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(&program).arg("basic").envs(tool.map(|tool| ("NVTX_INJECTION64_PATH", tool)));
+        let done = finish(&mut command);
+        assert!(done.status.success(), "{done:?}");
+        done.stdout
+    };
+    let traced = [cutap().to_str().unwrap(), "trace", "--sim", "-o", "/dev/null", "--", "env", "-u", "LD_PRELOAD"];
+    // Without the preload there is the simulated driver all the same, and NVTX answers as without a tool.
+    assert_eq!(run(&traced, None).lines().next(), Some("-2"));
+    let expected = "tool: here\ntool: push outer\n100\ntool: push inner\n101\ntool: pop\n101\n";
+    assert!(run(&traced, Some(&tool)).starts_with(expected));
+}

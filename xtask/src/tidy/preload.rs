@@ -32,6 +32,7 @@ const EXPORTS: &[&str] = &[
     "cutap_gpu_wanted",
     "InitializeInjectionNvtx2",
     "InitializeInjectionNvtx",
+    "InitializeInjectionNvtxExtension",
 ];
 
 const ALLOCATION: &[&str] =

@@ -332,9 +332,11 @@ impl Page {
         let has_captures = self.word(offset_of!(Control, captures)) as u32 != 0;
         let off_later = has_captures && state == RECORDING_OFF && self.recording() == RECORDING_ON;
         self.put(offset_of!(Control, on_for_capture), &u32::from(off_later).to_le_bytes());
-        if off_later {
+        // The last capture may have ended meanwhile.
+        if off_later && self.word(offset_of!(Control, captures)) as u32 != 0 {
             return;
         }
+        self.put(offset_of!(Control, on_for_capture), &0u32.to_le_bytes());
         self.put(offset_of!(Control, recording), &state.to_le_bytes());
     }
     /// One of the `COLLECTOR_*` values.

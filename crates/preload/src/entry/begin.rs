@@ -5,7 +5,9 @@ use super::{forked, other_libc, sanitizer};
 use crate::arch::code::CODE;
 use crate::capture::{answers, handles};
 use crate::interceptors::table;
+use crate::loader::real::SYSCALL;
 use crate::loader::{forks, map, object_names, real};
+use crate::nvtx::capture_range;
 use crate::process::state::{self, NOT_YET, RUNNING, STARTING};
 use crate::process::{armed, environment, folder, fork, own, run, switch};
 use crate::rewrite::{notice, stubs};
@@ -30,9 +32,19 @@ pub fn begin(environment: *const *const u8) {
         run::STATE.store(state::after_search(false), Release);
         return;
     }
+    real::find_next();
+    if real::next(SYSCALL) == 0 {
+        // No libc is behind this library: it was opened while the program ran, as the injection of NVTX that a variable
+        // names, in a program without it in LD_PRELOAD.
+        run::STATE.store(state::after_search(false), Release);
+        return;
+    }
     sanitizer::put_first();
     let environment = if environment.is_null() { environment::before_libc() } else { environment };
     let state = state::after_search(set_up(environment));
+    if state == RUNNING {
+        capture_range::start();
+    }
     run::STATE.store(state, Release);
     if state == RUNNING {
         fork::start();

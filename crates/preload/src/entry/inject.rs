@@ -1,5 +1,6 @@
 //! What the shared library exports, its constructor, and what a panic would do. Six names, vfork
-//! (`arch::vfork`), those that start programs (`arch::exec_entries`), three for GPU time, two for NVTX, and no more.
+//! (`arch::vfork`), those that start programs (`arch::exec_entries`), three for GPU time, three for NVTX, and no
+//! more.
 //! No CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are unversioned,
 //! which satisfies references to every version of them.
 
@@ -8,13 +9,13 @@ use crate::arch::exports::exports;
 use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
 use crate::loader::real::{self, EXPORTED, PRCTL, SYSCALL, ask_once};
-use crate::nvtx::attach::{GetTable, attach};
+use crate::nvtx::attach::{GetTable, attach, pass_on};
 use crate::process::injection;
 use crate::ring::rows;
 use crate::routes::dlsym::{self, describe};
 use crate::slots::extension;
 use crate::{exec, submit};
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int, c_void};
 
 /// What a look-up is answered; 0: nothing, it jumps on. The first one may come before the constructor.
 ///
@@ -97,7 +98,7 @@ pub extern "C" fn cutap_gpu_wanted(step_aside: Option<unsafe extern "C" fn(u32)>
 #[allow(non_snake_case, reason = "the name that NVTX looks for")]
 pub unsafe extern "C" fn InitializeInjectionNvtx2(get: GetTable) -> c_int {
     // SAFETY: the caller's promise.
-    if begin::running() { unsafe { attach(get, c"InitializeInjectionNvtx2") } } else { 0 }
+    unsafe { initialize(get, c"InitializeInjectionNvtx2") }
 }
 
 /// The same for the library libnvToolsExt.
@@ -108,7 +109,29 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(get: GetTable) -> c_int {
 #[allow(non_snake_case, reason = "the name that NVTX looks for")]
 pub unsafe extern "C" fn InitializeInjectionNvtx(get: GetTable) -> c_int {
     // SAFETY: the caller's promise.
-    if begin::running() { unsafe { attach(get, c"InitializeInjectionNvtx") } } else { 0 }
+    unsafe { initialize(get, c"InitializeInjectionNvtx") }
+}
+
+/// The same for extensions of NVTX, of which cutap has none.
+///
+/// # Safety
+/// `module` is the description of an extension that a copy of NVTX gives.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name that NVTX looks for")]
+pub unsafe extern "C" fn InitializeInjectionNvtxExtension(module: *const c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { pass_on(module, c"InitializeInjectionNvtxExtension") }
+}
+
+/// Where nothing is recorded, the other tool has the copy alone.
+unsafe fn initialize(get: GetTable, initializer: &CStr) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match begin::running() {
+            true => attach(get, initializer),
+            false => pass_on(get as *const c_void, initializer),
+        }
+    }
 }
 
 extern "C" fn next_syscall() -> usize {

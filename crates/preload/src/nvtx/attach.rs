@@ -1,9 +1,9 @@
 //! The first call of a copy of NVTX: its pointers get our functions. Another tool, which was named before cutap, is
 //! asked first. So its functions are known, and it sees all.
 
-use super::{capture_range, functions, tool};
+use super::{functions, tool};
 use crate::loader::real;
-use crate::process::{environment, page};
+use crate::process::{environment, fork, page};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute;
 use cutap_calls::generated::nvtx::CALLBACKS_TABLE;
@@ -40,7 +40,9 @@ fn pointer(callbacks: &Callbacks, module: u32, number: u32) -> Option<*mut usize
 fn other_tool(initializer: &CStr) -> Option<usize> {
     const LAZY: c_int = 1;
     let path = environment::find(environment::before_libc(), OTHER.as_bytes())?;
-    let dlsym = real::next_dlsym();
+    // Behind a library that was opened late there is none, and the loader's is asked.
+    let next = real::next_dlsym();
+    let dlsym = if next == 0 { real::loaders_own().0 } else { next };
     if dlsym == 0 {
         return None;
     }
@@ -57,22 +59,36 @@ fn other_tool(initializer: &CStr) -> Option<usize> {
     }
 }
 
+/// Asks the other tool alone: nothing is recorded in this process, or cutap has no functions for this. `argument` is
+/// what the copy of NVTX gives. 0: there is no tool, or it will not.
+///
+/// # Safety
+/// A copy of NVTX looks for the function `initializer` now.
+pub unsafe fn pass_on(argument: *const c_void, initializer: &CStr) -> c_int {
+    type Initialize = unsafe extern "C" fn(*const c_void) -> c_int;
+    // SAFETY: a tool's function of this name takes one pointer.
+    other_tool(initializer).map_or(0, |function| unsafe { transmute::<usize, Initialize>(function)(argument) })
+}
+
 /// Fills the pointers of a copy. 1: they are in use.
 ///
 /// # Safety
 /// `get` is the function of a copy of NVTX that looks for an injection now, and `initializer` the name of the function
 /// that it looks for.
 pub unsafe fn attach(get: GetTable, initializer: &CStr) -> c_int {
+    fork::check();
     // SAFETY: the caller's promise; the table lives as long as the copy.
     let callbacks = unsafe { get(CALLBACKS_TABLE).cast::<Callbacks>().as_ref() };
     let Some(callbacks) = callbacks.filter(|table| table.bytes >= size_of::<Callbacks>()) else { return 0 };
-    capture_range::start();
     let all = functions::all();
     // SAFETY: pointers of the copy.
     let before = all.map(|(module, number, _)| pointer(callbacks, module, number).map(|at| unsafe { at.read() }));
     // SAFETY: a tool's function of this name has this type.
     let has_tool =
         other_tool(initializer).is_some_and(|attach| unsafe { transmute::<usize, Attach>(attach)(get) } != 0);
+    if has_tool {
+        tool::attach();
+    }
     for ((module, number, ours), before) in all.into_iter().zip(before) {
         let Some(at) = pointer(callbacks, module, number) else { continue };
         // SAFETY: a pointer of the copy.

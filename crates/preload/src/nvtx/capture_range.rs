@@ -15,19 +15,19 @@ static TEXT: Shared<([u8; CAPTURE_RANGE_BYTES], usize)> = Shared(UnsafeCell::new
 /// Ranges of this name that are open.
 static OPEN: AtomicU32 = AtomicU32::new(0);
 
-fn is_asked() -> bool {
+/// Whether there is such a range.
+pub fn is_asked() -> bool {
     run::flags() & RANGE_OF_NVTX != 0
 }
 
-/// Reads what is asked. The first copy of NVTX does it before it has functions of cutap.
+/// Reads what is asked, at the start.
 pub fn start() {
-    static STARTED: AtomicU32 = AtomicU32::new(0);
-    if !is_asked() || STARTED.swap(1, AcqRel) != 0 {
+    if !is_asked() {
         return;
     }
     let mut path = Path::run();
     path.push(b"/").push(CAPTURE_RANGE.as_bytes());
-    // SAFETY: see `Shared`; one thread comes here, once.
+    // SAFETY: see `Shared`; it is called once, before anything is recorded.
     let (bytes, length) = unsafe { &mut *TEXT.0.get() };
     if let Some(read) = sys::with(path.bytes(), &[sys::Open::Read], |file| file.read(bytes)) {
         *length = read.min(CAPTURE_RANGE_BYTES);
@@ -48,14 +48,25 @@ pub fn is_wanted(domain: u32, text: &[u8]) -> bool {
 
 /// Such a range begins.
 pub fn begin() {
-    if OPEN.fetch_add(1, AcqRel) == 0 && switch::range(true) {
-        instances::follow();
-    }
+    OPEN.fetch_add(1, SeqCst);
+    apply();
 }
 
 /// It has ended.
 pub fn end() {
-    if OPEN.fetch_sub(1, AcqRel) == 1 && switch::range(false) {
-        instances::follow();
+    OPEN.fetch_sub(1, SeqCst);
+    apply();
+}
+
+/// Switches as the number of open ranges says. Another thread may change it meanwhile: the last one has the last word.
+fn apply() {
+    loop {
+        let is_open = OPEN.load(SeqCst) > 0;
+        if switch::range(is_open) {
+            instances::follow();
+        }
+        if (OPEN.load(SeqCst) > 0) == is_open {
+            return;
+        }
     }
 }

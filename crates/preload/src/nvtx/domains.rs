@@ -1,7 +1,8 @@
 //! Domains and registered strings: what the handles of the program stand for. Without another tool the handles are
 //! ours. A handle is entered once and never taken out, because the program may use it at any time.
 
-use crate::process::{armed, names};
+use super::tool;
+use crate::process::{armed, names, switch};
 use crate::slots::table;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::Layer;
@@ -71,21 +72,56 @@ fn next_handle() -> usize {
     NEXT.fetch_add(16, Relaxed)
 }
 
+/// Which handles are looked for: a tool may number domains and strings apart.
+#[derive(Clone, Copy)]
+enum Of {
+    Domain,
+    Text,
+}
+
+fn key(handle: usize, of: Of) -> usize {
+    handle << 1 | of as usize
+}
+
+/// The places where a key may be.
+fn places(key: usize) -> impl Iterator<Item = &'static Handle> {
+    let first = (key >> 4 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (0..PROBES).filter_map(move |n| OPEN_HANDLES.get((first + n) % HANDLES))
+}
+
+/// The entry of a handle that is known.
+fn find(handle: usize, of: Of) -> Option<&'static Handle> {
+    let key = key(handle, of);
+    places(key).find(|entry| entry.handle.load(Acquire) == key)
+}
+
 /// The entry of a handle, or the free one where it belongs. None if there is no room.
-fn entry(handle: usize) -> Option<&'static Handle> {
-    let first = (handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-    (0..PROBES).filter_map(|n| OPEN_HANDLES.get((first + n) % HANDLES)).find(|entry| {
-        let occupant = entry.handle.compare_exchange(0, handle, AcqRel, Acquire);
-        occupant.is_ok() || occupant == Err(handle)
+fn entry(handle: usize, of: Of) -> Option<&'static Handle> {
+    let key = key(handle, of);
+    find(handle, of).or_else(|| {
+        places(key).find(|entry| {
+            let occupant = entry.handle.compare_exchange(0, key, AcqRel, Acquire);
+            occupant.is_ok() || occupant == Err(key)
+        })
     })
+}
+
+/// The handle that the program gets. `tool_handle` is that of another tool, or 0.
+fn handle_for_program(tool_handle: usize) -> usize {
+    if tool_handle == 0 && !tool::is_attached() { next_handle() } else { tool_handle }
 }
 
 /// A domain was created. `tool_handle` is the handle of another tool, or 0. Returns the program's handle.
 pub fn create(name: &[u8], tool_handle: usize) -> usize {
-    let handle = if tool_handle == 0 { next_handle() } else { tool_handle };
+    let handle = handle_for_program(tool_handle);
+    let is_known = find(handle, Of::Domain).is_some_and(|entry| name_of(entry.meaning.load(Acquire) as u32) == name);
+    if handle == 0 || is_known || switch::has_left() {
+        return handle;
+    }
     let number = COUNT.fetch_add(1, AcqRel);
     if (number as usize) < DOMAINS && announce(number, name).is_some() {
-        entry(handle).into_iter().for_each(|entry| entry.meaning.store(number as usize, Release));
+        let entry = entry(handle, Of::Domain);
+        entry.into_iter().for_each(|entry| entry.meaning.store(number as usize, Release));
     }
     handle
 }
@@ -106,7 +142,7 @@ pub fn number_of(handle: usize) -> u32 {
     if handle == 0 {
         return DEFAULT;
     }
-    entry(handle).map_or(DEFAULT, |entry| entry.meaning.load(Acquire) as u32)
+    find(handle, Of::Domain).map_or(DEFAULT, |entry| entry.meaning.load(Acquire) as u32)
 }
 
 /// The name of a domain.
@@ -152,9 +188,12 @@ pub fn is_selected(number: u32, text: &[u8]) -> bool {
 
 /// A string was registered. `tool_handle` as in `create`. Returns the program's handle.
 pub fn register(text: &[u8], tool_handle: usize) -> usize {
-    let handle = if tool_handle == 0 { next_handle() } else { tool_handle };
+    let handle = handle_for_program(tool_handle);
+    if handle == 0 || switch::has_left() {
+        return handle;
+    }
     let record = Name { kind: kind::FILLER, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] };
-    if let Some((at, entry)) = names::write(&record).zip(entry(handle)) {
+    if let Some((at, entry)) = names::write(&record).zip(entry(handle, Of::Text)) {
         entry.length.store(text.len() as u32, Relaxed);
         entry.meaning.store(at as usize, Release);
     }
@@ -163,7 +202,7 @@ pub fn register(text: &[u8], tool_handle: usize) -> usize {
 
 /// The text of a registered string.
 pub fn registered(handle: usize) -> &'static [u8] {
-    let Some(entry) = entry(handle).filter(|_| handle != 0) else { return &[] };
+    let Some(entry) = find(handle, Of::Text) else { return &[] };
     let text = entry.meaning.load(Acquire);
     if text < DOMAINS {
         return &[];

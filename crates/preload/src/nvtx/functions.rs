@@ -6,7 +6,7 @@ use super::ranges::{self, Attributes};
 use super::read;
 use super::text::Text;
 use super::tool;
-use crate::process::names;
+use crate::process::{fork, names, switch};
 use core::mem::transmute;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::generated::nvtx::{attributes, core as of_core, core2, message_type, module};
@@ -54,6 +54,8 @@ fn next_range() -> u64 {
 
 /// The text and the attributes at an address, as far as they can be read.
 fn event(at: usize) -> (Text, Attributes) {
+    // A forked child may have noticed nothing yet.
+    fork::check();
     let mut bytes = [0; attributes::BYTES as usize];
     if read::bytes(at, &mut bytes) != bytes.len() {
         return (Text::empty(), Attributes::default());
@@ -152,6 +154,9 @@ extern "C" fn name_thread_wide(thread: u32, at: usize) {
     answer(module::CORE, of_core::NAME_THREAD_WIDE, [thread as usize, at]);
 }
 fn name_thread(thread: u32, text: &Text) {
+    if switch::has_left() {
+        return;
+    }
     names::write(&Name { kind: kind::THREAD, ticks: 0, a: thread.into(), b: 0, c: 0, s: text.bytes(), t: &[] });
 }
 extern "C" fn domain_mark_ex(domain: usize, at: usize) {

@@ -7,7 +7,7 @@
 //! name of the range's domain.
 
 pub mod attach;
-mod capture_range;
+pub mod capture_range;
 mod domains;
 mod functions;
 pub mod ranges;

@@ -6,7 +6,7 @@ use crate::process::{fork, page, switch};
 use crate::ring::open_ranges::OpenRange;
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
-use crate::ring::thread_state::{OpenCall, ThreadState};
+use crate::ring::thread_state::{self, OpenCall, ThreadState};
 use crate::ring::thread_states;
 use cutap_wire::diagnostic;
 use cutap_wire::record::FRAGMENT_WORDS;
@@ -25,10 +25,15 @@ fn is_recorded() -> bool {
     switch::recording() || switch::is_off()
 }
 
-/// The thread state. A forked child may have noticed nothing yet.
+/// The thread state. One is made only where something may be recorded. A forked child may have noticed nothing yet.
 fn current() -> Option<&'static mut ThreadState> {
     fork::check();
-    thread_states::current().filter(|thread_state| !thread_state.inside)
+    if switch::has_left() {
+        return None;
+    }
+    let is_made = is_recorded() || capture_range::is_asked();
+    let state = if is_made { thread_states::current() } else { thread_state::existing() };
+    state.filter(|state| !state.inside)
 }
 
 /// Writes the beginning of a range or a moment. Its number, or none if nothing is to be recorded or can be.
@@ -38,6 +43,7 @@ fn enter(state: &mut ThreadState, domain: u32, text: &[u8], words: &[u64], of: M
     }
     let slot = domains::slot(domain, of)?;
     let frame = here();
+    state.leave_below(frame);
     let length = 2 + words.len() + FRAGMENT_WORDS + text.len().div_ceil(8);
     let pending = begin(state, OpenCall { number: 0, slot, frame, reported: 0 }, 0, length as u32)?;
     let (number, reserved) = (pending.reserved.number, &pending.reserved);

@@ -1,6 +1,7 @@
 //! Messages of NVTX: what the program gave, as bytes of UTF-8.
 
 use super::read;
+use crate::process::fork;
 
 /// Bytes of a message that are kept.
 pub const LONGEST: usize = 256;
@@ -22,6 +23,7 @@ impl Text {
 
     /// The text at an address, up to its zero.
     pub fn ascii(at: usize) -> Text {
+        fork::check();
         let mut text = Text::empty();
         text.length = read::text(at, &mut text.bytes);
         text
@@ -37,6 +39,7 @@ impl Text {
 
     /// The text of characters of four bytes (`wchar_t`).
     pub fn wide(at: usize) -> Text {
+        fork::check();
         let mut text = Text::empty();
         for n in 0..LONGEST {
             let mut word = [0; 4];

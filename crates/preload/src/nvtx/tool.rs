@@ -1,15 +1,27 @@
 //! Another tool's functions: those that it put into a copy's pointers before ours. They are called with the program's
 //! arguments, and the program gets their results.
 
-use core::sync::atomic::{AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 /// Numbers of functions in a module are below this.
 const FUNCTIONS: usize = 16;
-/// Numbers of modules with functions of ours are below this.
+/// Numbers of modules with functions of cutap are below this.
 const MODULES: usize = 6;
 
 static FUNCTIONS_OF_TOOL: [[AtomicUsize; FUNCTIONS]; MODULES] =
     [const { [const { AtomicUsize::new(0) }; FUNCTIONS] }; MODULES];
+
+static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
+
+/// Another tool has accepted a copy.
+pub fn attach() {
+    IS_ATTACHED.store(true, Release);
+}
+
+/// Whether handles are those of another tool: it may follow them, so none is made up.
+pub fn is_attached() -> bool {
+    IS_ATTACHED.load(Acquire)
+}
 
 fn place(module: u32, number: u32) -> Option<&'static AtomicUsize> {
     FUNCTIONS_OF_TOOL.get(module as usize)?.get(number as usize)

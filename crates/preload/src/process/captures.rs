@@ -36,5 +36,14 @@ pub fn end() -> bool {
     if before != Ok(1) || control.on_for_capture.swap(0, AcqRel) == 0 {
         return false;
     }
-    control.recording.compare_exchange(RECORDING_ON, RECORDING_OFF, AcqRel, Relaxed).is_ok()
+    if control.recording.compare_exchange(RECORDING_ON, RECORDING_OFF, AcqRel, Relaxed).is_err() {
+        return false;
+    }
+    // Another thread began one meanwhile, and found recording on.
+    let is_needed = control.captures.load(SeqCst) > 0;
+    if is_needed && control.recording.compare_exchange(RECORDING_OFF, RECORDING_ON, AcqRel, Relaxed).is_ok() {
+        control.on_for_capture.store(1, Release);
+        return false;
+    }
+    true
 }

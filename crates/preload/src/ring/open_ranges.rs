@@ -1,5 +1,7 @@
 //! The ranges of NVTX that are open in a thread, with the numbers of their records.
 
+use core::sync::atomic::{Ordering::SeqCst, compiler_fence};
+
 /// Ranges that are remembered; deeper ones are counted, and not recorded.
 const MOST: usize = 64;
 /// The range was not recorded.
@@ -62,8 +64,10 @@ impl OpenRanges {
     pub fn push(&mut self, range: OpenRange) -> bool {
         match self.all.get_mut(self.depth).filter(|_| self.deeper == 0) {
             Some(place) => {
-                *place = range;
+                // A signal handler's ranges come above it.
                 self.depth += 1;
+                compiler_fence(SeqCst);
+                *place = range;
                 true
             }
             None => {

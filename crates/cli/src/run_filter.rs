@@ -1,5 +1,5 @@
 //! The filter of a reader. A plain name that is no function's may be that of a range: only the run knows its ranges. It
-//! is read for them where nobody knows a name, before the filter is refused.
+//! is read for them where a name is unknown, before the filter is refused.
 
 use crate::args::{FilterArgs, InputArgs};
 use cutap_collect::{Result, filter};

@@ -1,4 +1,4 @@
-//! Marks what a flight recorder no longer has to keep. The calls on which later ones depend are in rings of their own,
+//! Marks what a flight recorder no longer has to keep. The calls on which later ones depend are in separate rings,
 //! and the program copies what is not marked when such a ring is full (`preload/ring/kept_calls.rs`). It cannot know
 //! what is destroyed: that takes the descriptions of functions.
 //!

@@ -33,7 +33,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// The route that tells it in names, the words of its records, and whether only its beginning is recorded.
+    /// The route that identifies it in names, the words of its records, and whether only its beginning is recorded.
     const fn shape(self) -> (u8, u8, bool) {
         match self {
             Moment::Range => (route::NVTX_RANGE, 3, false),

@@ -27,15 +27,17 @@ fn is_readable(at: usize) -> bool {
     is_readable
 }
 
+/// How many of so many bytes lie in the page of an address, if that can be read.
+fn readable_part(at: usize, most: usize) -> Option<usize> {
+    is_readable(at).then(|| most.min(copy::PAGE - at % copy::PAGE))
+}
+
 /// Copies bytes as far as they can be read and as there is room; how many.
 pub fn bytes(at: usize, to: &mut [u8]) -> usize {
     let mut length = 0;
     while let Some(room) = to.get_mut(length..).filter(|room| !room.is_empty()) {
         let from = at.wrapping_add(length);
-        if !is_readable(from) {
-            break;
-        }
-        let part = room.len().min(copy::PAGE - from % copy::PAGE);
+        let Some(part) = readable_part(from, room.len()) else { break };
         // SAFETY: the page could be read, and there is room for so many bytes.
         unsafe { copy::words(from as *const u8, room.as_mut_ptr(), part) };
         length += part;
@@ -45,24 +47,21 @@ pub fn bytes(at: usize, to: &mut [u8]) -> usize {
 
 /// Copies a text up to its zero, as far as it can be read and as there is room; its length.
 pub fn text(at: usize, to: &mut [u8]) -> usize {
-    let mut length = 0;
-    while let Some(room) = to.get_mut(length..).filter(|room| !room.is_empty()) {
-        let from = at.wrapping_add(length);
-        if !is_readable(from) {
-            break;
-        }
-        let part = room.len().min(copy::PAGE - from % copy::PAGE);
-        for n in 0..part {
-            // SAFETY: as above; nothing behind the zero is read.
-            let byte = unsafe { (from as *const u8).add(n).read_volatile() };
-            if byte == 0 {
-                return length + n;
-            }
-            if let Some(to) = room.get_mut(n) {
-                *to = byte;
+    let mut readable_end = 0;
+    for (n, to) in to.iter_mut().enumerate() {
+        let from = at.wrapping_add(n);
+        if n == readable_end {
+            match readable_part(from, usize::MAX) {
+                Some(part) => readable_end = n + part,
+                None => return n,
             }
         }
-        length += part;
+        // SAFETY: the page could be read; nothing behind the zero is read.
+        let byte = unsafe { (from as *const u8).read_volatile() };
+        if byte == 0 {
+            return n;
+        }
+        *to = byte;
     }
-    length
+    to.len()
 }

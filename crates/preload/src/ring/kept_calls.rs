@@ -36,7 +36,7 @@ const NEAR_TICKS: u64 = 1 << 31;
 /// Words of such a record.
 const TIME_WORDS: u32 = 2;
 
-/// Says what is kept of the calls of a slot.
+/// Says which calls of a slot a flight recorder keeps.
 pub fn keep_slot(slot: u32, wanted: Wanted) {
     BEFORE_OVERWRITE.set(keep);
     let code = CODES.iter().position(|code| *code == wanted).unwrap_or(0) as u64;

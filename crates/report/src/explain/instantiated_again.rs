@@ -118,7 +118,7 @@ impl InstantiatedAgain {
     fn count_new(&mut self, seen: &ObservedCall<'_>, handle: u64, executable: &ExecutableGraph) {
         let process = seen.call().thread.process.key;
         let group = (key(seen), shape(executable, false));
-        // A handle that is given out again was destroyed where no call tells it.
+        // A handle that is given out again was destroyed, although no recorded call reports that.
         self.destroyed(process, handle);
         self.alive.insert((process, handle), group);
         let (_, instances) = self.groups.entry(group).or_insert_with(|| (Site::of(seen), Instances::default()));

@@ -1,5 +1,5 @@
-//! `cutap ctl PID gpu-time on` and `off`: a word in the pages of switches, which the injection of the program reads once
-//! a second. Only a run that was started with `--gpu-time` has the injection.
+//! `cutap ctl PID gpu-time on` and `off`: a word in the pages of switches. The injection of the program reads it once a
+//! second. Only a run that was started with `--gpu-time` has the injection.
 
 use super::switch::Switching;
 use super::target::Target;

@@ -3,7 +3,7 @@
 
 use crate::cupti::{self, Cupti};
 use crate::find::{self, NotFound};
-use crate::{clock, delivery, other_injection, preload, thread, turns};
+use crate::{clock, delivery, device_buffers, other_injection, preload, thread, turns};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use cutap_calls::generated::gpu_time::{flush, kind, result, thread_id};
@@ -82,6 +82,7 @@ fn first_turn(cupti: &Cupti) -> Result<(), u32> {
     accepted(cupti.register(delivery::on_request, delivery::on_complete))?;
     THREAD_IDS_BEFORE.store(cupti.thread_ids().unwrap_or(thread_id::DEFAULT), Ordering::Release);
     cupti.use_thread_ids(thread_id::SYSTEM);
+    device_buffers::limit(cupti);
     clock::give_bracket(cupti);
     if state == wanted::NO {
         move_to(stage::OFF, reason::SWITCHED_OFF);
@@ -129,6 +130,7 @@ fn disable(cupti: &Cupti) {
 fn restore(cupti: &Cupti) {
     disable(cupti);
     cupti.use_thread_ids(THREAD_IDS_BEFORE.load(Ordering::Acquire));
+    device_buffers::restore(cupti);
 }
 
 fn move_to(stage: u32, reason: u32) {

@@ -22,6 +22,8 @@ pub struct Cupti {
     dropped_records: unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> u32,
     /// Since 12.6.
     enable_driver_api: Option<unsafe extern "C" fn(u32, u8) -> u32>,
+    set_attribute: Option<unsafe extern "C" fn(u32, *mut usize, *mut c_void) -> u32>,
+    get_attribute: Option<unsafe extern "C" fn(u32, *mut usize, *mut c_void) -> u32>,
     set_thread_id_type: Option<unsafe extern "C" fn(u32) -> u32>,
     get_thread_id_type: Option<unsafe extern "C" fn(*mut u32) -> u32>,
     finalize: Option<unsafe extern "C" fn() -> u32>,
@@ -80,6 +82,8 @@ impl Cupti {
                 next_record: transmute(find(c"cuptiActivityGetNextRecord")?),
                 dropped_records: transmute(find(c"cuptiActivityGetNumDroppedRecords")?),
                 enable_driver_api: find(c"cuptiActivityEnableDriverApi").map(|address| transmute(address)),
+                set_attribute: find(c"cuptiActivitySetAttribute").map(|address| transmute(address)),
+                get_attribute: find(c"cuptiActivityGetAttribute").map(|address| transmute(address)),
                 set_thread_id_type: find(c"cuptiSetThreadIdType").map(|address| transmute(address)),
                 get_thread_id_type: find(c"cuptiGetThreadIdType").map(|address| transmute(address)),
                 finalize: find(c"cuptiFinalize").map(|address| transmute(address)),
@@ -126,6 +130,22 @@ impl Cupti {
         if let Some(finalize) = self.finalize {
             // SAFETY: nothing is enabled, and CUPTI has no buffer of this library.
             unsafe { finalize() };
+        }
+    }
+
+    /// The value of an attribute that is a size.
+    pub fn attribute(&self, attribute: u32) -> Option<usize> {
+        let (mut value, mut bytes) = (0_usize, size_of::<usize>());
+        // SAFETY: there is room for a value of so many bytes.
+        (unsafe { (self.get_attribute?)(attribute, &mut bytes, (&raw mut value).cast()) } == 0).then_some(value)
+    }
+
+    /// Sets an attribute that is a size.
+    pub fn set_attribute(&self, attribute: u32, mut value: usize) {
+        let mut bytes = size_of::<usize>();
+        if let Some(set) = self.set_attribute {
+            // SAFETY: the value has so many bytes. CUPTI copies it.
+            unsafe { set(attribute, &mut bytes, (&raw mut value).cast()) };
         }
     }
 

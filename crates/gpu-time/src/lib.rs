@@ -17,6 +17,7 @@ mod clock;
 mod collection;
 mod cupti;
 mod delivery;
+mod device_buffers;
 mod find;
 #[cfg(feature = "inject")]
 mod inject;

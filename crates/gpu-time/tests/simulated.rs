@@ -53,6 +53,7 @@ struct Printed {
     rows: Vec<Row>,
     names: BTreeMap<u32, String>,
     executables: Vec<u32>,
+    device_buffers: Option<u64>,
 }
 
 impl Printed {
@@ -68,6 +69,7 @@ impl Printed {
                 }
                 "name" => drop(printed.names.insert(number(1) as u32, words[2].to_owned())),
                 "executable" => printed.executables.push(number(1) as u32),
+                "buffers" => printed.device_buffers = Some(number(1)),
                 _ => panic!("{line}"),
             }
         }
@@ -106,13 +108,17 @@ impl Printed {
     }
 }
 
-fn run(version: &str, faults: &str, words: &[&str]) -> Printed {
+fn program(version: &str, faults: &str, words: &[&str]) -> Command {
     let folder = folder();
     let mut command = Command::new("timeout");
     command.arg("60").arg(folder.join("rows")).args(words).env("LD_LIBRARY_PATH", folder);
     command.env("CUDA_INJECTION64_PATH", folder.join("libcutap_gpu_time.so"));
     command.env("CUTAP_SIM_CUPTI", version).env("CUTAP_SIM_CUPTI_FAULTS", faults);
-    Printed::parse(&succeed(&mut command))
+    command
+}
+
+fn run(version: &str, faults: &str, words: &[&str]) -> Printed {
+    Printed::parse(&succeed(&mut program(version, faults, words)))
 }
 
 /// What the program submits, by correlation id.
@@ -209,6 +215,15 @@ fn a_refusal_has_a_reason() {
     let printed = run("13.0", "refuse", &[]);
     let state = State { version: 130_001, reason: reason::NOT_PERMITTED, ..State::default() };
     assert_eq!((printed.states(), printed.work().len()), (vec![state], 0));
+}
+
+#[test]
+fn device_buffers_are_bounded() {
+    let buffers = |number: &str| {
+        let mut command = program("13.0", "", &[]);
+        Printed::parse(&succeed(command.env("CUTAP_CUPTI_BUFFERS", number))).device_buffers
+    };
+    assert_eq!(["8", "0", "many"].map(buffers), [Some(8), Some(0), Some(0)]);
 }
 
 /// The words that load no injection.

@@ -23,6 +23,7 @@ struct Raw {
     thread_ids: BTreeMap<String, u32>,
     results: BTreeMap<String, u32>,
     flush: BTreeMap<String, u32>,
+    attributes: BTreeMap<String, u32>,
     injection: Injection,
     program: ProgramCalls,
     fields: BTreeMap<String, Vec<Spanned<String>>>,
@@ -109,6 +110,7 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     numbers(&mut out, "thread_id", "Which ids of threads records have (CUpti_ActivityThreadIdType).", &raw.thread_ids);
     numbers(&mut out, "result", "Results of CUPTI's functions (CUptiResult).", &raw.results);
     numbers(&mut out, "flush", "Flags of cuptiActivityFlushAll.", &raw.flush);
+    numbers(&mut out, "attribute", "Attributes of the collection (CUpti_ActivityAttribute).", &raw.attributes);
     let names = &raw.copy_kinds.names;
     writeln!(
         out,

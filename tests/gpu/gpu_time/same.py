@@ -107,8 +107,6 @@ def cases():
     if not newer:
         result(None, "same subscriber", "GPU_TIME_CUPTI_NEWER names no libcupti of 13.3 or later")
     subscriber = {"profiles": True, "variables": {"CUPTI_LIB": newer, "CUTAP_CUPTI": newer}}
-    # cutap takes one libcupti, the program another.
-    two = {"profiles": True, "variables": {"CUPTI_LIB": newer}}
     # The longest first.
     found = (
         []
@@ -141,7 +139,6 @@ def cases():
         programs += [
             ("subscriber_first", "gpu_time_subscriber.cu", [], ["first"], subscriber),
             ("subscriber_later", "gpu_time_subscriber.cu", [], ["later"], subscriber),
-            ("subscriber_other_cupti", "gpu_time_subscriber.cu", [], ["later"], two),
         ]
     sources = {(source, *flags) for _, source, flags, *_ in programs}
     target = lambda key: key[0].removesuffix(".cu").removeprefix("gpu_time_") + "".join(key[2:])  # noqa: E731

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUPTI_KERNEL = 3, CUPTI_CONCURRENT_KERNEL = 10, CUPTI_FORCED = 1, CUPTI_POOL_LIMIT = 2 };
+enum { CUPTI_KERNEL = 3, CUPTI_CONCURRENT_KERNEL = 10, CUPTI_FORCED = 1 };
 /* Offsets in the record of a kernel. */
 enum { CUPTI_START = 16, CUPTI_END = 24, CUPTI_NAME = 104 };
 
@@ -24,6 +24,7 @@ static struct {
     int (*next)(uint8_t *buffer, size_t valid, uint8_t **record);
     int (*dropped)(void *context, uint32_t stream, size_t *count);
     int (*set_attribute)(uint32_t attribute, size_t *size, void *value);
+    void *library;
 } cupti;
 
 /* 0, or what is missing. */
@@ -55,7 +56,14 @@ static const char *cupti_load(void)
             return functions[n].name;
         memcpy(functions[n].place, &function, sizeof function);
     }
+    cupti.library = library;
     return NULL;
+}
+
+/* A function that not every version has, or NULL. */
+static inline void *cupti_function(const char *name)
+{
+    return dlsym(cupti.library, name);
 }
 
 static inline uint32_t cupti_kind(const uint8_t *record)

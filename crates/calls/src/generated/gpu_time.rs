@@ -143,6 +143,12 @@ pub mod flush {
     pub const FORCED: u32 = 1;
 }
 
+/// Attributes of the collection (CUpti_ActivityAttribute).
+pub mod attribute {
+    /// `device_buffers`
+    pub const DEVICE_BUFFERS: u32 = 2;
+}
+
 /// Directions of copies, by CUpti_ActivityMemcpyKind.
 pub static COPY_KINDS: &[&str] =
     &["unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"];

@@ -1,6 +1,7 @@
 /* Submits work from two threads and two streams, then launches a captured graph three times. It exports the
    functions of the preload, and prints the words of each row: `row KIND WORD...`, and names: `name ID NAME`. Arguments: the
-   number of launches behind all that, and, behind 0, any word for a wait of three seconds before the end. */
+   number of launches behind all that, and, behind 0, any word for a wait of three seconds before the end. With
+   CUTAP_CUPTI_BUFFERS it prints how many buffers CUPTI may have on a device. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -108,6 +109,12 @@ int main(int count, char **words) {
     for (int n = 0; n < many; n++)
         OK(cuLaunchKernel, first, 1 + n, 1, 1, 1, 1, 1, 0, streams[n % 2], (P)0, (P)0);
     OK(cuCtxSynchronize);
+    if (getenv("CUTAP_CUPTI_BUFFERS")) {
+        size_t buffers = 0, size = sizeof buffers;
+        lib = dlopen("libcupti.so", RTLD_NOW);
+        OK(cuptiActivityGetAttribute, 2, &size, &buffers);
+        printf("buffers %zu\n", buffers);
+    }
     if (many == 0 && count > 2) sleep(3);
     return 0;
 }

@@ -7,7 +7,7 @@
 # second_cupti.
 # A part prints PASS, FAIL and SKIP lines; the last lines count them. OUT gets a log of each part: commands and what they
 # printed.
-# Sizes: GPU_TIME_JOBS, _LAUNCHES, _ROUNDS, _STRESS_SECONDS, _STRESS_REPLAYS, _COST_SECONDS.
+# Sizes: GPU_TIME_JOBS, _LAUNCHES, _ROUNDS, _COUNT_ROUNDS, _STRESS_SECONDS, _STRESS_REPLAYS, _COST_SECONDS.
 # GPU_TIME_WORK names a folder for programs and recordings, which is kept. GPU_TIME_CUPTI_NEWER names a libcupti.so of
 # 13.3 or later (of a wheel), without which programs with subscribers are left out.
 # GPU_TIME_ENGINE=--sim tries the C programs on the simulated driver, as a test of these scripts.

@@ -1,5 +1,6 @@
 """What the records of CUPTI themselves cost: an injection that throws them away unread, with and without records of
-driver calls, beside cutap and Nsight Systems. GPU_TIME_FLOOR chooses some of launches, replays and step.
+driver calls, beside cutap and Nsight Systems. GPU_TIME_FLOOR chooses some of launches, replays and step. The step also
+has cutap with counted calls.
 """
 
 import costs
@@ -24,6 +25,9 @@ def floors(library, command):
 
 def show(name, unit, command, library, seconds):
     ways = costs.methods(name, command, {}) | floors(library, command)
+    if name == "step":
+        ways["--chatter=count"] = lambda: tools.record("step", command, flags=("-q", "--chatter=count"))
+        del ways["CUPTI, rows"], ways["same, pinned"]
     times = costs.rounds(ways, seconds)
     middle, added = costs.table(name, unit, ways, times, costs.NSYS)
     missing = [label for label in ways if label not in middle]

@@ -11,7 +11,7 @@ import statistics
 import tools
 from tools import build, python, result
 
-ROUNDS = 4
+ROUNDS = tools.number("COUNT_ROUNDS", 4)
 LAUNCHES = tools.number("LAUNCHES", 2000)
 
 

@@ -26,8 +26,11 @@ def floors(library, command):
 def show(name, unit, command, library, seconds):
     ways = costs.methods(name, command, {}) | floors(library, command)
     if name == "step":
-        ways["--chatter=count"] = lambda: tools.record("step", command, flags=("-q", "--chatter=count"))
-        del ways["CUPTI, rows"], ways["same, pinned"]
+        counted = ("-q", "--chatter=count")
+        ways["--chatter=count"] = lambda: tools.record("step", command, flags=counted)
+        ways["both"] = lambda: tools.record("step", command, flags=(*counted, "--gpu-time"))
+        chosen = tools.number("WAYS", "plain,record,record --gpu-time,Nsight Systems,--chatter=count,both").split(",")
+        ways = {label: way for label, way in ways.items() if label in chosen}
     times = costs.rounds(ways, seconds)
     middle, added = costs.table(name, unit, ways, times, costs.NSYS)
     missing = [label for label in ways if label not in middle]

@@ -3,6 +3,7 @@
 use crate::heading;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
+use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
     CaptureRange, Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions,
@@ -190,65 +191,27 @@ impl ExitCodeArgs {
         Ok(())
     }
 
-    /// Fails if it is wanted and calls that free may be missing: then a list of what is left proves nothing.
-    pub fn end_of_leaks(&self, leaks: u64, has_calls: bool, run_ends: &[FinishedRun]) -> Result<()> {
-        let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
-        if !self.exit_code {
-            return self.end(leaks, has_calls, run_ends);
-        }
-        self.lacks_later_calls("what is left may have been freed", leaks, run_ends)?;
-        match ended_early(&end_refs) {
-            Some(sentence) => Err(Error::own(format!(
-                "what is left is no leak for certain: {sentence}; let the program end by itself to know it"
-            ))),
-            None => self.end(leaks, has_calls, run_ends),
-        }
-    }
-
     /// Fails if it is wanted and calls may be missing that clear these problems.
     pub fn lacks_later_calls(&self, doubt: &str, problems: u64, run_ends: &[FinishedRun]) -> Result<()> {
-        let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
-        let lacks = self.exit_code && problems > 0 && may_lack_frees(&end_refs);
-        match missing_calls(&end_refs).filter(|_| lacks) {
-            Some(missing) => {
-                Err(Error::own(format!("{doubt}: the recording lacks calls ({missing}); record all calls to know it")))
-            }
-            None => Ok(()),
-        }
+        if self.exit_code { verdict::lacks_later_calls(doubt, problems, run_ends) } else { Ok(()) }
     }
 
-    /// Ends with code 1 if it is wanted and there are problems. Without a problem in runs that lack calls it fails:
-    /// whether there is one is not known. Nor is it without a call, unless a filter left calls out. Whatever had to be
-    /// written is.
+    /// Ends with code 1 if it is wanted and there are leaks. It fails if that is not known. All output is written.
+    pub fn end_of_leaks(&self, leaks: u64, has_calls: bool, run_ends: &[FinishedRun]) -> Result<()> {
+        self.end_as(|| verdict::of_leaks(leaks, has_calls, run_ends))
+    }
+
+    /// Ends with code 1 if it is wanted and there are problems. It fails if that is not known. All output is written.
     pub fn end(&self, problems: u64, has_calls: bool, run_ends: &[FinishedRun]) -> Result<()> {
-        if self.exit_code && problems > 0 {
+        self.end_as(|| verdict::of_problems(problems, has_calls, run_ends))
+    }
+
+    fn end_as(&self, has_problems: impl FnOnce() -> Result<bool>) -> Result<()> {
+        if self.exit_code && has_problems()? {
             std::process::exit(1);
         }
-        let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
-        match missing_calls(&end_refs).filter(|_| self.exit_code) {
-            None if self.exit_code && run_ends.len() > 1 && run_ends.iter().any(|of| of.end.rings == 0) => {
-                let empty = run_ends.iter().filter(|of| of.end.rings == 0).map(|of| of.path.display().to_string());
-                Err(Error::own(format!(
-                    "no call is in {}, so whether there is a problem is not known",
-                    empty.collect::<Vec<_>>().join(" and ")
-                )))
-            }
-            None if self.exit_code && !has_calls && !left_out_calls(run_ends) => Err(Error::own(
-                "no call was recorded, so whether there is a problem is not known; cutap report --notes says what the \
-                 run lacks",
-            )),
-            None => Ok(()),
-            Some(missing) => Err(Error::own(format!(
-                "no problem was found, but the recording lacks calls ({missing}): record all calls to know whether \
-                 there is one"
-            ))),
-        }
+        Ok(())
     }
-}
-
-/// Whether the filter of the reader left out calls.
-fn left_out_calls(run_ends: &[FinishedRun]) -> bool {
-    run_ends.iter().any(|of| of.end.filtered.as_ref().is_some_and(|filtered| filtered.filtered_out > 0))
 }
 
 /// The simulated driver.
@@ -358,6 +321,11 @@ pub struct StackArgs {
 }
 
 impl StackArgs {
+    /// Whether stacks are wanted.
+    pub fn is_wanted(&self) -> bool {
+        self.stack.is_some() || self.k
+    }
+
     pub fn stacks(self) -> Option<Stacks> {
         let size = self.stack_size;
         self.stack

@@ -2,7 +2,7 @@
 //! line that cutap takes.
 
 /// A command, and lines with their meaning.
-const EXAMPLES: [(&str, &[(&str, &str)]); 18] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 19] = [
     (
         "",
         &[
@@ -54,6 +54,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 18] = [
         &[("cutap explain", "likely problems of run.cutap"), ("cutap explain --json job.cutap", "for a program")],
     ),
     ("diff", &[("cutap diff before.cutap after.cutap", "calls, errors and times that differ")]),
+    (
+        "check",
+        &[
+            ("cutap check --no-leaks -- ./tests", "run and check; exit code 1 if it leaks"),
+            ("cutap check --rules check.toml", "the rules of a file, on run.cutap"),
+        ],
+    ),
     (
         "export",
         &[
@@ -109,6 +116,11 @@ pub fn exit_status(command: &str) -> &'static str {
             "0    no difference; with --new-errors: no function fails more often in B\n\
              1    differences\n\
              125  cutap failed, nothing was compared, or a run lacks calls"
+        }
+        "check" => {
+            "0    all rules hold\n\
+             1    a rule does not hold\n\
+             125  cutap failed; or no rule is broken, and of one it is not known"
         }
         "report" | "explain" => {
             "0    the answer was printed; with --exit-code: there is no problem\n\

@@ -16,6 +16,7 @@ mod pager;
 mod progress;
 mod reader_thread;
 mod reading;
+mod report_input;
 mod reserved;
 mod run_filter;
 mod shorthand;
@@ -24,6 +25,7 @@ mod strace_args;
 mod text_args;
 mod topics;
 mod unknown_flag;
+mod verdict;
 mod version;
 
 /// Reading allocates and frees small objects for each call, on two threads. With the C library's allocator that is a

@@ -387,6 +387,7 @@ fn json_lines_fit_the_schema() {
         "report --by kernel a.cutap",
         "report --copies a.cutap",
         "report --gaps a.cutap",
+        "check a.cutap",
     ] {
         let words = question.split(' ');
         let answer = run(Command::new(cutap()).args(words).args(["--json", "b.cutap"]));

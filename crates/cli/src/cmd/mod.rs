@@ -1,6 +1,7 @@
 //! The subcommands, one in each file: its flags and what it does.
 
 mod api;
+mod check;
 mod collector;
 mod completions;
 pub mod ctl;
@@ -47,6 +48,8 @@ pub enum Command {
     Explain(explain::ExplainArgs),
     /// Compare the calls of two recordings
     Diff(diff::DiffArgs),
+    /// Check rules on the calls of a program or a recording, for CI
+    Check(check::Check),
     /// Write a recording for Perfetto, Chrome or other programs
     Export(export::Export),
     /// Save the calls of a run whose collector was killed
@@ -105,6 +108,7 @@ impl Command {
             Command::Help(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Diff(args) => args.run(),
+            Command::Check(args) => args.run(),
             Command::Demo(args) => args.run(),
             Command::Reference(args) => args.run(),
             Command::DemoProgram => demo::program(),

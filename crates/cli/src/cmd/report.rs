@@ -7,21 +7,19 @@ use crate::args::{
 use crate::cmd::ctl;
 use crate::input::readable;
 use crate::inputs::{
-    all_whole, filter_lines_of_runs, named, say_counted, say_filter_of_run, say_notes, say_without_times,
-    some_call_in_window,
+    all_whole, filter_lines_of_runs, say_counted, say_filter_of_run, say_notes, say_without_times, some_call_in_window,
 };
 use crate::pager::Pager;
-use crate::progress::Progress;
-use crate::reading::read_events;
+use crate::report_input::{read, select};
 use crate::stdout::written;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, print_notice, scan_executables};
 use cutap_report::{
-    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels,
-    missing_calls, notes_of_runs, write_csv,
+    Baseline, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels, missing_calls,
+    notes_of_runs, write_csv,
 };
-use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs, TimeWindow};
+use cutap_trace::{End, Filter, FinishedRun, Runs};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -264,70 +262,6 @@ fn problems_of(old: &Path, question: &Question, filter: &Filter, listed: Option<
     }
     let end = run_ends.into_iter().next().map(|of| of.end).unwrap_or_default();
     Ok((Baseline::new(report.problem_keys()), end))
-}
-
-/// Reads the runs again, for a report that follows all calls and lists by a filter.
-fn select(
-    report: &mut dyn cutap_report::Report,
-    runs: &Runs,
-    listed: Option<&Filter>,
-) -> Result<Option<Vec<FinishedRun>>> {
-    let Some(filter) = listed else { return Ok(None) };
-    let Some(sink) = report.filtered(filter) else { return Ok(None) };
-    let _progress = Progress::of("reading again, for the calls of the filter,", runs);
-    let options = ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() };
-    let run_ends = read_events(runs, &options, &mut |event| sink.event(event))?;
-    if filter.asks_calls() {
-        print_notice(&format!(
-            "the filter {} has conditions, and this list is chosen by functions: all that they made is in it",
-            filter.text()
-        ));
-    }
-    Ok(Some(run_ends))
-}
-
-/// Reads the runs for a report that has an answer.
-fn read(
-    report: &mut dyn cutap_report::Report,
-    runs: &Runs,
-    filter: Filter,
-    window: Option<TimeWindow>,
-) -> Result<Vec<FinishedRun>> {
-    let refused =
-        |report: &dyn cutap_report::Report| report.refusal(&named(runs)).map_or(Ok(()), |why| Err(Error::own(why)));
-    // Reading a long run only to refuse it takes a while.
-    if report.needs_stacks() && runs.keep_no_stacks()? {
-        refused(report)?;
-    }
-    let progress = Progress::reading(runs);
-    if report.needs_gpu_times() {
-        let times = runs.gpu_times()?.ok_or_else(|| {
-            let run = named(runs);
-            Error::own(format!("{run} has no GPU times; they are kept with cutap record --gpu-time"))
-        })?;
-        let window = window.map(|window| runs.window(window)).transpose()?;
-        report.gpu_times(&times.work_in(window));
-    }
-    let options = ReaderOptions { filter, ..ReaderOptions::default() };
-    let run_ends = match report.input() {
-        Input::Calls(sink) => runs.calls(&options.filter, sink)?,
-        Input::Events(sink) => read_events(runs, &options, &mut |event| sink.event(event))?,
-    };
-    drop(progress);
-    if let Some((only, sink)) = report.selected() {
-        let _progress = Progress::of("reading again, for the arguments of these calls,", runs);
-        let options = ReaderOptions { only: Some(only), ..options.clone() };
-        read_events(runs, &options, &mut |event| sink.event(event))?;
-    }
-    if let Some(sink) = report.stacks()
-        && !runs.keep_no_stacks()?
-    {
-        let _progress = Progress::of("reading the stacks of", runs);
-        read_events(runs, &options, &mut |event| sink.event(event))?;
-    }
-    run_ends.iter().flat_map(|of| &of.end.functions.counted).for_each(|counted| report.counted(counted));
-    refused(report)?;
-    Ok(run_ends)
 }
 
 /// What may be the reason for an empty answer; a filter without a match has a note.

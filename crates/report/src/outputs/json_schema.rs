@@ -284,6 +284,14 @@ const ALLOCATED: &[FieldRow] = &[
     ("rank?", "integer", RANK),
 ];
 
+const CHECK: &[FieldRow] = &[
+    ("rule", "string", "name of the rule"),
+    ("holds", "boolean|null", "whether it holds; null: the recording cannot say"),
+    ("found", "integer|null", "how much breaks it; null: not known"),
+    ("sentence", "string", "what was found, or why it is not known"),
+    ("lines", "array", "the calls that break it, as lines of a report"),
+];
+
 const PROGRAM_ENDS: &[FieldRow] =
     &[("a", "object", "how the program of A ended: `exit_code` or `signal`"), ("b", "object", "the same of B")];
 
@@ -330,7 +338,7 @@ const DIFF: &[FieldRow] = &[
     ("b", "object|null", "the same of B"),
 ];
 
-const LINES: [Line; 30] = [
+const LINES: [Line; 31] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
@@ -397,6 +405,7 @@ const LINES: [Line; 30] = [
         about: "The programs ended in different ways (`diff`).",
         fields: Fields::Rows(PROGRAM_ENDS),
     },
+    Line { name: "check", about: "The answer to a rule (`check`).", fields: Fields::Rows(CHECK) },
 ];
 
 /// The schema of all lines of `--json` that stand for calls, findings and differences.

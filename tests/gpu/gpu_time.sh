@@ -4,7 +4,7 @@
 #   tests/gpu/gpu_time.sh CUTAP PYTHON OUT [PART...]
 #
 # Without a PART all run, in this order: same counts graphs off kill stress cost_loops cost_step cost_chatter cost_floor
-# second_cupti.
+# second_cupti ranges.
 # A part prints PASS, FAIL and SKIP lines; the last lines count them. OUT gets a log of each part: commands and what they
 # printed.
 # Sizes: GPU_TIME_JOBS, _LAUNCHES, _ROUNDS, _COUNT_ROUNDS, _STRESS_SECONDS, _STRESS_REPLAYS, _COST_SECONDS.
@@ -22,9 +22,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 shift 3
 export GPU_TIME_CUTAP GPU_TIME_LOG GPU_TIME_WORK
 declare -A limits=([same]=420 [counts]=240 [graphs]=240 [off]=120 [kill]=90 [stress]=240)
-limits+=([cost_loops]=240 [cost_step]=480 [cost_chatter]=480 [cost_floor]=540)
+limits+=([cost_loops]=240 [cost_step]=480 [cost_chatter]=480 [cost_floor]=540 [ranges]=280)
 parts=("$@")
-[ $# -gt 0 ] || parts=(same counts graphs off kill stress cost_loops cost_step cost_chatter cost_floor second_cupti)
+[ $# -gt 0 ] || parts=(same counts graphs off kill stress cost_loops cost_step cost_chatter cost_floor second_cupti ranges)
 kept=${GPU_TIME_WORK:-}
 GPU_TIME_WORK=$(realpath -m "${kept:-$(mktemp -d)}")
 mkdir -p "$out" "$GPU_TIME_WORK"

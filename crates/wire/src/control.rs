@@ -42,6 +42,9 @@ pub mod kernel_answer {
 /// Environment variable that names the run directory.
 pub const ENV_RUN: &str = "CUTAP_RUN";
 
+/// Environment variable that names the library that NVTX loads: a tool, or cutap.
+pub const ENV_NVTX: &str = "NVTX_INJECTION64_PATH";
+
 /// Environment variable that names the library of another tool for NVTX, which the program's environment named.
 pub const ENV_OTHER_NVTX: &str = "CUTAP_NVTX_INJECTION64_PATH";
 

@@ -133,6 +133,28 @@ fn another_tool_sees_all() {
     assert!(printed.is_empty() && !lines.iter().any(|line| line.contains("range \"")), "{lines:#?}");
 }
 
+/// Nsight Systems around cutap: a preload changes the variable when it is loaded, and its tool looks for another one.
+#[test]
+fn a_preload_names_a_tool_later() {
+    let folder = scratch("ranges-late-tool");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let Some(tool) = build(&folder, "tool", "13.5", &["-shared", "-fPIC"]) else { return };
+    let Some(preload) = build(&folder, "late_tool", "13.5", &["-shared", "-fPIC"]) else { return };
+    let [tool, preload] = [tool, preload].map(|path| path.display().to_string());
+    let (printed, lines) = trace(&folder, &program, "basic", &[("LD_PRELOAD", &preload), ("TOOL", &tool)]);
+    let expected = "proxy: here\ntool: here\ntool: push outer\n100\ntool: push inner\n101\ntool: pop\n101\n";
+    assert!(printed.starts_with(expected), "{printed}");
+    assert!(lines.iter().any(|line| line == "range \"outer\" {"), "{lines:#?}");
+    // Without ranges in the filter the tool has the copy alone.
+    let file = folder.join("driver.txt");
+    let mut command = Command::new(cutap());
+    command.args(["trace", "--sim", "-e", "driver", "-o"]).arg(&file).arg(&program).arg("basic");
+    let done = finish(command.envs([("LD_PRELOAD", &preload), ("TOOL", &tool)]));
+    assert!(done.stdout.starts_with(expected), "{}", done.stdout);
+    let text = std::fs::read_to_string(&file).expect("a trace");
+    assert!(text.contains("cuInit") && !text.contains("range \""), "{text}");
+}
+
 #[test]
 fn the_library_of_old_toolkits() {
     let folder = scratch("ranges-old");
@@ -209,6 +231,33 @@ fn steps_and_filters() {
     let all: Vec<Value> = json_lines(&run(&["show", "--json"])).filter(|line| line["type"] == "call").collect();
     assert!(all.iter().all(|call| call["name"] == "cuMemFree_v2" || call["layer"] == "nvtx"), "{all:#?}");
     assert_eq!(all.iter().filter(|call| call["layer"] == "nvtx").count(), 100);
+}
+
+/// `cutap check`: waits in ranges, and steps that differ in their calls.
+#[test]
+fn rules_on_ranges() {
+    let folder = scratch("ranges-rules");
+    let Some(program) = build(&folder, "steps", "13.5", &[]) else { return };
+    let (file, rules) = (folder.join("steps.cutap"), folder.join("check.toml"));
+    let done = finish(Command::new(cutap()).args(["record", "-q", "--sim", "-o"]).arg(&file).arg(&program));
+    assert!(done.status.success(), "{done:?}");
+    let check = |words: &[&str]| {
+        let done = finish(Command::new(cutap()).arg("check").args(words).arg(&file));
+        (done.status.code(), done.stdout)
+    };
+    let (code, text) = check(&["--no-sync-in", "step *"]);
+    assert!(code == Some(1) && text.contains("cuCtxSynchronize"), "{code:?} {text}");
+    assert_eq!(check(&["--no-sync-in", "forward"]).0, Some(0));
+    let steady = |filter: &str, range: &str, within: &str| {
+        let rule = format!("[[rule]]\nsteady = \"{filter}\"\nrange = \"{range}\"\nwithin = \"{within}\"\n");
+        std::fs::write(&rules, rule).expect("a file of rules");
+        check(&["--rules", &rules.display().to_string()])
+    };
+    assert_eq!(steady("cuMemset*", "step *", "0%").0, Some(0));
+    let (code, text) = steady("cuMemAlloc*", "step *", "50%");
+    assert!(code == Some(1) && text.contains("200 calls of cuMemAlloc* in step * at "), "{code:?} {text}");
+    assert!(text.contains("the median of 100 ranges is 0 calls, 1 differ"), "{text}");
+    assert_eq!(steady("cuMemset*", "backward", "0%").0, Some(125));
 }
 
 /// NVTX opens the preload in a program that is not traced: nothing of it changes, and the other tool has its ranges.

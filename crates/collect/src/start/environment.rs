@@ -6,7 +6,7 @@ use cutap_calls::Layer;
 use cutap_calls::filter::wants_layer;
 use cutap_calls::generated::gpu_time::{INJECTION_VARIABLE, NO_INJECTION};
 use cutap_trace::Filter;
-use cutap_wire::control::{ENV_OTHER_NVTX, ENV_RUN};
+use cutap_wire::control::{ENV_NVTX, ENV_OTHER_NVTX, ENV_RUN};
 use cutap_wire::sanitizer;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -19,9 +19,6 @@ pub const PRELOAD: &str = "libcutap_preload.so";
 pub const GPU_TIME: &str = "libcutap_gpu_time.so";
 /// The injection that the user named, which ours loads behind itself.
 const OTHER_INJECTION: &str = "CUTAP_INJECTION64_PATH";
-
-/// The variable by which copies of NVTX load an injection.
-const NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
 
 /// What is set for the program.
 #[derive(Debug)]
@@ -66,13 +63,13 @@ impl Variables {
         if !wants_layer(filter.rules().as_bytes(), Layer::NVTX.number()) {
             return self;
         }
-        let user_path = std::env::var_os(NVTX_INJECTION).filter(|path| !path.is_empty());
+        let user_path = std::env::var_os(ENV_NVTX).filter(|path| !path.is_empty());
         if user_path.as_ref().is_some_and(|path| path == NO_INJECTION) {
             return self;
         }
         let is_foreign = |path: &OsString| Path::new(path).file_name() != Some(OsStr::new(PRELOAD));
         self.set.extend(user_path.filter(is_foreign).map(|path| (ENV_OTHER_NVTX, path)));
-        self.set.push((NVTX_INJECTION, preload.as_os_str().to_owned()));
+        self.set.push((ENV_NVTX, preload.as_os_str().to_owned()));
         self
     }
 

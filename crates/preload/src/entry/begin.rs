@@ -7,7 +7,7 @@ use crate::capture::{answers, handles};
 use crate::interceptors::table;
 use crate::loader::real::SYSCALL;
 use crate::loader::{forks, map, object_names, real};
-use crate::nvtx::capture_range;
+use crate::nvtx::{capture_range, looked_up_tool};
 use crate::process::state::{self, NOT_YET, RUNNING, STARTING};
 use crate::process::{armed, environment, folder, fork, own, run, switch};
 use crate::rewrite::{notice, stubs};
@@ -44,6 +44,7 @@ pub fn begin(environment: *const *const u8) {
     let state = state::after_search(set_up(environment));
     if state == RUNNING {
         capture_range::start();
+        looked_up_tool::start();
     }
     run::STATE.store(state, Release);
     if state == RUNNING {

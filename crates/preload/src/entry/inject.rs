@@ -10,6 +10,7 @@ use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
 use crate::loader::real::{self, EXPORTED, PRCTL, SYSCALL, ask_once};
 use crate::nvtx::attach::{GetTable, attach, pass_on};
+use crate::nvtx::looked_up_tool;
 use crate::process::injection;
 use crate::ring::rows;
 use crate::routes::dlsym::{self, describe};
@@ -171,6 +172,9 @@ type Variadic<R> = unsafe extern "C" fn(usize, ...) -> R;
 /// What is passed holds under glibc alone (`entry/other_libc.rs`).
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
     real::set_exports(own_exports());
+    let initializers: [unsafe extern "C" fn(GetTable) -> c_int; 2] =
+        [InitializeInjectionNvtx2, InitializeInjectionNvtx];
+    looked_up_tool::set_entries(initializers.map(|function| function as usize));
     exec::set_entries(exec_entries::addresses());
     exec::find_next();
     exec::vfork::set_entry(vfork::vfork as *const () as usize);

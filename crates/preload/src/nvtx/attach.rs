@@ -1,7 +1,7 @@
 //! The first call of a copy of NVTX: its pointers get our functions. Another tool, which was named before cutap, is
 //! asked first. So its functions are known, and it sees all.
 
-use super::{functions, tool};
+use super::{functions, looked_up_tool, tool};
 use crate::loader::real;
 use crate::process::{environment, fork, page};
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -39,6 +39,9 @@ fn pointer(callbacks: &Callbacks, module: u32, number: u32) -> Option<*mut usize
 /// The function of the tool that was named before cutap.
 fn other_tool(initializer: &CStr) -> Option<usize> {
     const LAZY: c_int = 1;
+    if let Some(function) = looked_up_tool::initializer(initializer) {
+        return Some(function);
+    }
     let path = environment::find(environment::before_libc(), OTHER.as_bytes())?;
     // Behind a library that was opened late there is none, and the loader's is asked.
     let next = real::next_dlsym();
@@ -67,7 +70,8 @@ fn other_tool(initializer: &CStr) -> Option<usize> {
 pub unsafe fn pass_on(argument: *const c_void, initializer: &CStr) -> c_int {
     type Initialize = unsafe extern "C" fn(*const c_void) -> c_int;
     // SAFETY: a tool's function of this name takes one pointer.
-    other_tool(initializer).map_or(0, |function| unsafe { transmute::<usize, Initialize>(function)(argument) })
+    let pass = |function| looked_up_tool::calling(|| unsafe { transmute::<usize, Initialize>(function)(argument) });
+    other_tool(initializer).map_or(0, pass)
 }
 
 /// Fills the pointers of a copy. 1: they are in use.
@@ -84,8 +88,8 @@ pub unsafe fn attach(get: GetTable, initializer: &CStr) -> c_int {
     // SAFETY: pointers of the copy.
     let before = all.map(|(module, number, _)| pointer(callbacks, module, number).map(|at| unsafe { at.read() }));
     // SAFETY: a tool's function of this name has this type.
-    let has_tool =
-        other_tool(initializer).is_some_and(|attach| unsafe { transmute::<usize, Attach>(attach)(get) } != 0);
+    let call = |attach| looked_up_tool::calling(|| unsafe { transmute::<usize, Attach>(attach)(get) });
+    let has_tool = other_tool(initializer).is_some_and(|attach| call(attach) != 0);
     if has_tool {
         tool::attach();
     }

@@ -10,6 +10,7 @@ pub mod attach;
 pub mod capture_range;
 mod domains;
 mod functions;
+pub mod looked_up_tool;
 pub mod ranges;
 mod read;
 mod text;

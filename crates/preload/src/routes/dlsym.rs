@@ -8,6 +8,7 @@
 use crate::exec::{self, vfork};
 use crate::loader::objects::{self, Object};
 use crate::loader::{list, live, real};
+use crate::nvtx::looked_up_tool;
 use crate::process::{injection, names, page, switch};
 use crate::rewrite::{injection_path, libc, notice, profiler};
 use crate::ring::record;
@@ -124,6 +125,9 @@ fn exported_by_watched(name: &[u8]) -> bool {
 pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
     if found == 0 {
         return 0;
+    }
+    if let Some(entry) = looked_up_tool::replacement(found, name) {
+        return entry;
     }
     if real::is_replaced(found) {
         return replaced_for(found, caller).unwrap_or(found);

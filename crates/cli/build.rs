@@ -8,8 +8,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 10] =
-    ["wire", "calls", "cubin", "hook", "preload", "gpu-time", "sim/machine", "sim/cuda", "sim/nvml", "sim/cupti"];
+const SOURCES: [&str; 11] = [
+    "wire",
+    "calls",
+    "cubin",
+    "hook",
+    "preload",
+    "gpu-time",
+    "inject",
+    "sim/machine",
+    "sim/cuda",
+    "sim/nvml",
+    "sim/cupti",
+];
 
 fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
@@ -37,7 +48,9 @@ fn main() {
     println!("cargo::rustc-env=CUTAP_GPU_TIME={}", gpu_time.display());
     let cupti = build(&root, "cutap-sim-cupti", &[], &["-C", "link-arg=-Wl,-soname,libcupti.so"]);
     println!("cargo::rustc-env=CUTAP_SIM_CUPTI_LIBRARY={}", cupti.display());
-    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml, gpu_time, cupti]));
+    let inject = build(&root, "cutap-inject", &["--features", "inject"], &[]);
+    println!("cargo::rustc-env=CUTAP_INJECT={}", inject.display());
+    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml, gpu_time, cupti, inject]));
     println!("cargo::rustc-env=CUTAP_COMMIT={}", commit(&root));
     println!("cargo::rustc-env=CUTAP_CUDA_RANGE={}", cuda_range(&root));
 }

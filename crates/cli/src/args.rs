@@ -6,8 +6,8 @@ use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Result, StackSize, Stacks, TraceOptions,
-    Window,
+    CaptureRange, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Result, StackSize, Stacks,
+    TraceOptions, Window,
 };
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
 use cutap_trace::{End, Filter, FinishedRun, Runs, TimeWindow};
@@ -230,6 +230,24 @@ pub struct HookArgs {
     pub hooks: Vec<PathBuf>,
 }
 
+/// Rules that change calls.
+#[derive(Debug, Args)]
+pub struct InjectArgs {
+    /// Change calls: 'cudaMalloc:error=cudaErrorMemoryAllocation:when=3' (cutap help inject)
+    #[arg(long, value_name = "RULE", help_heading = heading::PROGRAM)]
+    inject: Vec<String>,
+    /// Other chances of --inject, which are the same for each run with one number
+    #[arg(long, value_name = "N", requires = "inject", help_heading = heading::PROGRAM)]
+    seed: Option<u64>,
+}
+
+impl InjectArgs {
+    /// The rules, or what is wrong with one.
+    fn rules(&self) -> Result<Vec<InjectRule>> {
+        self.inject.iter().map(|text| InjectRule::parse(text)).collect()
+    }
+}
+
 /// A program and how it is started.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
@@ -242,6 +260,8 @@ pub struct ProgramArgs {
     no_follow_children: bool,
     #[command(flatten)]
     hooks: HookArgs,
+    #[command(flatten)]
+    inject: InjectArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
@@ -266,6 +286,8 @@ impl ProgramArgs {
             sim: self.sim.sim,
             no_follow: self.no_follow_children,
             hooks: self.hooks.hooks,
+            injected: self.inject.rules()?,
+            seed: self.inject.seed.unwrap_or(1),
             silent,
             environment,
             ..TraceOptions::default()

@@ -9,6 +9,7 @@ pub const LIBRARIES: Embedded = Embedded {
     sim: include_bytes!(env!("CUTAP_SIM")),
     nvml: include_bytes!(env!("CUTAP_NVML")),
     gpu_time: include_bytes!(env!("CUTAP_GPU_TIME")),
+    inject: include_bytes!(env!("CUTAP_INJECT")),
     cupti: include_bytes!(env!("CUTAP_SIM_CUPTI_LIBRARY")),
 };
 

@@ -30,7 +30,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 19] = [
             ("cutap record --flight-recorder 4M ./server", "only the newest calls"),
         ],
     ),
-    ("run", &[("cutap run --hook ./libmine.so -- ./app", "cutap help hooks explains it")]),
+    (
+        "run",
+        &[
+            ("cutap run --inject cuMemAlloc:error=2 -- ./app", "cutap help inject"),
+            ("cutap run --hook ./libmine.so -- ./app", "cutap help hooks explains it"),
+        ],
+    ),
     ("env", &[("cutap env -o DIR", "by eval: traces what a shell starts")]),
     (
         "show",

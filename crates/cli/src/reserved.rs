@@ -6,7 +6,7 @@ const RESERVED: [(&str, &str); 12] = [
     ("top", "cutap report lists the functions with the most time, also while the program runs"),
     ("view", "cutap export --perfetto FILE writes a timeline for ui.perfetto.dev"),
     ("query", "cutap export --json FILE writes each call as a line of JSON, and cutap report --csv the tables"),
-    ("chaos", "cutap run --hook FILE makes calls fail; cutap help hooks explains it"),
+    ("chaos", "cutap run --inject RULE makes calls fail; cutap help inject explains it"),
     ("where", "cutap ctl PID status says in which call each thread is"),
     (
         "attach",

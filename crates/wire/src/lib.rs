@@ -8,6 +8,7 @@
 //! RUN/control             one page: what is wanted, who drains (control)
 //! RUN/p<pid>-<n>/process  one page: who this process is, clocks, counters (process)
 //! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
+//! RUN/inject              what --inject does to calls (injected)
 //! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
 //! RUN/p<pid>-<n>/hook_active  which hook each thread is in (hooks)
 //! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count and --chatter=count (counts)
@@ -24,6 +25,7 @@ pub mod counts;
 pub mod diagnostic;
 pub mod flags;
 pub mod hooks;
+pub mod injected;
 #[cfg(all(test, not(feature = "loom")))]
 mod interrupted;
 pub mod kept_calls;

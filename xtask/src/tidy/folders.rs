@@ -28,7 +28,11 @@ const ORDER: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("trace", "decode", &["state", "values", "effects"]),
-    ("collect", "", &["base", "options", "run_dir", "output", "record", "start", "hooks", "collector", "front"]),
+    (
+        "collect",
+        "",
+        &["base", "options", "run_dir", "output", "record", "start", "hooks", "inject", "collector", "front"],
+    ),
     (
         "preload",
         "",

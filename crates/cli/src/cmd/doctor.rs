@@ -151,7 +151,7 @@ fn files() -> Finding {
 }
 
 fn cache() -> Finding {
-    match cutap_collect::unpack::unpack(LIBRARIES, Wanted { sim: true, gpu_time: true }) {
+    match cutap_collect::unpack::unpack(LIBRARIES, Wanted { sim: true, gpu_time: true, inject: true }) {
         Ok(unpacked) => finding("cache", true, unpacked.preload.display().to_string(), ""),
         Err(e) => Finding {
             subject: "cache",

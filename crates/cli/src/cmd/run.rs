@@ -5,7 +5,7 @@ use crate::embedded::LIBRARIES;
 use cutap_collect::{OutputFormat, Result, TraceOptions};
 
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("hooks", |hooks| hooks.required(true)))]
+#[command(mut_arg("hooks", |hooks| hooks.required_unless_present("inject")))]
 pub struct Run {
     #[command(flatten)]
     program: ProgramArgs,

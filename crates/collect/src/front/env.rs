@@ -45,7 +45,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         crate::options::simulated::check()?;
     }
     let hooks = hooks::check(&options.hooks)?;
-    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time })?;
+    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time, inject: false })?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.

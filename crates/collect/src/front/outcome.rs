@@ -7,6 +7,7 @@ use crate::front::run::Run;
 use crate::front::supervisor::CollectorSupervisor;
 use crate::front::trace_options::TraceOptions;
 use crate::hooks;
+use crate::inject;
 use crate::output::omission_notes::omission_notes;
 use crate::output::record_summary::record_summary;
 use crate::record::pack::{is_the_same, pack_recorded};
@@ -36,6 +37,9 @@ impl Outcome<'_> {
         let run = &self.run.path;
         let not_started = hooks::not_started(run, &self.request.hooks, &self.request.program.path, self.exit_kind);
         not_started.iter().for_each(|line| print_notice(line));
+        if !self.is_detached && not_started.is_none() {
+            inject::end_lines(run, &self.options.injected).iter().for_each(|line| self.notice(line));
+        }
         let are_unmatched = self.is_detached || hooks::ended_at_start(run, self.child);
         print_unmatched(if are_unmatched { hooks::unmatched_hooks(run) } else { hooks::not_called(run) });
         self.print_omissions(not_started.is_none());

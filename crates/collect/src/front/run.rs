@@ -5,6 +5,7 @@ use crate::base::trusted::random_name;
 use crate::front::request::Request;
 use crate::front::trace_options::TraceOptions;
 use crate::hooks;
+use crate::inject;
 use crate::run_dir::control::{self, RunSettings};
 use crate::run_dir::folder;
 use crate::start::injection_way::InjectionWay;
@@ -50,6 +51,9 @@ impl Run {
         control::write(&run.dir, &page, filter)?;
         if !hooks.0.is_empty() {
             control::write_hooks(&run.dir, &hooks::file(hooks))?;
+        }
+        if !options.injected.is_empty() {
+            control::write_injected(&run.dir, &inject::file_bytes(&options.injected, options.seed)?)?;
         }
         if let Some(range) = &options.range {
             control::write_capture_range(&run.dir, range)?;

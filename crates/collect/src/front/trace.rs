@@ -21,12 +21,21 @@ use crate::start::launch;
 use crate::start::signals;
 use crate::start::startup_state::StartupState;
 use crate::start::unpack::{Embedded, Wanted, unpack};
+use std::path::PathBuf;
+
+/// The hook library behind `--inject`. It is unpacked before the run directory names it.
+fn inject_library(embedded: Embedded) -> Result<PathBuf> {
+    Ok(unpack(embedded, Wanted { sim: false, gpu_time: false, inject: true })?.inject)
+}
 
 /// Runs the program to its end and returns how it ended. If the program succeeded and the trace could not be written,
 /// that is a failure of cutap.
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let startup = StartupState::capture();
-    let request = Request::new(options)?;
+    let mut request = Request::new(options)?;
+    if !options.injected.is_empty() {
+        request.hooks.put_first(inject_library(embedded)?)?;
+    }
     let named = output::name(options)?;
     let named = named.as_deref();
     let mut output = Output::open(named, options, &request.used_names(options))?;
@@ -37,7 +46,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     // It makes itself ready while the libraries are looked at.
     let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver)?;
     let mut collector = supervisor.begin()?;
-    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time })
+    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time, inject: false })
         .inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let program = &request.program;

@@ -13,7 +13,9 @@ pub use hooks_file::file;
 pub use mismatches::{not_called, unmatched_hooks};
 pub use startup::{ended_at_start, has_started, not_started, outer_hooks_notice};
 
+use crate::base::error::{Error, Result};
 use cutap_trace::RunPath;
+use cutap_wire::hooks::LIBRARIES;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +34,16 @@ fn file_in(run: &RunPath) -> Option<Vec<u8>> {
 pub struct Hooks(pub Vec<PathBuf>);
 
 impl Hooks {
+    /// Adds one of cutap's in front of the user's.
+    pub fn put_first(&mut self, path: PathBuf) -> Result<()> {
+        if self.0.len() == LIBRARIES {
+            return Err(Error::own(format!(
+                "--inject needs the place of a hook library ({LIBRARIES} fit); leave one out"
+            )));
+        }
+        self.0.insert(0, path);
+        Ok(())
+    }
     /// What stands in front of the others in LD_PRELOAD.
     pub fn paths(&self) -> Vec<&OsStr> {
         self.0.iter().map(|p| p.as_os_str()).collect()

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result, reason};
 use crate::base::trusted::{self, FolderUse};
 use crate::base::user::own_uid;
 use crate::run_dir::folder::private;
-use crate::start::environment::{GPU_TIME, PRELOAD, can_be_preloaded};
+use crate::start::environment::{GPU_TIME, INJECT, PRELOAD, can_be_preloaded};
 use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions, set_permissions};
 use std::io::{Read, Write};
@@ -30,6 +30,8 @@ pub struct Embedded {
     pub nvml: &'static [u8],
     /// `libcutap_gpu_time.so`, the injection.
     pub gpu_time: &'static [u8],
+    /// The hook library behind `--inject`.
+    pub inject: &'static [u8],
     /// The simulated machine's `libcupti.so`.
     pub cupti: &'static [u8],
 }
@@ -43,6 +45,8 @@ pub struct Unpacked {
     pub sim: PathBuf,
     /// The injection's path, if it was wanted.
     pub gpu_time: PathBuf,
+    /// The path of the hook library behind `--inject`, if it was wanted.
+    pub inject: PathBuf,
 }
 
 /// Which libraries are unpacked beside the preload.
@@ -52,6 +56,8 @@ pub struct Wanted {
     pub sim: bool,
     /// The injection.
     pub gpu_time: bool,
+    /// The hook library behind `--inject`.
+    pub inject: bool,
 }
 
 /// Unpacks them, or finds them unpacked.
@@ -144,7 +150,11 @@ fn unpack_into(base: &Path, open: bool, embedded: Embedded, wanted: Wanted) -> s
         }
         own_file(&sim.join("libcupti.so"), embedded.cupti, for_all_users)?;
     }
-    Ok(Unpacked { preload, sim, gpu_time })
+    let inject = folder.join(INJECT);
+    if wanted.inject {
+        own_file(&inject, embedded.inject, for_all_users)?;
+    }
+    Ok(Unpacked { preload, sim, gpu_time, inject })
 }
 
 /// Makes a folder, or accepts one that is ours alone.

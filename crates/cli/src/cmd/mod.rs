@@ -82,6 +82,8 @@ pub enum Command {
     DemoProgram,
     #[command(name = "__collect", hide = true)]
     Collector(collector::Collector),
+    #[command(name = "__gpu-clocks", hide = true)]
+    GpuClocks(gpu_clocks::GpuClocks),
 }
 
 impl Command {

@@ -14,6 +14,7 @@ use crate::output::previous::Previous;
 use crate::run_dir::control::{self, Page};
 use crate::run_dir::outer_run::OuterRun;
 use crate::run_dir::window::Schedule;
+use crate::start::driver;
 use crate::start::environment::Variables;
 use crate::start::exit_kind::ExitKind;
 use crate::start::injection_way::InjectionWay;
@@ -21,6 +22,9 @@ use crate::start::launch;
 use crate::start::signals;
 use crate::start::startup_state::StartupState;
 use crate::start::unpack::{Embedded, Wanted, unpack};
+use cutap_calls::generated::gpu_clocks::LIBRARY;
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 /// Runs the program to its end and returns how it ended. If the program succeeded and the trace could not be written,
 /// that is a failure of cutap.
@@ -34,11 +38,15 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     if let Some(recording) = named.filter(|_| options.record) {
         control::write_recording(&run.dir, recording)?;
     }
+    let unpack_libraries = || unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time });
+    // The collector has to know which NVML it asks.
+    let unpacked_before = if options.gpu_time { Some(unpack_libraries()?) } else { None };
+    let nvml = unpacked_before.as_ref().map(|unpacked| nvml(options.sim.then_some(&unpacked.sim)));
     // It makes itself ready while the libraries are looked at.
-    let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver)?;
+    let mut supervisor =
+        supervisor(options, &run, output.named.take(), request.has_driver, nvml.unwrap_or_default())?;
     let mut collector = supervisor.begin()?;
-    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time })
-        .inspect_err(|_| collector.discard())?;
+    let unpacked = unpacked_before.map_or_else(unpack_libraries, Ok).inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();
@@ -89,6 +97,14 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let (request, run, supervisor) = (&request, &run, &supervisor);
     let outcome = Outcome { options, request, run, supervisor, named, child, exit_kind, is_detached };
     Ok(outcome.finish(&mut print_unmatched))
+}
+
+/// The NVML library that the collector's side asks: that of the simulated driver in its folder, or this machine's.
+fn nvml(sim: Option<&PathBuf>) -> PathBuf {
+    match sim {
+        Some(folder) => folder.join(LIBRARY),
+        None => driver::library(OsStr::new(LIBRARY)).unwrap_or_else(|| LIBRARY.into()),
+    }
 }
 
 /// What is said before the program starts. `outer`: the run of cutap in which this one is.

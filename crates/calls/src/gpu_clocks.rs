@@ -30,11 +30,10 @@ mod tests {
     #[test]
     fn reasons_of_bits() {
         let mut texts = clock_reasons(0x44 | 1 << 40).map(|reason| reason.text);
-        assert_eq!([texts.next(), texts.next(), texts.next()], [
-            Some("power cap"),
-            Some("temperature (hardware)"),
-            None
-        ]);
+        assert_eq!(
+            [texts.next(), texts.next(), texts.next()],
+            [Some("power cap"), Some("temperature (hardware)"), None]
+        );
         assert!(identifies_device("cuDeviceGetUuid_v2") && !identifies_device("cuDeviceGet"));
     }
 }

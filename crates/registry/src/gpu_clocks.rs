@@ -49,7 +49,9 @@ pub fn generate(root: &Path) -> Result<File, Error> {
          not edit.\n\nuse crate::gpu_clocks::ClockReason;\n",
     );
     writeln!(out, "\n/// The library.\npub static LIBRARY: &str = {:?};", raw.library.name).unwrap();
-    out.push_str("\n/// Names of each function, the first of which that the library has is called.\npub mod function {");
+    out.push_str(
+        "\n/// Names of each function, the first of which that the library has is called.\npub mod function {",
+    );
     for (what, names) in &raw.functions {
         writeln!(out, "/// `{what}`.\npub static {}: &[&str] = &{names:?};", what.to_uppercase()).unwrap();
     }

@@ -11,6 +11,7 @@ mod doctor;
 mod env;
 mod explain;
 mod export;
+mod gpu_clocks;
 mod help;
 mod hook_header;
 mod inspect;
@@ -114,6 +115,7 @@ impl Command {
             Command::Man(args) => args.run(),
             Command::Completions(args) => args.run(),
             Command::Collector(args) => args.run(),
+            Command::GpuClocks(args) => args.run(),
         }
     }
 }

@@ -18,7 +18,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, print_notice, scan_executables};
 use cutap_report::{
-    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels,
+    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, clocks_line, end_line, end_lines, gpu_kernels,
     missing_calls, notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs, TimeWindow};
@@ -383,6 +383,9 @@ fn write(
             report.write_text(&end, colour(), out)?;
             missing.iter().try_for_each(|missing| writeln!(out, "{missing}"))?;
         }
+    }
+    if nothing.is_none() && report.has_gpu_speed() {
+        clocks_line(&end_refs).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     if nothing.is_none() && report.has_times() {
         let has_gpu = run_ends.iter().any(|of| of.end.gpu_time.is_some());

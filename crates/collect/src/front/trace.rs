@@ -43,8 +43,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let unpacked_before = if options.gpu_time { Some(unpack_libraries()?) } else { None };
     let nvml = unpacked_before.as_ref().map(|unpacked| nvml(options.sim.then_some(&unpacked.sim)));
     // It makes itself ready while the libraries are looked at.
-    let mut supervisor =
-        supervisor(options, &run, output.named.take(), request.has_driver, nvml.unwrap_or_default())?;
+    let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver, nvml.unwrap_or_default())?;
     let mut collector = supervisor.begin()?;
     let unpacked = unpacked_before.map_or_else(unpack_libraries, Ok).inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());

@@ -5,9 +5,9 @@
 
 use crate::event::call::Exit;
 use crate::event::value::Value;
+use cutap_calls::Layer;
 use cutap_calls::generated::gpu_clocks::IDLE;
 use cutap_calls::gpu_clocks::identifies_device;
-use cutap_calls::Layer;
 use cutap_wire::gpu_clocks::{ALL_DEVICES, ClockContent, ClockRecords, ClockSample, UNKNOWN, UNKNOWN_REASONS, state};
 use std::collections::BTreeSet;
 
@@ -311,7 +311,8 @@ mod tests {
         // At the highest clock, with a reason to hold it down.
         assert_eq!(slow(&device(&[(1, 1980, POWER, 0)])), [(1, 2, (1980, 1980), POWER)]);
         // Reasons are not known: work is told by percents alone.
-        let of = device(&[(1, 345, UNKNOWN_REASONS, 0), (2, 345, UNKNOWN_REASONS, 9), (3, 345, UNKNOWN_REASONS, UNKNOWN)]);
+        let of =
+            device(&[(1, 345, UNKNOWN_REASONS, 0), (2, 345, UNKNOWN_REASONS, 9), (3, 345, UNKNOWN_REASONS, UNKNOWN)]);
         assert_eq!(slow(&of), [(2, 3, (345, 345), 0)]);
         let unknown_most = ClockedDevice { max_mhz: 0, ..device(&[(1, 345, 0, 100)]) };
         assert_eq!(slow(&unknown_most), []);
@@ -323,7 +324,11 @@ mod tests {
         let device = |index: u16| {
             let (uuid, pci) = (uuids[usize::from(index)].as_bytes(), [&b"00000000:61:00.0"[..], b"00000000:62:00.0"]);
             let pci = pci[usize::from(index)];
-            ClockRecord { device: index, ns: 1, content: ClockContent::Device { max_mhz: 1980, uuid, pci, name: b"H200" } }
+            ClockRecord {
+                device: index,
+                ns: 1,
+                content: ClockContent::Device { max_mhz: 1980, uuid, pci, name: b"H200" },
+            }
         };
         let sample = ClockContent::Sample(ClockSample { mhz: 345, ..Default::default() });
         let records = [device(0), device(1), device(0), ClockRecord { device: 1, ns: 5, content: sample }];

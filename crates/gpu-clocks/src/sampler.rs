@@ -34,8 +34,13 @@ struct SampledDevice {
 /// # Errors
 /// Standard output cannot be written.
 pub fn sample_clocks(library: &OsStr) -> io::Result<()> {
-    // SAFETY: one system call. The collector may be killed while NVML hangs.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: two system calls with numbers and a structure of this function. The collector may be killed while NVML
+    // hangs, and a crash in NVML must leave no file in the user's folder.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::setrlimit(libc::RLIMIT_CORE, &no_core);
+    }
     let file = io::stdout().as_fd().try_clone_to_owned()?.into();
     let shared = Shared { log: ClockLog::new(file)?, answered: Instant::now(), is_late: false };
     let shared = Arc::new(Mutex::new(shared));
@@ -48,7 +53,7 @@ pub fn sample_clocks(library: &OsStr) -> io::Result<()> {
                 Unusable::NoFunctions => (state::NO_FUNCTIONS, 0),
                 Unusable::Refused(result) => (state::REFUSED, result),
             };
-            return note(&shared, ALL_DEVICES, state, result);
+            return append_state(&shared, ALL_DEVICES, state, result);
         }
     };
     let devices = devices(&nvml, &shared)?;
@@ -75,12 +80,12 @@ fn devices(nvml: &Nvml, shared: &Mutex<Shared>) -> io::Result<Vec<SampledDevice>
     let count = match nvml.device_count() {
         Ok(count) => count,
         Err(result) => {
-            note(shared, ALL_DEVICES, state::REFUSED, result)?;
+            append_state(shared, ALL_DEVICES, state::REFUSED, result)?;
             return Ok(Vec::new());
         }
     };
     if count == 0 {
-        note(shared, ALL_DEVICES, state::NO_DEVICE, 0)?;
+        append_state(shared, ALL_DEVICES, state::NO_DEVICE, 0)?;
     }
     let mut devices = Vec::new();
     for index in 0..u16::try_from(count).unwrap_or(ALL_DEVICES).min(ALL_DEVICES - 1) {
@@ -95,7 +100,7 @@ fn devices(nvml: &Nvml, shared: &Mutex<Shared>) -> io::Result<Vec<SampledDevice>
         }
         match (handle, answer) {
             (Some(handle), Ok(_)) => devices.push(SampledDevice { index, handle }),
-            (_, Err(result)) => note(shared, index, state::NOT_SUPPORTED, result)?,
+            (_, Err(result)) => append_state(shared, index, state::NOT_SUPPORTED, result)?,
             (None, Ok(_)) => {}
         }
     }
@@ -119,7 +124,7 @@ fn append(shared: &Mutex<Shared>, device: u16, content: ClockContent<'_>) -> io:
     shared.log.append(device, content)
 }
 
-fn note(shared: &Mutex<Shared>, device: u16, state: u16, result: u32) -> io::Result<()> {
+fn append_state(shared: &Mutex<Shared>, device: u16, state: u16, result: u32) -> io::Result<()> {
     append(shared, device, ClockContent::State { state, result: result.into() })
 }
 

@@ -12,9 +12,9 @@
 //! | 48 to 55 | sample: part of the second with work, in percent; 255: not known |
 //! | 56 to 63 | sample: temperature in degrees Celsius; 255: not known |
 //!
-//! Word 1 is CLOCK_MONOTONIC in nanoseconds. Word 2 of a sample has the reasons in its lower half and the power in
-//! milliwatts in the upper half (2^32 - 1 and 0: not known). Word 2 of a state is NVML's result. From word 2 on a device has its
-//! UUID, its PCI address and its name, a zero after each.
+//! Word 1 is CLOCK_MONOTONIC in nanoseconds. Word 2 of a sample has the reasons in its lower half (2^32 - 1: not known)
+//! and the power in milliwatts in the upper half (0: not known). Word 2 of a state is NVML's result. From word 2 on a
+//! device has its UUID, its PCI address and its name, a zero after each.
 
 /// Name of the file.
 pub const FILE: &str = "gpu_clocks";

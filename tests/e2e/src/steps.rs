@@ -1,4 +1,4 @@
-//! The program `gpu_steps` under cutap: it launches a kernel when the test says so.
+//! The program `gpu_steps` under cutap: it launches a kernel when the test asks for it.
 
 use crate::cutap::cutap;
 use crate::process::finish;

@@ -139,12 +139,18 @@ fn a_live_trace_ends_with_the_drop() {
 #[test]
 fn an_idle_gpu_is_no_news() {
     let folder = scratch("gpu-clocks-idle");
-    let (file, messages) = Run::start(&folder, &["record"], "", &[], &[]).finish_after(Duration::from_millis(1300));
+    let run_dir = folder.join("run");
+    let words = ["record", "--run-dir", run_dir.to_str().unwrap()];
+    let (file, messages) = Run::start(&folder, &words, "", &[], &[]).finish_after(Duration::from_millis(1300));
     assert_eq!(of_clocks(&messages), [""; 0]);
     let all = lines(&["show"], &file);
     assert!(clocks(&all).len() >= 2, "{all:?}");
     assert!(clocks(&all).iter().all(|of| of["sm_mhz"] == 345 && of["reasons"].to_string() == "[\"idle\"]"));
     assert!(!text(&["report", "--by", "kernel"], &file).contains("SM clocks"));
+    // The run directory has them too, and so has a recording that is made of it.
+    let recovered = folder.join("recovered");
+    finish(Command::new(cutap()).arg("recover").arg(&run_dir).arg("-o").arg(&recovered));
+    assert_eq!(clocks(&lines(&["show"], &recovered)), clocks(&all));
 }
 
 /// CUDA_VISIBLE_DEVICES gives the devices other numbers than NVML has.
@@ -221,7 +227,7 @@ fn the_run_ends_though_nvml_hangs() {
     assert_eq!(of_clocks(&messages), [note], "{messages}");
 }
 
-/// Another collector goes on, with another process that asks; no record is lost or twice there.
+/// Another collector continues, with another process that asks; no record is lost or twice there.
 #[test]
 fn clocks_go_on_when_a_collector_is_killed() {
     let folder = scratch("gpu-clocks-killed");

@@ -21,8 +21,8 @@ impl ClockTrack<'_> {
             let mhz = |n: usize| samples.get(n).map(|of| of.sample.mhz);
             n > 0 && mhz(n - 1) == mhz(n) && mhz(n + 1) == mhz(n)
         };
-        let kept = samples.iter().enumerate().filter(move |(n, _)| !is_inside(*n));
-        kept.map(|(_, of)| (of.ns, of.sample.mhz))
+        let written = samples.iter().enumerate().filter(move |(n, _)| !is_inside(*n));
+        written.map(|(_, of)| (of.ns, of.sample.mhz))
     }
 }
 

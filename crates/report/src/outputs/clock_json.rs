@@ -11,13 +11,13 @@ fn words(reasons: u32) -> Vec<&'static str> {
 }
 
 fn sample_json(device: &ClockedDevice, ClockMoment { ns, sample }: &ClockMoment) -> Value {
-    let known = |value: u8| (value != UNKNOWN).then_some(value);
+    let if_known = |value: u8| (value != UNKNOWN).then_some(value);
     let highest = Some(device.max_mhz).filter(|mhz| *mhz != 0);
     json!({
         "type": "gpu_clock", "ns": ns, "device": device.cuda_device, "nvml_device": device.index,
         "name": device.name, "uuid": device.uuid, "pci": device.pci, "sm_mhz": sample.mhz, "max_sm_mhz": highest,
         "reasons": (sample.reasons != UNKNOWN_REASONS).then(|| words(sample.reasons)),
-        "busy_percent": known(sample.busy_percent), "celsius": known(sample.celsius),
+        "busy_percent": if_known(sample.busy_percent), "celsius": if_known(sample.celsius),
         "milliwatts": Some(sample.milliwatts).filter(|power| *power != 0),
     })
 }

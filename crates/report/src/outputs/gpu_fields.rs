@@ -44,8 +44,8 @@ pub const CLOCK: &[FieldRow] = &[
     (
         "reasons",
         "array|null",
-        "why the clock is what it is: `idle`, `power_cap`, `hw_thermal`, ... (`api/gpu-clocks.toml`); null if NVML does \
-         not tell",
+        "why the clock is what it is: `idle`, `power_cap`, `hw_thermal`, ... (`api/gpu-clocks.toml`); null if NVML \
+         does not tell",
     ),
     ("busy_percent", "integer|null", "part of the time before it in which a kernel of any process ran"),
     ("celsius", "integer|null", "temperature"),

@@ -53,8 +53,10 @@ pub fn start() -> Answer {
     if faults.crash {
         std::process::abort();
     }
-    while faults.hang {
-        std::thread::sleep(Duration::from_secs(3600));
+    if faults.hang {
+        loop {
+            std::thread::sleep(Duration::from_secs(3600));
+        }
     }
     STARTED.get_or_init(Instant::now);
     if faults.refuse { Err(Fault(number::NO_PERMISSION)) } else { Ok(()) }

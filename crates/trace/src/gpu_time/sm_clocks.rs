@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(slow(&device(&[(1, 345, 0, 0)])), []);
         // At the highest clock, with a reason to hold it down.
         assert_eq!(slow(&device(&[(1, 1980, POWER, 0)])), [(1, 2, (1980, 1980), POWER)]);
-        // Reasons are not known: work is told by percents alone.
+        // Reasons are not known: percents alone show work.
         let of =
             device(&[(1, 345, UNKNOWN_REASONS, 0), (2, 345, UNKNOWN_REASONS, 9), (3, 345, UNKNOWN_REASONS, UNKNOWN)]);
         assert_eq!(slow(&of), [(2, 3, (345, 345), 0)]);

@@ -52,7 +52,8 @@ def main():
         result(False, "clocks build", "gcc cannot build gpu_time_busy.c; the log has its words")
         return
     asked = Asked() if shutil.which("nvidia-smi") and not tools.ENGINE else None
-    done = tools.record("clocks", [program, str(SECONDS)], 45)
+    pause = ["2000"] if tools.ENGINE else []
+    done = tools.record("clocks", [program, str(SECONDS), *pause], 45)
     said = asked.end() if asked else []
     samples = list(tools.lines_of("show", "--json", "-e", "cuInit", tools.file_of("clocks"), having=('"gpu_clock"',)))
     own = [of for of in samples if of["device"] == 0]
@@ -63,14 +64,16 @@ def main():
         return
     uuid, highest = own[0]["uuid"], own[0]["max_sm_mhz"]
     plausible = all(100 <= of["sm_mhz"] <= 4000 and of["sm_mhz"] <= (highest or 4000) * 1.02 for of in own)
-    reasons = sorted({reason for of in own for reason in of["reasons"] or ["not known"]})
+    reasons_of = (["not known"] if of["reasons"] is None else of["reasons"] for of in own)
+    reasons = sorted({reason for reasons in reasons_of for reason in reasons})
     one = own[len(own) // 2]
     about = f"{min(of['sm_mhz'] for of in own)} to {max(of['sm_mhz'] for of in own)} MHz of {highest}, {uuid}, "
     about += f"reasons {', '.join(reasons) or 'none'}, {one['celsius']} C, {one['milliwatts']} mW"
     result(plausible, "clocks are plausible", about)
     report = tools.cutap("report", "--by", "kernel", tools.file_of("clocks"))
     line = next((line for line in report.out.splitlines() if line.startswith("SM clocks at work: ")), "no line")
-    notes = [line for line in tools.cutap("report", "--notes", tools.file_of("clocks")).out.splitlines() if "SM clock" in line]
+    notes = tools.cutap("report", "--notes", tools.file_of("clocks")).out.splitlines()
+    notes = [line for line in notes if "SM clock" in line]
     tools.say(f"  {line}; notes: {'; '.join(notes) or 'none'}")
     if asked is None:
         result(None, "clocks as nvidia-smi", "there is no nvidia-smi, or this is the simulated driver")
@@ -79,7 +82,8 @@ def main():
     result(len(at_work) >= SECONDS - 4, "clocks see the work", f"{len(at_work)} samples with 50 % or more of work")
     mine = [row for row in said if row[1] == uuid]
     if not at_work or not mine:
-        result(False, "clocks as nvidia-smi", f"{len(at_work)} samples at work, {len(mine)} answers of nvidia-smi for {uuid}")
+        text = f"{len(at_work)} samples at work, {len(mine)} answers of nvidia-smi for {uuid}"
+        result(False, "clocks as nvidia-smi", text)
         return
     begin, end = at_work[0]["ns"], at_work[-1]["ns"]
     during = [row[2] for row in mine if begin <= row[0] <= end]

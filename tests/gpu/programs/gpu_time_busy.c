@@ -1,9 +1,11 @@
 /* Keeps the first GPU busy for so many seconds (argument 1) with a kernel of some milliseconds, launched again and again.
-   A slow clock shows in the number of kernels, which it prints. Needs the driver alone: gcc FILE -ldl. */
+   A slow clock shows in the number of kernels, which it prints. On the simulated driver, which runs none, it pauses for
+   so many microseconds (argument 2) behind each. Needs the driver alone: gcc FILE -ldl. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef unsigned long U;
 typedef int (*Function)(U, U, U, U, U, U, U, U, U, U, U);
@@ -46,6 +48,7 @@ static double now(void) {
 
 int main(int argc, char **argv) {
     double seconds = argc > 1 ? atof(argv[1]) : 5;
+    unsigned pause = argc > 2 ? atoi(argv[2]) : 0;
     void *context, *module, *kernel;
     char uuid[16];
     unsigned rounds = 1 << 18;
@@ -60,6 +63,7 @@ int main(int argc, char **argv) {
     long kernels = 0;
     for (double begin = now(); now() - begin < seconds;) {
         CALL(cuLaunchKernel, kernel, 1056, 1, 1, 256, 1, 1, 0, 0, parameters, 0);
+        if (pause) usleep(pause);
         if (++kernels % 4 == 0) CALL(cuCtxSynchronize, 0);
     }
     CALL(cuCtxSynchronize, 0);

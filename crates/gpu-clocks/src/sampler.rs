@@ -4,8 +4,9 @@ use crate::clock_log::ClockLog;
 use crate::nvml::{Nvml, NvmlDevice, Unusable};
 use cutap_wire::gpu_clocks::{ALL_DEVICES, ClockContent, ClockSample, UNKNOWN, UNKNOWN_REASONS, state};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ pub fn sample_clocks(library: &OsStr) -> io::Result<()> {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::setrlimit(libc::RLIMIT_CORE, &no_core);
     }
-    let file = io::stdout().as_fd().try_clone_to_owned()?.into();
+    let file = take_output()?;
     let shared = Shared { log: ClockLog::new(file)?, answered: Instant::now(), is_late: false };
     let shared = Arc::new(Mutex::new(shared));
     watch(shared.clone());
@@ -73,6 +74,15 @@ pub fn sample_clocks(library: &OsStr) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Standard output, in whose place `/dev/null` stands from now on: NVML, or a program that it starts, may print.
+fn take_output() -> io::Result<File> {
+    let file = io::stdout().as_fd().try_clone_to_owned()?.into();
+    let null = File::options().write(true).open("/dev/null")?;
+    // SAFETY: one system call with two descriptors of this process.
+    unsafe { libc::dup2(null.as_raw_fd(), libc::STDOUT_FILENO) };
+    Ok(file)
 }
 
 /// Lists the devices that tell their clock, and notes those that do not.

@@ -40,9 +40,11 @@ impl ClockSampler {
             }
         }
     }
+}
 
+impl Drop for ClockSampler {
     /// Ends it. What it has written is in the file.
-    pub fn stop(mut self) {
+    fn drop(&mut self) {
         if let Ok(Some(status)) = self.child.try_wait() {
             if let Some(signal) = status.signal() {
                 append_state(&mut self.file, state::CRASHED, signal as u64);

@@ -123,7 +123,7 @@ fn drain(
         }
         if last {
             // Its last records are in the last round.
-            clock_sampler.take().into_iter().for_each(ClockSampler::stop);
+            drop(clock_sampler.take());
             // Readers take it for the end of the run.
             page.beat();
         }

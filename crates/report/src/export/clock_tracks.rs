@@ -28,7 +28,7 @@ impl ClockTrack<'_> {
 
 /// The tracks of a run; none where no clock was taken.
 pub fn clock_tracks(end: &End) -> impl Iterator<Item = ClockTrack<'_>> {
-    let devices = end.gpu_clocks.devices.iter().filter(|device| !device.samples.is_empty());
+    let devices = end.gpu_clocks.own_devices().filter(|device| !device.samples.is_empty());
     (1..).zip(devices).map(|(track, device)| {
         let name = format!("SM clock MHz, {}", device_name(device));
         ClockTrack { track, name, device }

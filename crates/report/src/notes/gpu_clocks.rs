@@ -7,8 +7,9 @@ use cutap_calls::gpu_clocks::clock_reasons;
 use cutap_trace::{ClockState, ClockedDevice, End, SlowTime, printable};
 use cutap_wire::gpu_clocks::state;
 
-/// Slow times of a device that are listed.
+/// Slow times of a device that are listed, and of one of several that may be of another program.
 const LISTED: usize = 5;
+const LISTED_OF_UNKNOWN: usize = 1;
 
 /// `device 0`, or NVML's number and the name where that of CUDA is not known.
 pub fn device_name(of: &ClockedDevice) -> String {
@@ -84,10 +85,11 @@ fn why_without(of: &ClockState, end: &End) -> Option<String> {
 pub fn clock_lines(end: &End) -> Vec<String> {
     let start = start(end);
     let mut lines = Vec::new();
-    for device in &end.gpu_clocks.devices {
+    for device in end.gpu_clocks.own_devices() {
         let times = device.slow_times();
-        lines.extend(times.iter().take(LISTED).map(|of| slow_line(device, of, start)));
-        if let Some(more @ [_, ..]) = times.get(LISTED..) {
+        let listed = if device.cuda_device.is_some() { LISTED } else { LISTED_OF_UNKNOWN };
+        lines.extend(times.iter().take(listed).map(|of| slow_line(device, of, start)));
+        if let Some(more @ [_, ..]) = times.get(listed..) {
             let ns = more.iter().map(|of| of.until_ns - of.from_ns).sum();
             let s = if more.len() == 1 { "" } else { "s" };
             lines.push(format!("{}: slow {} more time{s}, {} in all", device_name(device), more.len(), time(ns)));
@@ -101,7 +103,7 @@ pub fn clock_lines(end: &End) -> Vec<String> {
 /// work.
 pub fn clocks_line(ends: &[&End]) -> Option<String> {
     let mut listed: Vec<String> = Vec::new();
-    for device in ends.iter().flat_map(|end| &end.gpu_clocks.devices) {
+    for device in ends.iter().flat_map(|end| end.gpu_clocks.own_devices()) {
         let Some(of) = device.work_clocks() else { continue };
         let clock = clock_text(of.mhz, device.max_mhz);
         let slow = match of.slow_ns {
@@ -160,7 +162,11 @@ mod tests {
         let line = "SM clocks at work: device 0 1000 to 1980 MHz of 1980 (3s slow: power cap, temperature (driver))";
         assert_eq!(clocks_line(&[&of, &of]).as_deref(), Some(line));
         of.gpu_clocks.devices[0].cuda_device = None;
-        assert!(clock_lines(&of)[0].starts_with("NVML device 0 (NVIDIA H200): SM clock 1395 to"));
+        let lines = clock_lines(&of);
+        assert!(lines[0].starts_with("NVML device 0 (NVIDIA H200): SM clock 1395 to"), "{lines:?}");
+        assert_eq!(lines[1..], ["NVML device 0 (NVIDIA H200): slow 1 more time, 1s in all"]);
+        of.gpu_clocks.devices[0].is_foreign = true;
+        assert_eq!((clock_lines(&of), clocks_line(&[&of])), (Vec::new(), None));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn clock_samples(end: &End) -> impl Iterator<Item = Value> {
 
 /// The slow times of all devices.
 pub fn slow_clocks(end: &End) -> Vec<Value> {
-    let times = end.gpu_clocks.devices.iter().flat_map(|of| of.slow_times().into_iter().map(move |time| (of, time)));
+    let times = end.gpu_clocks.own_devices().flat_map(|of| of.slow_times().into_iter().map(move |time| (of, time)));
     let line = |(device, time): (&ClockedDevice, cutap_trace::SlowTime)| {
         json!({
             "device": device.cuda_device, "nvml_device": device.index, "from_ns": time.from_ns,

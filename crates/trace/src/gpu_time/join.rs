@@ -184,7 +184,10 @@ impl GpuTimes {
 
     /// Says which devices of NVML the processes of a run know by which number.
     pub(crate) fn identify(&self, place: u32, clocks: &mut GpuClocks) {
-        self.identities.get(&place).into_iter().for_each(|identities| clocks.identify(identities));
+        let Some(identities) = self.identities.get(&place) else { return };
+        let processes = self.processes.get(&place).into_iter().flat_map(HashMap::values);
+        let used_numbers = processes.flat_map(|of| &of.rows).map(|row| row.row.place.device).collect();
+        clocks.identify(identities, &used_numbers);
     }
 
     /// To be called when all events were taken: finds the call of each row.

@@ -34,6 +34,8 @@ pub struct ClockedDevice {
     pub index: u16,
     /// The number by which the program's processes know it, if that is one number and known.
     pub cuda_device: Option<u32>,
+    /// The program's processes did not see it, or had no work on it.
+    pub is_foreign: bool,
     /// The highest SM clock, MHz; 0: not known.
     pub max_mhz: u16,
     /// `GPU-` and the UUID.
@@ -134,8 +136,9 @@ impl GpuClocks {
         });
     }
 
-    /// Takes over what the processes of the run asked. A number that two devices have in different processes is none.
-    pub(crate) fn identify(&mut self, identities: &BTreeSet<DeviceIdentity>) {
+    /// Takes over what the processes of the run asked, and on which of their numbers work ran. A number that two devices
+    /// have in different processes is none.
+    pub(crate) fn identify(&mut self, identities: &BTreeSet<DeviceIdentity>, used_numbers: &BTreeSet<u32>) {
         let is_of = |device: &ClockedDevice, identity: &str| {
             let same_end = |whole: &str, end: &str| whole.to_lowercase().ends_with(&end.to_lowercase());
             !identity.is_empty() && (same_end(&device.uuid, identity) || same_end(&device.pci, identity))
@@ -154,6 +157,15 @@ impl GpuClocks {
                 device.cuda_device = None;
             }
         }
+        let is_known = numbers.iter().any(|of| !of.is_empty());
+        for (device, own) in self.devices.iter_mut().zip(&numbers).filter(|_| is_known) {
+            device.is_foreign = own.is_empty() || !used_numbers.is_empty() && own.is_disjoint(used_numbers);
+        }
+    }
+
+    /// The devices that the program may have used.
+    pub fn own_devices(&self) -> impl Iterator<Item = &ClockedDevice> {
+        self.devices.iter().filter(|device| !device.is_foreign)
     }
 
     /// States that say why samples are missing, each kind once.
@@ -339,8 +351,23 @@ mod tests {
     fn numbers(identities: &[(u32, &str)]) -> Vec<Option<u32>> {
         let mut clocks = two_devices();
         assert_eq!((clocks.devices.len(), clocks.devices[1].samples.len()), (2, 1));
-        clocks.identify(&identities.iter().map(|(n, id)| (*n, (*id).to_owned())).collect());
+        clocks.identify(&identities.iter().map(|(n, id)| (*n, (*id).to_owned())).collect(), &BTreeSet::new());
         clocks.devices.iter().map(|of| of.cuda_device).collect()
+    }
+
+    #[test]
+    fn devices_of_others() {
+        let own = |identities: &[(u32, &str)], used: &[u32]| {
+            let mut clocks = two_devices();
+            let identities = identities.iter().map(|(n, id)| (*n, (*id).to_owned())).collect();
+            clocks.identify(&identities, &used.iter().copied().collect());
+            clocks.own_devices().map(|of| of.index).collect::<Vec<_>>()
+        };
+        let both = [(0, "0000:61:00.0"), (1, "0000:62:00.0")];
+        assert_eq!((own(&[], &[0]), own(&both, &[])), (vec![0, 1], vec![0, 1]));
+        assert_eq!((own(&both, &[1]), own(&both[..1], &[])), (vec![1], vec![0]));
+        // Two processes that see one device each.
+        assert_eq!(own(&[(0, "0000:61:00.0"), (0, "0000:62:00.0")], &[0]), [0, 1]);
     }
 
     #[test]

@@ -29,8 +29,8 @@ struct SampledDevice {
     handle: NvmlDevice,
 }
 
-/// Writes records to standard output once a second. Returns when the collector has closed standard input, or when there
-/// is nothing to write.
+/// Writes records to standard output once a second. Returns when the collector has closed standard input, or when
+/// there is nothing to write.
 ///
 /// # Errors
 /// Standard output cannot be written.

@@ -12,9 +12,9 @@
 //! | 48 to 55 | sample: part of the second with work, in percent; 255: not known |
 //! | 56 to 63 | sample: temperature in degrees Celsius; 255: not known |
 //!
-//! Word 1 is CLOCK_MONOTONIC in nanoseconds. Word 2 of a sample has the reasons in its lower half (2^32 - 1: not known)
-//! and the power in milliwatts in the upper half (0: not known). Word 2 of a state is NVML's result. From word 2 on a
-//! device has its UUID, its PCI address and its name, a zero after each.
+//! Word 1 is CLOCK_MONOTONIC in nanoseconds. Word 2 of a sample has the reasons in its lower half (2^32 - 1: not
+//! known) and the power in milliwatts in the upper half (0: not known). Word 2 of a state is NVML's result. From word 2
+//! on a device has its UUID, its PCI address and its name, a zero after each.
 
 /// Name of the file.
 pub const FILE: &str = "gpu_clocks";
@@ -167,7 +167,8 @@ fn word_at(bytes: &[u8], n: usize) -> Option<u64> {
     bytes.get(n * 8..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The records of a file, in their order. A record that is not whole ends them; one of an unknown kind is passed over.
+/// The records of a file, in their order. A record that is not whole ends them; one of an unknown kind is passed
+/// over.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockRecords<'a>(pub &'a [u8]);
 

@@ -136,8 +136,8 @@ impl GpuClocks {
         });
     }
 
-    /// Takes over what the processes of the run asked, and on which of their numbers work ran. A number that two devices
-    /// have in different processes is none.
+    /// Takes over what the processes of the run asked, and on which of their numbers work ran. A number that two
+    /// devices have in different processes is none.
     pub(crate) fn identify(&mut self, identities: &BTreeSet<DeviceIdentity>, used_numbers: &BTreeSet<u32>) {
         let is_of = |device: &ClockedDevice, identity: &str| {
             let same_end = |whole: &str, end: &str| whole.to_lowercase().ends_with(&end.to_lowercase());

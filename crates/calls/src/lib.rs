@@ -9,6 +9,7 @@ pub mod capture;
 pub mod filter;
 pub mod generated;
 mod glob;
+pub mod gpu_clocks;
 pub mod gpu_time;
 pub mod hidden;
 pub mod kernel;

@@ -47,6 +47,8 @@ pub mod kind {
     /// How often calls were counted in ring `ring` of process `process`: its file of counts. `at`: 0 for functions with
     /// a slot, 1 for those that a runtime reports. The last one of each counts.
     pub const COUNTS: u8 = 12;
+    /// Bytes of the clocks of the GPUs from offset `at` (`cutap_wire::gpu_clocks`).
+    pub const CLOCKS: u8 = 13;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
     /// See [`LACKS`]; no block stands there.

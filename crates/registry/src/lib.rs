@@ -8,6 +8,7 @@ mod error;
 mod export_tables;
 mod export_tables_page;
 mod functions;
+pub mod gpu_clocks;
 pub mod gpu_time;
 pub mod interface;
 pub mod kernel;

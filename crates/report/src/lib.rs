@@ -30,6 +30,7 @@ pub use export::{Chrome, Perfetto};
 pub use format::csv::write_csv;
 pub use format::units::time;
 pub use notes::footer::{end_lines, end_notes, important_notes, program_end_note};
+pub use notes::gpu_clocks::{clock_lines, clocks_line};
 pub use notes::messages;
 pub use notes::messages_page::messages_page;
 pub use notes::missing_calls::{ended_early, may_lack_frees, missing_against, missing_calls};

@@ -37,8 +37,9 @@ pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError, TimeWindow};
 pub use gpu_time::{
-    CallLabel, CuptiClock, ExecutableGraph, GpuSummary, GpuTimes, GraphNodes, Graphs, MissingTime, NodeOrigin,
-    RowCounts, SubmittedBy, WorkRow, WorkRows, submits_work,
+    CallLabel, ClockMoment, ClockState, ClockedDevice, CuptiClock, ExecutableGraph, GpuClocks, GpuSummary, GpuTimes,
+    GraphNodes, Graphs, MissingTime, NodeOrigin, RowCounts, SlowTime, SubmittedBy, WorkClocks, WorkRow, WorkRows,
+    submits_work,
 };
 pub use io::clock::{Rate, monotonic};
 pub use io::file::{Bytes, open_file};

@@ -8,6 +8,7 @@
 //! RUN/control             one page: what is wanted, who drains (control)
 //! RUN/p<pid>-<n>/process  one page: who this process is, clocks, counters (process)
 //! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
+//! RUN/gpu_clocks          clocks of the GPUs, once a second; only with --gpu-time (gpu_clocks)
 //! RUN/inject              what --inject does to calls (injected)
 //! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
 //! RUN/p<pid>-<n>/hook_active  which hook each thread is in (hooks)
@@ -24,6 +25,7 @@ pub mod control;
 pub mod counts;
 pub mod diagnostic;
 pub mod flags;
+pub mod gpu_clocks;
 pub mod hooks;
 pub mod injected;
 #[cfg(all(test, not(feature = "loom")))]

@@ -14,6 +14,7 @@ mod normal;
 mod process;
 mod programs;
 mod recording;
+mod steps;
 
 pub use case::{Case, case};
 pub use counts::{Counts, read as counted, shown, summary};
@@ -23,3 +24,4 @@ pub use normal::{calls_in, normal_form};
 pub use process::{Finished, Scratch, finish, scratch, wait_for, without_record_line};
 pub use programs::{NOT_ALONE, build, out, programs, sources};
 pub use recording::blocks;
+pub use steps::Steps;

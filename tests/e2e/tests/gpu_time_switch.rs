@@ -1,51 +1,16 @@
 //! `cutap ctl PID gpu-time on` and `off`: rows stop and begin again, and the report says when they are missing.
 
-use cutap_e2e::{cutap, finish, json_lines, out, scratch};
+use cutap_e2e::{Steps, cutap, finish, json_lines, out, scratch};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-struct Steps {
-    record: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    pid: String,
-}
-
-impl Steps {
-    fn start(flags: &[&str], file: &Path) -> Steps {
-        let mut record = Command::new(cutap());
-        record.args(["record", "--sim", "-q"]).args(flags).arg("-o").arg(file).arg(out().join("gpu_steps"));
-        let mut record = record.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("cutap runs");
-        let (input, output) = (record.stdin.take().unwrap(), BufReader::new(record.stdout.take().unwrap()));
-        let mut steps = Steps { record, input, output, pid: String::new() };
-        steps.pid = steps.line();
-        steps
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("the program prints");
-        line.trim().to_owned()
-    }
-
-    fn step(&mut self) {
-        self.input.write_all(b"\n").expect("the program reads");
-        assert!(self.line().starts_with("step "));
-    }
-
-    /// Output and errors of `cutap ctl` for the program.
-    fn ctl(&self, words: &[&str]) -> String {
-        finish(Command::new(cutap()).args(["ctl", &self.pid]).args(words)).everything()
-    }
-
-    fn end(self) {
-        let Steps { mut record, input, .. } = self;
-        drop(input);
-        assert!(record.wait().expect("cutap ends").success());
-    }
+/// Starts the steps under `cutap record`.
+fn start(flags: &[&str], file: &Path) -> Steps {
+    let mut record = Command::new(cutap());
+    record.args(["record", "--sim", "-q"]).args(flags).arg("-o").arg(file).arg(out().join("gpu_steps"));
+    Steps::start(&mut record)
 }
 
 /// Longer than the time in which the program notices a switch.
@@ -65,7 +30,7 @@ fn grids(file: &Path) -> Vec<u64> {
 fn rows_are_switched_off_and_on() {
     let folder = scratch("gpu-time-switch");
     let file = folder.join("steps.cutap");
-    let mut steps = Steps::start(&["--gpu-time"], &file);
+    let mut steps = start(&["--gpu-time"], &file);
     steps.step();
     assert!(steps.ctl(&["status"]).contains("GPU times: on"), "{}", steps.ctl(&["status"]));
     let said = steps.ctl(&["gpu-time", "off"]);
@@ -89,7 +54,7 @@ fn rows_are_switched_off_and_on() {
 fn rows_of_a_whole_run_are_switched_off() {
     let folder = scratch("gpu-time-switch-all");
     let file = folder.join("steps.cutap");
-    let mut steps = Steps::start(&["--gpu-time"], &file);
+    let mut steps = start(&["--gpu-time"], &file);
     steps.step();
     steps.ctl(&["--all", "gpu-time", "off"]);
     wait();
@@ -106,7 +71,7 @@ fn rows_of_a_whole_run_are_switched_off() {
 fn rows_are_taken_while_recording_is_off() {
     let folder = scratch("gpu-time-recording-off");
     let file = folder.join("steps.cutap");
-    let mut steps = Steps::start(&["--gpu-time"], &file);
+    let mut steps = start(&["--gpu-time"], &file);
     steps.step();
     steps.ctl(&["off"]);
     steps.step();
@@ -123,7 +88,7 @@ fn rows_are_taken_while_recording_is_off() {
 fn a_run_without_rows_cannot_be_switched() {
     let folder = scratch("gpu-time-switch-none");
     let file = folder.join("steps.cutap");
-    let steps = Steps::start(&[], &file);
+    let steps = start(&[], &file);
     let said = steps.ctl(&["gpu-time", "on"]);
     assert!(said.contains(" was started without --gpu-time, so its GPU times cannot be taken"), "{said}");
     assert!(!steps.ctl(&["status"]).contains("GPU times"));

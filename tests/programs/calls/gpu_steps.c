@@ -1,9 +1,10 @@
 /* Launches a kernel whose grid is the number of the step, once for each line of its input. Between them somebody
-   switches GPU times off and on. Prints its process id, each step, and the variable of injections as the
-   program has it. */
+   switches GPU times off and on. With the argument "devices" it asks for the UUID of each device first. Prints its
+   process id, each step, and the variable of injections as the program has it. */
 //: exe gpu_steps
 #include "fixture.h"
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef unsigned long U;
@@ -19,12 +20,16 @@ static int call(const char *name, U a, U b, U c, U d, U e, U f, U g, U h, U i, U
 
 static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry first() { ret; }\n";
 
-int main(void) {
+int main(int argc, char **argv) {
     P context, module, kernel;
     char line[16];
     driver = dlopen("libcuda.so.1", RTLD_NOW);
     CHECK(driver);
     OK(cuInit, 0);
+    int devices = 0;
+    char uuid[16];
+    if (argc > 1 && !strcmp(argv[1], "devices")) OK(cuDeviceGetCount, &devices);
+    for (int n = 0; n < devices; n++) OK(cuDeviceGetUuid, uuid, n);
     OK(cuDevicePrimaryCtxRetain, &context, 0);
     OK(cuCtxSetCurrent, context);
     OK(cuModuleLoadData, &module, ptx);

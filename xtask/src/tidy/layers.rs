@@ -23,7 +23,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-inject", &["cutap-hook", "cutap-wire"]),
     ("cutap-machine", &["cutap-quantity"]),
     ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-machine"]),
-    ("cutap-nvml", &["cutap-machine"]),
+    ("cutap-nvml", &["cutap-calls", "cutap-machine"]),
     ("cutap-sim-cupti", &["cutap-calls", "cutap-machine"]),
     // outside
     ("cutap-registry", &[]),
@@ -45,6 +45,7 @@ const MAY: &[(&str, &[&str])] = &[
         ],
     ),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
+    ("cutap-gpu-clocks", &["cutap-calls", "cutap-wire"]),
     (
         "cutap-collect",
         &[
@@ -70,6 +71,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-file",
             "cutap-trace",
             "cutap-report",
+            "cutap-gpu-clocks",
             "cutap-collect",
             "cutap-inspect",
             "cutap-kernel",

@@ -4,6 +4,7 @@ pub mod behaviour;
 pub mod capture;
 pub mod export_tables;
 pub mod functions;
+pub mod gpu_clocks;
 pub mod gpu_time;
 pub mod kernel;
 pub mod known;

@@ -12,6 +12,7 @@ mod doctor;
 mod env;
 mod explain;
 mod export;
+mod gpu_clocks;
 mod help;
 mod hook_header;
 mod inspect;
@@ -85,6 +86,8 @@ pub enum Command {
     DemoProgram,
     #[command(name = "__collect", hide = true)]
     Collector(collector::Collector),
+    #[command(name = "__gpu-clocks", hide = true)]
+    GpuClocks(gpu_clocks::GpuClocks),
 }
 
 impl Command {
@@ -116,6 +119,7 @@ impl Command {
             Command::Man(args) => args.run(),
             Command::Completions(args) => args.run(),
             Command::Collector(args) => args.run(),
+            Command::GpuClocks(args) => args.run(),
         }
     }
 }

@@ -16,8 +16,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, print_notice, scan_executables};
 use cutap_report::{
-    Baseline, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels, missing_calls,
-    notes_of_runs, write_csv,
+    Baseline, REPORTS, ReportKind, Rows, Takes, all_sort_columns, clocks_line, end_line, end_lines, gpu_kernels,
+    missing_calls, notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, Runs};
 use std::fmt::{self, Debug, Formatter};
@@ -317,6 +317,9 @@ fn write(
             report.write_text(&end, colour(), out)?;
             missing.iter().try_for_each(|missing| writeln!(out, "{missing}"))?;
         }
+    }
+    if nothing.is_none() && report.has_gpu_speed() {
+        clocks_line(&end_refs).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     if nothing.is_none() && report.has_times() {
         let has_gpu = run_ends.iter().any(|of| of.end.gpu_time.is_some());

@@ -5,6 +5,7 @@
 //! off and ends in order.
 
 use crate::base::error::{Error, Result, UNREAD, UNWRITTEN, advice_on_file, cannot, reason};
+use crate::collector::clock_sampler::ClockSampler;
 use crate::collector::collector_options::CollectorOptions;
 use crate::collector::detach_notices;
 use crate::collector::drain::{Drain, Round};
@@ -54,8 +55,10 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     page.put_collector_state(COLLECTOR_ATTACHED);
     channel.ready();
 
+    let wants_clocks = !options.nvml.as_os_str().is_empty();
+    let clock_sampler = wants_clocks.then(|| ClockSampler::start(&run_dir, &options.nvml)).flatten();
     let mut lingering = LingeringProcesses::new(&options.run);
-    let broken = drain(options, &page, &run_dir, &mut channel, &mut lingering, &mut *work)?;
+    let broken = drain(options, &page, &run_dir, &mut channel, &mut lingering, &mut *work, clock_sampler)?;
     work.clean_up(broken.as_ref());
     match &broken {
         Some(_) => page.stop_recording(),
@@ -89,6 +92,7 @@ fn drain(
     channel: &mut ForegroundChannel,
     lingering: &mut LingeringProcesses,
     work: &mut dyn Drain,
+    mut clock_sampler: Option<ClockSampler>,
 ) -> Result<Option<io::Error>> {
     let rate = Rate::begin();
     let mut measured = false;
@@ -118,6 +122,8 @@ fn drain(
             }
         }
         if last {
+            // Its last records are in the last round.
+            drop(clock_sampler.take());
             // Readers take it for the end of the run.
             page.beat();
         }

@@ -34,6 +34,9 @@ pub struct CollectorOptions {
     pub spool: Option<i32>,
     /// Bytes that the processes of a flight recorder that have ended may keep together; 0: no limit.
     pub total: u64,
+    /// The NVML library that is asked for clocks; empty: clocks are not wanted.
+    #[serde(with = "path", default)]
+    pub nvml: PathBuf,
 }
 
 impl CollectorOptions {
@@ -99,6 +102,7 @@ mod tests {
             own_file: true,
             spool: Some(7),
             total: u64::MAX,
+            nvml: PathBuf::new(),
         };
         for given in [options(b"/tmp/r", None), options(b"/\xff\xfe \"\n\\", Some("-e \"\u{1}ä"))] {
             let argument = given.to_argument().unwrap();

@@ -1,5 +1,6 @@
 //! The process that drains the rings while the program runs.
 
+pub mod clock_sampler;
 pub mod collect;
 pub mod collector_options;
 pub mod detach_notices;

@@ -53,12 +53,13 @@ fn is_empty(file: &File) -> bool {
     file.metadata().is_ok_and(|data| data.len() == 0)
 }
 
-/// What starts the collectors.
+/// What starts the collectors. `nvml`: the library that is asked for clocks; empty: they are not wanted.
 pub fn supervisor(
     options: &TraceOptions,
     run: &Run,
     output: Option<(&Path, File)>,
     driver: bool,
+    nvml: PathBuf,
 ) -> Result<CollectorSupervisor> {
     let named = output.as_ref().map(|(path, _)| path.to_path_buf());
     let output: OwnedFd = match output {
@@ -80,6 +81,7 @@ pub fn supervisor(
         own_file: named.is_some(),
         spool: None,
         total: options.full.total().unwrap_or(0),
+        nvml,
     };
     Ok(CollectorSupervisor::new(options_of_collector, output, named))
 }

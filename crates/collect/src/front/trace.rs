@@ -14,6 +14,7 @@ use crate::output::previous::Previous;
 use crate::run_dir::control::{self, Page};
 use crate::run_dir::outer_run::OuterRun;
 use crate::run_dir::window::Schedule;
+use crate::start::driver;
 use crate::start::environment::Variables;
 use crate::start::exit_kind::ExitKind;
 use crate::start::injection_way::InjectionWay;
@@ -21,6 +22,8 @@ use crate::start::launch;
 use crate::start::signals;
 use crate::start::startup_state::StartupState;
 use crate::start::unpack::{Embedded, Wanted, unpack};
+use cutap_calls::generated::gpu_clocks::LIBRARY;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// The hook library behind `--inject`. It is unpacked before the run directory names it.
@@ -43,11 +46,14 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     if let Some(recording) = named.filter(|_| options.record) {
         control::write_recording(&run.dir, recording)?;
     }
+    let unpack_libraries = || unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time, inject: false });
+    // The collector has to know which NVML it asks.
+    let unpacked_before = if options.gpu_time { Some(unpack_libraries()?) } else { None };
+    let nvml = unpacked_before.as_ref().map(|unpacked| nvml(options.sim.then_some(&unpacked.sim)));
     // It makes itself ready while the libraries are looked at.
-    let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver)?;
+    let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver, nvml.unwrap_or_default())?;
     let mut collector = supervisor.begin()?;
-    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time, inject: false })
-        .inspect_err(|_| collector.discard())?;
+    let unpacked = unpacked_before.map_or_else(unpack_libraries, Ok).inspect_err(|_| collector.discard())?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();
@@ -98,6 +104,14 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let (request, run, supervisor) = (&request, &run, &supervisor);
     let outcome = Outcome { options, request, run, supervisor, named, child, exit_kind, is_detached };
     Ok(outcome.finish(&mut print_unmatched))
+}
+
+/// The NVML library that the collector's side asks: that of the simulated driver in its folder, or this machine's.
+fn nvml(sim: Option<&PathBuf>) -> PathBuf {
+    match sim {
+        Some(folder) => folder.join(LIBRARY),
+        None => driver::library(OsStr::new(LIBRARY)).unwrap_or_else(|| LIBRARY.into()),
+    }
 }
 
 /// What is said before the program starts. `outer`: the run of cutap in which this one is.

@@ -2,6 +2,7 @@
 //! refer to them. A chunk is given back to its writer when the file has it.
 
 mod batch;
+mod clock_copy;
 #[cfg(test)]
 mod damage;
 mod folder_scan;

@@ -2,6 +2,7 @@
 //! file that cannot be read does not stop it.
 
 use super::batch::Batch;
+use super::clock_copy::ClockCopy;
 use super::process::{Process, Round, trimmed};
 use super::retired::Retired;
 use super::ring::Ring;
@@ -72,6 +73,7 @@ pub struct Recorder {
     damage: Option<Damage>,
     /// The file says with which filter and as which rank the run was made, or there was none.
     has_texts: bool,
+    clock_copy: ClockCopy,
 }
 
 /// What a file that is added to holds of a process already.
@@ -105,7 +107,7 @@ impl Recorder {
         let mut recorded: BTreeMap<u32, RecordedProcess> = BTreeMap::new();
         let mut control = None;
         let (mut damaged, mut unpacked) = (None, Vec::new());
-        let mut has_texts = false;
+        let (mut has_texts, mut clock_copy) = (false, ClockCopy::default());
         let walked = walk(&file, VERSION, &mut |block, plain| {
             // A collector that goes on for another has no time to read all of it, and the file was written a moment
             // ago.
@@ -114,6 +116,10 @@ impl Recorder {
             }
             if block.kind == kind::CONTROL {
                 control = Some(*block);
+                return;
+            }
+            if block.kind == kind::CLOCKS {
+                clock_copy.add_block(block);
                 return;
             }
             has_texts |= matches!(block.kind, kind::FILTER | kind::RANK);
@@ -174,6 +180,7 @@ impl Recorder {
             next,
             cut_at,
             has_texts,
+            clock_copy,
             ..Recorder::new(run_dir, Writer::go_on(file, cut.at), consume)
         })
     }
@@ -200,6 +207,7 @@ impl Recorder {
             unread: None,
             damage: None,
             has_texts: false,
+            clock_copy: ClockCopy::default(),
         }
     }
 
@@ -228,6 +236,9 @@ impl Recorder {
         self.recheck = (self.recheck + 1) % self.processes.len().max(1);
         if parts {
             self.parts_at_ns = monotonic();
+        }
+        if parts || last {
+            self.clock_copy.round(&self.run, &mut self.writer)?;
         }
         let (mut has_new, round) = (false, Round { last, consume: self.consume, parts });
         for (n, process) in self.processes.iter_mut().enumerate() {

@@ -1,6 +1,7 @@
 //! Chrome's trace event format: an array with one event for each finished call. A call that never ended is a begin
 //! event without an end. The closing bracket is optional in this format, so a truncated file can be read.
 
+use super::clock_tracks::clock_tracks;
 use super::gpu_tracks::GpuTracks;
 use super::pids::Pids;
 use super::range_tracks::{OpenRange, RangeTracks};
@@ -258,6 +259,11 @@ impl<W: io::Write + Send> Output for Chrome<W> {
     fn end(&mut self, end: &End) -> io::Result<()> {
         for exit in &end.unfinished {
             self.call("B", CallView::exit(exit))?;
+        }
+        for of in clock_tracks(end) {
+            for (ns, mhz) in of.values() {
+                self.line(&json!({"name": of.name, "ph": "C", "pid": 0, "ts": micros(ns), "args": {"MHz": mhz}}))?;
+            }
         }
         self.out.write_all(if self.has_begun { b"\n]\n" } else { b"[]\n" })?;
         self.out.flush()

@@ -2,10 +2,12 @@
 //! and keep nothing about finished calls.
 
 mod chrome;
+mod clock_tracks;
 mod flows;
 mod gpu_tracks;
 mod perfetto;
 mod perfetto_fields;
+mod perfetto_tracks;
 mod pids;
 mod proto;
 mod range_tracks;

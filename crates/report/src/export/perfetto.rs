@@ -7,13 +7,15 @@
 //!
 //! Arguments that begin with `cutap.` are not the program's. Field numbers are in `perfetto_fields`.
 
+use super::clock_tracks::clock_tracks;
 use super::flows::Flows;
 use super::gpu_tracks::GpuTracks;
 use super::perfetto_fields::interned::{ARGUMENTS, CATEGORIES, NAMES, TEXTS};
 use super::perfetto_fields::{
-    annotation, clock, clocks, descriptor, entry, event as track_event, packet, process as of_process,
-    thread as of_thread, trace,
+    annotation, clock, clocks, counter as of_counter, descriptor, entry, event as track_event, packet,
+    process as of_process, thread as of_thread, trace,
 };
+use super::perfetto_tracks::{clock_track, flow_to_work, gpu_track, process_track, range_track, thread_track};
 use super::pids::Pids;
 use super::proto::Message;
 use super::range_tracks::RangeTracks;
@@ -27,7 +29,6 @@ use cutap_trace::{
     submits_work,
 };
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ const NAMES_NEEDED: u64 = 2;
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 const INSTANT: u64 = 3;
+const COUNTER: u64 = 4;
 /// The largest number of interned names of a kind. Other names are written each time.
 const MOST_TEXTS: usize = 1 << 16;
 
@@ -261,6 +263,28 @@ impl<W: io::Write> Perfetto<W> {
         })
     }
 
+    /// The clocks of the GPUs.
+    fn clocks(&mut self, end: &End) -> io::Result<()> {
+        for of in clock_tracks(end) {
+            let track = clock_track(of.track);
+            self.packet(|m| {
+                m.message(packet::TRACK, |m| {
+                    m.number(descriptor::TRACK, track).text(descriptor::NAME, &of.name);
+                    m.message(descriptor::COUNTER, |m| {
+                        m.text(of_counter::UNIT_NAME, "MHz");
+                    });
+                });
+            })?;
+            for (ns, mhz) in of.values() {
+                let mut event = Message::default();
+                event.number(track_event::TYPE, COUNTER).number(track_event::TRACK, track);
+                event.number(track_event::COUNTER_VALUE, mhz.into());
+                self.write_event(ns, &event)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A range begins that may end in another thread.
     fn begin_range(&mut self, call: &Call) -> io::Result<()> {
         let (range, new_track) = self.range_tracks.begin(call);
@@ -441,30 +465,6 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
     }
 }
 
-fn process_track(process: &Process) -> u64 {
-    1 << 32 | u64::from(process.key)
-}
-
-fn gpu_track(number: u32) -> u64 {
-    3 << 32 | u64::from(number)
-}
-
-fn range_track(number: u32) -> u64 {
-    4 << 32 | u64::from(number)
-}
-
-/// The flow from a call to the work that it submits: a number that both sides know without keeping it. Other flows
-/// have small numbers.
-fn flow_to_work(process: &Process, tid: u32, start_ns: u64) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (process.key, tid, start_ns).hash(&mut hasher);
-    hasher.finish() | 1 << 63
-}
-
-fn thread_track(thread: &Thread) -> u64 {
-    2 << 32 | u64::from(thread.key)
-}
-
 impl<W: io::Write + Send> Output for Perfetto<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         event.visit(self)
@@ -481,6 +481,7 @@ impl<W: io::Write + Send> Output for Perfetto<W> {
                 self.enter(&exit.call)?;
             }
         }
+        self.clocks(end)?;
         self.out.flush()
     }
 }

@@ -35,6 +35,12 @@ pub(super) mod descriptor {
     pub(crate) const PROCESS: u32 = 3;
     pub(crate) const THREAD: u32 = 4;
     pub(crate) const PARENT: u32 = 5;
+    pub(crate) const COUNTER: u32 = 8;
+}
+
+/// CounterDescriptor.
+pub(super) mod counter {
+    pub(crate) const UNIT_NAME: u32 = 6;
 }
 
 /// ProcessDescriptor.
@@ -59,6 +65,7 @@ pub(super) mod event {
     pub(crate) const NAME_NUMBER: u32 = 10;
     pub(crate) const TRACK: u32 = 11;
     pub(crate) const NAME: u32 = 23;
+    pub(crate) const COUNTER_VALUE: u32 = 30;
     pub(crate) const FLOW_IDS: u32 = 47;
 }
 

@@ -1,6 +1,7 @@
 //! The last lines of a trace: the runtimes, what was not seen and why, what was lost. A complete trace has no such
 //! lines.
 
+use crate::notes::gpu_clocks::clock_lines;
 use crate::notes::gpu_time::{gpu_time_line, gpu_time_lines};
 use crate::notes::messages::{counted, filled};
 use crate::notes::switched::{start, switched_lines};
@@ -57,6 +58,7 @@ fn after_runtimes(end: &End, lines: &mut Vec<String>) {
         lines.push(gpu_time_line(of));
         lines.extend(gpu_time_lines(of, start(end)));
     }
+    lines.extend(clock_lines(end));
     missing(end, lines);
     lines.extend(raw_lines(end));
     filter_lines(end, lines);
@@ -82,6 +84,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
     never_began(end, &mut lines);
     take(1, &mut lines);
     lines.extend(program_end_note(end));
+    lines.extend(clock_lines(end));
     gaps(end, &mut lines);
     take(2, &mut lines);
     running(end, &mut lines);

@@ -53,6 +53,14 @@ const RUN: &[(&str, &str)] = &[
         "`cutap ctl` or `--capture-range` switched it off.",
     ),
     ("arguments shown as plain addresses: 12 of 2 functions (...)", "`cutap report --undecoded` lists them."),
+    (
+        "device 0: SM clock 1395 MHz of 1980 from 12.1s to 14.3s of the run: power cap",
+        "The GPU was slow then, or NVML named a reason for a lower clock: [clocks](../how-to/gpu-time.md#clocks).",
+    ),
+    (
+        "no clocks of the GPUs: NVML did not start (no permission)",
+        "Whether the GPU was slow is not known. Nothing else is missing.",
+    ),
     ("process 4711 (app) is still running", "The trace ends before this process."),
     (
         "1 process could not write to the run directory (...): nothing of them was recorded",

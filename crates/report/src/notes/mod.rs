@@ -1,6 +1,7 @@
 //! Sentences about the run: what is missing in it, and why.
 
 pub mod footer;
+pub mod gpu_clocks;
 pub mod gpu_time;
 pub mod gpu_totals;
 pub mod messages;

@@ -31,6 +31,29 @@ pub const ROW: &[FieldRow] = &[
     ("rank?", "integer", RANK),
 ];
 
+/// A clock.
+pub const CLOCK: &[FieldRow] = &[
+    ("ns", "integer", "when, CLOCK_MONOTONIC"),
+    ("device", "integer|null", "number of the device in the program; null if that is not known"),
+    ("nvml_device", "integer", "NVML's number of the device"),
+    ("name", "string", "name of the product"),
+    ("uuid", "string", "`GPU-` and the UUID"),
+    ("pci", "string", "PCI address"),
+    ("sm_mhz", "integer", "clock of the SMs"),
+    ("max_sm_mhz", "integer|null", "the highest one"),
+    (
+        "reasons",
+        "array|null",
+        "why the clock is what it is: `idle`, `power_cap`, `hw_thermal`, ... (`api/gpu-clocks.toml`); null if NVML \
+         does not tell",
+    ),
+    ("busy_percent", "integer|null", "part of the time before it in which a kernel of any process ran"),
+    ("celsius", "integer|null", "temperature"),
+    ("milliwatts", "integer|null", "power"),
+    ("run?", "string", RUN),
+    ("rank?", "integer", RANK),
+];
+
 /// `report --by kernel`.
 pub const KERNEL: &[FieldRow] = &[
     ("kernel", "string", "demangled name"),

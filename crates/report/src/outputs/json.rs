@@ -8,6 +8,7 @@ use crate::nesting::nest::Nest;
 use crate::notes::messages::reason;
 use crate::notes::switched::switched_json;
 use crate::notes::undecoded::raw_json;
+use crate::outputs::clock_json::{clock_samples, slow_clocks};
 use crate::outputs::live_clocks::LiveClocks;
 use cutap_calls::gpu_time::copy_kind;
 use cutap_trace::{
@@ -156,6 +157,7 @@ fn ending(end: &End) -> Value {
         "overwritten": end.missing.overwritten, "records_cut": end.missing.records_cut,
         "records_unknown": end.missing.records_unknown,
         "switched": switched_json(end), "counted": end.functions.counted.iter().map(|c| c.calls).sum::<u64>(),
+        "slow_clocks": slow_clocks(end),
     });
     if let (Some(run), Value::Object(line)) = (&end.run, &mut line) {
         line.extend(run_fields(run));
@@ -258,12 +260,14 @@ impl<W: io::Write + Send> Output for Json<W> {
         for exit in &end.unfinished {
             self.exit(exit)?;
         }
+        clock_samples(end).try_for_each(|sample| self.line(&sample))?;
         end_line(end, &mut self.out)
     }
 
     /// Each run has its own last line.
     fn end_runs(&mut self, ends: &[End]) -> io::Result<()> {
         ends.iter().flat_map(|end| &end.unfinished).try_for_each(|exit| self.exit(exit))?;
+        ends.iter().flat_map(clock_samples).try_for_each(|sample| self.line(&sample))?;
         ends.iter().try_for_each(|end| end_line(end, &mut self.out))
     }
 }

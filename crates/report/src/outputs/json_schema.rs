@@ -204,6 +204,12 @@ const END: &[FieldRow] = &[
     ("records_unknown", "integer", "records of kinds that a newer cutap writes"),
     ("switched", "array", "`cutap ctl`: `ns`, `to` (`off`, `on`, `filter`), `pid` (null: all)"),
     ("counted", "integer", "calls that were only counted"),
+    (
+        "slow_clocks",
+        "array",
+        "times in which a GPU was slow: `device`, `nvml_device`, `from_ns`, `until_ns`, `min_sm_mhz`, `max_sm_mhz`, \
+         `reasons`",
+    ),
 ];
 
 const RUNS: &str = "if several runs are read: `run`, `rank` and the number of each that has it";
@@ -338,7 +344,7 @@ const DIFF: &[FieldRow] = &[
     ("b", "object|null", "the same of B"),
 ];
 
-const LINES: [Line; 31] = [
+const LINES: [Line; 32] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
@@ -348,6 +354,11 @@ const LINES: [Line; 31] = [
         name: "row",
         about: "What the GPU did (`--gpu-time`): a kernel, a copy or a set. `gpu_ns` of a call adds them up.",
         fields: Fields::Rows(gpu_fields::ROW),
+    },
+    Line {
+        name: "gpu_clock",
+        about: "The clock of a GPU at a moment (`--gpu-time`), once a second. The lines come before the last one.",
+        fields: Fields::Rows(gpu_fields::CLOCK),
     },
     Line { name: "summary", about: "A row of `-c`.", fields: Fields::Rows(SUMMARY) },
     Line { name: "count", about: "A row of `-C`.", fields: Fields::Rows(COUNT) },

@@ -1,6 +1,7 @@
 //! Outputs other than the text of a trace. Each implements [`crate::Output`].
 
 pub mod call_rows;
+pub mod clock_json;
 pub mod counts;
 mod field_row;
 mod gpu_fields;

@@ -248,6 +248,10 @@ impl Report for Gaps {
         true
     }
 
+    fn has_gpu_speed(&self) -> bool {
+        true
+    }
+
     fn gpu_times(&mut self, work: &WorkRows<'_>) {
         for (device, rows) in work_by_device(work) {
             let run = rows.first().and_then(|row| row.process.run.clone());

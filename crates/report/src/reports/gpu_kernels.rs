@@ -94,6 +94,10 @@ impl Report for GpuKernels {
         true
     }
 
+    fn has_gpu_speed(&self) -> bool {
+        true
+    }
+
     fn gpu_times(&mut self, work: &WorkRows<'_>) {
         let mut places: HashMap<Arc<str>, usize> = HashMap::new();
         for row in work.rows() {

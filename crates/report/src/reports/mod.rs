@@ -115,6 +115,10 @@ pub trait Report {
     fn has_times(&self) -> bool {
         false
     }
+    /// Whether it is about the speed of the GPU: a line with its clocks follows.
+    fn has_gpu_speed(&self) -> bool {
+        false
+    }
     /// Takes a function whose calls were only counted.
     fn counted(&mut self, _: &CountedFunction) {}
     /// Whether the answer includes calls that were only counted. If not, the command prints their number.

@@ -2,14 +2,14 @@
 //! the answer is what an H200 returned for the same numbers, or NOT_SUPPORTED. A function that sets something must
 //! have no effect.
 
+use crate::clock_faults;
 use crate::device::Device;
 use crate::fault::{Answer as Outcome, Fault};
 use crate::generated::DEFAULTS;
 use crate::lifecycle;
 
 pub struct Function {
-    /// For a debugger.
-    #[allow(dead_code)]
+    /// For a debugger, and for planted faults.
     pub name: &'static str,
     /// A letter for each parameter: `d` device, `n` number, `o` output, `t` buffer for text, `l` its size, `i` other
     /// pointer or handle. `v` is an output whose first word is an input, the version of the structure.
@@ -39,6 +39,19 @@ pub extern "C" fn answer(place: u32, words: *const u64) -> u32 {
     }
 }
 
+/// Writes as many words of a planted answer as the recorded one has.
+fn put_planted(function: &Function, params: &[(char, u64)], words: [u32; 2]) -> Outcome {
+    let recorded = function.answers.iter().find_map(|answer| answer.out.first());
+    let bytes = words.map(u32::to_ne_bytes);
+    let bytes = bytes.as_flattened();
+    let length = recorded.map_or(0, |out| out.len()).min(bytes.len());
+    if let Some((_, word)) = params.iter().find(|(kind, _)| *kind == 'o') {
+        // SAFETY: by the prototype the output has room for the bytes that the real library wrote.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), *word as *mut u8, length) };
+    }
+    Ok(())
+}
+
 fn recorded_answer(function: &Function, params: &[(char, u64)]) -> Outcome {
     for (kind, word) in params {
         match kind {
@@ -47,10 +60,13 @@ fn recorded_answer(function: &Function, params: &[(char, u64)]) -> Outcome {
             _ => {}
         }
     }
+    let numbers: Vec<u32> = params.iter().filter(|p| p.0 == 'n').map(|p| p.1 as u32).collect();
+    if let Some(planted) = clock_faults::answer(function.name, &numbers) {
+        return put_planted(function, params, planted?);
+    }
     if function.answers.is_empty() {
         return Err(Fault::NOT_SUPPORTED);
     }
-    let numbers: Vec<u32> = params.iter().filter(|p| p.0 == 'n').map(|p| p.1 as u32).collect();
     let is = |answer: &&Answer| answer.numbers.is_empty() || answer.numbers == numbers;
     let answer = function.answers.iter().find(is).ok_or(Fault::INVALID_ARGUMENT)?;
     if answer.result != 0 {

@@ -11,9 +11,12 @@
 //! and renamed from libcutap_nvml.so. `api/` has one function for each NVML function that is implemented. Every other
 //! export checks its arguments and returns the recorded answer, or NOT_SUPPORTED (`default.rs`). The library must
 //! never change anything on the machine, and never print anything.
+//!
+//! `CUTAP_SIM_NVML_FAULTS` is a list of planted faults, separated by commas (`clock_faults.rs`).
 
 mod abi;
 mod api;
+mod clock_faults;
 mod default;
 mod device;
 mod fault;

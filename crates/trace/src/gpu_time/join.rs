@@ -3,6 +3,7 @@
 
 use super::clock::CuptiClock;
 use super::graphs::{ExecutableGraph, NodeOrigin};
+use super::sm_clocks::{DeviceIdentity, GpuClocks, device_identity};
 use super::submissions::{Submission, Submissions};
 use super::work::{SubmittedBy, WorkRow};
 use crate::event::Event;
@@ -13,7 +14,7 @@ use crate::event::visitor::EventVisitor;
 use crate::filter::TimeWindow;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
 use cutap_wire::rows::{self, GraphPlace, RowContent, State, reason};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A driver call as CUPTI recorded it.
@@ -116,6 +117,8 @@ pub struct GpuTimes {
     /// By the number of the run, then by the folder of the process.
     processes: BTreeMap<u32, HashMap<Box<str>, ProcessWork>>,
     counts: RowCounts,
+    /// By the number of the run: which device a number of a process is.
+    identities: BTreeMap<u32, BTreeSet<DeviceIdentity>>,
 }
 
 fn run_place(process: &Process) -> u32 {
@@ -128,6 +131,9 @@ impl EventVisitor for GpuTimes {
     }
 
     fn exit(&mut self, exit: &Exit) {
+        if let Some(identity) = device_identity(exit) {
+            self.identities.entry(run_place(&exit.call.thread.process)).or_default().insert(identity);
+        }
         self.process(&exit.call.thread.process).submissions.exit(exit);
     }
 
@@ -174,6 +180,14 @@ impl GpuTimes {
             of_run.insert(process.folder.clone(), ProcessWork::default());
         }
         of_run.entry(process.folder.clone()).or_default()
+    }
+
+    /// Says which devices of NVML the processes of a run know by which number.
+    pub(crate) fn identify(&self, place: u32, clocks: &mut GpuClocks) {
+        let Some(identities) = self.identities.get(&place) else { return };
+        let processes = self.processes.get(&place).into_iter().flat_map(HashMap::values);
+        let used_numbers = processes.flat_map(|of| &of.rows).map(|row| row.row.place.device).collect();
+        clocks.identify(identities, &used_numbers);
     }
 
     /// To be called when all events were taken: finds the call of each row.

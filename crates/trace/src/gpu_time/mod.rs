@@ -4,11 +4,13 @@
 pub(crate) mod clock;
 pub(crate) mod graphs;
 pub(crate) mod join;
+pub(crate) mod sm_clocks;
 pub(crate) mod submissions;
 pub(crate) mod work;
 
 pub use clock::CuptiClock;
 pub use graphs::{ExecutableGraph, GraphNodes, Graphs, NodeOrigin};
 pub use join::{GpuSummary, GpuTimes, MissingTime, RowCounts, WorkRows};
+pub use sm_clocks::{ClockMoment, ClockState, ClockedDevice, GpuClocks, SlowTime, WorkClocks};
 pub use submissions::{Label as CallLabel, submits_work};
 pub use work::{SubmittedBy, WorkRow};

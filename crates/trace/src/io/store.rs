@@ -10,6 +10,8 @@ pub trait Store: Debug + Send + Sync {
     fn control(&self) -> io::Result<Vec<u8>>;
     /// What the run was made with: a text of the control page's folder, by its name (`control::FILTER`, `RANK`).
     fn run_text(&self, name: &str) -> Option<String>;
+    /// The file of the clocks of the GPUs; empty where there is none.
+    fn gpu_clocks(&self) -> Vec<u8>;
     /// Names of the process folders, in order.
     fn processes(&self) -> io::Result<Vec<String>>;
     /// A file of a process; with `write`, one whose chunks are to be given back.

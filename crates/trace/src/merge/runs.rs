@@ -217,6 +217,12 @@ impl Runs {
             end: End { run: place.name.clone(), ..end },
         };
         let mut run_ends: Vec<FinishedRun> = of.map(run_end).collect();
+        for (of, place) in run_ends.iter_mut().zip(&self.places) {
+            let clocks = &mut of.end.gpu_clocks;
+            clocks.shift(place.shift_ns);
+            let number = place.name.as_ref().map_or(0, |name| name.place);
+            gpu_times.into_iter().for_each(|times| times.identify(number, clocks));
+        }
         run_ends.iter_mut().take(1).for_each(|of| of.end.gpu_time = gpu_times.map(GpuTimes::summary));
         run_ends
     }

@@ -5,6 +5,7 @@ use crate::io::file_cache::CachedFile;
 use crate::io::run_path::RunPath;
 use crate::io::store::Store;
 use crate::ring::file::RingFile;
+use cutap_wire::gpu_clocks;
 use std::io;
 
 /// Bytes of a text at most.
@@ -30,6 +31,10 @@ impl Store for Disk {
     fn run_text(&self, name: &str) -> Option<String> {
         let text = self.0.join(name).read(MOST_TEXT).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn gpu_clocks(&self) -> Vec<u8> {
+        self.0.join(gpu_clocks::FILE).read(gpu_clocks::MAX_BYTES as usize).unwrap_or_default()
     }
 
     fn processes(&self) -> io::Result<Vec<String>> {

@@ -14,7 +14,7 @@ use crate::io::store::Store;
 use crate::ring::file::RingFile;
 use cutap_file::{Block, Cut, Why, kind, walk};
 use cutap_wire::ring::{CHUNK_HEADER, RingHeader};
-use cutap_wire::{PAGE, VERSION, counts, names, process};
+use cutap_wire::{PAGE, VERSION, counts, gpu_clocks, names, process};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -37,6 +37,8 @@ pub struct Recording {
     control: Option<Block>,
     filter: Option<Block>,
     rank: Option<Block>,
+    /// Pieces of the file of clocks.
+    clocks: Vec<Block>,
     processes: BTreeMap<u32, ProcessBlocks>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
@@ -82,7 +84,7 @@ impl Recording {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = open_file(path, false).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
-        let (mut unread, mut filter, mut rank) = (None, None, None);
+        let (mut unread, mut filter, mut rank, mut clocks) = (None, None, None, Vec::new());
         let mut processes = BTreeMap::<u32, ProcessBlocks>::new();
         let (mut body, damaged) = (Vec::new(), DamagedBlocks::default());
         // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
@@ -101,6 +103,7 @@ impl Recording {
             match (block.kind, block.at) {
                 (kind::FILTER, _) => filter = Some(*block),
                 (kind::RANK, _) => rank = Some(*block),
+                (kind::CLOCKS, _) => clocks.push(*block),
                 (kind::LACKS, 0) => lacks = block.ring.into(),
                 (kind::LACKS, kind::READ_BEFORE) => read_before = block.ring.into(),
                 (kind::LACKS, kind::UNREAD) => unread = Some(*block),
@@ -146,6 +149,7 @@ impl Recording {
             control,
             filter,
             rank,
+            clocks,
             processes,
             cut,
             completed,
@@ -173,6 +177,7 @@ impl Recording {
             of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages).chain(counts)
         });
         let all = blocks.chain(recorded.control).chain(unread).chain(filter).chain(rank);
+        let all = all.chain(recorded.clocks.iter().copied());
         all.filter(|block| recorded.body(block).is_err()).for_each(|block| mark_damaged(&recorded.damaged, &block));
         Ok(recorded)
     }
@@ -229,6 +234,20 @@ impl Store for Recording {
         };
         let text = self.body(block?).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn gpu_clocks(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for block in &self.clocks {
+            let Ok(body) = self.body(block) else { continue };
+            // What a damaged piece held is zeros, which are no record: it ends there.
+            let (from, end) = (block.at, block.at.saturating_add(body.len() as u64));
+            if end <= gpu_clocks::MAX_BYTES {
+                bytes.resize(bytes.len().max(end as usize), 0);
+                bytes[from as usize..end as usize].copy_from_slice(&body);
+            }
+        }
+        bytes
     }
 
     fn processes(&self) -> io::Result<Vec<String>> {

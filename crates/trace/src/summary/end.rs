@@ -5,7 +5,7 @@ use super::filter_outcome::FilterOutcome;
 use super::run_coverage::RunCoverage;
 use crate::decode::undecoded::UndecodedFunction;
 use crate::event::{Exit, Process, RunName};
-use crate::gpu_time::GpuSummary;
+use crate::gpu_time::{GpuClocks, GpuSummary};
 use crate::io::clock::monotonic;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
@@ -50,6 +50,8 @@ pub struct End {
     pub absent: Vec<Absent>,
     /// The rows of GPU time, if they were asked for and read.
     pub gpu_time: Option<GpuSummary>,
+    /// The clocks of the GPUs.
+    pub gpu_clocks: GpuClocks,
 }
 
 /// Parts of rings that are damaged and to which no thread writes any more.
@@ -88,6 +90,7 @@ impl End {
             },
             processes: RunProcesses { failed: run.failed(), ..RunProcesses::default() },
             coverage: unseen,
+            gpu_clocks: GpuClocks::parse(&run.store.gpu_clocks()),
             ..End::default()
         };
         let (unfollowed, names) = run.left_alone();

@@ -19,6 +19,12 @@ impl End {
             all.processes.failed += end.processes.failed;
             all.filtered = join(all.filtered.take(), end.filtered.as_ref());
             end.functions.counted.iter().for_each(|one| sums.add_one(one.clone()));
+            // Runs of one machine have the same devices.
+            for device in &end.gpu_clocks.devices {
+                if !all.gpu_clocks.devices.iter().any(|of| of.uuid == device.uuid) {
+                    all.gpu_clocks.devices.push(device.clone());
+                }
+            }
             all.absent.extend_from_slice(&end.absent);
             all.settings.is_lossy |= end.settings.is_lossy;
             all.settings.counts_chatter |= end.settings.counts_chatter;

@@ -1,14 +1,14 @@
 //! Start and end, versions, names of results.
 
 use crate::abi::{Out, answer, answer_always, put_text};
+use crate::clock_faults;
 use crate::fault::{Answer, Fault};
 use crate::lifecycle;
 use cutap_machine::config;
 use std::ffi::{CStr, c_char};
 
 pub extern "C" fn nvmlInit() -> u32 {
-    lifecycle::start();
-    0
+    answer_always(|| clock_faults::start().map(|()| lifecycle::start()))
 }
 
 pub extern "C" fn nvmlInit_v2() -> u32 {

@@ -2,6 +2,7 @@
 //! returns its level, and handles are ours.
 
 use super::domains;
+use super::named;
 use super::ranges::{self, Attributes};
 use super::read;
 use super::text::Text;
@@ -13,10 +14,18 @@ use cutap_calls::generated::nvtx::{attributes, core as of_core, core2, message_t
 use cutap_wire::names::{Name, kind};
 
 /// A function of cutap: its module, its number there, its address.
-type Row = (u32, u32, usize);
+pub type Row = (u32, u32, usize);
+
+/// Functions at most.
+pub const MOST: usize = 64;
 
 /// All of them.
-pub fn all() -> [Row; 23] {
+pub fn all() -> impl Iterator<Item = Row> + Clone {
+    recorded().into_iter().chain(named::all())
+}
+
+/// Those of ranges, threads and domains.
+fn recorded() -> [Row; 23] {
     let core = |number, function| (module::CORE, number, function);
     let domain = |number, function| (module::CORE2, number, function);
     [
@@ -83,7 +92,7 @@ fn event(at: usize) -> (Text, Attributes) {
 }
 
 /// What another tool answers to a function of one, two or three arguments; none if there is no other tool.
-fn answer(module: u32, number: u32, arguments: [usize; 2]) -> Option<usize> {
+pub fn answer(module: u32, number: u32, arguments: [usize; 2]) -> Option<usize> {
     let function = tool::function(module, number)?;
     let [first, second] = arguments;
     // SAFETY: the tool's function has at most two arguments, which the program gave. One that takes fewer leaves the

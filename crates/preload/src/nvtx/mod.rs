@@ -10,6 +10,8 @@ pub mod attach;
 pub mod capture_range;
 mod domains;
 mod functions;
+mod named;
+pub mod other_path;
 pub mod ranges;
 mod read;
 mod text;

@@ -1,10 +1,10 @@
 //! Names of categories, devices, contexts, streams and events. Each is recorded as a mark, with the number or the
 //! handle as its payload: a handle may be named again, and the mark stands where that happened.
 
-use super::functions::{Row, answer};
+use super::domains;
 use super::ranges::{self, Attributes};
 use super::text::Text;
-use super::{domains, tool};
+use super::tool::{self, Row, answer};
 use core::mem::transmute;
 use cutap_calls::generated::nvtx::{core as of_core, core2, cuda, cudart, module, payload_type};
 
@@ -68,5 +68,5 @@ fn record(domain: u32, of: u32, handle: usize, is_wide: bool, at: usize) {
     };
     let text = if is_wide { Text::wide(at) } else { Text::ascii(at) };
     let with = Attributes { payload: handle, payload_type: payload_type::UNSIGNED_64, ..Attributes::default() };
-    ranges::moment(domain, text.behind(words).bytes(), &with, None);
+    ranges::moment(domain, text.after_label(words).bytes(), &with, None);
 }

@@ -16,21 +16,21 @@ static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
 /// Keeps the path. It is called once, before the program runs.
 pub fn keep() {
-    let Some(path) = given().filter(|path| path.len() < LONGEST) else { return };
+    let Some(path) = in_environment().filter(|path| path.len() < LONGEST) else { return };
     // SAFETY: see `Shared`; nothing reads it before `LENGTH` is set. A zero stays behind the path.
-    let kept = unsafe { &mut *PATH.0.get() };
-    kept.iter_mut().zip(path).for_each(|(to, from)| *to = *from);
+    let path_bytes = unsafe { &mut *PATH.0.get() };
+    path_bytes.iter_mut().zip(path).for_each(|(to, from)| *to = *from);
     LENGTH.store(path.len(), Release);
 }
 
-fn given() -> Option<&'static [u8]> {
+fn in_environment() -> Option<&'static [u8]> {
     environment::find(environment::before_libc(), ENV_OTHER_NVTX.as_bytes())
 }
 
 /// The path, with a zero behind it. In a process that is not recorded none was kept, and the environment has it.
 pub fn find() -> Option<&'static [u8]> {
     match LENGTH.load(Acquire) {
-        0 => given(),
+        0 => in_environment(),
         // SAFETY: see `Shared`; it is not written again.
         length => unsafe { &*PATH.0.get() }.get(..length),
     }

@@ -38,7 +38,7 @@ impl Text {
     }
 
     /// The same behind other words, as much of it as there is room for.
-    pub fn behind(&self, words: &[u8]) -> Text {
+    pub fn after_label(&self, words: &[u8]) -> Text {
         let mut text = Text::empty();
         text.bytes.iter_mut().zip(words.iter().chain(self.bytes())).for_each(|(to, from)| *to = *from);
         text.length = (words.len() + self.length).min(LONGEST);

@@ -237,7 +237,7 @@ pub struct InjectArgs {
     #[arg(long, value_name = "RULE", help_heading = heading::PROGRAM)]
     inject: Vec<String>,
     /// Other chances of --inject, which are the same for each run with one number
-    #[arg(long, value_name = "N", requires = "inject", help_heading = heading::PROGRAM)]
+    #[arg(long, value_name = "N", requires = "inject", hide = true)]
     seed: Option<u64>,
 }
 

@@ -18,6 +18,9 @@ struct Raw {
     modules: Numbers,
     core: Numbers,
     core2: Numbers,
+    cuda: Numbers,
+    cudart: Numbers,
+    payload_types: Numbers,
     attributes: Numbers,
     message_types: Numbers,
 }
@@ -35,6 +38,9 @@ pub fn generate(root: &Path) -> Result<File, Error> {
         ("module", "Modules (NvtxCallbackModule).", &raw.modules),
         ("core", "Functions of the module `core` (NvtxCallbackIdCore).", &raw.core),
         ("core2", "Functions of the module `core2` (NvtxCallbackIdCore2).", &raw.core2),
+        ("cuda", "Functions of the module `cuda` (NvtxCallbackIdCuda).", &raw.cuda),
+        ("cudart", "Functions of the module `cudart` (NvtxCallbackIdCudaRt).", &raw.cudart),
+        ("payload_type", "Kinds of payloads (nvtxPayloadType_t).", &raw.payload_types),
         ("attributes", "Offsets in nvtxEventAttributes_v2, and its bytes.", &raw.attributes),
         ("message_type", "Kinds of messages (nvtxMessageType_t).", &raw.message_types),
     ] {

@@ -22,7 +22,7 @@ fn build(folder: &Path, source: &str, version: &str, words: &[&str]) -> Option<P
     let place = folder.join(source);
     let mut gcc = Command::new("gcc");
     gcc.args(["-O1", "-Wall", "-I"]).arg(nvtx.join("include")).arg("-o").arg(&place);
-    gcc.arg(sources().join(format!("ranges/{source}.c")));
+    gcc.arg("-I").arg(sources().join("ranges")).arg(sources().join(format!("ranges/{source}.c")));
     for word in words {
         gcc.arg(word.replace("NVTX", &nvtx.display().to_string()));
     }
@@ -119,6 +119,22 @@ fn wrong_uses() {
 }
 
 #[test]
+fn names_of_handles() {
+    let folder = scratch("ranges-named");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let (_, lines) = trace(&folder, &program, "named", &[]);
+    for line in [
+        "mark \"name of a category: loading\" payload 3",
+        "[Domain] mark \"name of a category: wïde\" payload 4",
+        "mark \"name of a device: first\" payload 0",
+        "mark \"name of a stream: copies\" payload 4660",
+        "mark \"name of an event: done\" payload 22136",
+    ] {
+        assert!(lines.iter().any(|found| found.trim() == line), "{line}: {lines:#?}");
+    }
+}
+
+#[test]
 fn another_tool_sees_all() {
     let folder = scratch("ranges-tool");
     let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
@@ -128,6 +144,9 @@ fn another_tool_sees_all() {
     let expected = "tool: here\ntool: push outer\n100\ntool: push inner\n101\ntool: pop\n101\n";
     assert!(printed.starts_with(expected), "{printed}");
     assert!(lines.iter().any(|line| line == "range \"outer\" {"), "{lines:#?}");
+    // The program has written over its environment.
+    let (printed, _) = trace(&folder, &program, "overwritten", &[("NVTX_INJECTION64_PATH", &tool)]);
+    assert!(printed.starts_with(expected), "{printed}");
     // A program that wants none gets none.
     let (printed, lines) = trace(&folder, &program, "threads", &[("NVTX_INJECTION64_PATH", "./.")]);
     assert!(printed.is_empty() && !lines.iter().any(|line| line.contains("range \"")), "{lines:#?}");

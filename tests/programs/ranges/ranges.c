@@ -1,6 +1,7 @@
 /* Ranges of NVTX around calls of the driver, in one of several ways. Prints what NVTX answers. */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCuda.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,28 @@ static void threads(void) {
     for (int n = 0; n < 2; n++) pthread_join(all[n], NULL);
 }
 
+static void named(void) {
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("Domain");
+    nvtxNameCategoryA(3, "loading");
+    nvtxDomainNameCategoryW(domain, 4, L"w\u00efde");
+    nvtxNameCuDeviceA(0, "first");
+    nvtxNameCuStreamA((CUstream)0x1234, "copies");
+    nvtxNameCuEventA((CUevent)0x5678, "done");
+    call();
+}
+
+/* As setproctitle does: the environment moves, and its old memory is written over. */
+static void overwritten(void) {
+    extern char **environ;
+    int count = 0;
+    while (environ[count]) count++;
+    char **moved = calloc(count + 1, sizeof *moved);
+    for (int n = 0; n < count; n++) moved[n] = strdup(environ[n]);
+    for (int n = 0; n < count; n++) memset(environ[n], 0, strlen(environ[n]));
+    environ = moved;
+    basic();
+}
+
 int main(int words, char **word) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     int (*start)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
@@ -112,5 +135,7 @@ int main(int words, char **word) {
     if (!strcmp(way, "deep")) deep();
     if (!strcmp(way, "forked")) forked();
     if (!strcmp(way, "threads")) threads();
+    if (!strcmp(way, "named")) named();
+    if (!strcmp(way, "overwritten")) overwritten();
     return 0;
 }

@@ -31,6 +31,10 @@ pub mod core {
     pub const MARK_EX: u32 = 1;
     /// `mark_wide`.
     pub const MARK_WIDE: u32 = 3;
+    /// `name_category_ascii`.
+    pub const NAME_CATEGORY_ASCII: u32 = 12;
+    /// `name_category_wide`.
+    pub const NAME_CATEGORY_WIDE: u32 = 13;
     /// `name_thread_ascii`.
     pub const NAME_THREAD_ASCII: u32 = 14;
     /// `name_thread_wide`.
@@ -63,6 +67,10 @@ pub mod core2 {
     pub const END: u32 = 3;
     /// `mark_ex`.
     pub const MARK_EX: u32 = 1;
+    /// `name_category_ascii`.
+    pub const NAME_CATEGORY_ASCII: u32 = 8;
+    /// `name_category_wide`.
+    pub const NAME_CATEGORY_WIDE: u32 = 9;
     /// `pop`.
     pub const POP: u32 = 5;
     /// `push_ex`.
@@ -73,6 +81,48 @@ pub mod core2 {
     pub const REGISTER_WIDE: u32 = 11;
     /// `start_ex`.
     pub const START_EX: u32 = 2;
+}
+
+/// Functions of the module `cuda` (NvtxCallbackIdCuda).
+pub mod cuda {
+    /// `name_context_ascii`.
+    pub const NAME_CONTEXT_ASCII: u32 = 3;
+    /// `name_context_wide`.
+    pub const NAME_CONTEXT_WIDE: u32 = 4;
+    /// `name_device_ascii`.
+    pub const NAME_DEVICE_ASCII: u32 = 1;
+    /// `name_device_wide`.
+    pub const NAME_DEVICE_WIDE: u32 = 2;
+    /// `name_event_ascii`.
+    pub const NAME_EVENT_ASCII: u32 = 7;
+    /// `name_event_wide`.
+    pub const NAME_EVENT_WIDE: u32 = 8;
+    /// `name_stream_ascii`.
+    pub const NAME_STREAM_ASCII: u32 = 5;
+    /// `name_stream_wide`.
+    pub const NAME_STREAM_WIDE: u32 = 6;
+}
+
+/// Functions of the module `cudart` (NvtxCallbackIdCudaRt).
+pub mod cudart {
+    /// `name_device_ascii`.
+    pub const NAME_DEVICE_ASCII: u32 = 1;
+    /// `name_device_wide`.
+    pub const NAME_DEVICE_WIDE: u32 = 2;
+    /// `name_event_ascii`.
+    pub const NAME_EVENT_ASCII: u32 = 5;
+    /// `name_event_wide`.
+    pub const NAME_EVENT_WIDE: u32 = 6;
+    /// `name_stream_ascii`.
+    pub const NAME_STREAM_ASCII: u32 = 3;
+    /// `name_stream_wide`.
+    pub const NAME_STREAM_WIDE: u32 = 4;
+}
+
+/// Kinds of payloads (nvtxPayloadType_t).
+pub mod payload_type {
+    /// `unsigned_64`.
+    pub const UNSIGNED_64: u32 = 1;
 }
 
 /// Offsets in nvtxEventAttributes_v2, and its bytes.

@@ -7,7 +7,7 @@ use crate::capture::{answers, handles};
 use crate::interceptors::table;
 use crate::loader::real::SYSCALL;
 use crate::loader::{forks, map, object_names, real};
-use crate::nvtx::{capture_range, looked_up_tool};
+use crate::nvtx::{capture_range, looked_up_tool, other_path};
 use crate::process::state::{self, NOT_YET, RUNNING, STARTING};
 use crate::process::{armed, environment, folder, fork, own, run, switch};
 use crate::rewrite::{notice, stubs};
@@ -49,6 +49,7 @@ pub fn begin(environment: *const *const u8) {
     run::STATE.store(state, Release);
     if state == RUNNING {
         fork::start();
+        other_path::keep();
         // Of a process that was switched alone, also what it starts is.
         if run::control().is_some_and(|c| c.alone.load(Acquire) != 0) && own::create_once() {
             forks::watch();

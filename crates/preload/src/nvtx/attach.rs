@@ -1,13 +1,12 @@
 //! The first call of a copy of NVTX: its pointers get our functions. Another tool, which was named before cutap, is
 //! asked first. So its functions are known, and it sees all.
 
-use super::{functions, looked_up_tool, tool};
+use super::{functions, looked_up_tool, other_path, tool};
 use crate::loader::real;
-use crate::process::{environment, fork, page};
+use crate::process::{fork, page};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute;
 use cutap_calls::generated::nvtx::CALLBACKS_TABLE;
-use cutap_wire::control::ENV_OTHER_NVTX as OTHER;
 use cutap_wire::diagnostic;
 
 /// A copy's function that gives a table.
@@ -42,14 +41,14 @@ fn other_tool(initializer: &CStr) -> Option<usize> {
     if let Some(function) = looked_up_tool::initializer(initializer) {
         return Some(function);
     }
-    let path = environment::find(environment::before_libc(), OTHER.as_bytes())?;
+    let path = other_path::find()?;
     // Behind a library that was opened late there is none, and the loader's is asked.
     let next = real::next_dlsym();
     let dlsym = if next == 0 { real::loaders_own().0 } else { next };
     if dlsym == 0 {
         return None;
     }
-    // SAFETY: functions of libc of these names. The path ends with a zero, because it is part of the environment. The
+    // SAFETY: functions of libc of these names. The path ends with a zero, as `other_path` says. The
     // copy of NVTX that waits for the answer is about to do the same.
     unsafe {
         let dlsym = transmute::<usize, extern "C" fn(usize, *const c_char) -> usize>(dlsym);
@@ -86,14 +85,16 @@ pub unsafe fn attach(get: GetTable, initializer: &CStr) -> c_int {
     let Some(callbacks) = callbacks.filter(|table| table.bytes >= size_of::<Callbacks>()) else { return 0 };
     let all = functions::all();
     // SAFETY: pointers of the copy.
-    let before = all.map(|(module, number, _)| pointer(callbacks, module, number).map(|at| unsafe { at.read() }));
+    let read = |(module, number, _)| pointer(callbacks, module, number).map(|at| unsafe { at.read() });
+    let mut before = [None; functions::MOST];
+    before.iter_mut().zip(all.clone()).for_each(|(before, row)| *before = read(row));
     // SAFETY: a tool's function of this name has this type.
     let call = |attach| looked_up_tool::calling(|| unsafe { transmute::<usize, Attach>(attach)(get) });
     let has_tool = other_tool(initializer).is_some_and(|attach| call(attach) != 0);
     if has_tool {
         tool::attach();
     }
-    for ((module, number, ours), before) in all.into_iter().zip(before) {
+    for ((module, number, ours), before) in all.zip(before) {
         let Some(at) = pointer(callbacks, module, number) else { continue };
         // SAFETY: a pointer of the copy.
         let tools = unsafe { at.read() };

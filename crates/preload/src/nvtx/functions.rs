@@ -2,21 +2,26 @@
 //! returns its level, and handles are ours.
 
 use super::domains;
+use super::named;
 use super::ranges::{self, Attributes};
 use super::read;
 use super::text::Text;
-use super::tool;
+use super::tool::{Row, answer};
 use crate::process::{fork, names, switch};
-use core::mem::transmute;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::generated::nvtx::{attributes, core as of_core, core2, message_type, module};
 use cutap_wire::names::{Name, kind};
 
-/// A function of cutap: its module, its number there, its address.
-type Row = (u32, u32, usize);
+/// Functions at most.
+pub const MOST: usize = 64;
 
 /// All of them.
-pub fn all() -> [Row; 23] {
+pub fn all() -> impl Iterator<Item = Row> + Clone {
+    recorded().into_iter().chain(named::all())
+}
+
+/// Those of ranges, threads and domains.
+fn recorded() -> [Row; 23] {
     let core = |number, function| (module::CORE, number, function);
     let domain = |number, function| (module::CORE2, number, function);
     [
@@ -80,15 +85,6 @@ fn event(at: usize) -> (Text, Attributes) {
         color: word(attributes::COLOR, 4) as u32,
     };
     (text, with)
-}
-
-/// What another tool answers to a function of one, two or three arguments; none if there is no other tool.
-fn answer(module: u32, number: u32, arguments: [usize; 2]) -> Option<usize> {
-    let function = tool::function(module, number)?;
-    let [first, second] = arguments;
-    // SAFETY: the tool's function has at most two arguments, which the program gave. One that takes fewer leaves the
-    // other registers alone.
-    Some(unsafe { transmute::<usize, extern "C" fn(usize, usize) -> usize>(function)(first, second) })
 }
 
 fn push(module: u32, number: u32, arguments: [usize; 2], domain: u32, text: &Text, with: &Attributes) -> i32 {

@@ -11,6 +11,8 @@ pub mod capture_range;
 mod domains;
 mod functions;
 pub mod looked_up_tool;
+mod named;
+pub mod other_path;
 pub mod ranges;
 mod read;
 mod text;

@@ -37,6 +37,14 @@ impl Text {
         text
     }
 
+    /// The same behind other words, as much of it as there is room for.
+    pub fn after_label(&self, words: &[u8]) -> Text {
+        let mut text = Text::empty();
+        text.bytes.iter_mut().zip(words.iter().chain(self.bytes())).for_each(|(to, from)| *to = *from);
+        text.length = (words.len() + self.length).min(LONGEST);
+        text
+    }
+
     /// The text of characters of four bytes (`wchar_t`).
     pub fn wide(at: usize) -> Text {
         fork::check();

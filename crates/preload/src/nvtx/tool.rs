@@ -1,7 +1,11 @@
 //! Another tool's functions: those that it put into a copy's pointers before ours. They are called with the program's
 //! arguments, and the program gets their results.
 
+use core::mem::transmute;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+
+/// A function of cutap: its module, its number there, its address.
+pub type Row = (u32, u32, usize);
 
 /// Numbers of functions in a module are below this.
 const FUNCTIONS: usize = 16;
@@ -39,4 +43,13 @@ pub fn keep(module: u32, number: u32, function: usize) -> bool {
 /// The tool's function.
 pub fn function(module: u32, number: u32) -> Option<usize> {
     Some(place(module, number)?.load(Acquire)).filter(|function| *function != 0)
+}
+
+/// What another tool answers to a function of one, two or three arguments; none if there is no other tool.
+pub fn answer(module: u32, number: u32, arguments: [usize; 2]) -> Option<usize> {
+    let function = function(module, number)?;
+    let [first, second] = arguments;
+    // SAFETY: the tool's function has at most two arguments, which the program gave. One that takes fewer leaves the
+    // other registers alone.
+    Some(unsafe { transmute::<usize, extern "C" fn(usize, usize) -> usize>(function)(first, second) })
 }

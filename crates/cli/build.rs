@@ -8,8 +8,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 10] =
-    ["wire", "calls", "cubin", "hook", "preload", "gpu-time", "sim/machine", "sim/cuda", "sim/nvml", "sim/cupti"];
+const SOURCES: [&str; 12] = [
+    "wire",
+    "calls",
+    "cubin",
+    "rm",
+    "cudest",
+    "hook",
+    "preload",
+    "gpu-time",
+    "sim/machine",
+    "sim/cuda",
+    "sim/nvml",
+    "sim/cupti",
+];
 
 fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));

@@ -21,7 +21,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-gpu-time", &["cutap-calls", "cutap-wire"]),
     ("cutap-machine", &["cutap-quantity"]),
-    ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-machine"]),
+    ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-cudest", "cutap-machine"]),
     ("cutap-nvml", &["cutap-machine"]),
     ("cutap-sim-cupti", &["cutap-calls", "cutap-machine"]),
     // outside

@@ -3,7 +3,7 @@
 use crate::embedded::LIBRARIES;
 use crate::stdout::print;
 use cutap_collect::unpack::Wanted;
-use cutap_collect::{Error, Result, has_driver_library};
+use cutap_collect::{DriverChoice, Error, Result, has_driver_library};
 use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -151,7 +151,7 @@ fn files() -> Finding {
 }
 
 fn cache() -> Finding {
-    match cutap_collect::unpack::unpack(LIBRARIES, Wanted { sim: true, gpu_time: true }) {
+    match cutap_collect::unpack::unpack(LIBRARIES, Wanted { driver: DriverChoice::Simulated, gpu_time: true }) {
         Ok(unpacked) => finding("cache", true, unpacked.preload.display().to_string(), ""),
         Err(e) => Finding {
             subject: "cache",

@@ -37,13 +37,13 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     // It makes itself ready while the libraries are looked at.
     let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver)?;
     let mut collector = supervisor.begin()?;
-    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time })
+    let unpacked = unpack(embedded, Wanted { driver: options.driver, gpu_time: options.gpu_time })
         .inspect_err(|_| collector.discard())?;
-    let sim = options.sim.then_some(unpacked.sim.as_path());
+    let driver = unpacked.driver.as_deref();
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();
-    let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, sim, sanitizer);
-    let is_set = options.gpu_time && InjectionWay::of(options.sim) == InjectionWay::Variable;
+    let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, driver, sanitizer);
+    let is_set = options.gpu_time && InjectionWay::of(options.driver) == InjectionWay::Variable;
     let variables = if is_set { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
     let takes_ranges = !options.form.only_hooks && !options.form.counts;
     let variables = if takes_ranges { variables.with_nvtx(&unpacked.preload, &request.filter) } else { variables };

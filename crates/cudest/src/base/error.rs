@@ -105,6 +105,20 @@ pub enum Error {
         /// Its compute capability.
         sm: u32,
     },
+    /// The kernel driver's release has no checked tables.
+    #[error(
+        "kernel driver {version} has no checked tables (those of {tables} are the nearest): use NVIDIA's libcuda on \
+         this machine"
+    )]
+    UncheckedDriver {
+        /// The release of the machine.
+        version: String,
+        /// The nearest release that has tables.
+        tables: &'static str,
+    },
+    /// No GPU can run kernels here.
+    #[error("no GPU can be used without NVIDIA's libcuda: {0}")]
+    NoUsableGpu(String),
     /// A module is no ELF file.
     #[error("the module is not an ELF file, a fat binary or PTX: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
     NotElf,

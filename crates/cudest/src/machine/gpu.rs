@@ -123,6 +123,10 @@ pub struct Context {
 }
 
 impl Context {
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Video memory. Small pieces share an allocation.
     ///
     /// # Errors

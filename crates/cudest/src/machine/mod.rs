@@ -3,4 +3,6 @@
 pub mod attributes;
 pub mod gpu;
 pub mod survey;
+mod usable;
+mod usage;
 pub mod vmm;

@@ -1,9 +1,11 @@
 //! Launches of kernels. They are checked and put into their stream, but no kernel runs.
 
 use crate::abi::{Answer, Fault, In, answer, bytes_at};
+use crate::driver::code::loaded;
 use crate::driver::device::attribute;
 use crate::driver::occupancy::{blocks, max_dynamic_shared};
-use crate::driver::{context, submit};
+use crate::driver::{context, current, submit};
+use crate::engine::{machine, refused};
 use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, lookup, lookup_mut};
 use cutap_machine::attribute_id;
 use std::collections::BTreeMap;
@@ -77,8 +79,9 @@ pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc
             block[p.offset as usize..][..p.size as usize].copy_from_slice(&bytes_at(from, p.size)?);
         }
     }
+    let block: Arc<[u8]> = block.into();
     let pointers = layout.iter().map(|p| block.as_ptr() as u64 + p.offset).collect();
-    Ok(Some(Arc::new(Arguments { _block: block, pointers })))
+    Ok(Some(Arc::new(Arguments { block, pointers })))
 }
 
 /// Buffer and size in a list of CU_LAUNCH_PARAM_*: (1, buffer), (2, address of the size), 0.
@@ -107,6 +110,7 @@ struct Attribute {
 
 /// The largest CUlaunchAttributeID.
 pub const LAST_ATTRIBUTE: u32 = 18;
+const COOPERATIVE: u32 = 2;
 const CLUSTER: u32 = 4;
 /// Blocks in the largest cluster, which is larger than the portable size.
 const MOST_IN_CLUSTER: u64 = 16;
@@ -124,7 +128,26 @@ fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
     if blocks > MOST_IN_CLUSTER { Err(Fault::INVALID_CLUSTER_SIZE) } else { Ok(all) }
 }
 
+/// Loads the code of a function into the memory of its device, outside of the lock.
+fn load(function: Handle) -> Answer {
+    let device = current::device()?;
+    let image = lookup(&driver_state().code.functions, function)?.image.clone();
+    loaded(&image, device).map(drop)
+}
+
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
+    launch_as(function, config, parameters, extra, false)
+}
+
+fn launch_as(function: Handle, config: Config, parameters: u64, extra: u64, cooperative: bool) -> Answer {
+    if machine().runs_kernels() {
+        if parameters == PARAMETERS_SET {
+            // The arguments of cuParamSet* are not kept.
+            refused::count("cuLaunchGrid", "arguments by cuParamSet", 0);
+            return Err(Fault::NOT_SUPPORTED);
+        }
+        load(function)?;
+    }
     let mut state = driver_state();
     check(lookup(&state.code.functions, function)?, &config, parameters, extra)?;
     let stream = context::stream(&mut state, config.stream)?;
@@ -132,10 +155,13 @@ fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answ
     if !f.is_kernel() && f.context != state.stream.streams[&stream].context {
         return Err(Fault::INVALID_HANDLE);
     }
-    let is_captured = state.stream.streams[&stream].capture.is_some();
-    let arguments = if is_captured { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
+    let is_kept = machine().runs_kernels() || state.stream.streams[&stream].capture.is_some();
+    let arguments = if is_kept { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
     let Config { grid, block, shared, .. } = config;
-    let attributes = attributes(&config)?;
+    let mut attributes = attributes(&config)?;
+    if cooperative {
+        attributes.insert(COOPERATIVE, [1, 0, 0, 0, 0, 0, 0, 0]);
+    }
     let launch = Launch { function, grid, block, shared, arguments, attributes };
     submit::put(state, stream, Task::Kernel(Box::new(launch)), false)
 }
@@ -188,7 +214,7 @@ fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
     if config.grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
         return Err(Fault::COOPERATIVE_LAUNCH_TOO_LARGE);
     }
-    launch(function, config, parameters, 0)
+    launch_as(function, config, parameters, 0, true)
 }
 
 /// CUDA_LAUNCH_PARAMS

@@ -2,7 +2,7 @@
 //! its stream.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
-use crate::driver::device::device;
+use crate::driver::device::{device, memory};
 use crate::driver::{allocation, context, destroy, submit};
 use crate::state::{Allocation, DriverState, Handle, Kind, Pool, Task, driver_state};
 
@@ -48,7 +48,7 @@ fn allocate(address_out: Out<u64>, size: usize, pool: Option<Handle>, stream: Ha
             return address_out.put(address);
         }
         let (from, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
-        from.take(size as u64, in_use)?;
+        from.take(size as u64, in_use, memory(device))?;
         let allocation = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
         let address = allocation::allocate_for(&mut state, allocation);
         if let (Err(_), Some(pool)) = (&address, state.memory.pools.get_mut(&pool)) {

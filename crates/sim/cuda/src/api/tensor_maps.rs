@@ -2,6 +2,7 @@
 //! GPU, because no GPU reads it.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::engine::refused;
 
 /// CUtensorMap
 type Map = [u64; 16];
@@ -22,6 +23,9 @@ struct Tensor {
 fn good(is: bool) -> Answer {
     if is { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
+
+/// Why GPUs lack it.
+const NO_FORMAT: &str = "tensor maps are not encoded";
 
 impl Tensor {
     fn check(&self, least_rank: u32) -> Answer<Map> {
@@ -61,6 +65,7 @@ pub extern "C" fn cuTensorMapEncodeTiled(
     fill: u32,
 ) -> u32 {
     answer(|| {
+        refused::on_gpus("cuTensorMapEncodeTiled", NO_FORMAT)?;
         map.check()?;
         let modes = [interleave, swizzle, promotion, fill];
         let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(1)?;
@@ -89,6 +94,7 @@ pub extern "C" fn cuTensorMapEncodeIm2col(
     fill: u32,
 ) -> u32 {
     answer(|| {
+        refused::on_gpus("cuTensorMapEncodeIm2col", NO_FORMAT)?;
         map.check()?;
         let modes = [interleave, swizzle, promotion, fill];
         let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;
@@ -116,6 +122,7 @@ pub extern "C" fn cuTensorMapEncodeIm2colWide(
     fill: u32,
 ) -> u32 {
     answer(|| {
+        refused::on_gpus("cuTensorMapEncodeIm2colWide", NO_FORMAT)?;
         map.check()?;
         let modes = [interleave, swizzle, promotion, fill];
         let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;

@@ -1,9 +1,11 @@
 //! What this driver needs of code: names, parameters and sizes of kernels, and variables with their initial bytes.
 
 use crate::abi::{Answer, Fault};
+use crate::engine::{Code, machine};
 use cutap_cubin::ptx::{self, Module};
 use cutap_cubin::{Cubin, MOST_PARAMETERS, Work};
 use std::ffi::CString;
+use std::sync::{Arc, OnceLock};
 
 /// Registers that a compiler might use for a small kernel of PTX.
 const REGISTERS: i32 = 32;
@@ -31,10 +33,14 @@ pub struct Kernel {
 /// A variable that the host can find by name.
 pub type Variable = ptx::Variable;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Image {
     pub kernels: Vec<Kernel>,
     pub variables: Vec<Variable>,
+    /// Machine code, on a machine that runs kernels.
+    pub code: Vec<u8>,
+    /// The code in the memory of each device.
+    pub loaded: [OnceLock<Arc<dyn Code>>; 8],
 }
 
 pub fn of_cubin(bytes: &[u8]) -> Answer<Image> {
@@ -52,7 +58,8 @@ pub fn of_cubin(bytes: &[u8]) -> Answer<Image> {
             variables.push(Variable { name, size: variable.size, start, managed: variable.managed });
         }
     }
-    Ok(Image { kernels, variables })
+    let code = if machine().runs_kernels() { bytes.to_vec() } else { Vec::new() };
+    Ok(Image { kernels, variables, code, ..Image::default() })
 }
 
 fn kernel_of_cubin(kernel: &cutap_cubin::Kernel) -> Answer<Kernel> {
@@ -75,6 +82,9 @@ fn kernel_of_cubin(kernel: &cutap_cubin::Kernel) -> Answer<Kernel> {
 }
 
 pub fn of_ptx(text: &[u8]) -> Answer<Image> {
+    if let Some(cubin) = machine().compile(text)? {
+        return of_cubin(&cubin);
+    }
     let module = Module::parse(text).map_err(|error| match error {
         ptx::Error::NotPtx => Fault::INVALID_IMAGE,
         ptx::Error::Version => Fault::UNSUPPORTED_PTX_VERSION,
@@ -86,7 +96,7 @@ pub fn of_ptx(text: &[u8]) -> Answer<Image> {
         let (name, max_threads) = (c_string(&kernel.name)?, kernel.max_threads.map(whole));
         Ok(Kernel { name, parameters, max_threads, registers: REGISTERS, ..Kernel::default() })
     });
-    Ok(Image { kernels: kernels.collect::<Answer<_>>()?, variables: module.variables })
+    Ok(Image { kernels: kernels.collect::<Answer<_>>()?, variables: module.variables, ..Image::default() })
 }
 
 fn c_string(name: &str) -> Answer<CString> {

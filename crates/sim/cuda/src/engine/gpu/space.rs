@@ -1,0 +1,156 @@
+//! The address space of one GPU: a context of cudest, which all contexts of the program on this GPU share.
+
+use super::fault;
+use super::lane::{GpuCode, GpuLane, GpuStamp, Launches};
+use crate::abi::{Answer, Fault};
+use crate::engine::{Code, Fence, Lane, Place, Space, Stamp};
+use cutap_cudest::{Context, Gpu, Memory};
+use cutap_machine::print_to_stderr;
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub struct GpuSpace {
+    pub(super) shared: Arc<Shared>,
+    memory: Mutex<BTreeMap<u64, Memory>>,
+}
+
+/// What lanes need of their space.
+pub struct Shared {
+    /// The number of the device.
+    pub device: i32,
+    pub context: Context,
+    pub launches: Launches,
+    /// The result of the fault that ended the context; 0 while there is none.
+    lost: AtomicU32,
+}
+
+impl Shared {
+    /// The result of an error. The first one that ended the context is reported with the kernel that ran.
+    pub fn fault(&self, error: &cutap_cudest::Error, subject: &str) -> Fault {
+        let result = fault::of(error, subject);
+        let cutap_cudest::Error::Lost(loss) = error else { return result };
+        match self.lost.compare_exchange(0, result.0, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => {
+                let kernel = self.launches.first_unfinished(&self.context);
+                let kernel = kernel.map_or_else(String::new, |name| format!("; it ran {name}"));
+                print_to_stderr(&format!("cutap-cudest: error {} ended the context: {loss}{kernel}", result.0));
+                result
+            }
+            Err(first) => Fault(first),
+        }
+    }
+
+    /// The error that ended the context.
+    pub fn check(&self) -> Answer {
+        match self.lost.load(Ordering::Acquire) {
+            0 => Ok(()),
+            code => Err(Fault(code)),
+        }
+    }
+
+    pub fn fence(&self, fence: cutap_cudest::Fence) -> Fence {
+        Fence { device: self.device, timeline: fence.timeline(), value: fence.value() }
+    }
+
+    pub fn wait(&self, fence: Fence) -> Answer {
+        self.check()?;
+        let result = self.context.wait(own(fence), None);
+        result.map_err(|why| self.fault(&why, "a wait"))
+    }
+}
+
+/// cudest's form of a fence.
+pub fn own(fence: Fence) -> cutap_cudest::Fence {
+    cutap_cudest::Fence::of(fence.timeline, fence.value)
+}
+
+impl GpuSpace {
+    pub fn open(device: i32, index: usize) -> Answer<Self> {
+        let context = Gpu::new(index).context().map_err(|why| {
+            print_to_stderr(&format!("cutap-cudest: GPU {device} cannot be used: {why}"));
+            fault::of(&why, "a context")
+        })?;
+        let shared = Shared { device, context, launches: Launches::default(), lost: AtomicU32::new(0) };
+        Ok(Self { shared: Arc::new(shared), memory: Mutex::default() })
+    }
+
+    pub fn check(&self) -> Answer {
+        self.shared.check()
+    }
+
+    fn memory(&self) -> MutexGuard<'_, BTreeMap<u64, Memory>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, memory: cutap_cudest::Result<Memory>) -> Answer<u64> {
+        let memory = memory.map_err(|why| self.shared.fault(&why, "an allocation"))?;
+        let address = memory.address();
+        self.memory().insert(address, memory);
+        Ok(address)
+    }
+}
+
+impl Space for GpuSpace {
+    fn allocate(&self, place: Place, size: u64) -> Answer<u64> {
+        let context = &self.shared.context;
+        match place {
+            Place::Device => self.keep(context.video(size)),
+            // Memory that moves between CPU and GPU does not exist here.
+            Place::Managed | Place::Host => self.keep(context.pinned(size)),
+        }
+    }
+
+    fn release(&self, address: u64, _size: u64) {
+        // Variables belong to their code, and are not in this table. The memory is freed outside of the lock.
+        let memory = self.memory().remove(&address);
+        drop(memory);
+    }
+
+    fn register(&self, address: u64, size: u64) -> Answer {
+        let start = NonNull::new(address as *mut u8).ok_or(Fault::INVALID_VALUE)?;
+        // SAFETY: a program that unmaps registered memory before it unregisters it breaks the rules of the API.
+        let memory = unsafe { self.shared.context.register(start, size) };
+        let memory = memory.map_err(|why| self.shared.fault(&why, "cuMemHostRegister"))?;
+        if memory.address() != address {
+            crate::engine::refused::count("cuMemHostRegister", "the GPU has other memory at this address", 0);
+            return Err(Fault::NOT_SUPPORTED);
+        }
+        self.memory().insert(address, memory);
+        Ok(())
+    }
+
+    fn unregister(&self, address: u64) {
+        let memory = self.memory().remove(&address);
+        drop(memory);
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        self.shared.context.memory_usage().ok().map(|(_, free)| free)
+    }
+
+    fn load(&self, code: &[u8]) -> Answer<Arc<dyn Code>> {
+        let module = self.shared.context.load(code).map_err(|why| self.shared.fault(&why, "code"))?;
+        Ok(Arc::new(GpuCode::new(module)))
+    }
+
+    fn lane(&self) -> Answer<Arc<dyn Lane>> {
+        let stream = self.shared.context.stream().map_err(|why| self.shared.fault(&why, "a stream"))?;
+        Ok(Arc::new(GpuLane::new(Arc::clone(&self.shared), stream)))
+    }
+
+    fn stamp(&self) -> Answer<Arc<dyn Stamp>> {
+        let event = self.shared.context.event().map_err(|why| self.shared.fault(&why, "an event"))?;
+        Ok(Arc::new(GpuStamp(event, Arc::clone(&self.shared))))
+    }
+
+    fn reached(&self, fence: Fence) -> Answer<bool> {
+        self.shared.check()?;
+        self.shared.context.reached(own(fence)).map_err(|why| self.shared.fault(&why, "a query"))
+    }
+
+    fn wait(&self, fence: Fence) -> Answer {
+        self.shared.wait(fence)
+    }
+}

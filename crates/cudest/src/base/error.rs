@@ -105,7 +105,7 @@ pub enum Error {
         /// Its compute capability.
         sm: u32,
     },
-    /// The kernel driver's release has no checked tables.
+    /// The kernel driver's branch has no checked tables.
     #[error(
         "kernel driver {version} has no checked tables (those of {tables} are the nearest): use NVIDIA's libcuda on \
          this machine"

@@ -9,9 +9,9 @@ impl Survey {
     /// The places in the driver's list of the GPUs that kernels have run on, an H100 or H200, with their facts.
     ///
     /// # Errors
-    /// The driver's release has no checked tables, or no GPU can be used: each has its reason.
+    /// The driver's branch has no checked tables, or no GPU can be used: each has its reason.
     pub fn usable_gpus(self) -> Result<Vec<(usize, Facts)>> {
-        if self.driver.fit != Fit::Exact {
+        if !matches!(self.driver.fit, Fit::Exact | Fit::SameBranch) {
             return Err(Error::UncheckedDriver { version: self.driver.version, tables: self.driver.tables });
         }
         let (mut usable, mut refused) = (Vec::new(), Vec::new());

@@ -4,8 +4,8 @@ use super::fault;
 use super::lane::{GpuCode, GpuLane, GpuStamp, Launches};
 use crate::abi::{Answer, Fault};
 use crate::engine::{Code, Fence, Lane, Place, Space, Stamp};
-use cutap_cudest::{Context, Gpu, Memory};
-use cutap_machine::print_to_stderr;
+use cutap_cudest::{Context, Gpu, Memory, Mode, Options};
+use cutap_machine::{print_to_stderr, variable};
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,6 +61,18 @@ impl Shared {
     }
 }
 
+/// Who makes the page tables, where `CUTAP_CUDEST_MODE` says it. Otherwise cudest chooses.
+fn wanted_mode() -> Option<Mode> {
+    match variable(c"CUTAP_CUDEST_MODE")?.as_str() {
+        "A" => Some(Mode::Rm),
+        "B" => Some(Mode::Uvm),
+        other => {
+            print_to_stderr(&format!("cutap-cudest: CUTAP_CUDEST_MODE={other} is neither A nor B; it is ignored"));
+            None
+        }
+    }
+}
+
 /// cudest's form of a fence.
 pub fn own(fence: Fence) -> cutap_cudest::Fence {
     cutap_cudest::Fence::of(fence.timeline, fence.value)
@@ -68,7 +80,8 @@ pub fn own(fence: Fence) -> cutap_cudest::Fence {
 
 impl GpuSpace {
     pub fn open(device: i32, index: usize) -> Answer<Self> {
-        let context = Gpu::new(index).context().map_err(|why| {
+        let options = Options { mode: wanted_mode(), ..Options::default() };
+        let context = Gpu::new(index).context_with(options).map_err(|why| {
             print_to_stderr(&format!("cutap-cudest: GPU {device} cannot be used: {why}"));
             fault::of(&why, "a context")
         })?;

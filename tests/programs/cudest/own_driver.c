@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
     OK(cuCtxSetCurrent(ctx));
     size_t free_bytes, all_bytes;
     OK(cuMemGetInfo_v2(&free_bytes, &all_bytes));
-    printf("memory is free: %d\n", free_bytes <= all_bytes && (free_bytes > 0 || !is_computed));
+    printf("memory is free: %d\n", free_bytes > 0 && (free_bytes <= all_bytes || !is_computed));
 
     for (int n = 0; n < N; n++) x[n] = n, y[n] = 2 * n;
     dptr a, b, c;

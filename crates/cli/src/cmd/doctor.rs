@@ -4,6 +4,7 @@ use crate::embedded::LIBRARIES;
 use crate::stdout::print;
 use cutap_collect::unpack::Wanted;
 use cutap_collect::{DriverChoice, Error, Result, has_driver_library};
+use cutap_cudest::Survey;
 use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -34,7 +35,7 @@ enum State {
 
 impl Doctor {
     pub fn run(self) -> Result<()> {
-        let all = [driver(), gpu(), runtimes(), cupti(), ptrace(), files(), cache(), run_directory(), tracing()];
+        let all = [driver(), gpu(), cudest(), runtimes(), cupti(), ptrace(), files(), cache(), run_directory(), tracing()];
         let mut text = String::new();
         for Finding { subject: what, state, detail: found, advice } in &all {
             let mark = match state {
@@ -96,6 +97,16 @@ fn gpu() -> Finding {
         detail,
         "in a container pass the GPU on (docker run --gpus all); or use --sim",
     )
+}
+
+/// Whether cutap's driver finds a GPU that it can use.
+fn cudest() -> Finding {
+    let usable = Survey::new().and_then(Survey::usable_gpus);
+    let detail = match &usable {
+        Ok(gpus) => gpus.iter().map(|(_, facts)| facts.name.clone()).collect::<Vec<_>>().join(", "),
+        Err(why) => why.to_string(),
+    };
+    finding("--cudest", usable.is_ok(), detail, "only --cudest needs it: an H100 or H200, a driver of branch 535 to 595")
 }
 
 /// Whether a device node can be opened. What is there instead, such as a pipe, is not waited for.

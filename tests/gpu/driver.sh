@@ -106,7 +106,7 @@ if [[ $parts == *" layers "* ]]; then
   timeout 60 "$cutap" record -q --cudest -e driver,submit,syscall -o layers.cutap -- ./own_driver "$cubin" computed > layers.txt 2> layers.err
   code=$?
   submits=$("$cutap" show -e submit layers.cutap 2> /dev/null | grep -c "\[submit\]")
-  requests=$("$cutap" show -e syscall layers.cutap 2> /dev/null | grep -c "ioctl")
+  requests=$("$cutap" show -e syscall layers.cutap 2> /dev/null | grep -c NV_ESC_RM)
   if [[ $code = 7 && $submits -gt 500 && $requests -gt 20 ]]; then
     echo "PASS layers: $submits submissions, $requests requests"
   else

@@ -96,7 +96,7 @@ fn its_calls_and_submissions() {
     assert!(count(&calls, "CUDA_ERROR_NOT_SUPPORTED") == 1 && count(&calls, "CUDA_ERROR") == 1, "{calls}");
     // Each launch is a submission of its channel.
     assert!(count(&shown("submit"), "[submit]") > 1001);
-    assert!(count(&shown("syscall"), "ioctl") > 50);
+    assert!(count(&shown("syscall"), "NV_ESC_RM_") > 50);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub struct Kernel {
     pub frame: u32,
     /// Bytes of a thread's stack, with that of the functions that it calls.
     pub stack: u32,
-    /// Where parameters begin in constant bank 0, and how many bytes they have.
+    /// Where parameters begin in constant bank 0. Of a kernel without parameters: how many bytes the bank has.
     pub parameters_at: usize,
     /// Bytes of all parameters.
     pub parameters_size: usize,
@@ -23,8 +23,8 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// Most threads of a block; 0: no limit.
     pub max_threads: u32,
-    /// Whether it wants clusters of blocks.
-    pub cluster: bool,
+    /// The sides of its clusters, in blocks, if the cubin says them.
+    pub cluster: Option<[u32; 3]>,
     /// Whether it reads a texture reference or uses a surface reference. Handles of textures are ordinary parameters.
     pub textures: bool,
     /// The section of its code.

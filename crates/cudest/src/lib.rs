@@ -41,7 +41,7 @@ pub use machine::survey::Survey;
 pub use machine::vmm::{Addresses, Backing, Mapping};
 pub use memory::space::Mode;
 pub use streams::event::Event;
-pub use streams::module::{Kernel, Module, Shape};
+pub use streams::module::{Kernel, LaunchAttributes, Module, Shape};
 pub use streams::stream::{Fill, Rectangle, Stream};
 pub use submission::fence::Fence;
 pub use submission::lane::Order;

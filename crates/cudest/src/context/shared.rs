@@ -17,6 +17,8 @@ use crate::submission::fence::{Fence, Timeline};
 use crate::submission::lane::{Generation, Lane, Lanes, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::submission::slots::Placement;
 use std::any::Any;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
@@ -95,6 +97,8 @@ pub(crate) struct Shared {
     tpcs: OnceLock<u32>,
     /// Functions that end a kernel, of the loaded modules.
     pub traps: Mutex<Vec<String>>,
+    /// A random number, for kernels with a protected stack.
+    guard: u64,
     born: u32,
     pub link: Arc<Link>,
 }
@@ -165,6 +169,7 @@ impl Shared {
             gates: AtomicU32::new(0),
             lost: OnceLock::new(),
             traps: Mutex::default(),
+            guard: RandomState::new().build_hasher().finish(),
             born: fork::generation(),
             link,
         })
@@ -357,11 +362,10 @@ impl Shared {
     }
 
     /// The header of bank 0 for a launch.
-    pub fn header(&self, grid: (u32, u32, u32), block: (u32, u32, u32), shared: u32) -> [u8; bank::HEADER] {
-        let mut header = [0; bank::HEADER];
+    pub fn header(&self, launch: &bank::Launch) -> Result<bank::Header> {
         let (shared_window, local_window) = (self.windows.shared, self.windows.local);
-        bank::fill(&mut header, &bank::Launch { grid, block, shared_window, local_window, shared });
-        header
+        let machine = bank::Machine { shared_window, local_window, sms: self.tpcs()? * 2, guard: self.guard };
+        Ok(bank::Header::new(&machine, launch))
     }
 
     /// The last fence of each timeline that is not reached.

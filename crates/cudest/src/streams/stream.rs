@@ -6,7 +6,7 @@ use crate::context::shared::{Direction, Shared};
 use crate::context::staging::Staging;
 use crate::encode::methods::Lines;
 use crate::streams::event::Event;
-use crate::streams::module::{Kernel, Shape};
+use crate::streams::module::{Kernel, LaunchAttributes, Shape};
 use crate::submission::fence::Fence;
 use crate::submission::lane::{Lane, Launch, Operation};
 use std::sync::atomic::Ordering;
@@ -138,8 +138,8 @@ impl Stream {
     /// reached, and no other work, of CPU or GPU, conflicts with it. Addresses in `parameters` are
     /// valid for the kernel. A kernel that breaks this ends the context, or overwrites its memory.
     pub unsafe fn launch(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
-        self.check_kernel(kernel)?;
-        self.run(kernel, kernel.launch(shape, parameters)?)
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_with(kernel, shape, &LaunchAttributes::default(), parameters) }
     }
 
     /// Launches a kernel whose blocks wait for each other (`grid.sync()` of cooperative groups): all run together. Such
@@ -151,8 +151,30 @@ impl Stream {
     /// # Safety
     /// As [`launch`](Stream::launch).
     pub unsafe fn launch_cooperative(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
+        let attributes = LaunchAttributes { cooperative: true, ..LaunchAttributes::default() };
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_with(kernel, shape, &attributes, parameters) }
+    }
+
+    /// Launches a kernel with attributes: in clusters of blocks, or as a cooperative grid.
+    ///
+    /// # Errors
+    /// As [`launch`](Stream::launch), and clusters that do not fit the grid or the kernel.
+    ///
+    /// # Safety
+    /// As [`launch`](Stream::launch).
+    pub unsafe fn launch_with(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        attributes: &LaunchAttributes,
+        parameters: &[u8],
+    ) -> Result<Fence> {
         self.check_kernel(kernel)?;
-        let mut launch = kernel.launch(shape, parameters)?;
+        let mut launch = kernel.launch(shape, attributes, parameters)?;
+        if !attributes.cooperative {
+            return self.run(kernel, launch);
+        }
         let (mut state, workspace) = self.shared.cooperative()?;
         kernel.cooperate(shape, &mut launch, workspace)?;
         self.tail().waits.extend(state.last);

@@ -4,8 +4,8 @@
 //! instructions (control `0x20801210`) did not help. libcuda also installs a trap handler, which is missing here.
 
 use crate::base::error::Result;
-use crate::encode::bank;
-use crate::encode::methods::{Lines, Methods, Release, ring_entry};
+use crate::encode::bank::{HEADER, Header, Place};
+use crate::encode::methods::{Lines, Methods, Release, Versions, ring_entry};
 use crate::encode::qmd::Qmd;
 use crate::kernel_driver::chip::Classes;
 use crate::kernel_driver::fault::ChannelObjects;
@@ -18,6 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Other timelines that one operation waits for.
 pub(crate) const MOST_WAITS: usize = 8;
+
+/// The size of constant bank 0 is a multiple of this, as libcuda has it.
+const BANK_UNIT: usize = 256;
 
 /// The engine that an operation ends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +35,7 @@ enum Engine {
 pub(crate) struct Launch<'a> {
     /// With shape and shared memory set.
     pub qmd: Qmd,
-    pub header: [u8; bank::HEADER],
+    pub header: Header,
     pub parameters: &'a [u8],
     pub parameters_at: usize,
     /// Generation of the local memory and of the code that it needs.
@@ -111,6 +114,7 @@ pub(crate) struct Lane {
     state: Mutex<State>,
     slots: Slots,
     classes: Classes,
+    versions: Versions,
     windows: (u64, u64),
     copies_only: bool,
     order: Order,
@@ -123,6 +127,7 @@ pub(crate) struct Parts<'a> {
     pub space: &'a Arc<Space>,
     pub group: Group,
     pub classes: Classes,
+    pub versions: Versions,
     pub notifier: u32,
     pub timeline: Arc<Timeline>,
     /// Windows of shared and local memory.
@@ -135,7 +140,8 @@ pub(crate) struct Parts<'a> {
 
 impl Lane {
     pub fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { space, group, classes, notifier, timeline, windows, copies_only, order, placement, yields } = parts;
+        let Parts { space, group, classes, versions, notifier, timeline, windows, .. } = parts;
+        let Parts { copies_only, order, placement, yields, .. } = parts;
         let slots = Slots::new(space, if copies_only { Placement::Mapped } else { placement })?;
         let channel = Channel::new(space, group, classes, slots.ring(), notifier, copies_only)?;
         let objects = (channel.handle, channel.compute);
@@ -154,6 +160,7 @@ impl Lane {
             state: Mutex::new(state),
             slots,
             classes,
+            versions,
             windows,
             copies_only,
             order,
@@ -192,7 +199,7 @@ impl Lane {
         let release = Release { address: self.timeline.address, payload: value as u32 };
         state.methods.clear();
         if value == 1 && !self.copies_only {
-            state.methods.set_up_compute(self.classes.compute, self.windows.0, self.windows.1);
+            state.methods.set_up_compute(self.classes.compute, self.versions, self.windows.0, self.windows.1);
         }
         // Before all waits: nothing uses the slot, and kernels before this one may still run.
         if let Operation::Launch(launch) = operation {
@@ -265,7 +272,6 @@ impl Lane {
         release: Release,
         room: &dyn Fn(u64) -> Result<()>,
     ) -> Result<()> {
-        let header = launch.header.get(..launch.parameters_at.min(bank::HEADER)).unwrap_or_default();
         let length = launch.parameters_at + launch.parameters.len();
         let large = if Slots::needs_large_bank(length)? {
             let bank = state.next_large % LARGE_BANKS;
@@ -280,9 +286,19 @@ impl Lane {
         } else {
             None
         };
-        let address = self.slots.write_bank(&mut state.methods, value, large, header, launch.parameters);
+        let address = self.slots.bank(value, large);
+        let mut header = launch.header.clone();
+        header.set_place(&Place {
+            grid_id: u64::from(self.timeline.number) << 32 | value & 0xffff_ffff,
+            descriptor: self.slots.descriptor(value),
+            bank: address,
+            parameters_at: launch.parameters_at as u64,
+            parameters_size: launch.parameters.len() as u64,
+        });
+        let header = header.bytes().get(..launch.parameters_at.min(HEADER)).unwrap_or_default();
+        self.slots.write_bank(&mut state.methods, value, large, header, launch.parameters);
         let mut qmd = launch.qmd.clone();
-        qmd.set_bank(0, address, length);
+        qmd.set_bank(0, address, length.next_multiple_of(BANK_UNIT));
         // The timeline is first: an operation after the near word may release it, and it must not go back.
         qmd.set_release(0, release.address, release.payload);
         qmd.set_release(1, self.slots.near(), release.payload);

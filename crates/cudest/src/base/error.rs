@@ -203,6 +203,8 @@ pub struct Loss {
     pub fault: Option<Fault>,
     /// The SM that stopped, as far as RM knows it.
     pub sm: Option<SmError>,
+    /// The kernel that ended by it, as far as it is known.
+    pub kernel: Option<String>,
     /// What else is known of it.
     pub detail: String,
 }
@@ -239,6 +241,9 @@ impl std::fmt::Display for Loss {
         }
         if let Some(SmError { sm, error, instruction }) = self.sm {
             write!(f, "; SM {sm} stopped at instruction {instruction:#x} with error {error:#x}")?;
+        }
+        if let Some(kernel) = &self.kernel {
+            write!(f, "; kernel {kernel}")?;
         }
         f.write_str(&self.detail)
     }

@@ -3,6 +3,7 @@
 use crate::base::error::{Error, Fault, Loss, Result, SmError};
 use crate::base::fork;
 use crate::base::wait::Backoff;
+use crate::context::code_map::CodeMaps;
 use crate::context::cooperative_state::CooperativeState;
 use crate::encode::bank;
 use crate::kernel_driver::chip::Chip;
@@ -95,8 +96,7 @@ pub(crate) struct Shared {
     pub gates: AtomicU32,
     lost: OnceLock<Loss>,
     tpcs: OnceLock<u32>,
-    /// Functions that end a kernel, of the loaded modules.
-    pub traps: Mutex<Vec<String>>,
+    pub code_maps: CodeMaps,
     /// A random number, for kernels with a protected stack.
     guard: u64,
     born: u32,
@@ -168,7 +168,7 @@ impl Shared {
             next_lane: AtomicU64::new(0),
             gates: AtomicU32::new(0),
             lost: OnceLock::new(),
-            traps: Mutex::default(),
+            code_maps: CodeMaps::default(),
             guard: RandomState::new().build_hasher().finish(),
             born: fork::generation(),
             link,
@@ -201,17 +201,36 @@ impl Shared {
         if status >> 16 == 0 {
             return None;
         }
-        let traps = lock(&self.traps);
-        const TRAP: u32 = 13;
-        let detail = if traps.is_empty() || xid != TRAP {
-            String::new()
-        } else {
-            format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", traps.join(", "))
-        };
         let time = u64::from(high) << 32 | u64::from(low);
-        drop(traps);
         let (fault, sm) = self.fault_details(xid);
-        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, detail }).clone())
+        let kernel = self.faulting_kernel(sm);
+        let detail = self.missing_detail(xid, sm);
+        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, kernel, detail }).clone())
+    }
+
+    /// The kernel with the instruction that an SM reports, or else the one that runs, if only one does.
+    fn faulting_kernel(&self, sm: Option<SmError>) -> Option<String> {
+        let at = |address| self.code_maps.kernel_at(address);
+        sm.and_then(|sm| at(sm.instruction)).or_else(|| {
+            let lanes = self.lanes.try_read().ok()?;
+            let mut running: Vec<u64> = lanes.all().filter_map(|lane| lane.running_code()).collect();
+            drop(lanes);
+            running.dedup();
+            if let [code] = running[..] { at(code) } else { None }
+        })
+    }
+
+    /// The call of a function that libcuda would have, if a kernel ended there.
+    fn missing_detail(&self, xid: u32, sm: Option<SmError>) -> String {
+        const TRAP: u32 = 13;
+        if let Some(name) = sm.and_then(|sm| self.code_maps.missing_at(sm.instruction)) {
+            return format!("; it called {name}, which cudest does not have");
+        }
+        let missing = if xid == TRAP && sm.is_none() { self.code_maps.missing() } else { Vec::new() };
+        if missing.is_empty() {
+            return String::new();
+        }
+        format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", missing.join(", "))
     }
 
     /// What RM knows of a fault.

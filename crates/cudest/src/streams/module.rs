@@ -1,6 +1,7 @@
 //! Modules and kernels: a cubin in GPU memory, and what a launch of each kernel needs.
 
 use crate::base::error::{Error, Result};
+use crate::context::code_map::CodeMap;
 use crate::context::context_memory::Memory;
 use crate::context::shared::Shared;
 use crate::cubin::fatbin::{self, Code};
@@ -11,7 +12,7 @@ use crate::streams::ptx;
 use crate::submission::lane::Launch;
 use cutap_cubin::Cubin;
 use std::any::Any;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// Limits of a block and a grid, of compute capability 9.0.
 const MOST_THREADS: u64 = 1024;
@@ -115,6 +116,24 @@ pub struct LaunchAttributes {
     pub cooperative: bool,
 }
 
+impl CodeMap for Inner {
+    fn kernel_at(&self, address: u64) -> Option<String> {
+        let offset = address.checked_sub(self.memory.address())?;
+        let holds =
+            |entry: &&Entry| self.layout.code_range(entry).is_some_and(|(at, size)| (at..at + size).contains(&offset));
+        self.symbols.kernels.values().find(holds).map(|entry| entry.name.clone())
+    }
+
+    fn missing_at(&self, address: u64) -> Option<String> {
+        let offset = address.checked_sub(self.memory.address())?;
+        self.missing.get(self.layout.missing_at(offset)?).cloned()
+    }
+
+    fn missing(&self) -> &[String] {
+        &self.missing
+    }
+}
+
 impl Module {
     /// A cubin, a fat binary, or PTX.
     pub(crate) fn load(shared: &Arc<Shared>, code: &[u8]) -> Result<Self> {
@@ -141,7 +160,7 @@ impl Module {
         if generation(cubin.architecture) != generation(gpu) || cubin.architecture > gpu {
             return Err(Error::WrongArchitecture { cubin: cubin.architecture, gpu });
         }
-        let layout = Layout::of(&cubin)?;
+        let layout = Layout::of(&cubin, relocations.missing.len())?;
         let memory = Memory::visible(shared, layout.size)?;
         let image = layout.image(&cubin, &relocations, memory.address())?;
         let host = memory.host().ok_or(Error::Unsupported("code that the CPU cannot write"))?;
@@ -153,12 +172,13 @@ impl Module {
             host.as_ptr().add(image.len()).write_bytes(0, rest);
         }
         crate::submission::channel::store_fence();
-        let traps = shared.traps.lock();
-        traps.unwrap_or_else(PoisonError::into_inner).extend(relocations.missing.iter().cloned());
         shared.code_changed();
         let symbols = Symbols::of(cubin.kernels, cubin.variables);
-        let (missing, shared) = (relocations.missing, Arc::clone(shared));
-        Ok(Self { inner: Arc::new(Inner { symbols, missing, layout, memory, shared }) })
+        let inner = Inner { symbols, missing: relocations.missing, layout, memory, shared: Arc::clone(shared) };
+        let inner = Arc::new(inner);
+        let map: Weak<Inner> = Arc::downgrade(&inner);
+        shared.code_maps.add(map);
+        Ok(Self { inner })
     }
 
     /// A reference that does not keep it.
@@ -309,7 +329,8 @@ impl Kernel {
         let mut header = self.module.shared.header(&launch)?;
         self.banks.iter().for_each(|(bank, address)| header.set_bank(*bank, *address));
         let parameters_at = entry.parameters_at;
-        Ok(Launch { qmd, header, parameters, parameters_at, needs: crate::submission::lane::Generation::default() })
+        let needs = crate::submission::lane::Generation::default();
+        Ok(Launch { qmd, header, code: self.code, parameters, parameters_at, needs })
     }
 
     /// The sides of a cluster, which fit the grid.
@@ -325,7 +346,9 @@ impl Kernel {
             return Err(self.refuse(format!("a cluster of {sides:?} blocks: it was compiled for {own:?}")));
         }
         if ![grid.0, grid.1, grid.2].iter().zip(each).all(|(grid, side)| grid.is_multiple_of(side)) {
-            return Err(self.refuse(format!("a grid of {grid:?} blocks is not a whole number of clusters of {sides:?}")));
+            return Err(
+                self.refuse(format!("a grid of {grid:?} blocks is not a whole number of clusters of {sides:?}"))
+            );
         }
         if attributes.cooperative && blocks > 1 {
             return Err(self.refuse("a cooperative grid of clusters is not supported by cudest"));

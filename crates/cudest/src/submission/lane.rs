@@ -14,6 +14,7 @@ use crate::memory::space::Space;
 use crate::submission::channel::{Channel, Doorbell, Group, store_fence};
 use crate::submission::fence::Timeline;
 use crate::submission::slots::{LARGE_BANKS, Placement, SLOTS, Slots};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Other timelines that one operation waits for.
@@ -36,6 +37,8 @@ pub(crate) struct Launch<'a> {
     /// With shape and shared memory set.
     pub qmd: Qmd,
     pub header: Header,
+    /// The address of its first instruction.
+    pub code: u64,
     pub parameters: &'a [u8],
     pub parameters_at: usize,
     /// Generation of the local memory and of the code that it needs.
@@ -113,6 +116,8 @@ pub(crate) struct Lane {
     pub objects: ChannelObjects,
     state: Mutex<State>,
     slots: Slots,
+    /// The code of the launch in each slot, for the report of a fault. 0: no launch.
+    code: Box<[AtomicU64]>,
     classes: Classes,
     versions: Versions,
     windows: (u64, u64),
@@ -159,6 +164,7 @@ impl Lane {
             objects,
             state: Mutex::new(state),
             slots,
+            code: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
             classes,
             versions,
             windows,
@@ -172,6 +178,13 @@ impl Lane {
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic while locked leaves at most a slot without an entry.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The code of the first launch that has not ended.
+    pub fn running_code(&self) -> Option<u64> {
+        let (completed, submitted) = (self.timeline.completed(), self.timeline.submitted());
+        let of = |value: u64| self.code.get((value % SLOTS) as usize).map_or(0, |code| code.load(Ordering::Relaxed));
+        (completed + 1..=submitted).map(of).find(|code| *code != 0)
     }
 
     pub fn stop(&self, link: &Link) {
@@ -204,6 +217,10 @@ impl Lane {
         // Before all waits: nothing uses the slot, and kernels before this one may still run.
         if let Operation::Launch(launch) = operation {
             self.write_launch(state, launch, value, release, room)?;
+        }
+        if let Some(code) = self.code.get((value % SLOTS) as usize) {
+            let launched = if let Operation::Launch(launch) = operation { launch.code } else { 0 };
+            code.store(launched, Ordering::Relaxed);
         }
         let methods = &mut state.methods;
         for (address, payload) in waits {

@@ -20,7 +20,7 @@ use crate::submission::slots::Placement;
 use std::any::Any;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -63,10 +63,13 @@ impl Default for Options {
 }
 
 /// The direction of a copy: each has its engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From memory of the machine to video memory.
     ToGpu = 0,
+    /// From video memory to memory of the machine.
     FromGpu = 1,
+    /// All else.
     Within = 2,
 }
 
@@ -79,6 +82,8 @@ pub(crate) struct Shared {
     pub copier: Mutex<Weak<dyn Any + Send + Sync>>,
     pub lanes: RwLock<Lanes>,
     timelines: RwLock<Vec<Arc<Timeline>>>,
+    /// Timelines of the host that are free again.
+    free_timelines: Mutex<Vec<Arc<Timeline>>>,
     pub pool: Pool,
     pub control: Allocation,
     doorbell: Doorbell,
@@ -99,7 +104,7 @@ pub(crate) struct Shared {
     pub code_maps: CodeMaps,
     /// A random number, for kernels with a protected stack.
     guard: u64,
-    born: u32,
+    pub born: u32,
     pub link: Arc<Link>,
 }
 
@@ -155,6 +160,7 @@ impl Shared {
             tpcs: OnceLock::new(),
             lanes: RwLock::default(),
             timelines: RwLock::default(),
+            free_timelines: Mutex::default(),
             pool: Pool::default(),
             control,
             doorbell,
@@ -196,11 +202,13 @@ impl Shared {
         let host = self.control.host?;
         // Record 0: time in nanoseconds (two words), Xid, and a status above 16 bits of further information.
         // SAFETY: the control buffer has these words, and the driver may write them at any time.
-        let words = unsafe { std::array::from_fn::<u32, 4, _>(|n| host.cast::<u32>().add(n).read_volatile()) };
-        let [low, high, xid, status] = words;
-        if status >> 16 == 0 {
+        let word = |n: usize| unsafe { host.cast::<u32>().add(n).read_volatile() };
+        // The driver writes the status last, so it is read first.
+        if word(3) >> 16 == 0 {
             return None;
         }
+        fence(Ordering::Acquire);
+        let [low, high, xid] = [0, 1, 2].map(word);
         let time = u64::from(high) << 32 | u64::from(low);
         let (fault, sm) = self.fault_details(xid);
         let kernel = self.faulting_kernel(sm);
@@ -262,6 +270,19 @@ impl Shared {
             Arc::new(unsafe { Timeline::new(timelines.len() as u32, host.add(offset as usize).cast(), address) });
         timelines.push(Arc::clone(&timeline));
         Ok(timeline)
+    }
+
+    /// A timeline that the host signals: one that is free, or a further one.
+    pub fn host_timeline(&self) -> Result<Arc<Timeline>> {
+        match lock(&self.free_timelines).pop() {
+            Some(timeline) => Ok(timeline),
+            None => self.timeline(),
+        }
+    }
+
+    /// Gives back a timeline of the host whose values are all reached. Its later values are new fences.
+    pub fn free_timeline(&self, timeline: Arc<Timeline>) {
+        lock(&self.free_timelines).push(timeline);
     }
 
     fn of(&self, fence: Fence) -> Result<Arc<Timeline>> {

@@ -2,5 +2,6 @@
 
 pub mod attributes;
 pub mod gpu;
+pub mod host;
 pub mod survey;
 pub mod vmm;

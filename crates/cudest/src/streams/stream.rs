@@ -225,7 +225,14 @@ impl Stream {
         unsafe { self.copy_rectangle(rectangle, Direction::Within) }
     }
 
-    pub(crate) unsafe fn copy_rectangle(&self, copy: &Rectangle, direction: Direction) -> Result<Fence> {
+    /// Copies rectangles in layers, on the engine for a direction. So copies to and from the GPU overlap.
+    ///
+    /// # Errors
+    /// As [`copy_3d`](Stream::copy_3d).
+    ///
+    /// # Safety
+    /// As [`copy`](Stream::copy), for each line. The direction decides the engine, not what is copied.
+    pub unsafe fn copy_rectangle(&self, copy: &Rectangle, direction: Direction) -> Result<Fence> {
         let Rectangle { to, from, width, height, depth, pitch, layer } = *copy;
         let word = |value: u64| {
             u32::try_from(value).map_err(|_| Error::Range(format!("a copy with a pitch or height of {value}")))
@@ -349,9 +356,7 @@ impl Stream {
     /// # Errors
     /// The context has ended.
     pub fn record(&self, event: &Event) -> Result<Fence> {
-        let fence = self.submit(&mut self.tail(), None, &Operation::Stamp { at: event.address() })?;
-        event.recorded(fence);
-        Ok(fence)
+        event.record(|at| self.submit(&mut self.tail(), None, &Operation::Stamp { at }))
     }
 
     /// A fence for all work until here.

@@ -247,7 +247,8 @@ impl Lane {
                 // memory: another engine that released the timeline then would be overwritten, and the lane stop.
                 let near = state.last == Engine::Compute && engine == Engine::Compute;
                 let address = if near { self.slots.near() } else { self.timeline.address };
-                methods.acquire(address, (value - 1) as u32, self.yields);
+                // The channel has nothing else to do, and what it waits for runs already: it does not give way.
+                methods.acquire(address, (value - 1) as u32, false);
             }
         }
         match operation {

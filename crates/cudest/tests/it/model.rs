@@ -254,6 +254,13 @@ impl Model {
         self.state.lock().unwrap().ioctls.clone()
     }
 
+    /// Forks while nothing else uses the model, so that the child may use its copy.
+    pub fn fork(&self) -> libc::pid_t {
+        let _held = self.state.lock().unwrap();
+        // SAFETY: the callers' child ends without returning to the test.
+        unsafe { libc::fork() }
+    }
+
     /// Objects and descriptors that are left.
     pub fn left(&self) -> (usize, usize) {
         let state = self.state.lock().unwrap();

@@ -351,6 +351,63 @@ fn events_and_host_fences() {
     assert!(last.time().unwrap() > first.time().unwrap());
 }
 
+/// An event that is recorded again has the time of the last record, though an earlier one comes later.
+#[test]
+fn an_event_is_recorded_again() {
+    let (context, model, _running) = context(Options::default());
+    let (held, free) = (context.stream().unwrap(), context.stream().unwrap());
+    let (event, after) = (context.event().unwrap(), context.event().unwrap());
+    let gate = context.host_fence().unwrap();
+    held.wait_for(gate.fence());
+    held.record(&event).unwrap();
+    let last = free.record(&event).unwrap();
+    free.record(&after).unwrap();
+    assert_eq!(event.fence(), Some(last));
+    assert!(event.time().unwrap() < after.time().unwrap());
+    let time = event.time().unwrap();
+    drop(gate);
+    held.synchronize().unwrap();
+    assert_eq!(event.time().unwrap(), time, "the earlier record wrote over the last one");
+    drop((event, after, held, free, context));
+    assert_eq!(model.left(), (0, 0), "objects and descriptors");
+}
+
+/// Host fences share timelines: more of them than a context has timelines, and then a new stream.
+#[test]
+fn any_number_of_host_fences() {
+    let (context, _model, _running) = context(Options::default());
+    let (stream, memory) = (context.stream().unwrap(), context.pinned(4).unwrap());
+    let points = context.host_timeline().unwrap();
+    for n in 0..3000 {
+        let (fence, point) = (context.host_fence().unwrap(), points.add());
+        stream.wait_for(fence.fence());
+        stream.wait_for(point);
+        // SAFETY: the stream orders the fills of the word.
+        unsafe { stream.fill(memory.address(), n, 4, 1).unwrap() };
+        let done = stream.fence().unwrap();
+        fence.signal();
+        assert!(n % 100 != 0 || !context.reached(done).unwrap(), "the second fence was not waited for");
+        points.signal(point).unwrap();
+        assert!(context.reached(fence.fence()).unwrap() && context.reached(point).unwrap());
+    }
+    stream.synchronize().unwrap();
+    let other = context.stream().unwrap();
+    assert!(points.signal(other.fence().unwrap()).is_err());
+    other.synchronize().unwrap();
+    // SAFETY: it has ended.
+    assert_eq!(unsafe { words(&memory) }[0], 2999);
+    // Points end in order: the second reaches the first.
+    let (first, second) = (points.add(), points.add());
+    other.wait_for(first);
+    assert!(!other.is_idle().unwrap());
+    points.signal(second).unwrap();
+    other.synchronize().unwrap();
+    // What is left ends with the timeline.
+    other.wait_for(points.add());
+    drop(points);
+    other.synchronize().unwrap();
+}
+
 /// A stream that waits for the host holds up no copy of another stream.
 #[test]
 fn a_host_fence_holds_one_stream() {
@@ -433,11 +490,17 @@ fn a_fault_ends_the_context() {
 /// The child of a fork has no context: the GPU's mappings are the parent's.
 #[test]
 fn use_after_fork() {
-    let (context, _model, _running) = context(Options::default());
-    // SAFETY: the child asks for nothing but the error, without allocating, and ends.
-    let child = unsafe { libc::fork() };
+    let (context, model, _running) = context(Options::default());
+    let (memory, video, gate) =
+        (context.pinned(64).unwrap(), context.video(64).unwrap(), context.host_fence().unwrap());
+    let before = model.ioctls().len();
+    let child = model.fork();
     if child == 0 {
         let refused = matches!(context.check(), Err(Error::Forked)) && matches!(context.pinned(64), Err(Error::Forked));
+        drop((memory, video, gate));
+        drop(context);
+        // What the child drops is the parent's.
+        let refused = refused && model.ioctls().len() == before;
         // SAFETY: it ends this process without its destructors.
         unsafe { libc::_exit(if refused { 7 } else { 1 }) };
     }
@@ -445,7 +508,8 @@ fn use_after_fork() {
     // SAFETY: the status is on this stack.
     let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!((ended, libc::WEXITSTATUS(status)), (child, 7));
-    assert!(context.pinned(64).is_ok());
+    assert!(context.pinned(64).is_ok() && !context.reached(gate.fence()).unwrap());
+    drop((memory, video, gate));
     let text = Error::Forked.to_string();
     assert_eq!(text, "this context was made before fork: make a new context in the child");
 }

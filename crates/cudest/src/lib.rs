@@ -48,6 +48,8 @@ pub use submission::fence::Fence;
 pub use submission::lane::Order;
 pub use submission::slots::Placement;
 
+pub use cutap_tensor_map as tensor_map;
+
 /// The way to the kernel driver.
 pub mod sys {
     pub use crate::kernel_driver::nodes::{Kernel, Linux, Node};

@@ -1,6 +1,7 @@
 //! Kernels of `launches.cu`: words of constant bank 0, clusters, functions that libcuda would have.
 
 use crate::{Answer, Setup, pack, words};
+use cutap_cudest::tensor_map::Tiled;
 use cutap_cudest::{Error, Kernel, LaunchAttributes, Memory, Options, Shape};
 use std::time::{Duration, Instant};
 
@@ -224,4 +225,52 @@ pub fn rate(s: &Setup) -> Answer {
         best = best.max(f64::from(LAUNCHES) / start.elapsed().as_secs_f64());
     }
     Ok(format!("{:.0} ordered launches a second", best))
+}
+
+/// Boxes that tensor maps copy, some of them in part outside of the tensor.
+pub fn tensor(s: &Setup) -> Answer {
+    const SIDES: (usize, usize) = (100, 40);
+    let kernel = s.kernel("tensor")?;
+    let (source, values) = cleared(s, SIDES.0 * SIDES.1)?;
+    values.iter_mut().enumerate().for_each(|(n, value)| *value = n as u32 + 1);
+    let video = s.context.video(source.size())?;
+    let (memory, found) = cleared(s, 256)?;
+    // SAFETY: the stream orders the copy before the launches.
+    unsafe { s.stream.copy_memory(&video, 0, &source, 0, source.size())? };
+    let mut boxes = 0;
+    for (address, swizzle) in [(source.address(), 0), (video.address(), 0), (video.address(), 3)] {
+        let tiled = Tiled {
+            element: 2,
+            address,
+            sides: &[SIDES.0 as u64, SIDES.1 as u64],
+            strides: &[SIDES.0 as u64 * 4],
+            box_sides: &[32, 8],
+            steps: &[1, 1],
+            interleave: 0,
+            swizzle,
+            promotion: 0,
+            fill: 0,
+        };
+        let map = tiled.encode()?;
+        for (x, y) in [(0, 0), (32, 8), (5, 3), (90, 36), (-4_i32, -2_i32)] {
+            let mut parameters = pack(&kernel, &[0, memory.address(), x as u32 as u64, y as u32 as u64]);
+            parameters[..128].copy_from_slice(&map.bytes());
+            found.fill(0xdead);
+            run(s, &kernel, Shape::linear(1, 256), None, &parameters)?;
+            for at in 0..256 {
+                // A swizzle of 128 bytes exchanges the pieces of 16 bytes of a line by the number of the line.
+                let inner = if swizzle == 3 { at % 32 ^ (at / 32 % 8) << 2 } else { at % 32 };
+                let place = (x + inner as i32, y + (at / 32) as i32);
+                let inside = (0..SIDES.0 as i32).contains(&place.0) && (0..SIDES.1 as i32).contains(&place.1);
+                let wanted = if inside { (place.0 + place.1 * SIDES.0 as i32 + 1) as u32 } else { 0 };
+                if found[at] != wanted {
+                    let text =
+                        format!("box at {x}, {y}, swizzle {swizzle}: word {at} is {} instead of {wanted}", found[at]);
+                    return Err(text.into());
+                }
+            }
+            boxes += 1;
+        }
+    }
+    Ok(format!("{boxes} boxes of 256 words from pinned and video memory, 0 wrong"))
 }

@@ -134,6 +134,7 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "clusters" => launches::clusters(setup()?),
         "exchange" => launches::exchange(setup()?),
         "refused" => launches::refused(setup()?),
+        "tensor" => launches::tensor(setup()?),
         "calls" => launches::calls(setup()?),
         "reached" => launches::reached(cubin, options),
         "constants" => launches::constants(setup()?),

@@ -9,7 +9,7 @@ pub struct Kernel {
     pub registers: u32,
     /// Named barriers.
     pub barriers: u32,
-    /// Static shared memory, with the system's first KiB.
+    /// Static shared memory. From sm_90 on it begins with the system's KiB, if there is any.
     pub shared: u32,
     /// Bytes of a thread's stack for the kernel itself.
     pub frame: u32,
@@ -31,6 +31,14 @@ pub struct Kernel {
     pub code: usize,
     /// Its own constant banks: bank, section.
     pub banks: Vec<(usize, usize)>,
+}
+
+impl Kernel {
+    /// Static shared memory without the system's KiB, which code of sm_90 and later counts.
+    pub fn own_shared(&self, architecture: u32) -> u32 {
+        const SYSTEM: u32 = 1024;
+        if architecture >= 90 { self.shared.saturating_sub(SYSTEM) } else { self.shared }
+    }
 }
 
 /// A parameter of a kernel.

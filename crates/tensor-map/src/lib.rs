@@ -173,13 +173,17 @@ impl Tiled<'_> {
 }
 
 impl TensorMap {
-    /// A map from its bytes.
+    /// A map from its words.
     #[must_use]
-    pub fn from_bytes(bytes: &[u8; WORDS * 4]) -> Self {
-        let mut words = [0; WORDS];
-        let (quads, _) = bytes.as_chunks::<4>();
-        words.iter_mut().zip(quads).for_each(|(word, quad)| *word = u32::from_le_bytes(*quad));
+    pub fn from_words(words: [u32; WORDS]) -> Self {
         Self(words)
+    }
+
+    /// Whether the words can be a map: each has the period of its swizzle.
+    #[must_use]
+    pub fn is_map(&self) -> bool {
+        let period = SWIZZLES.get(self.get(at::SWIZZLE) as usize).map(|swizzle| swizzle.period);
+        period == Some(self.get(at::PERIOD))
     }
 
     /// Its words.
@@ -205,9 +209,13 @@ impl TensorMap {
     /// What the tensor's address must be a multiple of.
     #[must_use]
     pub fn address_unit(&self) -> u64 {
-        let (first, bits, _) = at::INTERLEAVE;
-        let code = self.0.get(first / 32).map_or(0, |word| word >> (first % 32) & ((1 << bits) - 1));
-        INTERLEAVES.get(code as usize).copied().unwrap_or(1)
+        INTERLEAVES.get(self.get(at::INTERLEAVE) as usize).copied().unwrap_or(1)
+    }
+
+    /// A field of one word at most.
+    fn get(&self, (first, bits, _): Field) -> u32 {
+        let mask = ((1_u64 << bits) - 1) as u32;
+        self.0.get(first / 32).map_or(0, |word| word >> (first % 32) & mask)
     }
 
     /// The entry `n` of a field. No field crosses two words in part.

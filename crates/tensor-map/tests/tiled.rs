@@ -66,9 +66,10 @@ const PLAIN: Tiled<'_> = Tiled {
 #[test]
 fn an_address_is_replaced() {
     let (map, other) = (PLAIN.encode().unwrap(), Tiled { address: 0x7e00_1234_0000, ..PLAIN }.encode().unwrap());
-    let mut changed = TensorMap::from_bytes(&map.bytes());
+    let mut changed = TensorMap::from_words(*map.words());
     changed.set_address(0x7e00_1234_0000);
     assert_eq!((changed, changed.address_unit()), (other, 16));
+    assert!(changed.is_map() && !TensorMap::from_words([0; 32]).is_map());
 }
 
 #[test]

@@ -13,6 +13,7 @@ struct Raw {
     #[allow(dead_code, reason = "for people")]
     source: String,
     bytes: u32,
+    element_kinds: u32,
     /// Name, bytes, code, whether it is a float, whether it is rounded to TF32.
     elements: Vec<(String, u32, u32, bool, bool)>,
     /// Most bytes of a line, period.
@@ -50,6 +51,7 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     writeln!(out, "];\n\n/// What addresses are multiples of, by CUtensorMapInterleave.").unwrap();
     writeln!(out, "pub static INTERLEAVES: &[u64] = &{:?};", raw.interleaves).unwrap();
     out.push_str("\n/// What a map may have.\npub mod limit {\n");
+    writeln!(out, "pub const ELEMENT_KINDS: u32 = {};", raw.element_kinds).unwrap();
     writeln!(out, "pub const LINE_UNIT: u64 = {};", raw.line_unit).unwrap();
     writeln!(out, "pub const MOST_BOX: u64 = {};", raw.most_box).unwrap();
     writeln!(out, "pub const MOST_RANK: usize = {};", raw.most_rank).unwrap();

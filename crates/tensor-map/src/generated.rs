@@ -50,6 +50,7 @@ pub static INTERLEAVES: &[u64] = &[16, 16, 32];
 
 /// What a map may have.
 pub mod limit {
+    pub const ELEMENT_KINDS: u32 = 16;
     pub const LINE_UNIT: u64 = 16;
     pub const MOST_BOX: u64 = 233472;
     pub const MOST_RANK: usize = 5;

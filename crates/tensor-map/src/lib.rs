@@ -142,7 +142,9 @@ impl Tiled<'_> {
         check((1..=limit::MOST_RANK).contains(&rank), "a rank that is not 1 to 5")?;
         let is_whole = (self.strides.len(), self.box_sides.len(), self.steps.len()) == (rank - 1, rank, rank);
         check(is_whole, "lists of different lengths")?;
-        let element = ELEMENTS.get(self.element as usize).ok_or(Refusal::Unknown("an element of a later GPU"))?;
+        let later = self.element < limit::ELEMENT_KINDS;
+        let unknown = if later { Refusal::Unknown("an element of a later GPU") } else { Refusal::Invalid("no element") };
+        let element = ELEMENTS.get(self.element as usize).ok_or(unknown)?;
         let swizzle = SWIZZLES.get(self.swizzle as usize).ok_or(Refusal::Invalid("a swizzle of a later GPU"))?;
         let unit =
             INTERLEAVES.get(self.interleave as usize).copied().ok_or(Refusal::Invalid("an unknown interleave"))?;

@@ -3,5 +3,6 @@
 mod errors;
 mod hostile;
 mod lanes;
+mod launches;
 mod model;
 mod work;

@@ -143,7 +143,8 @@ impl Tiled<'_> {
         let is_whole = (self.strides.len(), self.box_sides.len(), self.steps.len()) == (rank - 1, rank, rank);
         check(is_whole, "lists of different lengths")?;
         let later = self.element < limit::ELEMENT_KINDS;
-        let unknown = if later { Refusal::Unknown("an element of a later GPU") } else { Refusal::Invalid("no element") };
+        let unknown =
+            if later { Refusal::Unknown("an element of a later GPU") } else { Refusal::Invalid("no element") };
         let element = ELEMENTS.get(self.element as usize).ok_or(unknown)?;
         let swizzle = SWIZZLES.get(self.swizzle as usize).ok_or(Refusal::Invalid("a swizzle of a later GPU"))?;
         let unit =
@@ -167,7 +168,7 @@ impl Tiled<'_> {
         }
         check(self.copied_bytes(element) <= limit::MOST_BOX, "a box larger than shared memory")?;
         let (_, stride_bits, _) = at::STRIDE;
-        if self.strides.iter().any(|stride| stride / limit::LINE_UNIT >> stride_bits != 0) {
+        if self.strides.iter().any(|stride| (stride / limit::LINE_UNIT) >> stride_bits != 0) {
             return Err(Refusal::Unknown("a stride of 64 GiB or more"));
         }
         Ok((element, swizzle))

@@ -257,15 +257,15 @@ pub fn tensor(s: &Setup) -> Answer {
             parameters[..128].copy_from_slice(&map.bytes());
             found.fill(0xdead);
             run(s, &kernel, Shape::linear(1, 256), None, &parameters)?;
-            for at in 0..256 {
+            for (at, found) in found.iter().enumerate().take(256) {
                 // A swizzle of 128 bytes exchanges the pieces of 16 bytes of a line by the number of the line.
-                let inner = if swizzle == 3 { at % 32 ^ (at / 32 % 8) << 2 } else { at % 32 };
-                let place = (x + inner as i32, y + (at / 32) as i32);
+                let (column, line) = (at % 32, at / 32);
+                let column = if swizzle == 3 { column ^ ((line % 8) << 2) } else { column };
+                let place = (x + column as i32, y + line as i32);
                 let inside = (0..SIDES.0 as i32).contains(&place.0) && (0..SIDES.1 as i32).contains(&place.1);
                 let wanted = if inside { (place.0 + place.1 * SIDES.0 as i32 + 1) as u32 } else { 0 };
-                if found[at] != wanted {
-                    let text =
-                        format!("box at {x}, {y}, swizzle {swizzle}: word {at} is {} instead of {wanted}", found[at]);
+                if *found != wanted {
+                    let text = format!("box at {x}, {y}, swizzle {swizzle}: word {at} is {found} instead of {wanted}");
                     return Err(text.into());
                 }
             }

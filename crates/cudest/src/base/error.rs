@@ -183,7 +183,7 @@ pub enum Error {
     Unsupported(&'static str),
     /// The context ended by a fault.
     #[error("the context ended: {0}")]
-    Lost(Loss),
+    Lost(Box<Loss>),
     /// The process was forked after the context was made.
     #[error("this context was made before fork: make a new context in the child")]
     Forked,

@@ -188,7 +188,7 @@ impl Shared {
             return Err(Error::Forked);
         }
         match self.loss() {
-            Some(loss) => Err(Error::Lost(loss)),
+            Some(loss) => Err(Error::Lost(Box::new(loss))),
             None => Ok(()),
         }
     }

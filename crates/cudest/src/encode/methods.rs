@@ -80,11 +80,11 @@ impl Methods {
     /// Binds the compute class and sets the windows. Once a channel.
     pub fn set_up_compute(&mut self, class: u32, versions: Versions, shared: u64, local: u64) {
         self.put(COMPUTE, 0x0000, &[class]);
-        self.put(COMPUTE, 0x0310, &[versions.sm / 10 << 8 | versions.sm % 10]);
+        self.put(COMPUTE, 0x0310, &[((versions.sm / 10) << 8) | (versions.sm % 10)]);
         // Without it a tensor map could be read as an older texture header.
         self.put(COMPUTE, 0x07ac, &[1]);
         // The current version, and the oldest that is accepted.
-        self.put(COMPUTE, 0x0288, &[versions.descriptor << 4 | 1 << 16]);
+        self.put(COMPUTE, 0x0288, &[(versions.descriptor << 4) | (1 << 16)]);
         self.put(COMPUTE, 0x0298, &[0]); // the scheduler's caches
         self.put(COMPUTE, 0x02a0, &[high(shared), shared as u32]);
         self.put(COMPUTE, 0x07b0, &[high(local), local as u32]);

@@ -203,7 +203,7 @@ pub struct Loss {
     pub fault: Option<Fault>,
     /// The SM that stopped, as far as RM knows it.
     pub sm: Option<SmError>,
-    /// The kernel that ended by it, as far as it is known.
+    /// The kernel that ended by it, if that is known.
     pub kernel: Option<String>,
     /// What else is known of it.
     pub detail: String,

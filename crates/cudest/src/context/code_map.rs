@@ -1,7 +1,6 @@
 //! Whose code an address is, for the report of a fault.
 
-use crate::context::shared::lock;
-use std::sync::{Mutex, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The code of one module.
 pub(crate) trait CodeMap: Send + Sync {
@@ -19,15 +18,18 @@ pub(crate) struct CodeMaps(Mutex<Vec<Weak<dyn CodeMap>>>);
 
 impl CodeMaps {
     pub fn add(&self, map: Weak<dyn CodeMap>) {
-        let mut maps = lock(&self.0);
+        let mut maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         maps.retain(|map| map.strong_count() > 0);
         maps.push(map);
     }
 
+    /// The modules. One may end with its last reference here, so the list is not locked meanwhile.
+    fn loaded(&self) -> Vec<Arc<dyn CodeMap>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+    }
+
     fn find<T>(&self, ask: impl Fn(&dyn CodeMap) -> Option<T>) -> Option<T> {
-        // A module may end here with its last reference: not while the list is locked.
-        let maps: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
-        maps.iter().find_map(|map| ask(&**map))
+        self.loaded().iter().find_map(|map| ask(&**map))
     }
 
     pub fn kernel_at(&self, address: u64) -> Option<String> {
@@ -40,8 +42,7 @@ impl CodeMaps {
 
     /// All functions of libcuda that modules call.
     pub fn missing(&self) -> Vec<String> {
-        let maps: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
-        let mut names: Vec<String> = maps.iter().flat_map(|map| map.missing().to_vec()).collect();
+        let mut names: Vec<String> = self.loaded().iter().flat_map(|map| map.missing().to_vec()).collect();
         names.sort();
         names.dedup();
         names

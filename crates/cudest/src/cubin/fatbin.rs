@@ -14,8 +14,8 @@ pub(crate) enum Code<'a> {
     Ptx(Cow<'a, [u8]>),
 }
 
-/// The code of a fat binary that runs best on a GPU: machine code of its generation, the newest first, and of
-/// two for one architecture that for it alone (sm_90a); then PTX.
+/// The code of a fat binary that runs best on a GPU: machine code of its generation, the newest first; then PTX. Of two
+/// for one architecture it is that for it alone (sm_90a).
 pub(crate) fn choose(bytes: &[u8], gpu: u32) -> Result<Code<'_>> {
     let entries = entries(bytes)?.collect::<cutap_cubin::Result<Vec<_>>>()?;
     let fitness = |entry: &Entry| match (entry.kind, entry.architecture) {

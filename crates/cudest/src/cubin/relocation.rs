@@ -20,7 +20,7 @@ const HIGH: &[Shape] = &[shape(32, 0, 32)];
 /// Operands of instructions: from bit 32, and from bit 20 before Volta.
 const OPERAND: &[Shape] = &[shape(32, 32, 0)];
 const OPERAND_HIGH: &[Shape] = &[shape(32, 32, 32)];
-/// Offsets in a constant bank: an operand of 16 or 24 bits, and the operand `c[bank][offset]`, whose bank is there already.
+/// Offsets in a constant bank: an operand of 16 or 24 bits, and the operand `c[bank][offset]`. The code has the bank.
 const SHORT_OPERAND: &[Shape] = &[shape(16, 32, 0)];
 const MIDDLE_OPERAND: &[Shape] = &[shape(24, 32, 0)];
 const CONSTANT: &[Shape] = &[shape(16, 38, 0)];

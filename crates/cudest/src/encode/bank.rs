@@ -1,13 +1,13 @@
 //! The driver's part of constant bank 0: what a kernel reads of its launch besides its parameters. Positions and values
 //! are those of libcuda 580 on sm_90: the test compares them with twelve recorded launches.
 
-use super::qmd::Dim3;
+use super::qmd::{Dim3, in_clusters};
 
 /// The bytes before the parameters of sm_90. A cubin says itself where its parameters are.
 pub(crate) const HEADER: usize = 0x210;
 
-/// The bytes of the local window, above the stack, that a thread has besides its stack. libcuda has more of them where a
-/// module calls its functions.
+/// The bytes of the local window that a thread has above its stack. libcuda has more of them where a module calls its
+/// functions.
 pub(crate) const LOCAL_OVERHEAD: u32 = 0x240;
 /// The bytes of the local window.
 const LOCAL_WINDOW: u32 = 16 << 20;
@@ -28,7 +28,7 @@ mod at {
     pub const DESCRIPTOR: usize = 0x38;
     /// Environment registers 1 (high word) and 2 (low word).
     pub const GRID_WORKSPACE: usize = 0x44;
-    /// Addresses of the constant banks 0, 1, 3 and 4. That bank 3 has the third is inferred: no recorded kernel has one.
+    /// Addresses of the constant banks 0, 1, 3 and 4. The place of bank 3 is inferred: no recorded kernel has one.
     pub const BANKS: [(usize, usize); 4] = [(0, 0xc0), (1, 0xc8), (3, 0xd0), (4, 0xd8)];
     /// The SMs of the GPU: 132 in all recordings.
     pub const SMS: usize = 0x10c;
@@ -178,11 +178,6 @@ impl Header {
         self.put(place + 4, y);
         self.put(place + 8, z);
     }
-}
-
-/// A grid of blocks, counted in clusters.
-pub(crate) fn in_clusters(grid: Dim3, sides: Dim3) -> Dim3 {
-    (grid.0 / sides.0.max(1), grid.1 / sides.1.max(1), grid.2 / sides.2.max(1))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The launch descriptor (QMD): at most 384 bytes at a multiple of 256. `format.rs` has the positions of its fields.
 //! It releases up to three words. Like libcuda's, it has no memory barrier at a release: one at the end suffices.
 
-use super::bank::in_clusters;
 use super::format::{Bits, Format};
 
 /// Words of the longest descriptor.
@@ -9,6 +8,11 @@ pub(crate) const WORDS: usize = 96;
 
 /// Grid or block: x, y, z.
 pub type Dim3 = (u32, u32, u32);
+
+/// A grid of blocks, counted in clusters.
+pub(crate) fn in_clusters(grid: Dim3, sides: Dim3) -> Dim3 {
+    (grid.0 / sides.0.max(1), grid.1 / sides.1.max(1), grid.2 / sides.2.max(1))
+}
 
 /// All but a launch's own fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -119,9 +119,9 @@ pub struct LaunchAttributes {
 impl CodeMap for Inner {
     fn kernel_at(&self, address: u64) -> Option<String> {
         let offset = address.checked_sub(self.memory.address())?;
-        let holds =
+        let has_address =
             |entry: &&Entry| self.layout.code_range(entry).is_some_and(|(at, size)| (at..at + size).contains(&offset));
-        self.symbols.kernels.values().find(holds).map(|entry| entry.name.clone())
+        self.symbols.kernels.values().find(has_address).map(|entry| entry.name.clone())
     }
 
     fn missing_at(&self, address: u64) -> Option<String> {

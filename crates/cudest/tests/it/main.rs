@@ -5,4 +5,5 @@ mod hostile;
 mod lanes;
 mod launches;
 mod model;
+mod points;
 mod work;

@@ -1,5 +1,5 @@
-//! Tensor maps. Those of tiles are as the real driver makes them. Those of im2col are checked as well, but contain their
-//! arguments under a mark, not in the format of a GPU, which is not known: no GPU may read them.
+//! Tensor maps. Those of tiles are as the real driver makes them. The format of those of im2col is not known: arguments
+//! are checked, and the result contains them under a mark. No GPU may read it.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use cutap_tensor_map::{Refusal, TensorMap, Tiled};

@@ -51,8 +51,8 @@ fn fitting(block: i32, registers: i32, own_shared: usize, dynamic: usize, most: 
     (WARPS / warps).min(by_registers).min(by_shared as i32).min(BLOCKS)
 }
 
-/// How many clusters of `size` blocks run together. A cluster runs within one group of multiprocessors; `groups` says how
-/// many each has.
+/// How many clusters of `size` blocks run together. A cluster runs within one group of multiprocessors. `groups` says
+/// how many multiprocessors each has.
 pub fn active_clusters(groups: &[i32], blocks_of_each: i32, size: i32) -> i32 {
     groups.iter().map(|group| group * blocks_of_each / size.max(1)).sum()
 }

@@ -408,11 +408,13 @@ impl Shared {
         Ok(bank::Header::new(&machine, launch))
     }
 
-    /// The last fence of each timeline that is not reached.
+    /// The last fence of each lane that is not reached. A point of the host matters only if a lane waits for it.
     pub fn pending(&self) -> Vec<Fence> {
-        let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
-        let open = timelines.iter().filter(|timeline| !timeline.reached(timeline.submitted()));
-        open.map(|timeline| timeline.fence(timeline.submitted())).collect()
+        let lanes = self.lanes.read().unwrap_or_else(PoisonError::into_inner);
+        let last = lanes.all().map(|lane| (&lane.timeline, lane.timeline.submitted()));
+        last.filter(|(timeline, value)| !timeline.reached(*value))
+            .map(|(timeline, value)| timeline.fence(value))
+            .collect()
     }
 
     /// Waits for everything that was submitted.

@@ -1,5 +1,5 @@
 //! The driver's part of constant bank 0: what a kernel reads of its launch besides its parameters. Positions and values
-//! are those of libcuda 580 on sm_90: the test compares them with twelve recorded launches.
+//! are those of libcuda 580 on sm_90: the test compares them with thirteen recorded launches.
 
 use super::qmd::{Dim3, in_clusters};
 

@@ -47,6 +47,21 @@ fn an_event_is_recorded_again() {
     assert_eq!(model.left(), (0, 0), "objects and descriptors");
 }
 
+/// A point of the host for which nothing waits holds up neither the context nor the end of memory.
+#[test]
+fn a_host_fence_that_nothing_waits_for() {
+    let (context, model, _running) = context(Options::default());
+    let (stream, gate) = (context.stream().unwrap(), context.host_fence().unwrap());
+    let memory = context.pinned(4096).unwrap();
+    // SAFETY: the memory is freed only after this fill.
+    unsafe { stream.fill(memory.address(), 1, 4, 1024).unwrap() };
+    context.synchronize().unwrap();
+    let frees = || model.ioctls().iter().filter(|(number, _)| *number == 0x29).count();
+    let before = frees();
+    drop(memory);
+    assert!(frees() > before && !context.reached(gate.fence()).unwrap());
+}
+
 /// Host fences share timelines: more of them than a context has timelines, and then a new stream.
 #[test]
 fn any_number_of_host_fences() {

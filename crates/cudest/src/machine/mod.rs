@@ -2,6 +2,7 @@
 
 pub mod attributes;
 pub mod gpu;
+pub mod host;
 pub mod survey;
 mod usable;
 mod usage;

@@ -115,17 +115,30 @@ const CLUSTER: u32 = 4;
 /// Blocks in the largest cluster, which is larger than the portable size.
 const MOST_IN_CLUSTER: u64 = 16;
 
-fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
+fn listed(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
     let list = In::<Attribute>::at(config.attributes);
     list.check_count(config.count as usize)?;
     let all: BTreeMap<_, _> =
         (0..config.count as usize).map(|n| list.get_at(n).map(|a| (a.id, a.value))).collect::<Answer<_>>()?;
-    if all.keys().any(|id| *id > LAST_ATTRIBUTE) {
-        return Err(Fault::INVALID_VALUE);
+    if all.keys().any(|id| *id > LAST_ATTRIBUTE) { Err(Fault::INVALID_VALUE) } else { Ok(all) }
+}
+
+fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
+    let all = listed(config)?;
+    if blocks_of_cluster(&all) > MOST_IN_CLUSTER { Err(Fault::INVALID_CLUSTER_SIZE) } else { Ok(all) }
+}
+
+fn blocks_of_cluster(attributes: &BTreeMap<u32, [u64; 8]>) -> u64 {
+    let cluster = attributes.get(&CLUSTER).map_or([1; 3], |v| [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32]);
+    cluster.iter().fold(1u64, |n, side| n.saturating_mul((*side).into()))
+}
+
+/// Blocks of a cluster of a launch that is only asked about; it may be too large for any launch.
+pub fn cluster_blocks(config: &Config) -> Answer<u64> {
+    match blocks_of_cluster(&listed(config)?) {
+        0 => Err(Fault::INVALID_VALUE),
+        blocks => Ok(blocks.min(u64::from(u16::MAX))),
     }
-    let cluster = all.get(&CLUSTER).map_or([0; 3], |v| [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32]);
-    let blocks = cluster.iter().fold(1u64, |n, side| n.saturating_mul((*side).into()));
-    if blocks > MOST_IN_CLUSTER { Err(Fault::INVALID_CLUSTER_SIZE) } else { Ok(all) }
 }
 
 /// Loads the code of a function into the memory of its device, outside of the lock.

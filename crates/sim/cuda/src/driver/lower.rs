@@ -60,7 +60,7 @@ fn kernel(state: &DriverState, launch: &Launch, device: i32) -> Answer<Op> {
         kernel: function.kernel().name.clone(),
         grid: launch.grid,
         block: launch.block,
-        cluster: cluster.filter(|sides| *sides != [0; 3]).unwrap_or([1; 3]),
+        cluster: cluster.filter(|sides| *sides != [0; 3]),
         shared: launch.shared,
         cooperative: launch.attributes.get(&COOPERATIVE).is_some_and(|v| v[0] as u32 != 0),
         parameters: launch.arguments.as_ref().map_or_else(|| [].into(), |arguments| arguments.block.clone()),

@@ -41,8 +41,8 @@ pub struct KernelLaunch {
     pub kernel: CString,
     pub grid: [u32; 3],
     pub block: [u32; 3],
-    /// Blocks of a cluster.
-    pub cluster: [u32; 3],
+    /// Blocks of a cluster, if the launch says it.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
     /// All blocks run at the same time.

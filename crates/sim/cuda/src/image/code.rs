@@ -45,7 +45,8 @@ pub struct Image {
 
 pub fn of_cubin(bytes: &[u8]) -> Answer<Image> {
     let cubin = Cubin::parse(bytes)?;
-    let kernels = cubin.kernels.iter().map(kernel_of_cubin).collect::<Answer<_>>()?;
+    let kernels =
+        cubin.kernels.iter().map(|kernel| kernel_of_cubin(kernel, cubin.architecture)).collect::<Answer<_>>()?;
     let (mut variables, mut work) = (Vec::new(), Work::of(bytes));
     for variable in &cubin.variables {
         let Some(section) = cubin.section(variable.section) else { continue };
@@ -62,7 +63,7 @@ pub fn of_cubin(bytes: &[u8]) -> Answer<Image> {
     Ok(Image { kernels, variables, code, ..Image::default() })
 }
 
-fn kernel_of_cubin(kernel: &cutap_cubin::Kernel) -> Answer<Kernel> {
+fn kernel_of_cubin(kernel: &cutap_cubin::Kernel, architecture: u32) -> Answer<Kernel> {
     let parameter = |p: &cutap_cubin::Parameter| Parameter { offset: p.offset as u64, size: p.size as u64 };
     let parameters: Vec<_> = kernel.parameters.iter().map(parameter).collect();
     // All parameters lie where a kernel can have some.
@@ -76,7 +77,7 @@ fn kernel_of_cubin(kernel: &cutap_cubin::Kernel) -> Answer<Kernel> {
         parameters,
         registers: kernel.registers.min(MOST_REGISTERS) as i32,
         max_threads: (kernel.max_threads > 0).then(|| whole(kernel.max_threads)),
-        shared: kernel.shared.min(MOST_SHARED) as i32,
+        shared: kernel.own_shared(architecture).min(MOST_SHARED) as i32,
         local: whole(kernel.frame),
     })
 }

@@ -5,7 +5,7 @@ use crate::abi::{Answer, Fault};
 use crate::engine::op::{KernelLaunch, Side};
 use crate::engine::{Code, Fence, Lane, Op, Stamp};
 use crate::host::rows::{self, Extent, Rows};
-use cutap_cudest::{Event, Fill, Kernel, Module, Rectangle, Shape, Stream};
+use cutap_cudest::{Event, Fill, Kernel, LaunchAttributes, Module, Rectangle, Shape, Stream};
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, CString};
@@ -96,9 +96,8 @@ impl GpuLane {
         let size = kernel.entry().parameters_size;
         let side = |sides: [u32; 3]| (sides[0], sides[1], sides[2]);
         let shape = Shape { grid: side(launch.grid), block: side(launch.block), shared: launch.shared };
-        if launch.cluster != [1; 3] {
-            return Err(cutap_cudest::Error::Unsupported("a launch in clusters"));
-        }
+        let cluster = launch.cluster.map(side);
+        let attributes = LaunchAttributes { cluster, cooperative: launch.cooperative };
         // A program may give fewer bytes than the kernel takes.
         let padded: Vec<u8>;
         let parameters = match launch.parameters.get(..size) {
@@ -109,12 +108,7 @@ impl GpuLane {
             }
         };
         // SAFETY: the program answers for what its kernel accesses.
-        let fence = unsafe {
-            match launch.cooperative {
-                true => self.stream.launch_cooperative(&kernel, &shape, parameters),
-                false => self.stream.launch(&kernel, &shape, parameters),
-            }
-        }?;
+        let fence = unsafe { self.stream.launch_with(&kernel, &shape, &attributes, parameters) }?;
         self.shared.launches.add(fence, name);
         Ok(fence)
     }

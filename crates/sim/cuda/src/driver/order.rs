@@ -43,7 +43,7 @@ pub fn submit(mut state: Guard, stream: Handle, work: Work) -> Answer {
 /// stays.
 fn start(mut state: Guard, handle: Handle, op: Op) -> Answer<Guard> {
     if !machine().runs_kernels() {
-        // Each operation completes at once.
+        // Each operation completes immediately.
         drop(state);
         AtOnce.submit(&[], op)?;
         return Ok(driver_state());
@@ -148,14 +148,15 @@ pub fn wait_for_blocking(state: Guard, context: Handle) -> Answer<Guard> {
     wait_for_streams(state, context, Stream::blocking)
 }
 
-fn wait_for_streams(mut state: Guard, context: Handle, is_meant: impl Fn(&Stream) -> bool) -> Answer<Guard> {
+fn wait_for_streams(mut state: Guard, context: Handle, is_chosen: impl Fn(&Stream) -> bool) -> Answer<Guard> {
     let until = state.next_order();
-    let meant = |s: &&Stream| s.context == context && is_meant(s);
+    let is_waited_for = |s: &&Stream| s.context == context && is_chosen(s);
     let mut state = wait(state, |w| {
-        w.stream.streams.values().filter(meant).all(|s| s.queue.front().is_none_or(|o| o.order > until))
+        w.stream.streams.values().filter(is_waited_for).all(|s| s.queue.front().is_none_or(|o| o.order > until))
     })?;
     state.stream.orphans.retain(|(_, fence)| !engine::reached(*fence).unwrap_or(true));
-    let mut open: Vec<Fence> = state.stream.streams.values().filter(meant).flat_map(Stream::open_fences).collect();
+    let mut open: Vec<Fence> =
+        state.stream.streams.values().filter(is_waited_for).flat_map(Stream::open_fences).collect();
     open.extend(state.stream.orphans.iter().filter(|(of, _)| *of == context).map(|(_, fence)| *fence));
     wait_for_fences(state, open)
 }
@@ -170,7 +171,7 @@ pub fn wait_for_fences(state: Guard, fences: Vec<Fence>) -> Answer<Guard> {
     Ok(driver_state())
 }
 
-/// Waits until the last recording of an event, as it is now, has completed.
+/// Waits until the recordings of an event that were requested until now have completed.
 pub fn wait_for_event(state: Guard, event: Handle) -> Answer<Guard> {
     let which = lookup(&state.stream.events, event)?.recorded;
     let state = wait(state, |w| w.stream.events.get(&event).is_none_or(|e| e.submitted >= which))?;

@@ -4,6 +4,8 @@
 #
 #   tests/gpu/driver.sh CUTAP OUT [PART...]
 #
+# LIBCUDA_FOLDER names a folder `cudest` with another build of our libcuda.so.1, which is used instead of cutap's.
+#
 # A part is a program: own driver_api saxpy fill sgemm mlp ops gpt gpt_bfloat resnet graph streams memory threads
 # compiled triton cupy refused layers. CUBIN names kernels-12.9-sm_90.cubin of crates/cudest/tests/cubins, where it is
 # not beside this folder. Lines: PASS, FAIL or SKIP, the part, seconds with NVIDIA's driver and with ours.
@@ -35,6 +37,7 @@ one() {
   rm -f "$name.$driver.maps"
   local before=()
   [[ $driver = ours ]] && before=("$cutap" run --cudest --)
+  [[ $driver = ours && -n ${LIBCUDA_FOLDER:-} ]] && before=(env "LD_LIBRARY_PATH=$LIBCUDA_FOLDER:${LD_LIBRARY_PATH:-}")
   # A process that hangs is ended with all that it has started.
   MAPPED_LIBCUDA=$PWD/$name.$driver.maps LD_PRELOAD=$PWD/mapped.so TORCHINDUCTOR_CACHE_DIR=$PWD/$driver.inductor \
     TRITON_CACHE_DIR=$PWD/$driver.triton CUPY_CACHE_DIR=$PWD/$driver.cupy PYTHONPATH=$programs \

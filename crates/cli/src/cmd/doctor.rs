@@ -35,7 +35,8 @@ enum State {
 
 impl Doctor {
     pub fn run(self) -> Result<()> {
-        let all = [driver(), gpu(), cudest(), runtimes(), cupti(), ptrace(), files(), cache(), run_directory(), tracing()];
+        let machine = [driver(), gpu(), cudest(), runtimes(), cupti(), ptrace(), files()];
+        let all: Vec<Finding> = machine.into_iter().chain([cache(), run_directory(), tracing()]).collect();
         let mut text = String::new();
         for Finding { subject: what, state, detail: found, advice } in &all {
             let mark = match state {
@@ -106,7 +107,12 @@ fn cudest() -> Finding {
         Ok(gpus) => gpus.iter().map(|(_, facts)| facts.name.clone()).collect::<Vec<_>>().join(", "),
         Err(why) => why.to_string(),
     };
-    finding("--cudest", usable.is_ok(), detail, "only --cudest needs it: an H100 or H200, a driver of branch 535 to 595")
+    finding(
+        "--cudest",
+        usable.is_ok(),
+        detail,
+        "only --cudest needs it: an H100 or H200, and a driver of branch 535 to 595",
+    )
 }
 
 /// Whether a device node can be opened. What is there instead, such as a pipe, is not waited for.

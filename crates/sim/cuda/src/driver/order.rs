@@ -16,13 +16,13 @@ pub fn submit(mut state: Guard, stream: Handle, work: Work) -> Answer {
     let order = state.next_order();
     let idle = is_next(&state, stream, order, &work)?;
     match work {
-        Work::Engine(op) if idle => start(state, stream, op).map(drop),
+        Work::Engine(op) if idle => start(state, stream, order, op).map(drop),
         Work::Internal(run) if idle => {
             drop(state);
             run();
             Ok(())
         }
-        Work::Record(event, which) if idle => record(state, stream, event, which).map(drop),
+        Work::Record(event, which) if idle => record(state, stream, order, (event, which)).map(drop),
         Work::Wait(event, _) if idle => {
             come_after(&mut state, stream, event);
             Ok(())
@@ -40,15 +40,14 @@ pub fn submit(mut state: Guard, stream: Handle, work: Work) -> Answer {
 }
 
 /// Gives an operation to the engine, without the lock. Meanwhile other threads find the stream in use, so the order
-/// stays.
-fn start(mut state: Guard, handle: Handle, op: Op) -> Answer<Guard> {
+/// stays. `order` is the operation's.
+fn start(mut state: Guard, handle: Handle, order: u64, op: Op) -> Answer<Guard> {
     if !machine().runs_kernels() {
-        // Each operation completes at once.
+        // Each operation completes immediately.
         drop(state);
         AtOnce.submit(&[], op)?;
         return Ok(driver_state());
     }
-    let order = state.next_order();
     let (lane, after) = prepare(&mut state, handle)?;
     let Some(stream) = state.stream.streams.get_mut(&handle) else { return Err(Fault::INVALID_HANDLE) };
     stream.queue.push_front(Operation { order, work: Work::Running });
@@ -148,29 +147,34 @@ pub fn wait_for_blocking(state: Guard, context: Handle) -> Answer<Guard> {
     wait_for_streams(state, context, Stream::blocking)
 }
 
-fn wait_for_streams(mut state: Guard, context: Handle, is_meant: impl Fn(&Stream) -> bool) -> Answer<Guard> {
+fn wait_for_streams(mut state: Guard, context: Handle, is_chosen: impl Fn(&Stream) -> bool) -> Answer<Guard> {
     let until = state.next_order();
-    let meant = |s: &&Stream| s.context == context && is_meant(s);
+    let is_waited_for = |s: &&Stream| s.context == context && is_chosen(s);
     let mut state = wait(state, |w| {
-        w.stream.streams.values().filter(meant).all(|s| s.queue.front().is_none_or(|o| o.order > until))
+        w.stream.streams.values().filter(is_waited_for).all(|s| s.queue.front().is_none_or(|o| o.order > until))
     })?;
     state.stream.orphans.retain(|(_, fence)| !engine::reached(*fence).unwrap_or(true));
-    let mut open: Vec<Fence> = state.stream.streams.values().filter(meant).flat_map(Stream::open_fences).collect();
+    let mut open: Vec<Fence> =
+        state.stream.streams.values().filter(is_waited_for).flat_map(Stream::open_fences).collect();
     open.extend(state.stream.orphans.iter().filter(|(of, _)| *of == context).map(|(_, fence)| *fence));
     wait_for_fences(state, open)
 }
 
-/// Waits for fences without the lock.
-pub fn wait_for_fences(state: Guard, fences: Vec<Fence>) -> Answer<Guard> {
-    if fences.is_empty() {
-        return Ok(state);
+/// Waits for fences without the lock. An error is theirs, or that of an operation that was submitted since the last
+/// wait.
+pub fn wait_for_fences(mut state: Guard, fences: Vec<Fence>) -> Answer<Guard> {
+    if !fences.is_empty() {
+        drop(state);
+        engine::wait(&fences)?;
+        state = driver_state();
     }
-    drop(state);
-    engine::wait(&fences)?;
-    Ok(driver_state())
+    match state.stream.failure.take() {
+        Some(fault) => Err(fault),
+        None => Ok(state),
+    }
 }
 
-/// Waits until the last recording of an event, as it is now, has completed.
+/// Waits until the recordings of an event that were requested until now have completed.
 pub fn wait_for_event(state: Guard, event: Handle) -> Answer<Guard> {
     let which = lookup(&state.stream.events, event)?.recorded;
     let state = wait(state, |w| w.stream.events.get(&event).is_none_or(|e| e.submitted >= which))?;
@@ -257,12 +261,12 @@ fn is_finished(state: &DriverState, stream: &Stream) -> bool {
 }
 
 /// Records an event: its stamp, or where it has no time, a fence.
-fn record(state: Guard, stream: Handle, event: Handle, which: u64) -> Answer<Guard> {
+fn record(state: Guard, stream: Handle, order: u64, (event, which): (Handle, u64)) -> Answer<Guard> {
     let stamp = match state.stream.events.get(&event) {
         None => return Ok(state),
         Some(event) => event.stamp.clone(),
     };
-    let mut state = start(state, stream, stamp.map_or(Op::Nothing, Op::Stamp))?;
+    let mut state = start(state, stream, order, stamp.map_or(Op::Nothing, Op::Stamp))?;
     let fence = state.stream.streams.get(&stream).and_then(|s| s.last);
     if let Some(event) = state.stream.events.get_mut(&event).filter(|event| event.submitted < which) {
         (event.submitted, event.fence) = (which, fence);
@@ -290,15 +294,16 @@ fn serve() {
         };
         let context = stream.context;
         let Some(first) = stream.queue.front_mut() else { continue };
+        let order = first.order;
         let work = std::mem::replace(&mut first.work, Work::Running);
         drop(state);
         current::set(context);
         match work {
-            Work::Engine(op) => drop(start(driver_state(), handle, op)),
+            Work::Engine(op) => note_failure(start(driver_state(), handle, order, op)),
             Work::Internal(run) => run(),
             Work::Host(function, data) => function(data.0),
             Work::Callback(function, stream, data) => function(stream, 0, data.0),
-            Work::Record(event, which) => drop(record(driver_state(), handle, event, which)),
+            Work::Record(event, which) => note_failure(record(driver_state(), handle, order, (event, which))),
             Work::Wait(event, _) => come_after(&mut driver_state(), handle, event),
             Work::Until(_) | Work::Running => {}
         }
@@ -314,6 +319,13 @@ fn serve() {
             }
         }
         CHANGED.notify_all();
+    }
+}
+
+/// Keeps the first failure for the next wait.
+fn note_failure(result: Answer<Guard>) {
+    if let Err(fault) = result {
+        driver_state().stream.failure.get_or_insert(fault);
     }
 }
 

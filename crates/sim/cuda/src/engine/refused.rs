@@ -66,10 +66,10 @@ fn caller() -> u64 {
         }
         STOP
     }
-    let mut found = 0;
-    // SAFETY: `step` follows the unwinder's rules, and `found` outlives the walk.
-    unsafe { _Unwind_Backtrace(step, &mut found) };
-    found
+    let mut address = 0;
+    // SAFETY: `step` follows the unwinder's rules, and `address` outlives the walk.
+    unsafe { _Unwind_Backtrace(step, &mut address) };
+    address
 }
 
 /// Where the library of an address begins; 0 for none.

@@ -1,6 +1,6 @@
 //! The simulated machine: memory of a device is host memory in a window of addresses for each device, far from where
-//! programs and libraries are mapped. Pages appear on first use. Each operation completes at once, on the caller's
-//! thread.
+//! programs and libraries are mapped. Pages appear on first use. Each operation completes immediately, on
+//! the caller's thread.
 
 use super::{Code, Fence, Lane, Machine, Op, Place, Space, Stamp};
 use crate::abi::{Answer, Fault};

@@ -36,8 +36,8 @@ fn whole_steps(bytes: u64) -> u64 {
 }
 
 impl Pool {
-    /// Uses `size` more bytes. Takes memory from the device, which has `in_use` of its `memory` bytes in use, if the pool holds too
-    /// little.
+    /// Uses `size` more bytes. If the pool holds too little, it takes memory from the device, which has `in_use` of its
+    /// `memory` bytes in use.
     pub fn take(&mut self, size: u64, in_use: &mut u64, memory: u64) -> Answer {
         let used = self.used.checked_add(size).ok_or(Fault::OUT_OF_MEMORY)?;
         if used > self.reserved {

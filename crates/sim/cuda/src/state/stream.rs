@@ -3,7 +3,7 @@
 use super::capture::CapturePosition;
 use super::handle::Handle;
 use super::host_function::{Data, HostFunction, StreamCallback};
-use crate::abi::Answer;
+use crate::abi::{Answer, Fault};
 use crate::engine::{self, Fence, Lane, Op, Stamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,6 +14,8 @@ pub struct StreamState {
     pub events: BTreeMap<Handle, Event>,
     /// Work of streams that were destroyed before it has completed, by context.
     pub orphans: Vec<(Handle, Fence)>,
+    /// The first failure of an operation that the driver thread submitted. The next wait returns it.
+    pub failure: Option<Fault>,
 }
 
 /// What one operation of a stream does.

@@ -1,15 +1,15 @@
 //! A stream of the program on the GPU: a stream of cudest.
 
-use super::space::{Shared, own};
+use super::shared::{Shared, own};
 use crate::abi::{Answer, Fault};
 use crate::engine::op::{KernelLaunch, Side};
 use crate::engine::{Code, Fence, Lane, Op, Stamp};
 use crate::host::rows::{self, Extent, Rows};
 use cutap_cudest::{Event, Fill, Kernel, LaunchAttributes, Module, Rectangle, Shape, Stream};
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 pub struct GpuLane {
     shared: Arc<Shared>,
@@ -31,30 +31,6 @@ struct NamedKernel {
 
 /// A time stamp of the GPU.
 pub struct GpuStamp(pub Event, pub Arc<Shared>);
-
-/// The last launches, so that a fault can name its kernel.
-#[derive(Default)]
-pub struct Launches(Mutex<VecDeque<(cutap_cudest::Fence, Arc<str>)>>);
-
-impl Launches {
-    /// Operations that a lane can hold.
-    const MOST: usize = 1024;
-
-    fn add(&self, fence: cutap_cudest::Fence, kernel: Arc<str>) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.len() == Self::MOST {
-            last.pop_front();
-        }
-        last.push_back((fence, kernel));
-    }
-
-    /// The oldest kernel that has not ended.
-    pub fn first_unfinished(&self, context: &cutap_cudest::Context) -> Option<String> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let unfinished = last.iter().find(|(fence, _)| !context.reached(*fence).unwrap_or(false));
-        unfinished.map(|(_, kernel)| kernel.to_string())
-    }
-}
 
 impl GpuCode {
     pub fn new(module: Module) -> Self {

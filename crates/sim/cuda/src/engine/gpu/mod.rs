@@ -2,6 +2,7 @@
 
 mod fault;
 mod lane;
+mod shared;
 mod space;
 
 use self::space::GpuSpace;
@@ -37,11 +38,11 @@ struct Device {
 impl Gpus {
     /// Looks at the machine. What cannot be used is named on standard error, in one sentence.
     pub fn new() -> Self {
-        let found = Survey::new().and_then(Survey::usable_gpus).unwrap_or_else(|why| {
+        let usable = Survey::new().and_then(Survey::usable_gpus).unwrap_or_else(|why| {
             print_to_stderr(&format!("cutap-cudest: {why}"));
             Vec::new()
         });
-        let devices: Vec<Device> = found.into_iter().map(|(index, facts)| Device::new(index, facts)).collect();
+        let devices: Vec<Device> = usable.into_iter().map(|(index, facts)| Device::new(index, facts)).collect();
         let uuids = devices.iter().map(|device| device.facts.uuid).collect();
         Self { devices, uuids, opening: Mutex::default() }
     }

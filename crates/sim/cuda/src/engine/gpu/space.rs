@@ -1,64 +1,19 @@
 //! The address space of one GPU: a context of cudest, which all contexts of the program on this GPU share.
 
 use super::fault;
-use super::lane::{GpuCode, GpuLane, GpuStamp, Launches};
+use super::lane::{GpuCode, GpuLane, GpuStamp};
+use super::shared::{Shared, own};
 use crate::abi::{Answer, Fault};
-use crate::engine::{Code, Fence, Lane, Place, Space, Stamp};
-use cutap_cudest::{Context, Gpu, Memory, Mode, Options};
+use crate::engine::{Code, Fence, Lane, Place, Space, Stamp, refused};
+use cutap_cudest::{Gpu, Memory, Mode, Options};
 use cutap_machine::{print_to_stderr, variable};
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub struct GpuSpace {
     pub(super) shared: Arc<Shared>,
     memory: Mutex<BTreeMap<u64, Memory>>,
-}
-
-/// What lanes need of their space.
-pub struct Shared {
-    /// The number of the device.
-    pub device: i32,
-    pub context: Context,
-    pub launches: Launches,
-    /// The result of the fault that ended the context; 0 while there is none.
-    lost: AtomicU32,
-}
-
-impl Shared {
-    /// The result of an error. The first one that ended the context is reported with the kernel that ran.
-    pub fn fault(&self, error: &cutap_cudest::Error, subject: &str) -> Fault {
-        let result = fault::of(error, subject);
-        let cutap_cudest::Error::Lost(loss) = error else { return result };
-        match self.lost.compare_exchange(0, result.0, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => {
-                let kernel = self.launches.first_unfinished(&self.context);
-                let kernel = kernel.map_or_else(String::new, |name| format!("; it ran {name}"));
-                print_to_stderr(&format!("cutap-cudest: error {} ended the context: {loss}{kernel}", result.0));
-                result
-            }
-            Err(first) => Fault(first),
-        }
-    }
-
-    /// The error that ended the context.
-    pub fn check(&self) -> Answer {
-        match self.lost.load(Ordering::Acquire) {
-            0 => Ok(()),
-            code => Err(Fault(code)),
-        }
-    }
-
-    pub fn fence(&self, fence: cutap_cudest::Fence) -> Fence {
-        Fence { device: self.device, timeline: fence.timeline(), value: fence.value() }
-    }
-
-    pub fn wait(&self, fence: Fence) -> Answer {
-        self.check()?;
-        let result = self.context.wait(own(fence), None);
-        result.map_err(|why| self.fault(&why, "a wait"))
-    }
 }
 
 /// Who makes the page tables, where `CUTAP_CUDEST_MODE` says it. Otherwise cudest chooses.
@@ -73,11 +28,6 @@ fn wanted_mode() -> Option<Mode> {
     }
 }
 
-/// cudest's form of a fence.
-pub fn own(fence: Fence) -> cutap_cudest::Fence {
-    cutap_cudest::Fence::of(fence.timeline, fence.value)
-}
-
 impl GpuSpace {
     pub fn open(device: i32, index: usize) -> Answer<Self> {
         let options = Options { mode: wanted_mode(), ..Options::default() };
@@ -85,8 +35,7 @@ impl GpuSpace {
             print_to_stderr(&format!("cutap-cudest: GPU {device} cannot be used: {why}"));
             fault::of(&why, "a context")
         })?;
-        let shared = Shared { device, context, launches: Launches::default(), lost: AtomicU32::new(0) };
-        Ok(Self { shared: Arc::new(shared), memory: Mutex::default() })
+        Ok(Self { shared: Arc::new(Shared::new(device, context)), memory: Mutex::default() })
     }
 
     pub fn check(&self) -> Answer {
@@ -125,9 +74,9 @@ impl Space for GpuSpace {
         let start = NonNull::new(address as *mut u8).ok_or(Fault::INVALID_VALUE)?;
         // SAFETY: a program that unmaps registered memory before it unregisters it breaks the rules of the API.
         let memory = unsafe { self.shared.context.register(start, size) };
-        let memory = memory.map_err(|why| self.shared.fault(&why, "cuMemHostRegister"))?;
+        let memory = memory.map_err(|why| self.shared.fault(&why, "registration of memory"))?;
         if memory.address() != address {
-            crate::engine::refused::count("cuMemHostRegister", "the GPU has other memory at this address", 0);
+            refused::count("registration of memory", "the GPU has other memory at this address", 0);
             return Err(Fault::NOT_SUPPORTED);
         }
         self.memory().insert(address, memory);

@@ -258,7 +258,7 @@ pub struct DriverArgs {
     /// Run on the simulated driver: launches are accepted and not executed
     #[arg(long)]
     sim: bool,
-    /// Run on this machine's GPU by cutap's driver, without NVIDIA's libcuda (H100, H200)
+    /// Run on the GPU by cutap's driver, without NVIDIA's libcuda
     #[arg(long, conflicts_with = "sim")]
     cudest: bool,
 }
@@ -387,7 +387,7 @@ impl StackArgs {
 /// Whether the GPU's work is timed.
 #[derive(Debug, Args)]
 pub struct GpuTimeArgs {
-    /// Also record how long the GPU worked for each kernel, copy and set, by CUPTI
+    /// Also record the GPU's time of each kernel, copy and set, by CUPTI
     #[arg(long)]
     gpu_time: bool,
 }

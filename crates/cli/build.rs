@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 13] = [
     "wire",
     "calls",
     "cubin",
+    "rm",
+    "cudest",
     "hook",
     "preload",
     "gpu-time",

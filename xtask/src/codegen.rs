@@ -35,6 +35,7 @@ fn of_tables(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     files.extend(cutap_registry::submission::generate(root)?);
     files.push(cutap_registry::gpu_clocks::generate(root)?);
     files.push(cutap_registry::gpu_time::generate(root)?);
+    files.push(cutap_registry::tensor_map::generate(root)?);
     files.push(cutap_registry::nvtx::generate(root)?);
     files.push(cutap_registry::nvproxy::generate(root)?);
     files.extend(cutap_registry::variables::generate(root)?);

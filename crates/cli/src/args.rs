@@ -6,9 +6,10 @@ use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Result, StackSize, Stacks,
-    TraceOptions, Window,
+    CaptureRange, DriverChoice, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Result, StackSize,
+    Stacks, TraceOptions, Window,
 };
+use cutap_cudest::Survey;
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
 use cutap_trace::{End, Filter, FinishedRun, Runs, TimeWindow};
 use std::ffi::{OsStr, OsString};
@@ -214,12 +215,34 @@ impl ExitCodeArgs {
     }
 }
 
-/// The simulated driver.
+/// A driver that cutap brings along.
 #[derive(Debug, Args)]
-pub struct SimArgs {
+pub struct DriverArgs {
     /// Run on the simulated driver: launches are accepted and not executed
     #[arg(long)]
-    pub sim: bool,
+    sim: bool,
+    /// Run on the GPU by cutap's driver, without NVIDIA's libcuda
+    #[arg(long, conflicts_with = "sim")]
+    cudest: bool,
+}
+
+impl DriverArgs {
+    /// Whether one is named.
+    pub fn is_given(&self) -> bool {
+        self.sim || self.cudest
+    }
+
+    /// The driver of the program. A machine without a usable GPU is refused before the program starts.
+    pub fn choice(&self) -> Result<DriverChoice> {
+        if self.sim {
+            return Ok(DriverChoice::Simulated);
+        }
+        if !self.cudest {
+            return Ok(DriverChoice::Installed);
+        }
+        let usable = Survey::new().and_then(Survey::usable_gpus);
+        usable.map(|_| DriverChoice::Cudest).map_err(|why| Error::own(format!("--cudest cannot run here: {why}")))
+    }
 }
 
 /// Hook libraries.
@@ -252,7 +275,7 @@ impl InjectArgs {
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
     #[command(flatten)]
-    sim: SimArgs,
+    driver: DriverArgs,
     #[command(flatten)]
     strace: StraceArgs,
     /// Leave child processes alone
@@ -283,7 +306,7 @@ impl ProgramArgs {
         Ok(TraceOptions {
             program: words.next().unwrap_or_default(),
             args: words.collect(),
-            sim: self.sim.sim,
+            driver: self.driver.choice()?,
             no_follow: self.no_follow_children,
             hooks: self.hooks.hooks,
             injected: self.inject.rules()?,
@@ -359,9 +382,21 @@ impl StackArgs {
 /// Whether the GPU's work is timed.
 #[derive(Debug, Args)]
 pub struct GpuTimeArgs {
-    /// Also record how long the GPU worked for each kernel, copy and set, by CUPTI
+    /// Also record the GPU's time of each kernel, copy and set, by CUPTI
     #[arg(long)]
-    pub gpu_time: bool,
+    gpu_time: bool,
+}
+
+impl GpuTimeArgs {
+    /// Whether times are wanted. Not every driver gives them.
+    pub fn with(&self, driver: DriverChoice) -> Result<bool> {
+        if self.gpu_time && driver == DriverChoice::Cudest {
+            return Err(Error::own(
+                "--cudest has no --gpu-time: NVIDIA's profiler knows only NVIDIA's libcuda; leave one of them out",
+            ));
+        }
+        Ok(self.gpu_time)
+    }
 }
 
 /// What becomes of calls that start no work.
@@ -410,11 +445,11 @@ pub struct CaptureArgs {
 
 impl CaptureArgs {
     /// Adds what was asked to the options of a program.
-    pub fn add_to(self, options: TraceOptions) -> TraceOptions {
+    pub fn add_to(self, options: TraceOptions) -> Result<TraceOptions> {
         let range = self.capture_range;
         let window = Window { delay: self.delay.unwrap_or_default(), duration: self.duration };
-        let gpu_time = self.gpu_time.gpu_time;
-        TraceOptions { range, window, stacks: self.stack.stacks(), gpu_time, run: self.run_dir, ..options }
+        let gpu_time = self.gpu_time.with(options.driver)?;
+        Ok(TraceOptions { range, window, stacks: self.stack.stacks(), gpu_time, run: self.run_dir, ..options })
     }
 }
 

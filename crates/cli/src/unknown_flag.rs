@@ -16,9 +16,8 @@ const RENAMED: [(&str, &str); 5] = [
 ];
 
 /// Flags that users expect, and what does the job today.
-const EXPECTED: [(&str, &str); 6] = [
+const EXPECTED: [(&str, &str); 5] = [
     ("--under", "write -e under:FUNCTION: its calls and all that happens inside"),
-    ("--inject", "a hook library changes calls: cutap help hooks"),
     (
         "--gpu-time",
         "record, trace and env have it; of a run with it, cutap report --by kernel lists the time of kernels",

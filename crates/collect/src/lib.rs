@@ -28,6 +28,7 @@ pub use front::trace::trace;
 pub use front::trace_options::TraceOptions;
 pub use inject::InjectRule;
 pub use options::capture_range::CaptureRange;
+pub use options::driver_choice::DriverChoice;
 pub use options::filter::filter;
 pub use options::overflow_policy::{FlightRecorderSize, OverflowPolicy};
 pub use options::stacks::{StackSize, Stacks};

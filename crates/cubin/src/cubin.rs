@@ -81,9 +81,11 @@ fn kernels(elf: &Elf<'_>) -> Result<Vec<Kernel>> {
             by_name.insert(kernel, Kernel { name: kernel.to_owned(), ..Kernel::default() });
         }
     }
-    for &(index, name, _) in &elf.sections {
+    for &(index, name, section) in &elf.sections {
         if let Some((0, Some(kernel))) = bank(name) {
-            by_name.insert(kernel, Kernel { name: kernel.to_owned(), ..Kernel::default() });
+            // An attribute says where parameters begin, if there are any.
+            let parameters_at = section.sh_size(LE).min(0xffff) as usize;
+            by_name.insert(kernel, Kernel { name: kernel.to_owned(), parameters_at, ..Kernel::default() });
             by_bank.insert(index, kernel);
         }
     }
@@ -218,7 +220,10 @@ fn own_attribute(kernel: &mut Kernel, attribute: Attribute<'_>) {
             kernel.max_threads = (0..3).filter_map(word).fold(1, |product: u32, n| product.saturating_mul(n));
         }
         info::BARRIERS => kernel.barriers = u32::from(attribute.half & 0xff),
-        info::CLUSTER => kernel.cluster = true,
+        info::CLUSTER => {
+            let sides = [0, 1, 2].map(|side| word(side).unwrap_or(0));
+            kernel.cluster = Some(sides).filter(|sides| !sides.contains(&0));
+        }
         _ => {}
     }
 }

@@ -15,6 +15,8 @@ const ENTRY_HEAD: u64 = 64;
 
 const PTX: u64 = 1;
 const ELF: u64 = 2;
+/// Code for this architecture alone, as of sm_90a.
+const SPECIFIC: u64 = 1 << 20;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 /// One byte of LZ4 becomes at most so many.
@@ -97,6 +99,11 @@ impl Entry {
         // An entry is at least its header. So a small image has few entries, which do not overlap.
         let next = start.checked_add(size).filter(|_| is_inside && head_size >= ENTRY_HEAD)?;
         Some((entry, next))
+    }
+
+    /// Whether it is for its architecture alone (sm_90a), and no later one.
+    pub fn is_specific(&self) -> bool {
+        self.flags & SPECIFIC != 0
     }
 
     /// The code of the entry. A cubin begins as ELF.

@@ -9,13 +9,13 @@ pub struct Kernel {
     pub registers: u32,
     /// Named barriers.
     pub barriers: u32,
-    /// Static shared memory, with the system's first KiB.
+    /// Static shared memory. From sm_90 on it begins with the system's KiB, if there is any.
     pub shared: u32,
     /// Bytes of a thread's stack for the kernel itself.
     pub frame: u32,
     /// Bytes of a thread's stack, with that of the functions that it calls.
     pub stack: u32,
-    /// Where parameters begin in constant bank 0, and how many bytes they have.
+    /// Where parameters begin in constant bank 0. Of a kernel without parameters: how many bytes the bank has.
     pub parameters_at: usize,
     /// Bytes of all parameters.
     pub parameters_size: usize,
@@ -23,14 +23,22 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// Most threads of a block; 0: no limit.
     pub max_threads: u32,
-    /// Whether it wants clusters of blocks.
-    pub cluster: bool,
+    /// The sides of its clusters, in blocks, if the cubin says them.
+    pub cluster: Option<[u32; 3]>,
     /// Whether it reads a texture reference or uses a surface reference. Handles of textures are ordinary parameters.
     pub textures: bool,
     /// The section of its code.
     pub code: usize,
     /// Its own constant banks: bank, section.
     pub banks: Vec<(usize, usize)>,
+}
+
+impl Kernel {
+    /// Static shared memory without the system's KiB, which code of sm_90 and later counts.
+    pub fn own_shared(&self, architecture: u32) -> u32 {
+        const SYSTEM: u32 = 1024;
+        if architecture >= 90 { self.shared.saturating_sub(SYSTEM) } else { self.shared }
+    }
 }
 
 /// A parameter of a kernel.

@@ -30,22 +30,26 @@ mod submission;
 
 pub use base::error::{Error, Fault, Loss, Result, SmError};
 pub use context::context_memory::{Kind, Memory};
-pub use context::shared::Options;
+pub use context::shared::{Direction, Options};
 pub use cubin::{Contents, Entry, Parameter, Variable, contents};
 pub use cutap_rm::Fit;
 pub use kernel_driver::facts::{Driver, Facts, driver, probe};
 pub use kernel_driver::link::Card;
 pub use machine::attributes::{DIFFERENCES, Difference};
-pub use machine::gpu::{Context, Gpu, HostFence};
+pub use machine::gpu::{Context, Gpu};
+pub use machine::host::{HostFence, HostTimeline};
 pub use machine::survey::Survey;
 pub use machine::vmm::{Addresses, Backing, Mapping};
 pub use memory::space::Mode;
 pub use streams::event::Event;
-pub use streams::module::{Kernel, Module, Shape};
+pub use streams::module::{Kernel, LaunchAttributes, Module, Shape};
+pub use streams::ptx::compile;
 pub use streams::stream::{Fill, Rectangle, Stream};
 pub use submission::fence::Fence;
 pub use submission::lane::Order;
 pub use submission::slots::Placement;
+
+pub use cutap_tensor_map as tensor_map;
 
 /// The way to the kernel driver.
 pub mod sys {

@@ -19,6 +19,7 @@ pub mod nvtx;
 pub mod sim_exports;
 mod static_toolkits;
 pub mod submission;
+pub mod tensor_map;
 pub mod variables;
 mod watched;
 mod write;

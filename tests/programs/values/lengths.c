@@ -33,7 +33,7 @@ static void texture(CUdeviceptr memory) {
     rows.res.pitch2D.pitchInBytes = 512;
     cuTexObjectCreate(&object, &rows, &how, 0);
     cuuint64_t dim[1] = {10}, strides[1] = {0};
-    cuuint32_t box[1] = {2}, steps[1] = {1};
+    cuuint32_t box[1] = {8}, steps[1] = {1};
     CUtensorMap map;
     CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1, (void *)memory, dim, strides, box, steps,
         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));

@@ -79,7 +79,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "api",
         ],
     ),
-    ("sim/cuda", "", &["abi", "export", "counts", "host", "image", "state", "driver", "tables", "api"]),
+    ("sim/cuda", "", &["abi", "export", "counts", "host", "engine", "image", "state", "driver", "tables", "api"]),
 ];
 
 /// Crates whose modules name the file that they import, never a folder that re-exports it.

@@ -16,13 +16,14 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-quantity", &[]),
     ("cutap-rm", &[]),
     ("cutap-cubin", &[]),
-    ("cutap-cudest", &["cutap-cubin", "cutap-rm"]),
+    ("cutap-tensor-map", &[]),
+    ("cutap-cudest", &["cutap-cubin", "cutap-rm", "cutap-tensor-map"]),
     // in the target, no_std
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-gpu-time", &["cutap-calls", "cutap-wire"]),
     ("cutap-inject", &["cutap-hook", "cutap-wire"]),
     ("cutap-machine", &["cutap-quantity"]),
-    ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-machine"]),
+    ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-cudest", "cutap-machine", "cutap-tensor-map"]),
     ("cutap-nvml", &["cutap-calls", "cutap-machine"]),
     ("cutap-sim-cupti", &["cutap-calls", "cutap-machine"]),
     // outside

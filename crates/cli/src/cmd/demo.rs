@@ -3,7 +3,7 @@
 
 use crate::demo_recording;
 use crate::embedded::LIBRARIES;
-use cutap_collect::{Error, OWN_FAILURE, Result, TextOptions, TraceOptions, cannot, print_notice};
+use cutap_collect::{DriverChoice, Error, OWN_FAILURE, Result, TextOptions, TraceOptions, cannot, print_notice};
 use std::ffi::{CString, c_int, c_void};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -43,7 +43,7 @@ impl Demo {
         let options = TraceOptions {
             program: program.into(),
             args: vec!["__demo-program".into()],
-            sim: true,
+            driver: DriverChoice::Simulated,
             record,
             output: self.record,
             ..TraceOptions::default()

@@ -3,7 +3,8 @@
 use crate::embedded::LIBRARIES;
 use crate::stdout::print;
 use cutap_collect::unpack::Wanted;
-use cutap_collect::{Error, Result, has_driver_library};
+use cutap_collect::{DriverChoice, Error, Result, has_driver_library};
+use cutap_cudest::Survey;
 use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -34,7 +35,8 @@ enum State {
 
 impl Doctor {
     pub fn run(self) -> Result<()> {
-        let all = [driver(), gpu(), runtimes(), cupti(), ptrace(), files(), cache(), run_directory(), tracing()];
+        let machine = [driver(), gpu(), cudest(), runtimes(), cupti(), ptrace(), files()];
+        let all: Vec<Finding> = machine.into_iter().chain([cache(), run_directory(), tracing()]).collect();
         let mut text = String::new();
         for Finding { subject: what, state, detail: found, advice } in &all {
             let mark = match state {
@@ -98,6 +100,21 @@ fn gpu() -> Finding {
     )
 }
 
+/// Whether cutap's driver finds a GPU that it can use.
+fn cudest() -> Finding {
+    let usable = Survey::new().and_then(Survey::usable_gpus);
+    let detail = match &usable {
+        Ok(gpus) => gpus.iter().map(|(_, facts)| facts.name.clone()).collect::<Vec<_>>().join(", "),
+        Err(why) => why.to_string(),
+    };
+    finding(
+        "--cudest",
+        usable.is_ok(),
+        detail,
+        "only --cudest needs it: an H100 or H200, and a driver of branch 535 to 595",
+    )
+}
+
 /// Whether a device node can be opened. What is there instead, such as a pipe, is not waited for.
 fn is_usable_node(path: &Path) -> bool {
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
@@ -151,7 +168,8 @@ fn files() -> Finding {
 }
 
 fn cache() -> Finding {
-    match cutap_collect::unpack::unpack(LIBRARIES, Wanted { sim: true, gpu_time: true, inject: true }) {
+    let wanted = Wanted { driver: DriverChoice::Simulated, gpu_time: true, inject: true };
+    match cutap_collect::unpack::unpack(LIBRARIES, wanted) {
         Ok(unpacked) => finding("cache", true, unpacked.preload.display().to_string(), ""),
         Err(e) => Finding {
             subject: "cache",

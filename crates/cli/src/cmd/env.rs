@@ -1,6 +1,6 @@
 //! `cutap env`: prints the environment in which any program is traced, without a cutap process around it.
 
-use crate::args::{ChatterArgs, FilterArgs, GpuTimeArgs, HookArgs, OverflowArgs, SimArgs, StackArgs};
+use crate::args::{ChatterArgs, DriverArgs, FilterArgs, GpuTimeArgs, HookArgs, OverflowArgs, StackArgs};
 use crate::embedded::LIBRARIES;
 use crate::stdout::print;
 use cutap_collect::{EnvOptions, Result};
@@ -14,7 +14,7 @@ pub struct Env {
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
-    sim: SimArgs,
+    driver: DriverArgs,
     #[command(flatten)]
     overflow: OverflowArgs,
     #[command(flatten)]
@@ -32,13 +32,14 @@ pub struct Env {
 
 impl Env {
     pub fn run(self) -> Result<()> {
+        let driver = self.driver.choice()?;
         let options = EnvOptions {
             run: self.run,
             filter: self.filter.text(),
-            sim: self.sim.sim,
+            driver,
             full: self.overflow.policy(),
             stacks: self.stack.stacks(),
-            gpu_time: self.gpu_time.gpu_time,
+            gpu_time: self.gpu_time.with(driver)?,
             count_chatter: self.chatter.counts(),
             hooks: self.hooks.hooks,
             only_hooks: self.no_record,

@@ -39,7 +39,7 @@ impl Record {
             force: self.force,
             full: self.overflow.policy(),
             count_chatter: self.chatter.counts(),
-            ..self.capture.add_to(self.program.options()?)
+            ..self.capture.add_to(self.program.options()?)?
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

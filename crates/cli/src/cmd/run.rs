@@ -1,11 +1,11 @@
-//! `cutap run`: runs a program under hook libraries and records nothing.
+//! `cutap run`: runs a program under hook libraries or on a driver of cutap, and records nothing.
 
 use crate::args::ProgramArgs;
 use crate::embedded::LIBRARIES;
 use cutap_collect::{OutputFormat, Result, TraceOptions};
 
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("hooks", |hooks| hooks.required_unless_present("inject")))]
+#[command(mut_arg("hooks", |hooks| hooks.required_unless_present_any(["inject", "sim", "cudest"])))]
 pub struct Run {
     #[command(flatten)]
     program: ProgramArgs,

@@ -42,7 +42,7 @@ impl Trace {
             output: self.file,
             dump_modules: self.dump_modules,
             full: self.lossy.policy(),
-            ..self.capture.add_to(self.program.options()?)
+            ..self.capture.add_to(self.program.options()?)?
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

@@ -3,6 +3,7 @@
 
 use crate::base::error::Result;
 use crate::hooks;
+use crate::options::driver_choice::DriverChoice;
 use crate::options::filter::filter;
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::{StackCapture, Stacks};
@@ -21,8 +22,8 @@ pub struct EnvOptions {
     pub run: PathBuf,
     /// The filter's text; none wants all.
     pub filter: Option<String>,
-    /// Use the simulated driver.
-    pub sim: bool,
+    /// The driver of the program.
+    pub driver: DriverChoice,
     /// What a thread does whose ring is full.
     pub full: OverflowPolicy,
     /// Keep stacks of these.
@@ -41,16 +42,17 @@ pub struct EnvOptions {
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let filter = filter(options.filter.as_deref())?;
     let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::capture)?;
-    if options.sim {
+    if options.driver == DriverChoice::Simulated {
         crate::options::simulated::check()?;
     }
     let hooks = hooks::check(&options.hooks)?;
-    let unpacked = unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time, inject: false })?;
+    let wanted = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false };
+    let unpacked = unpack(embedded, wanted)?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
-    let sim = options.sim.then_some(unpacked.sim.as_path());
+    let driver = unpacked.driver.as_deref();
     // First: it may refuse the path, and then no folder is left behind.
-    let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run, sim, None);
-    let way = options.gpu_time.then(|| InjectionWay::of(options.sim));
+    let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run, driver, None);
+    let way = options.gpu_time.then(|| InjectionWay::of(options.driver));
     let is_set = way == Some(InjectionWay::Variable);
     let variables = if is_set { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
     let variables = if options.only_hooks { variables } else { variables.with_nvtx(&unpacked.preload, &filter) };

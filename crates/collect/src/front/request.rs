@@ -4,6 +4,7 @@
 use crate::base::error::{Error, Result, print_notice};
 use crate::front::trace_options::TraceOptions;
 use crate::hooks::{self, Hooks};
+use crate::options::driver_choice::DriverChoice;
 use crate::options::filter::filter;
 use crate::options::simulated;
 use crate::options::stacks::{StackCapture, Stacks};
@@ -17,7 +18,7 @@ use std::path::Path;
 pub struct Request {
     pub filter: Filter,
     pub program: Program,
-    /// There is a driver, or the simulated one takes its place.
+    /// There is a driver, or one of cutap takes its place.
     pub has_driver: bool,
     pub hooks: Hooks,
     pub stacks: StackCapture,
@@ -28,10 +29,10 @@ impl Request {
     pub fn new(options: &TraceOptions) -> Result<Request> {
         let filter = filter(options.filter.as_deref())?;
         let program = program::find(&options.program, &options.args, &program::search_path())?;
-        if options.sim {
+        if options.driver == DriverChoice::Simulated {
             simulated::check()?;
         }
-        let has_driver = options.sim || driver::check(&program, options.kernel.is_some())?;
+        let has_driver = options.driver.is_unpacked() || driver::check(&program, options.kernel.is_some())?;
         let hooks = hooks::check(&options.hooks)?;
         if options.stacks.is_some() && (options.form.counts || options.form.summary) {
             return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
@@ -58,13 +59,16 @@ impl Request {
         let program = &self.program;
         let short = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let name = short(&program.path);
-        if options.sim {
+        if options.driver.is_unpacked() {
             let doing = match (options.record, options.form.only_hooks) {
                 (true, _) => "recording",
                 (_, true) => "running",
                 _ => "tracing",
             };
-            print_notice(&format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"));
+            print_notice(&match options.driver {
+                DriverChoice::Cudest => format!("{doing} {name} on cutap's driver, without NVIDIA's libcuda"),
+                _ => format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"),
+            });
         } else if !self.has_driver {
             let advice = match options.kernel {
                 Some(_) => driver::NEEDS_KERNEL_DRIVER.to_owned(),

@@ -40,7 +40,7 @@ impl Run {
             stacks,
             off: !options.window.delay.is_zero(),
             gpu_time: options.gpu_time,
-            answers_driver: options.gpu_time && InjectionWay::of(options.sim) == InjectionWay::Answer,
+            answers_driver: options.gpu_time && InjectionWay::of(options.driver) == InjectionWay::Answer,
             count_chatter: options.count_chatter,
         };
         let page = control::page(settings)?;

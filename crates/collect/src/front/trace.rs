@@ -10,6 +10,7 @@ use crate::front::run::Run;
 use crate::front::supervisor::ready;
 use crate::front::trace_options::TraceOptions;
 use crate::hooks;
+use crate::options::driver_choice::DriverChoice;
 use crate::output::previous::Previous;
 use crate::run_dir::control::{self, Page};
 use crate::run_dir::outer_run::OuterRun;
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 
 /// The hook library behind `--inject`. It is unpacked before the run directory names it.
 fn inject_library(embedded: Embedded) -> Result<PathBuf> {
-    Ok(unpack(embedded, Wanted { sim: false, gpu_time: false, inject: true })?.inject)
+    Ok(unpack(embedded, Wanted { driver: DriverChoice::Installed, gpu_time: false, inject: true })?.inject)
 }
 
 /// Runs the program to its end and returns how it ended. If the program succeeded and the trace could not be written,
@@ -46,19 +47,22 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     if let Some(recording) = named.filter(|_| options.record) {
         control::write_recording(&run.dir, recording)?;
     }
-    let unpack_libraries = || unpack(embedded, Wanted { sim: options.sim, gpu_time: options.gpu_time, inject: false });
+    let wanted = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false };
+    let unpack_libraries = || unpack(embedded, wanted);
     // The collector has to know which NVML it asks.
     let unpacked_before = if options.gpu_time { Some(unpack_libraries()?) } else { None };
-    let nvml = unpacked_before.as_ref().map(|unpacked| nvml(options.sim.then_some(&unpacked.sim)));
+    let nvml = unpacked_before
+        .as_ref()
+        .map(|unpacked| nvml(unpacked.driver.as_ref().filter(|_| options.driver == DriverChoice::Simulated)));
     // It makes itself ready while the libraries are looked at.
     let mut supervisor = supervisor(options, &run, output.named.take(), request.has_driver, nvml.unwrap_or_default())?;
     let mut collector = supervisor.begin()?;
     let unpacked = unpacked_before.map_or_else(unpack_libraries, Ok).inspect_err(|_| collector.discard())?;
-    let sim = options.sim.then_some(unpacked.sim.as_path());
+    let driver = unpacked.driver.as_deref();
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();
-    let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, sim, sanitizer);
-    let is_set = options.gpu_time && InjectionWay::of(options.sim) == InjectionWay::Variable;
+    let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, driver, sanitizer);
+    let is_set = options.gpu_time && InjectionWay::of(options.driver) == InjectionWay::Variable;
     let variables = if is_set { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };
     let takes_ranges = !options.form.only_hooks && !options.form.counts;
     let variables = if takes_ranges { variables.with_nvtx(&unpacked.preload, &request.filter) } else { variables };

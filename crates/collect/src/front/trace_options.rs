@@ -2,6 +2,7 @@
 
 use crate::inject::InjectRule;
 use crate::options::capture_range::CaptureRange;
+use crate::options::driver_choice::DriverChoice;
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::Stacks;
 use crate::output::output_format::OutputFormat;
@@ -27,8 +28,8 @@ pub struct TraceOptions {
     pub output: Option<PathBuf>,
     /// Record over a file that is no recording.
     pub force: bool,
-    /// Use the simulated driver.
-    pub sim: bool,
+    /// The driver of the program.
+    pub driver: DriverChoice,
     /// Leave children alone.
     pub no_follow: bool,
     /// What a thread does whose ring is full.

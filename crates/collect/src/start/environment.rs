@@ -25,21 +25,27 @@ const OTHER_INJECTION: &str = "CUTAP_INJECTION64_PATH";
 /// What is set for the program.
 #[derive(Debug)]
 pub struct Variables {
-    /// `LD_PRELOAD`, `CUTAP_RUN`, with the simulated driver `LD_LIBRARY_PATH`, and what the program takes out again
+    /// `LD_PRELOAD`, `CUTAP_RUN`, with a driver of cutap `LD_LIBRARY_PATH`, and what the program takes out again
     /// where cutap put a sanitizer's runtime first.
     pub set: Vec<(&'static str, OsString)>,
 }
 
 impl Variables {
-    /// `sanitizer` is the runtime that the program itself names, `sim` the folder of the simulated driver.
+    /// `sanitizer` is the runtime that the program itself names, `driver` the folder of a driver of cutap.
     /// `hooks` are the hook libraries: they stand behind ours and in front of all others.
-    pub fn new(preload: &Path, hooks: &[&OsStr], run: &Path, sim: Option<&Path>, sanitizer: Option<&str>) -> Variables {
+    pub fn new(
+        preload: &Path,
+        hooks: &[&OsStr],
+        run: &Path,
+        driver: Option<&Path>,
+        sanitizer: Option<&str>,
+    ) -> Variables {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
         let (list, runtime) = preloads(preload, hooks, &before, sanitizer);
         let mut set = vec![("LD_PRELOAD", list), (ENV_RUN, run.as_os_str().to_owned())];
         set.extend(runtime.map(|bytes| (sanitizer::ENV, bytes.to_string().into())));
-        if let Some(sim) = sim {
-            let mut path = sim.as_os_str().to_owned();
+        if let Some(driver) = driver {
+            let mut path = driver.as_os_str().to_owned();
             if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
                 path.push(":");
                 path.push(before);

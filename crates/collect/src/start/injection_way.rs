@@ -1,6 +1,7 @@
 //! How libcuda learns of the injection that takes GPU times.
 
 use crate::base::error::print_notice;
+use crate::options::driver_choice::DriverChoice;
 use crate::start::driver;
 use cutap_calls::generated::gpu_time::{INJECTION_VARIABLE, VARIABLE_READERS};
 use cutap_calls::{Layer, soname_of};
@@ -20,13 +21,13 @@ pub enum InjectionWay {
 }
 
 impl InjectionWay {
-    /// The way for the driver of this machine, or for the simulated one. It is found once.
-    pub fn of(sim: bool) -> InjectionWay {
+    /// The way for a driver. It is found once.
+    pub fn of(driver: DriverChoice) -> InjectionWay {
         static WAY: OnceLock<InjectionWay> = OnceLock::new();
         *WAY.get_or_init(|| match std::env::var(CHOICE).as_deref() {
             Ok("variable") => InjectionWay::Variable,
             Ok("answer") => InjectionWay::Answer,
-            _ if sim => InjectionWay::Answer,
+            _ if driver.is_unpacked() => InjectionWay::Answer,
             _ => of_driver(),
         })
     }

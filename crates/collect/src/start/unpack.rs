@@ -8,6 +8,7 @@
 use crate::base::error::{Error, Result, reason};
 use crate::base::trusted::{self, FolderUse};
 use crate::base::user::own_uid;
+use crate::options::driver_choice::DriverChoice;
 use crate::run_dir::folder::private;
 use crate::start::environment::{GPU_TIME, INJECT, PRELOAD, can_be_preloaded};
 use std::ffi::CString;
@@ -24,7 +25,7 @@ pub struct Embedded {
     pub name: &'static str,
     /// `libcutap_preload.so`.
     pub preload: &'static [u8],
-    /// The simulated `libcuda.so.1`.
+    /// `libcuda.so.1`: simulated, or on GPUs. Its folder decides it.
     pub sim: &'static [u8],
     /// The simulated machine's `libnvidia-ml.so.1`.
     pub nvml: &'static [u8],
@@ -41,8 +42,8 @@ pub struct Embedded {
 pub struct Unpacked {
     /// The preload's path.
     pub preload: PathBuf,
-    /// The folder of the simulated driver with its NVML and CUPTI, which holds nothing else.
-    pub sim: PathBuf,
+    /// The folder of the driver that was wanted, which holds nothing else.
+    pub driver: Option<PathBuf>,
     /// The injection's path, if it was wanted.
     pub gpu_time: PathBuf,
     /// The path of the hook library behind `--inject`, if it was wanted.
@@ -52,8 +53,8 @@ pub struct Unpacked {
 /// Which libraries are unpacked beside the preload.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// The simulated driver, with its NVML and CUPTI.
-    pub sim: bool,
+    /// The driver.
+    pub driver: DriverChoice,
     /// The injection.
     pub gpu_time: bool,
     /// The hook library behind `--inject`.
@@ -130,8 +131,7 @@ fn unpack_into(base: &Path, open: bool, embedded: Embedded, wanted: Wanted) -> s
     if let Some(above) = base.parent().filter(|p| !p.is_dir()) {
         own_folder(above, for_all_users)?;
     }
-    let sim = folder.join("sim");
-    for path in [base, &folder, &sim] {
+    for path in [base, &folder] {
         own_folder(path, for_all_users)?;
     }
     if may_not_execute(&folder) {
@@ -143,19 +143,41 @@ fn unpack_into(base: &Path, open: bool, embedded: Embedded, wanted: Wanted) -> s
     if wanted.gpu_time {
         own_file(&gpu_time, embedded.gpu_time, for_all_users)?;
     }
-    if wanted.sim {
-        for (name, content) in [("libcuda.so.1", embedded.sim), ("libnvidia-ml.so.1", embedded.nvml)] {
-            own_file(&sim.join(name), content, for_all_users)?;
-            own_link(&sim.join(name.trim_end_matches(".1")), Path::new(name))?;
-        }
-        own_file(&sim.join("libcupti.so"), embedded.cupti, for_all_users)?;
-    }
+    let driver = unpack_driver(&folder, embedded, wanted.driver, for_all_users)?;
     let inject = folder.join(INJECT);
     if wanted.inject {
         own_file(&inject, embedded.inject, for_all_users)?;
     }
-    Ok(Unpacked { preload, sim, gpu_time, inject })
+    Ok(Unpacked { preload, driver, gpu_time, inject })
 }
+
+/// The folder of a driver. The simulated one has its NVML and CUPTI; beside the one on GPUs, NVML is NVIDIA's.
+fn unpack_driver(
+    folder: &Path,
+    embedded: Embedded,
+    wanted: DriverChoice,
+    for_all_users: bool,
+) -> std::result::Result<Option<PathBuf>, String> {
+    let cuda = ("libcuda.so.1", embedded.sim);
+    let (name, libraries) = match wanted {
+        DriverChoice::Installed => return Ok(None),
+        DriverChoice::Cudest => (CUDEST, vec![cuda]),
+        DriverChoice::Simulated => ("sim", vec![cuda, ("libnvidia-ml.so.1", embedded.nvml)]),
+    };
+    let folder = folder.join(name);
+    own_folder(&folder, for_all_users)?;
+    for (name, content) in libraries {
+        own_file(&folder.join(name), content, for_all_users)?;
+        own_link(&folder.join(name.trim_end_matches(".1")), Path::new(name))?;
+    }
+    if wanted == DriverChoice::Simulated {
+        own_file(&folder.join("libcupti.so"), embedded.cupti, for_all_users)?;
+    }
+    Ok(Some(folder))
+}
+
+/// The name of the folder by which the driver knows that it drives GPUs (`crates/sim/cuda/src/engine/choice.rs`).
+const CUDEST: &str = "cudest";
 
 /// Makes a folder, or accepts one that is ours alone.
 fn own_folder(path: &Path, for_all_users: bool) -> std::result::Result<(), String> {

@@ -5,6 +5,7 @@ mod check;
 mod cooperative;
 mod faults;
 mod lanes;
+mod launches;
 mod memory;
 mod requests;
 
@@ -129,6 +130,16 @@ fn run(name: &str, cubin: &[u8]) -> Answer {
         "fork" => faults::fork(setup()?),
         "pointer" => faults::pointer(cubin, options),
         "trap" => faults::trap(cubin, options),
+        "bank" => launches::bank(setup()?),
+        "clusters" => launches::clusters(setup()?),
+        "exchange" => launches::exchange(setup()?),
+        "refused" => launches::refused(setup()?),
+        "tensor" => launches::tensor(setup()?),
+        "calls" => launches::calls(setup()?),
+        "reached" => launches::reached(cubin, options),
+        "constants" => launches::constants(setup()?),
+        "fences" => launches::fences(setup()?),
+        "rate" => launches::rate(setup()?),
         _ => Err(format!("no test {name}").into()),
     }
 }

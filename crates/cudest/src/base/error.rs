@@ -105,6 +105,20 @@ pub enum Error {
         /// Its compute capability.
         sm: u32,
     },
+    /// The kernel driver's branch has no checked tables.
+    #[error(
+        "kernel driver {version} has no checked tables (those of {tables} are the nearest): use NVIDIA's libcuda on \
+         this machine"
+    )]
+    UncheckedDriver {
+        /// The release of the machine.
+        version: String,
+        /// The nearest release that has tables.
+        tables: &'static str,
+    },
+    /// No GPU can run kernels here.
+    #[error("no GPU can be used without NVIDIA's libcuda: {0}")]
+    NoUsableGpu(String),
     /// A module is no ELF file.
     #[error("the module is not an ELF file, a fat binary or PTX: pass a cubin, as `nvcc -cubin -arch=sm_90` makes it")]
     NotElf,
@@ -183,7 +197,7 @@ pub enum Error {
     Unsupported(&'static str),
     /// The context ended by a fault.
     #[error("the context ended: {0}")]
-    Lost(Loss),
+    Lost(Box<Loss>),
     /// The process was forked after the context was made.
     #[error("this context was made before fork: make a new context in the child")]
     Forked,
@@ -203,6 +217,8 @@ pub struct Loss {
     pub fault: Option<Fault>,
     /// The SM that stopped, as far as RM knows it.
     pub sm: Option<SmError>,
+    /// The kernel that ended by it, if that is known.
+    pub kernel: Option<String>,
     /// What else is known of it.
     pub detail: String,
 }
@@ -239,6 +255,9 @@ impl std::fmt::Display for Loss {
         }
         if let Some(SmError { sm, error, instruction }) = self.sm {
             write!(f, "; SM {sm} stopped at instruction {instruction:#x} with error {error:#x}")?;
+        }
+        if let Some(kernel) = &self.kernel {
+            write!(f, "; kernel {kernel}")?;
         }
         f.write_str(&self.detail)
     }

@@ -4,6 +4,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::context::shared::{Direction, Shared};
+use crate::encode::methods::Versions;
 use crate::kernel_driver::controls;
 use crate::submission::channel::Group;
 use crate::submission::fence::Fence;
@@ -74,6 +75,7 @@ impl Shared {
             space: &self.space,
             group,
             classes: self.chip.classes,
+            versions: Versions { sm: self.chip.sm, descriptor: self.chip.format.major },
             notifier: self.control.memory(),
             timeline: self.timeline()?,
             windows: (self.windows.shared, self.windows.local),

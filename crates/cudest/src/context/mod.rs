@@ -2,6 +2,7 @@
 
 pub mod allocations;
 pub mod boost;
+pub mod code_map;
 pub mod context_memory;
 pub mod cooperative_state;
 pub mod lanes;

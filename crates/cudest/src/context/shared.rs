@@ -3,6 +3,7 @@
 use crate::base::error::{Error, Fault, Loss, Result, SmError};
 use crate::base::fork;
 use crate::base::wait::Backoff;
+use crate::context::code_map::CodeMaps;
 use crate::context::cooperative_state::CooperativeState;
 use crate::encode::bank;
 use crate::kernel_driver::chip::Chip;
@@ -17,7 +18,9 @@ use crate::submission::fence::{Fence, Timeline};
 use crate::submission::lane::{Generation, Lane, Lanes, LocalMemory, MOST_WAITS, Operation, Order};
 use crate::submission::slots::Placement;
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -60,10 +63,13 @@ impl Default for Options {
 }
 
 /// The direction of a copy: each has its engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From memory of the machine to video memory.
     ToGpu = 0,
+    /// From video memory to memory of the machine.
     FromGpu = 1,
+    /// All else.
     Within = 2,
 }
 
@@ -76,6 +82,8 @@ pub(crate) struct Shared {
     pub copier: Mutex<Weak<dyn Any + Send + Sync>>,
     pub lanes: RwLock<Lanes>,
     timelines: RwLock<Vec<Arc<Timeline>>>,
+    /// Timelines of the host that are free again.
+    free_timelines: Mutex<Vec<Arc<Timeline>>>,
     pub pool: Pool,
     pub control: Allocation,
     doorbell: Doorbell,
@@ -93,9 +101,10 @@ pub(crate) struct Shared {
     pub gates: AtomicU32,
     lost: OnceLock<Loss>,
     tpcs: OnceLock<u32>,
-    /// Functions that end a kernel, of the loaded modules.
-    pub traps: Mutex<Vec<String>>,
-    born: u32,
+    pub code_maps: CodeMaps,
+    /// A random number, for kernels with a protected stack.
+    guard: u64,
+    pub born: u32,
     pub link: Arc<Link>,
 }
 
@@ -151,6 +160,7 @@ impl Shared {
             tpcs: OnceLock::new(),
             lanes: RwLock::default(),
             timelines: RwLock::default(),
+            free_timelines: Mutex::default(),
             pool: Pool::default(),
             control,
             doorbell,
@@ -164,7 +174,8 @@ impl Shared {
             next_lane: AtomicU64::new(0),
             gates: AtomicU32::new(0),
             lost: OnceLock::new(),
-            traps: Mutex::default(),
+            code_maps: CodeMaps::default(),
+            guard: RandomState::new().build_hasher().finish(),
             born: fork::generation(),
             link,
         })
@@ -177,7 +188,7 @@ impl Shared {
             return Err(Error::Forked);
         }
         match self.loss() {
-            Some(loss) => Err(Error::Lost(loss)),
+            Some(loss) => Err(Error::Lost(Box::new(loss))),
             None => Ok(()),
         }
     }
@@ -191,22 +202,43 @@ impl Shared {
         let host = self.control.host?;
         // Record 0: time in nanoseconds (two words), Xid, and a status above 16 bits of further information.
         // SAFETY: the control buffer has these words, and the driver may write them at any time.
-        let words = unsafe { std::array::from_fn::<u32, 4, _>(|n| host.cast::<u32>().add(n).read_volatile()) };
-        let [low, high, xid, status] = words;
-        if status >> 16 == 0 {
+        let word = |n: usize| unsafe { host.cast::<u32>().add(n).read_volatile() };
+        // The driver writes the status last, so it is read first.
+        if word(3) >> 16 == 0 {
             return None;
         }
-        let traps = lock(&self.traps);
-        const TRAP: u32 = 13;
-        let detail = if traps.is_empty() || xid != TRAP {
-            String::new()
-        } else {
-            format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", traps.join(", "))
-        };
+        fence(Ordering::Acquire);
+        let [low, high, xid] = [0, 1, 2].map(word);
         let time = u64::from(high) << 32 | u64::from(low);
-        drop(traps);
         let (fault, sm) = self.fault_details(xid);
-        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, detail }).clone())
+        let kernel = self.faulting_kernel(sm);
+        let detail = self.missing_detail(xid, sm);
+        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, kernel, detail }).clone())
+    }
+
+    /// The kernel with the instruction that an SM reports, or else the one that runs, if only one does.
+    fn faulting_kernel(&self, sm: Option<SmError>) -> Option<String> {
+        let at = |address| self.code_maps.kernel_at(address);
+        sm.and_then(|sm| at(sm.instruction)).or_else(|| {
+            let lanes = self.lanes.try_read().ok()?;
+            let mut running: Vec<u64> = lanes.all().filter_map(|lane| lane.running_code()).collect();
+            drop(lanes);
+            running.dedup();
+            if let [code] = running[..] { at(code) } else { None }
+        })
+    }
+
+    /// The call of a function that libcuda would have, if a kernel ended there.
+    fn missing_detail(&self, xid: u32, sm: Option<SmError>) -> String {
+        const TRAP: u32 = 13;
+        if let Some(name) = sm.and_then(|sm| self.code_maps.missing_at(sm.instruction)) {
+            return format!("; it called {name}, which cudest does not have");
+        }
+        let missing = if xid == TRAP && sm.is_none() { self.code_maps.missing() } else { Vec::new() };
+        if missing.is_empty() {
+            return String::new();
+        }
+        format!("; loaded modules call {}, which cudest does not have: a call ends the kernel", missing.join(", "))
     }
 
     /// What RM knows of a fault.
@@ -238,6 +270,19 @@ impl Shared {
             Arc::new(unsafe { Timeline::new(timelines.len() as u32, host.add(offset as usize).cast(), address) });
         timelines.push(Arc::clone(&timeline));
         Ok(timeline)
+    }
+
+    /// A timeline that the host signals: one that is free, or a further one.
+    pub fn host_timeline(&self) -> Result<Arc<Timeline>> {
+        match lock(&self.free_timelines).pop() {
+            Some(timeline) => Ok(timeline),
+            None => self.timeline(),
+        }
+    }
+
+    /// Gives back a timeline of the host whose values are all reached. Its later values are new fences.
+    pub fn free_timeline(&self, timeline: Arc<Timeline>) {
+        lock(&self.free_timelines).push(timeline);
     }
 
     fn of(&self, fence: Fence) -> Result<Arc<Timeline>> {
@@ -357,18 +402,19 @@ impl Shared {
     }
 
     /// The header of bank 0 for a launch.
-    pub fn header(&self, grid: (u32, u32, u32), block: (u32, u32, u32), shared: u32) -> [u8; bank::HEADER] {
-        let mut header = [0; bank::HEADER];
+    pub fn header(&self, launch: &bank::Launch) -> Result<bank::Header> {
         let (shared_window, local_window) = (self.windows.shared, self.windows.local);
-        bank::fill(&mut header, &bank::Launch { grid, block, shared_window, local_window, shared });
-        header
+        let machine = bank::Machine { shared_window, local_window, sms: self.tpcs()? * 2, guard: self.guard };
+        Ok(bank::Header::new(&machine, launch))
     }
 
-    /// The last fence of each timeline that is not reached.
+    /// The last fence of each lane that is not reached. A point of the host matters only if a lane waits for it.
     pub fn pending(&self) -> Vec<Fence> {
-        let timelines = self.timelines.read().unwrap_or_else(PoisonError::into_inner);
-        let open = timelines.iter().filter(|timeline| !timeline.reached(timeline.submitted()));
-        open.map(|timeline| timeline.fence(timeline.submitted())).collect()
+        let lanes = self.lanes.read().unwrap_or_else(PoisonError::into_inner);
+        let last = lanes.all().map(|lane| (&lane.timeline, lane.timeline.submitted()));
+        last.filter(|(timeline, value)| !timeline.reached(*value))
+            .map(|(timeline, value)| timeline.fence(value))
+            .collect()
     }
 
     /// Waits for everything that was submitted.

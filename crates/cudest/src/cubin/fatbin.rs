@@ -14,12 +14,14 @@ pub(crate) enum Code<'a> {
     Ptx(Cow<'a, [u8]>),
 }
 
-/// The code of a fat binary that runs best on a GPU: machine code of its generation, the newest first; then PTX.
+/// The code of a fat binary that runs best on a GPU: machine code of its generation, the newest first; then PTX. Of two
+/// for one architecture it is that for it alone (sm_90a).
 pub(crate) fn choose(bytes: &[u8], gpu: u32) -> Result<Code<'_>> {
     let entries = entries(bytes)?.collect::<cutap_cubin::Result<Vec<_>>>()?;
     let fitness = |entry: &Entry| match (entry.kind, entry.architecture) {
-        (Kind::Cubin, own) if own / 10 == gpu / 10 && own <= gpu => Some((2, own)),
-        (Kind::Ptx, own) if own <= gpu => Some((1, own)),
+        _ if entry.is_specific() && entry.architecture != gpu => None,
+        (Kind::Cubin, own) if own / 10 == gpu / 10 && own <= gpu => Some((2, own, entry.is_specific())),
+        (Kind::Ptx, own) if own <= gpu => Some((1, own, entry.is_specific())),
         _ => None,
     };
     let best = entries.iter().filter_map(|entry| Some((fitness(entry)?, entry))).max_by_key(|(fitness, _)| *fitness);

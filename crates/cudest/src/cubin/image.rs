@@ -1,6 +1,6 @@
 //! The image of a module in GPU memory: sections side by side, stubs for missing functions, relocations applied.
 
-use super::relocation::{Outcome, apply};
+use super::relocation::{Outcome, apply, is_offset_in_bank};
 use crate::base::error::{Error, Result};
 use cutap_cubin::{Cubin, Kernel, Relocation, Relocations, Section, Target, Variable};
 use std::collections::HashMap;
@@ -30,13 +30,16 @@ pub(crate) struct Layout {
     places: HashMap<usize, (u64, u64)>,
     /// Constant banks of the whole module: bank, section.
     banks: Vec<(usize, usize)>,
+    /// The first stub. Each missing function has one.
     stub: u64,
+    stubs: u64,
     /// Bytes of the image.
     pub size: u64,
 }
 
 impl Layout {
-    pub fn of(cubin: &Cubin<'_>) -> Result<Self> {
+    /// `missing`: how many functions the module lacks.
+    pub fn of(cubin: &Cubin<'_>, missing: usize) -> Result<Self> {
         let mut places = HashMap::new();
         let mut place = |section: &Section<'_>, size: u64| {
             let at = size.next_multiple_of(section.align);
@@ -51,12 +54,29 @@ impl Layout {
         if stub > bytes + LARGE_GAPS {
             return Err(Error::BadCubin(format!("its sections of {bytes} bytes are spread over {stub} bytes")));
         }
-        let size = zero.into_iter().fold(stub + STUB + PADDING, |size, section| place(section, size));
-        Ok(Self { places, banks: cubin.banks.clone(), stub, size })
+        let stubs = missing.max(1) as u64;
+        let size = zero.into_iter().fold(stub + stubs * STUB + PADDING, |size, section| place(section, size));
+        Ok(Self { places, banks: cubin.banks.clone(), stub, stubs, size })
     }
 
     fn section(&self, index: usize) -> Option<u64> {
         self.places.get(&index).map(|(at, _)| *at)
+    }
+
+    /// The stub of a missing function, from the base.
+    fn stub_of(&self, number: usize) -> u64 {
+        self.stub + (number as u64).min(self.stubs - 1) * STUB
+    }
+
+    /// The number of the missing function whose stub has this offset from the base.
+    pub fn missing_at(&self, offset: u64) -> Option<usize> {
+        let number = offset.checked_sub(self.stub)? / STUB;
+        (number < self.stubs).then_some(number as usize)
+    }
+
+    /// Offset and size of a kernel's code, from the base.
+    pub fn code_range(&self, kernel: &Kernel) -> Option<(u64, u64)> {
+        self.places.get(&kernel.code).copied()
     }
 
     /// A kernel's first instruction, from the base.
@@ -92,7 +112,9 @@ impl Layout {
             put(&mut image, offset, &bytes);
         }
         let stub: Vec<u8> = TRAP.iter().flat_map(|word| word.to_le_bytes()).collect();
-        put(&mut image, self.stub, &stub);
+        for number in 0..self.stubs as usize {
+            put(&mut image, self.stub_of(number), &stub);
+        }
         Ok(image)
     }
 
@@ -100,7 +122,8 @@ impl Layout {
         let Relocation { offset, kind, target, addend, addend_in_place, .. } = *relocation;
         let address = match target {
             Target::Value(value) => value,
-            Target::Missing(_) => base.wrapping_add(self.stub),
+            Target::Missing(number) => base.wrapping_add(self.stub_of(number)),
+            Target::Place { offset, .. } if is_offset_in_bank(kind) => offset,
             Target::Place { section, offset } => {
                 let section = self.section(section).ok_or_else(|| Error::BadCubin("a lost section".to_owned()))?;
                 base.wrapping_add(section).wrapping_add(offset)
@@ -133,5 +156,28 @@ fn put(image: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     }
     if let Some(into) = image.get_mut(offset..offset + bytes.len()) {
         into.copy_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code of a section, at one base.
+    fn code(cubin: &[u8], name: &str) -> Vec<u8> {
+        let mut cubin = Cubin::parse(cubin).unwrap();
+        let relocations = cubin.relocations().unwrap();
+        let layout = Layout::of(&cubin, relocations.missing.len()).unwrap();
+        let image = layout.image(&cubin, &relocations, 0x7f00_0000_0000).unwrap();
+        let (at, size) = layout.code_range(cubin.kernels.iter().find(|kernel| kernel.name == name).unwrap()).unwrap();
+        image[at as usize..(at + size) as usize].to_vec()
+    }
+
+    /// Relocatable code gets the offsets of constants that NVIDIA's linker gives it.
+    #[test]
+    fn linked_as_by_nvidia() {
+        let relocatable = code(include_bytes!("../../tests/cubins/relocatable-12.9-sm_90.cubin"), "constants");
+        let linked = code(include_bytes!("../../tests/cubins/linked-12.9-sm_90.cubin"), "constants");
+        assert_eq!(relocatable, linked);
     }
 }

@@ -39,7 +39,7 @@ pub fn contents(cubin: &[u8]) -> Result<Contents> {
     let Code::Cubin(cubin) = code else { return Err(Error::Unsupported("PTX without a GPU")) };
     let mut cubin = Cubin::parse(&cubin)?;
     let relocations = cubin.relocations()?;
-    Layout::of(&cubin)?.image(&cubin, &relocations, BASE)?;
+    Layout::of(&cubin, relocations.missing.len())?.image(&cubin, &relocations, BASE)?;
     let names = Symbols::of(cubin.kernels, cubin.variables);
     let (kernels, variables) = (names.kernels.into_values().collect(), names.variables.into_values().collect());
     Ok(Contents { architecture: cubin.architecture, kernels, variables, missing: relocations.missing })

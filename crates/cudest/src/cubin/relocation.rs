@@ -20,6 +20,10 @@ const HIGH: &[Shape] = &[shape(32, 0, 32)];
 /// Operands of instructions: from bit 32, and from bit 20 before Volta.
 const OPERAND: &[Shape] = &[shape(32, 32, 0)];
 const OPERAND_HIGH: &[Shape] = &[shape(32, 32, 32)];
+/// Offsets in a constant bank: an operand of 16 or 24 bits, and the operand `c[bank][offset]`. The code has the bank.
+const SHORT_OPERAND: &[Shape] = &[shape(16, 32, 0)];
+const MIDDLE_OPERAND: &[Shape] = &[shape(24, 32, 0)];
+const CONSTANT: &[Shape] = &[shape(16, 38, 0)];
 const OLD_OPERAND: &[Shape] = &[shape(32, 20, 0)];
 const OLD_OPERAND_HIGH: &[Shape] = &[shape(32, 20, 32)];
 /// Targets of calls, in words; longer ones have their low 8 bits apart.
@@ -55,6 +59,10 @@ fn of(kind: u32) -> Option<&'static [Shape]> {
         42 | 43 | 47 | 48 => Some(OLD_OPERAND),
         44 | 49 => Some(OLD_OPERAND_HIGH),
         58 => Some(CALL),
+        // ABS16_32, ABS24_32, CONST_FIELD21_38.
+        59 => Some(SHORT_OPERAND),
+        60 => Some(MIDDLE_OPERAND),
+        66 => Some(CONSTANT),
         75 => Some(LONG_CALL),
         114 => Some(LONGER_CALL),
         // 8_0 to 8_56, G8, FUNC_DESC_8, UNIFIED_8.
@@ -64,6 +72,11 @@ fn of(kind: u32) -> Option<&'static [Shape]> {
         104..=111 => byte(104),
         _ => None,
     }
+}
+
+/// Whether a relocation takes the offset of a constant in its bank, not its address.
+pub(super) fn is_offset_in_bank(kind: u32) -> bool {
+    matches!(kind, 59 | 60 | 66)
 }
 
 /// What became of a relocation.

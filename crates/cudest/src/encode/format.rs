@@ -48,6 +48,8 @@ pub(crate) struct Format {
     pub bank_valid: (usize, usize),
     /// How a grid is marked whose blocks must run together: its group of descriptors, and its size.
     pub cooperative: Option<(Bits, [Bits; 3])>,
+    /// The sides of a cluster, in blocks.
+    pub cluster: Option<[Bits; 3]>,
     /// KiB of shared memory that an SM can be set to.
     pub carve_outs: &'static [u32],
 }
@@ -80,6 +82,7 @@ pub(crate) const V3: Format = Format {
     bank_shift: 0,
     bank_valid: (640, 1),
     cooperative: None,
+    cluster: None,
     carve_outs: &[8, 16, 32, 64, 100, 132, 164],
 };
 
@@ -107,6 +110,7 @@ pub(crate) const V4: Format = Format {
     bank_shift: 6,
     bank_valid: (416, 4),
     cooperative: Some(((21, 16), [(2223, 2208), (2239, 2224), (2255, 2240)])),
+    cluster: Some([(2149, 2144), (2157, 2152), (2165, 2160)]),
     carve_outs: &[8, 16, 32, 64, 100, 132, 164, 196, 228],
 };
 
@@ -134,5 +138,6 @@ pub(crate) const V5: Format = Format {
     bank_shift: 6,
     bank_valid: (1856, 4),
     cooperative: None,
+    cluster: None,
     carve_outs: &[8, 16, 32, 64, 100, 132, 164, 196, 228],
 };

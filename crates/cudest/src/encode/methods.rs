@@ -28,6 +28,15 @@ pub struct Lines {
     pub from_pitch: u32,
 }
 
+/// What a compute object is said to work with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Versions {
+    /// Compute capability, without the dot.
+    pub sm: u32,
+    /// The descriptors' major version.
+    pub descriptor: u32,
+}
+
 /// Where an operation reports its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Release {
@@ -69,8 +78,13 @@ impl Methods {
     }
 
     /// Binds the compute class and sets the windows. Once a channel.
-    pub fn set_up_compute(&mut self, class: u32, shared: u64, local: u64) {
+    pub fn set_up_compute(&mut self, class: u32, versions: Versions, shared: u64, local: u64) {
         self.put(COMPUTE, 0x0000, &[class]);
+        self.put(COMPUTE, 0x0310, &[((versions.sm / 10) << 8) | (versions.sm % 10)]);
+        // Without it a tensor map could be read as an older texture header.
+        self.put(COMPUTE, 0x07ac, &[1]);
+        // The current version, and the oldest that is accepted.
+        self.put(COMPUTE, 0x0288, &[(versions.descriptor << 4) | (1 << 16)]);
         self.put(COMPUTE, 0x0298, &[0]); // the scheduler's caches
         self.put(COMPUTE, 0x02a0, &[high(shared), shared as u32]);
         self.put(COMPUTE, 0x07b0, &[high(local), local as u32]);
@@ -215,8 +229,28 @@ mod tests {
     #[test]
     fn golden_words() {
         assert_eq!(
-            words(|m| m.set_up_compute(0xcbc0, 0x7fc4_0000_0000, 0x7fc3_2100_0000)),
-            [0x2001_2000, 0xcbc0, 0x2001_20a6, 0, 0x2002_20a8, 0x7fc4, 0, 0x2002_21ec, 0x7fc3, 0x2100_0000]
+            words(|m| {
+                let versions = Versions { sm: 90, descriptor: 4 };
+                m.set_up_compute(0xcbc0, versions, 0x7fc4_0000_0000, 0x7fc3_2100_0000);
+            }),
+            [
+                0x2001_2000,
+                0xcbc0,
+                0x2001_20c4,
+                0x900,
+                0x2001_21eb,
+                1,
+                0x2001_20a2,
+                0x1_0040,
+                0x2001_20a6,
+                0,
+                0x2002_20a8,
+                0x7fc4,
+                0,
+                0x2002_21ec,
+                0x7fc3,
+                0x2100_0000
+            ]
         );
         assert_eq!(words(|m| m.launch(0x2_04e1_0000, false)), [0x2001_20ad, 0x0204_e100, 0x2001_20b0, 3]);
         let fill = words(|m| m.fill(0x2_0462_0000, 0, 4, ONE_LINE, None));

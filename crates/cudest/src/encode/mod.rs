@@ -5,3 +5,5 @@ pub(crate) mod bank;
 pub(crate) mod format;
 pub(crate) mod methods;
 pub(crate) mod qmd;
+#[cfg(test)]
+mod truth;

@@ -9,6 +9,11 @@ pub(crate) const WORDS: usize = 96;
 /// Grid or block: x, y, z.
 pub type Dim3 = (u32, u32, u32);
 
+/// A grid of blocks, counted in clusters.
+pub(crate) fn in_clusters(grid: Dim3, sides: Dim3) -> Dim3 {
+    (grid.0 / sides.0.max(1), grid.1 / sides.1.max(1), grid.2 / sides.2.max(1))
+}
+
 /// All but a launch's own fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -120,6 +125,21 @@ impl Qmd {
         }
     }
 
+    /// The grid consists of clusters, and is counted in them. Whether this format has clusters.
+    pub fn set_cluster(&mut self, grid: Dim3, sides: Dim3) -> bool {
+        const CLUSTERS: u32 = 3;
+        let (Some(kind), Some(cluster)) = (self.format.kind, self.format.cluster) else { return false };
+        self.set(kind, CLUSTERS);
+        let grid = in_clusters(grid, sides);
+        for (at, value) in self.format.grid.iter().zip([grid.0, grid.1, grid.2]) {
+            self.set(*at, value);
+        }
+        for (at, value) in cluster.into_iter().zip([sides.0, sides.1, sides.2]) {
+            self.set(at, value);
+        }
+        true
+    }
+
     /// A constant bank, at a multiple of 64.
     pub fn set_bank(&mut self, bank: usize, address: u64, bytes: usize) {
         let (first, distance) = self.format.bank_valid;
@@ -203,6 +223,42 @@ mod tests {
         assert_eq!(qmd.words[0], 4 << 23 | 8 << 16);
         assert_eq!((qmd.words[32], qmd.words[33], qmd.words[34]), (1, 1, 1));
         assert_eq!((qmd.words[69], qmd.words[70]), (200 | 1 << 16, 1));
+    }
+
+    /// What a launch decides, of thirteen launches of libcuda: kind, grid, block, cluster, shared memory, registers.
+    #[test]
+    fn launches_as_libcuda() {
+        for truth in crate::encode::truth::launches() {
+            let program = Program { address: truth.program, registers: truth.registers, barriers: 1, local: 0, sm: 90 };
+            let mut qmd = Qmd::new(&V4, &program);
+            qmd.set_shape(truth.grid, truth.block);
+            qmd.set_shared(truth.dynamic + 0x400);
+            if let Some(sides) = truth.cluster {
+                assert!(qmd.set_cluster(truth.grid, sides));
+            }
+            if truth.cooperative {
+                qmd.set_cooperative(truth.grid);
+            }
+            for (bank, address, size) in &truth.banks {
+                qmd.set_bank(*bank, *address, *size);
+            }
+            let same = |(high, low): Bits| {
+                let of = |words: &[u32]| (low..=high).map(|bit| words[bit / 32] >> (bit % 32) & 1).collect::<Vec<_>>();
+                assert_eq!(of(qmd.words()), of(&truth.words), "bits {high}:{low} of {}", truth.name);
+            };
+            let (low, high, _) = V4.program;
+            for at in [V4.kind.unwrap(), low, high, V4.shared.0, V4.registers, V4.sass_version, V4.major_at] {
+                same(at);
+            }
+            for at in [V4.grid, V4.block, V4.cluster.unwrap(), V4.cooperative.unwrap().1].as_flattened() {
+                same(*at);
+            }
+            for bank in 0..8 {
+                let [low, high, size] = V4.bank.map(|(high, low)| (high + 64 * bank, low + 64 * bank));
+                let valid = V4.bank_valid.0 + V4.bank_valid.1 * bank;
+                [low, high, size, (valid, valid)].into_iter().for_each(same);
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! filled by the names of their fields, in the layout of the running driver.
 
 use crate::base::error::{Error, Result};
+use crate::base::fork;
 use crate::kernel_driver::controls::Control;
 use crate::kernel_driver::nodes::{Descriptor, Kernel, Node};
 use cutap_rm::{Fit, Params, Tables, escape_request};
@@ -41,11 +42,13 @@ pub(crate) struct Client {
     next: AtomicU32,
     ioctls: AtomicU64,
     closed: AtomicBool,
+    born: u32,
 }
 
 impl Client {
     /// Opens `/dev/nvidiactl`. The client has no root object yet.
     pub fn open(kernel: Arc<dyn Kernel>) -> Result<Self> {
+        fork::watch();
         let control = Descriptor::open(&kernel, Node::Control)?;
         let version = kernel.version().map_err(|why| Error::system("reading the driver's version", why))?;
         let selected = Tables::select(&version).ok_or_else(|| Error::UnknownVersion(version.clone()))?;
@@ -59,6 +62,7 @@ impl Client {
             next: AtomicU32::new(FIRST_HANDLE),
             ioctls: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            born: fork::generation(),
         })
     }
 
@@ -91,8 +95,14 @@ impl Client {
         Error::Tables { release: self.tables.release(), item: item.to_owned() }
     }
 
+    /// The child of a fork has its parent's descriptors: a request there would free or change what the parent has.
+    fn check_process(&self) -> Result<()> {
+        if self.born == fork::generation() { Ok(()) } else { Err(Error::Forked) }
+    }
+
     /// One ioctl of the frontend. `status` is the field with RM's answer.
     fn escape(&self, fd: i32, number: u8, params: &mut Params, status: Option<&str>, request_name: &str) -> Result<()> {
+        self.check_process()?;
         let request = escape_request(number, params.bytes().len());
         self.ioctls.fetch_add(1, Ordering::Relaxed);
         // SAFETY: addresses in the struct are 0 or those of buffers that outlive this call, with the sizes beside them.
@@ -111,6 +121,7 @@ impl Client {
 
     /// One request to the unified memory driver. Its number has no size in it.
     pub fn uvm(&self, node: &Descriptor, number: u32, params: &mut Params, request_name: &str) -> Result<()> {
+        self.check_process()?;
         self.ioctls.fetch_add(1, Ordering::Relaxed);
         // SAFETY: these structs have no address of a buffer in them.
         unsafe { self.kernel.ioctl(node.fd, number, params.bytes_mut()) }

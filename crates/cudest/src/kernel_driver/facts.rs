@@ -117,7 +117,7 @@ pub(crate) fn uuid(link: &Link) -> Result<[u8; 16]> {
     Ok(link.bytes(&params, "data")?.first_chunk::<16>().copied().unwrap_or_default())
 }
 
-fn memory(link: &Link) -> Result<(u64, u64)> {
+pub(crate) fn memory(link: &Link) -> Result<(u64, u64)> {
     // Entries of the list, in KiB.
     const RAM_SIZE: u64 = 0x07;
     const HEAP_FREE: u64 = 0x16;

@@ -7,6 +7,7 @@ use crate::kernel_driver::chip::Chip;
 use crate::kernel_driver::facts::{self, Facts};
 use crate::kernel_driver::link::Link;
 use crate::kernel_driver::nodes::{Kernel, Linux};
+use crate::machine::host::{HostFence, HostTimeline};
 use crate::machine::vmm::{Addresses, Backing};
 use crate::memory::space::Mode;
 use crate::streams::event::{Event, Stamps};
@@ -15,7 +16,6 @@ use crate::streams::stream::Stream;
 use crate::submission::fence::Fence;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A GPU.
@@ -123,6 +123,10 @@ pub struct Context {
 }
 
 impl Context {
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Video memory. Small pieces share an allocation.
     ///
     /// # Errors
@@ -241,45 +245,19 @@ impl Context {
         self.shared.link.client.ioctls()
     }
 
-    /// A pinned word that host code signals: see [`HostFence`].
+    /// A point that host code reaches: see [`HostFence`]. They share timelines, so any number may follow each other.
+    ///
+    /// # Errors
+    /// There are too many that are not signalled.
+    pub fn host_fence(&self) -> Result<HostFence> {
+        HostFence::new(&self.shared)
+    }
+
+    /// Points that host code reaches in order: see [`HostTimeline`].
     ///
     /// # Errors
     /// There are too many timelines.
-    pub fn host_fence(&self) -> Result<HostFence> {
-        let timeline = self.shared.timeline()?;
-        timeline.advance(1);
-        self.shared.gates.fetch_add(1, Ordering::AcqRel);
-        Ok(HostFence { timeline, signalled: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
-    }
-}
-
-/// A fence that the host reaches. Until it is signalled, streams that wait for it do not continue, and neither does the
-/// end of the context: dropping it signals it.
-#[derive(Debug)]
-pub struct HostFence {
-    timeline: Arc<crate::submission::fence::Timeline>,
-    signalled: AtomicBool,
-    shared: Arc<Shared>,
-}
-
-impl HostFence {
-    /// The fence.
-    #[must_use]
-    pub fn fence(&self) -> Fence {
-        self.timeline.fence(1)
-    }
-
-    /// Reaches it.
-    pub fn signal(&self) {
-        self.timeline.signal(1);
-        if !self.signalled.swap(true, Ordering::AcqRel) {
-            self.shared.gates.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-}
-
-impl Drop for HostFence {
-    fn drop(&mut self) {
-        self.signal();
+    pub fn host_timeline(&self) -> Result<HostTimeline> {
+        HostTimeline::new(&self.shared)
     }
 }

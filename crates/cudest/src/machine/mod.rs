@@ -2,5 +2,8 @@
 
 pub mod attributes;
 pub mod gpu;
+pub mod host;
 pub mod survey;
+mod usable;
+mod usage;
 pub mod vmm;

@@ -2,11 +2,19 @@
 //! address for it, and no other mapping of the process can take these addresses.
 
 use crate::base::error::{Error, Result};
+use std::collections::BTreeMap;
 use std::ptr::NonNull;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// 2 MiB: the GPU's large page.
 pub(crate) const LARGE_PAGE: u64 = 2 << 20;
+
+/// Low addresses are given out in multiples of this.
+const STEP: u64 = 64 << 20;
+
+/// Low addresses that were given back, by their size.
+static FREE: Mutex<BTreeMap<u64, Vec<u64>>> = Mutex::new(BTreeMap::new());
 
 /// Addresses without memory. Dropping it unmaps everything inside.
 #[derive(Debug)]
@@ -14,6 +22,8 @@ pub(crate) struct Reservation {
     whole: NonNull<u8>,
     whole_length: usize,
     start: NonNull<u8>,
+    /// Below 2^40.
+    is_low: bool,
 }
 
 // SAFETY: it is a range of addresses; no reference to memory inside it is kept here.
@@ -37,7 +47,7 @@ impl Reservation {
         let skip = whole.as_ptr().align_offset(align as usize);
         // SAFETY: `skip` is less than `align`, which was added to the length.
         let start = unsafe { whole.add(skip) };
-        Ok(Self { whole, whole_length: size, start })
+        Ok(Self { whole, whole_length: size, start, is_low: false })
     }
 
     /// As [`new`](Self::new), with all addresses below 2^40: the GPU's pointers to rings and methods are short.
@@ -45,11 +55,13 @@ impl Reservation {
         /// Where the next search begins: below are programs without relocation, above is seldom anything.
         static NEXT: AtomicU64 = AtomicU64::new(0x2_0000_0000);
         const END: u64 = 1 << 40;
-        const STEP: u64 = 64 << 20;
         let request = || format!("reserving {length} bytes of addresses below 2^40");
         let size = length.next_multiple_of(align);
         loop {
-            let at = NEXT.fetch_add(size.next_multiple_of(STEP), Ordering::Relaxed).next_multiple_of(align);
+            let whole = size.next_multiple_of(STEP);
+            let used_before = FREE.lock().ok().and_then(|mut free| free.get_mut(&whole)?.pop());
+            let at = used_before.unwrap_or_else(|| NEXT.fetch_add(whole, Ordering::Relaxed));
+            let at = at.next_multiple_of(align);
             let Some(end) = at.checked_add(size).filter(|end| *end <= END) else {
                 return Err(Error::system(request(), std::io::ErrorKind::OutOfMemory.into()));
             };
@@ -67,9 +79,10 @@ impl Reservation {
             }
             let start = NonNull::new(mapping.cast::<u8>())
                 .ok_or_else(|| Error::system(request(), std::io::ErrorKind::Other.into()))?;
-            let new = Self { whole: start, whole_length: length, start };
+            let mut new = Self { whole: start, whole_length: length, start, is_low: false };
             // A kernel before 4.17 takes the address as a hint.
             if new.address() == at {
+                new.is_low = true;
                 return Ok(new);
             }
         }
@@ -88,6 +101,12 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         // SAFETY: the addresses are this reservation's; owners of memory inside are gone before it is dropped.
         unsafe { libc::munmap(self.whole.as_ptr().cast(), self.whole_length) };
+        // In the child of a fork another thread's lock stays locked: then these addresses are not used again.
+        if self.is_low
+            && let Ok(mut free) = FREE.try_lock()
+        {
+            free.entry((self.whole_length as u64).next_multiple_of(STEP)).or_default().push(self.address());
+        }
     }
 }
 
@@ -128,5 +147,13 @@ mod tests {
         assert!(first.address() + 5000 <= second.address() && second.address() < 1 << 40);
         assert_eq!((first.address() % LARGE_PAGE, second.address() % LARGE_PAGE), (0, 0));
         assert!(Reservation::low(1 << 40, LARGE_PAGE).is_err());
+    }
+
+    /// More reservations than there are low addresses, one after the other.
+    #[test]
+    fn low_addresses_are_used_again() {
+        for _ in 0..3 * (1_u64 << 40) / STEP {
+            Reservation::low(1, LARGE_PAGE).unwrap();
+        }
     }
 }

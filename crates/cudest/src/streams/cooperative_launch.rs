@@ -4,7 +4,6 @@
 use crate::base::error::Result;
 use crate::context::cooperative_state::CooperativeState;
 use crate::context::shared::{Shared, lock};
-use crate::encode::bank;
 use crate::memory::allocation::{MemoryKind, Request};
 use crate::streams::module::{Kernel, Shape};
 use crate::submission::lane::Launch;
@@ -80,7 +79,7 @@ impl Kernel {
         let of_sm = blocks.div_ceil(sms.max(1)) as u32;
         launch.qmd.set_shared_of_sm(of_sm.saturating_mul(self.shared_bytes(shape.shared)));
         launch.qmd.set_cooperative(shape.grid);
-        bank::set_grid_workspace(&mut launch.header, workspace);
+        launch.header.set_grid_workspace(workspace);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::context::context_memory::Memory;
 use crate::context::shared::Shared;
 use crate::submission::fence::Fence;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Slots of one piece of pinned memory.
 const SLOTS: u64 = 4096;
@@ -20,7 +20,7 @@ pub(crate) struct Stamps {
 struct Pool {
     memory: Arc<Memory>,
     free: Vec<u64>,
-    /// Slots of dropped events that the GPU has yet to write.
+    /// Slots that events gave back and that the GPU has yet to write.
     busy: Vec<(Fence, u64)>,
 }
 
@@ -74,29 +74,49 @@ impl Stamps {
 pub struct Event {
     shared: Arc<Shared>,
     stamps: Arc<Stamps>,
+    recorded: Mutex<Recorded>,
+}
+
+/// Where an event has its time.
+#[derive(Debug)]
+struct Recorded {
     memory: Arc<Memory>,
     slot: u64,
-    fence: Mutex<Option<Fence>>,
+    /// The fence of the last record.
+    fence: Option<Fence>,
 }
 
 impl Event {
     pub(crate) fn new(shared: &Arc<Shared>, stamps: &Arc<Stamps>) -> Result<Self> {
         let (memory, slot) = stamps.take(shared)?;
-        Ok(Self { shared: Arc::clone(shared), stamps: Arc::clone(stamps), memory, slot, fence: Mutex::default() })
+        let recorded = Mutex::new(Recorded { memory, slot, fence: None });
+        Ok(Self { shared: Arc::clone(shared), stamps: Arc::clone(stamps), recorded })
     }
 
-    pub(crate) fn address(&self) -> u64 {
-        self.memory.address() + self.slot * SLOT_BYTES
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn recorded(&self, fence: Fence) {
-        *self.fence.lock().unwrap_or_else(PoisonError::into_inner) = Some(fence);
+    /// Calls `submit` with the address where the GPU shall write the time. An earlier record that is not reached keeps
+    /// its place: its stream may be behind this one.
+    pub(crate) fn record(&self, submit: impl FnOnce(u64) -> Result<Fence>) -> Result<Fence> {
+        let mut recorded = self.recorded();
+        if let Some(earlier) = recorded.fence
+            && !self.shared.reached(earlier)?
+        {
+            let (memory, slot) = self.stamps.take(&self.shared)?;
+            self.stamps.give(&recorded.memory, recorded.slot, Some(earlier));
+            *recorded = Recorded { memory, slot, fence: None };
+        }
+        let fence = submit(recorded.memory.address() + recorded.slot * SLOT_BYTES)?;
+        recorded.fence = Some(fence);
+        Ok(fence)
     }
 
     /// The fence of its last record.
     #[must_use]
     pub fn fence(&self) -> Option<Fence> {
-        *self.fence.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded().fence
     }
 
     /// Whether its point is reached. An event that was never recorded is.
@@ -120,19 +140,26 @@ impl Event {
     /// # Errors
     /// It was never recorded, or the context has ended.
     pub fn time(&self) -> Result<u64> {
-        if self.fence().is_none() {
+        let Some(fence) = self.fence() else {
             return Err(Error::Range("the event was never recorded".to_owned()));
+        };
+        self.shared.wait(fence, None)?;
+        let recorded = self.recorded();
+        // Another thread may have recorded it again.
+        if recorded.fence != Some(fence) {
+            drop(recorded);
+            return self.time();
         }
-        self.wait()?;
         let mut bytes = [0; 8];
         // SAFETY: the GPU wrote the stamp before the fence was reached.
-        unsafe { self.memory.read(self.slot * SLOT_BYTES + 8, &mut bytes)? };
+        unsafe { recorded.memory.read(recorded.slot * SLOT_BYTES + 8, &mut bytes)? };
         Ok(u64::from_le_bytes(bytes))
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        self.stamps.give(&self.memory, self.slot, self.fence());
+        let recorded = self.recorded();
+        self.stamps.give(&recorded.memory, recorded.slot, recorded.fence);
     }
 }

@@ -1,17 +1,18 @@
 //! Modules and kernels: a cubin in GPU memory, and what a launch of each kernel needs.
 
 use crate::base::error::{Error, Result};
+use crate::context::code_map::CodeMap;
 use crate::context::context_memory::Memory;
 use crate::context::shared::Shared;
 use crate::cubin::fatbin::{self, Code};
 use crate::cubin::{Entry, Layout, Parameter, Symbols};
-use crate::encode::bank;
+use crate::encode::bank::{self, HEADER, LOCAL_OVERHEAD, SYSTEM_SHARED};
 use crate::encode::qmd::{Dim3, Program, Qmd};
 use crate::streams::ptx;
 use crate::submission::lane::Launch;
 use cutap_cubin::Cubin;
 use std::any::Any;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// Limits of a block and a grid, of compute capability 9.0.
 const MOST_THREADS: u64 = 1024;
@@ -19,10 +20,8 @@ const BLOCK: Dim3 = (1024, 1024, 64);
 const GRID: Dim3 = (0x7fff_ffff, 0xffff, 0xffff);
 /// Registers of an SM, given out in units of 256 to a warp.
 const REGISTERS: u64 = 65536;
-/// The system's part of shared memory.
-const SYSTEM_SHARED: u32 = 0x400;
-/// Local memory that a thread has besides its stack.
-const LOCAL_OVERHEAD: u32 = 0x240;
+/// Blocks of a cluster. More than 8 are not portable.
+const MOST_IN_CLUSTER: u32 = 16;
 /// The least stack, once a kernel uses one: called functions need some too.
 const LEAST_STACK: u32 = 1024;
 
@@ -80,6 +79,10 @@ pub struct Kernel {
     qmd: Qmd,
     /// Bytes a thread of local memory.
     local: u32,
+    /// The address of its first instruction.
+    code: u64,
+    /// Its constant banks besides bank 0, with their addresses.
+    banks: Vec<(usize, u64)>,
 }
 
 /// The shape of a launch.
@@ -98,6 +101,36 @@ impl Shape {
     #[must_use]
     pub fn linear(blocks: u32, threads: u32) -> Self {
         Self { grid: (blocks, 1, 1), block: (threads, 1, 1), shared: 0 }
+    }
+}
+
+/// What else a launch may ask for. Without any it is an ordinary launch.
+///
+/// CUDA's programmatic attributes need nothing here: kernels of one stream run one after the other, so a kernel that
+/// waits for the one before finds it ended. Priorities and scheduling policies are advice, which this driver ignores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LaunchAttributes {
+    /// The sides of a cluster, in blocks. None: those that the kernel was compiled with, if any.
+    pub cluster: Option<(u32, u32, u32)>,
+    /// All blocks run together, so that the grid can synchronize.
+    pub cooperative: bool,
+}
+
+impl CodeMap for Inner {
+    fn kernel_at(&self, address: u64) -> Option<String> {
+        let offset = address.checked_sub(self.memory.address())?;
+        let has_address =
+            |entry: &&Entry| self.layout.code_range(entry).is_some_and(|(at, size)| (at..at + size).contains(&offset));
+        self.symbols.kernels.values().find(has_address).map(|entry| entry.name.clone())
+    }
+
+    fn missing_at(&self, address: u64) -> Option<String> {
+        let offset = address.checked_sub(self.memory.address())?;
+        self.missing.get(self.layout.missing_at(offset)?).cloned()
+    }
+
+    fn missing(&self) -> &[String] {
+        &self.missing
     }
 }
 
@@ -127,7 +160,7 @@ impl Module {
         if generation(cubin.architecture) != generation(gpu) || cubin.architecture > gpu {
             return Err(Error::WrongArchitecture { cubin: cubin.architecture, gpu });
         }
-        let layout = Layout::of(&cubin)?;
+        let layout = Layout::of(&cubin, relocations.missing.len())?;
         let memory = Memory::visible(shared, layout.size)?;
         let image = layout.image(&cubin, &relocations, memory.address())?;
         let host = memory.host().ok_or(Error::Unsupported("code that the CPU cannot write"))?;
@@ -139,12 +172,13 @@ impl Module {
             host.as_ptr().add(image.len()).write_bytes(0, rest);
         }
         crate::submission::channel::store_fence();
-        let traps = shared.traps.lock();
-        traps.unwrap_or_else(PoisonError::into_inner).extend(relocations.missing.iter().cloned());
         shared.code_changed();
         let symbols = Symbols::of(cubin.kernels, cubin.variables);
-        let (missing, shared) = (relocations.missing, Arc::clone(shared));
-        Ok(Self { inner: Arc::new(Inner { symbols, missing, layout, memory, shared }) })
+        let inner = Inner { symbols, missing: relocations.missing, layout, memory, shared: Arc::clone(shared) };
+        let inner = Arc::new(inner);
+        let map: Weak<Inner> = Arc::downgrade(&inner);
+        shared.code_maps.add(map);
+        Ok(Self { inner })
     }
 
     /// A reference that does not keep it.
@@ -177,15 +211,15 @@ impl Module {
         let Inner { symbols, layout, memory, shared, .. } = &*self.inner;
         let chip = shared.chip;
         let entry = symbols.kernels.get(name).cloned();
-        let entry = entry.ok_or_else(|| no_symbol("kernel", name, symbols.kernels.keys()))?;
-        if entry.cluster {
-            return Err(Error::Unsupported("a kernel of clusters"));
-        }
+        let mut entry = entry.ok_or_else(|| no_symbol("kernel", name, symbols.kernels.keys()))?;
         if entry.textures {
             return Err(Error::Unsupported("a kernel with a texture or surface reference"));
         }
-        if entry.parameters_at > bank::HEADER {
+        if entry.parameters_at > HEADER {
             return Err(Error::BadCubin(format!("parameters at {:#x} of constant bank 0", entry.parameters_at)));
+        }
+        if entry.parameters_at == 0 {
+            entry.parameters_at = HEADER;
         }
         let code = layout.code(&entry).ok_or_else(|| Error::BadCubin("a kernel without code".to_owned()))?;
         let local = match entry.stack {
@@ -203,7 +237,8 @@ impl Module {
         for (bank, offset, size) in layout.banks(&entry) {
             qmd.set_bank(bank, memory.address() + offset, size);
         }
-        Ok(Kernel { module: Arc::clone(&self.inner), entry, qmd, local })
+        let banks = layout.banks(&entry).map(|(bank, offset, _)| (bank, memory.address() + offset)).collect();
+        Ok(Kernel { module: Arc::clone(&self.inner), code: program.address, banks, entry, qmd, local })
     }
 
     /// A variable: its address and its bytes.
@@ -261,7 +296,12 @@ impl Kernel {
     }
 
     /// The launch of a shape with these parameters.
-    pub(crate) fn launch<'a>(&self, shape: &Shape, parameters: &'a [u8]) -> Result<Launch<'a>> {
+    pub(crate) fn launch<'a>(
+        &self,
+        shape: &Shape,
+        attributes: &LaunchAttributes,
+        parameters: &'a [u8],
+    ) -> Result<Launch<'a>> {
         let Shape { grid, block, shared } = *shape;
         let entry = &self.entry;
         if parameters.len() != entry.parameters_size {
@@ -279,9 +319,41 @@ impl Kernel {
         let mut qmd = self.qmd.clone();
         qmd.set_shape(grid, block);
         qmd.set_shared(total);
-        let header = self.module.shared.header(grid, block, total);
+        let cluster = self.cluster(shape, attributes)?;
+        if let Some(sides) = cluster
+            && !qmd.set_cluster(grid, sides)
+        {
+            return Err(self.refuse("clusters on a GPU without them"));
+        }
+        let launch = bank::Launch { grid, block, cluster, shared: total, dynamic: shared, code: self.code };
+        let mut header = self.module.shared.header(&launch)?;
+        self.banks.iter().for_each(|(bank, address)| header.set_bank(*bank, *address));
         let parameters_at = entry.parameters_at;
-        Ok(Launch { qmd, header, parameters, parameters_at, needs: crate::submission::lane::Generation::default() })
+        let needs = crate::submission::lane::Generation::default();
+        Ok(Launch { qmd, header, code: self.code, parameters, parameters_at, needs })
+    }
+
+    /// The sides of a cluster, which fit the grid.
+    fn cluster(&self, shape: &Shape, attributes: &LaunchAttributes) -> Result<Option<Dim3>> {
+        let compiled = self.entry.cluster.map(Dim3::from);
+        let Some(sides) = attributes.cluster.or(compiled) else { return Ok(None) };
+        let (grid, each) = (shape.grid, [sides.0, sides.1, sides.2]);
+        let blocks = each.iter().fold(1_u32, |product, side| product.saturating_mul(*side));
+        if !(1..=MOST_IN_CLUSTER).contains(&blocks) {
+            return Err(self.refuse(format!("a cluster of {sides:?} blocks: 1 to {MOST_IN_CLUSTER} run together")));
+        }
+        if let Some(own) = compiled.filter(|own| *own != sides) {
+            return Err(self.refuse(format!("a cluster of {sides:?} blocks: it was compiled for {own:?}")));
+        }
+        if ![grid.0, grid.1, grid.2].iter().zip(each).all(|(grid, side)| grid.is_multiple_of(side)) {
+            return Err(
+                self.refuse(format!("a grid of {grid:?} blocks is not a whole number of clusters of {sides:?}"))
+            );
+        }
+        if attributes.cooperative && blocks > 1 {
+            return Err(self.refuse("a cooperative grid of clusters is not supported by cudest"));
+        }
+        Ok(Some(sides))
     }
 
     fn check_shape(&self, grid: Dim3, block: Dim3) -> Result<()> {

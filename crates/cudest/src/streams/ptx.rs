@@ -81,8 +81,11 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map_err(|why| Error::system(format!("writing {}", path.display()), why))
 }
 
-/// Compiles PTX for a GPU.
-pub(crate) fn compile(bytes: &[u8], gpu: u32) -> Result<Vec<u8>> {
+/// Compiles PTX for a GPU of a compute capability such as 90. The result is a cubin.
+///
+/// # Errors
+/// There is no compiler, or it refuses the text.
+pub fn compile(bytes: &[u8], gpu: u32) -> Result<Vec<u8>> {
     let (compiler, text) = (compiler()?, text(bytes));
     let folder = Folder::new()?;
     let (from, to) = (folder.0.join("code.ptx"), folder.0.join("code.cubin"));

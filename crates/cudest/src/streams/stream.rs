@@ -6,7 +6,7 @@ use crate::context::shared::{Direction, Shared};
 use crate::context::staging::Staging;
 use crate::encode::methods::Lines;
 use crate::streams::event::Event;
-use crate::streams::module::{Kernel, Shape};
+use crate::streams::module::{Kernel, LaunchAttributes, Shape};
 use crate::submission::fence::Fence;
 use crate::submission::lane::{Lane, Launch, Operation};
 use std::sync::atomic::Ordering;
@@ -138,8 +138,8 @@ impl Stream {
     /// reached, and no other work, of CPU or GPU, conflicts with it. Addresses in `parameters` are
     /// valid for the kernel. A kernel that breaks this ends the context, or overwrites its memory.
     pub unsafe fn launch(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
-        self.check_kernel(kernel)?;
-        self.run(kernel, kernel.launch(shape, parameters)?)
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_with(kernel, shape, &LaunchAttributes::default(), parameters) }
     }
 
     /// Launches a kernel whose blocks wait for each other (`grid.sync()` of cooperative groups): all run together. Such
@@ -151,8 +151,30 @@ impl Stream {
     /// # Safety
     /// As [`launch`](Stream::launch).
     pub unsafe fn launch_cooperative(&self, kernel: &Kernel, shape: &Shape, parameters: &[u8]) -> Result<Fence> {
+        let attributes = LaunchAttributes { cooperative: true, ..LaunchAttributes::default() };
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_with(kernel, shape, &attributes, parameters) }
+    }
+
+    /// Launches a kernel with attributes: in clusters of blocks, or as a cooperative grid.
+    ///
+    /// # Errors
+    /// As [`launch`](Stream::launch), and clusters that do not fit the grid or the kernel.
+    ///
+    /// # Safety
+    /// As [`launch`](Stream::launch).
+    pub unsafe fn launch_with(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        attributes: &LaunchAttributes,
+        parameters: &[u8],
+    ) -> Result<Fence> {
         self.check_kernel(kernel)?;
-        let mut launch = kernel.launch(shape, parameters)?;
+        let mut launch = kernel.launch(shape, attributes, parameters)?;
+        if !attributes.cooperative {
+            return self.run(kernel, launch);
+        }
         let (mut state, workspace) = self.shared.cooperative()?;
         kernel.cooperate(shape, &mut launch, workspace)?;
         self.tail().waits.extend(state.last);
@@ -203,7 +225,14 @@ impl Stream {
         unsafe { self.copy_rectangle(rectangle, Direction::Within) }
     }
 
-    pub(crate) unsafe fn copy_rectangle(&self, copy: &Rectangle, direction: Direction) -> Result<Fence> {
+    /// Copies rectangles in layers, on the engine for a direction. So copies to and from the GPU overlap.
+    ///
+    /// # Errors
+    /// As [`copy_3d`](Stream::copy_3d).
+    ///
+    /// # Safety
+    /// As [`copy`](Stream::copy), for each line. The direction decides the engine, not what is copied.
+    pub unsafe fn copy_rectangle(&self, copy: &Rectangle, direction: Direction) -> Result<Fence> {
         let Rectangle { to, from, width, height, depth, pitch, layer } = *copy;
         let word = |value: u64| {
             u32::try_from(value).map_err(|_| Error::Range(format!("a copy with a pitch or height of {value}")))
@@ -327,9 +356,7 @@ impl Stream {
     /// # Errors
     /// The context has ended.
     pub fn record(&self, event: &Event) -> Result<Fence> {
-        let fence = self.submit(&mut self.tail(), None, &Operation::Stamp { at: event.address() })?;
-        event.recorded(fence);
-        Ok(fence)
+        event.record(|at| self.submit(&mut self.tail(), None, &Operation::Stamp { at }))
     }
 
     /// A fence for all work until here.

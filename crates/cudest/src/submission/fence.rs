@@ -21,6 +21,12 @@ pub struct Fence {
 }
 
 impl Fence {
+    /// The fence with these numbers, which another one of the context had.
+    #[must_use]
+    pub fn of(timeline: u32, value: u64) -> Self {
+        Self { timeline, value }
+    }
+
     /// The number of its timeline.
     #[must_use]
     pub fn timeline(self) -> u32 {

@@ -4,8 +4,8 @@
 //! instructions (control `0x20801210`) did not help. libcuda also installs a trap handler, which is missing here.
 
 use crate::base::error::Result;
-use crate::encode::bank;
-use crate::encode::methods::{Lines, Methods, Release, ring_entry};
+use crate::encode::bank::{HEADER, Header, Place};
+use crate::encode::methods::{Lines, Methods, Release, Versions, ring_entry};
 use crate::encode::qmd::Qmd;
 use crate::kernel_driver::chip::Classes;
 use crate::kernel_driver::fault::ChannelObjects;
@@ -14,10 +14,14 @@ use crate::memory::space::Space;
 use crate::submission::channel::{Channel, Doorbell, Group, store_fence};
 use crate::submission::fence::Timeline;
 use crate::submission::slots::{LARGE_BANKS, Placement, SLOTS, Slots};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Other timelines that one operation waits for.
 pub(crate) const MOST_WAITS: usize = 8;
+
+/// The size of constant bank 0 is a multiple of this, as libcuda has it.
+const BANK_UNIT: usize = 256;
 
 /// The engine that an operation ends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +36,9 @@ enum Engine {
 pub(crate) struct Launch<'a> {
     /// With shape and shared memory set.
     pub qmd: Qmd,
-    pub header: [u8; bank::HEADER],
+    pub header: Header,
+    /// The address of its first instruction.
+    pub code: u64,
     pub parameters: &'a [u8],
     pub parameters_at: usize,
     /// Generation of the local memory and of the code that it needs.
@@ -110,7 +116,10 @@ pub(crate) struct Lane {
     pub objects: ChannelObjects,
     state: Mutex<State>,
     slots: Slots,
+    /// The code of the launch in each slot, for the report of a fault. 0: no launch.
+    code: Box<[AtomicU64]>,
     classes: Classes,
+    versions: Versions,
     windows: (u64, u64),
     copies_only: bool,
     order: Order,
@@ -123,6 +132,7 @@ pub(crate) struct Parts<'a> {
     pub space: &'a Arc<Space>,
     pub group: Group,
     pub classes: Classes,
+    pub versions: Versions,
     pub notifier: u32,
     pub timeline: Arc<Timeline>,
     /// Windows of shared and local memory.
@@ -135,7 +145,8 @@ pub(crate) struct Parts<'a> {
 
 impl Lane {
     pub fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { space, group, classes, notifier, timeline, windows, copies_only, order, placement, yields } = parts;
+        let Parts { space, group, classes, versions, notifier, timeline, windows, .. } = parts;
+        let Parts { copies_only, order, placement, yields, .. } = parts;
         let slots = Slots::new(space, if copies_only { Placement::Mapped } else { placement })?;
         let channel = Channel::new(space, group, classes, slots.ring(), notifier, copies_only)?;
         let objects = (channel.handle, channel.compute);
@@ -153,7 +164,9 @@ impl Lane {
             objects,
             state: Mutex::new(state),
             slots,
+            code: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
             classes,
+            versions,
             windows,
             copies_only,
             order,
@@ -165,6 +178,13 @@ impl Lane {
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic while locked leaves at most a slot without an entry.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The code of the first launch that has not ended.
+    pub fn running_code(&self) -> Option<u64> {
+        let (completed, submitted) = (self.timeline.completed(), self.timeline.submitted());
+        let of = |value: u64| self.code.get((value % SLOTS) as usize).map_or(0, |code| code.load(Ordering::Relaxed));
+        (completed + 1..=submitted).map(of).find(|code| *code != 0)
     }
 
     pub fn stop(&self, link: &Link) {
@@ -192,11 +212,15 @@ impl Lane {
         let release = Release { address: self.timeline.address, payload: value as u32 };
         state.methods.clear();
         if value == 1 && !self.copies_only {
-            state.methods.set_up_compute(self.classes.compute, self.windows.0, self.windows.1);
+            state.methods.set_up_compute(self.classes.compute, self.versions, self.windows.0, self.windows.1);
         }
         // Before all waits: nothing uses the slot, and kernels before this one may still run.
         if let Operation::Launch(launch) = operation {
             self.write_launch(state, launch, value, release, room)?;
+        }
+        if let Some(code) = self.code.get((value % SLOTS) as usize) {
+            let launched = if let Operation::Launch(launch) = operation { launch.code } else { 0 };
+            code.store(launched, Ordering::Relaxed);
         }
         let methods = &mut state.methods;
         for (address, payload) in waits {
@@ -223,7 +247,8 @@ impl Lane {
                 // memory: another engine that released the timeline then would be overwritten, and the lane stop.
                 let near = state.last == Engine::Compute && engine == Engine::Compute;
                 let address = if near { self.slots.near() } else { self.timeline.address };
-                methods.acquire(address, (value - 1) as u32, self.yields);
+                // The channel has nothing else to do, and what it waits for runs already: it does not give way.
+                methods.acquire(address, (value - 1) as u32, false);
             }
         }
         match operation {
@@ -265,7 +290,6 @@ impl Lane {
         release: Release,
         room: &dyn Fn(u64) -> Result<()>,
     ) -> Result<()> {
-        let header = launch.header.get(..launch.parameters_at.min(bank::HEADER)).unwrap_or_default();
         let length = launch.parameters_at + launch.parameters.len();
         let large = if Slots::needs_large_bank(length)? {
             let bank = state.next_large % LARGE_BANKS;
@@ -280,9 +304,19 @@ impl Lane {
         } else {
             None
         };
-        let address = self.slots.write_bank(&mut state.methods, value, large, header, launch.parameters);
+        let address = self.slots.bank(value, large);
+        let mut header = launch.header.clone();
+        header.set_place(&Place {
+            grid_id: u64::from(self.timeline.number) << 32 | value & 0xffff_ffff,
+            descriptor: self.slots.descriptor(value),
+            bank: address,
+            parameters_at: launch.parameters_at as u64,
+            parameters_size: launch.parameters.len() as u64,
+        });
+        let header = header.bytes().get(..launch.parameters_at.min(HEADER)).unwrap_or_default();
+        self.slots.write_bank(&mut state.methods, value, large, header, launch.parameters);
         let mut qmd = launch.qmd.clone();
-        qmd.set_bank(0, address, length);
+        qmd.set_bank(0, address, length.next_multiple_of(BANK_UNIT));
         // The timeline is first: an operation after the near word may release it, and it must not go back.
         qmd.set_release(0, release.address, release.payload);
         qmd.set_release(1, self.slots.near(), release.payload);

@@ -142,7 +142,20 @@ impl Slots {
         }
     }
 
-    /// Writes the constant bank of an operation, whose parts are one after the other. The GPU's address of it.
+    /// The offset of an operation's constant bank.
+    fn bank_at(value: u64, large: Option<usize>) -> usize {
+        match large {
+            Some(large) => LARGE + large * LARGE_BANK_BYTES,
+            None => BANKS + (value % SLOTS) as usize * BANK_BYTES,
+        }
+    }
+
+    /// The GPU's address of an operation's constant bank.
+    pub fn bank(&self, value: u64, large: Option<usize>) -> u64 {
+        self.address(Self::bank_at(value, large))
+    }
+
+    /// Writes the constant bank of an operation, whose parts are one after the other.
     pub fn write_bank(
         &self,
         methods: &mut Methods,
@@ -150,19 +163,15 @@ impl Slots {
         large: Option<usize>,
         header: &[u8],
         parameters: &[u8],
-    ) -> u64 {
-        let at = if let Some(large) = large {
-            let at = LARGE + large * LARGE_BANK_BYTES;
+    ) {
+        let at = Self::bank_at(value, large);
+        if large.is_some() {
             self.region.write(at, header);
             self.region.write(at + header.len(), parameters);
-            at
         } else {
-            let at = BANKS + (value % SLOTS) as usize * BANK_BYTES;
             self.put(methods, at, header);
             self.put(methods, at + header.len(), parameters);
-            at
-        };
-        self.address(at)
+        }
     }
 
     pub fn write_descriptor(&self, methods: &mut Methods, value: u64, qmd: &Qmd) {

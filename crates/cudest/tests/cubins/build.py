@@ -11,7 +11,8 @@ def main():
     text = (pathlib.Path(__file__).parent / source).read_bytes()
     program = ctypes.c_void_p()
     check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, source.encode(), 0, None, None))
-    flags = [b"-arch=" + arch.encode(), b"--std=c++17", b"-default-device", b"--relocatable-device-code=false"]
+    relocatable = b"true" if source.startswith("relocatable") else b"false"
+    flags = [b"-arch=" + arch.encode(), b"--std=c++17", b"-default-device", b"--relocatable-device-code=" + relocatable]
     flags += [b"-I" + path.encode() for path in include]
     result = nvrtc.nvrtcCompileProgram(program, len(flags), (ctypes.c_char_p * len(flags))(*flags))
     size = ctypes.c_size_t()

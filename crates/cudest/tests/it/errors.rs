@@ -116,6 +116,24 @@ fn fat_binaries() {
     }
 }
 
+/// Of two entries for one architecture, that for it alone (sm_90a) is taken, wherever it is.
+#[test]
+fn code_for_one_architecture_alone() {
+    let (model, _running) = Model::hopper().start();
+    let context = Gpu::with_kernel(model, 0).context().unwrap();
+    let mut fatbin = LZ4.to_vec();
+    // The first entry, for sm_80, now says sm_90: the last of two is taken.
+    fatbin[16 + 28] = 90;
+    assert!(context.load(&fatbin).is_ok());
+    // With the flag the first one is: its cubin says what it is.
+    fatbin[16 + 42] |= 1 << 4;
+    let error = context.load(&fatbin).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("the cubin is for sm_80, and the GPU is sm_90"), "{error}");
+    // For another architecture alone it is not for this one.
+    fatbin[16 + 28] = 80;
+    assert!(context.load(&fatbin).is_ok());
+}
+
 /// NVIDIA's ptxas is not here: a script takes its place, which gives a known cubin for known arguments.
 #[test]
 fn ptx_by_a_compiler() {

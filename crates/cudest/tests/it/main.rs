@@ -3,5 +3,7 @@
 mod errors;
 mod hostile;
 mod lanes;
+mod launches;
 mod model;
+mod points;
 mod work;

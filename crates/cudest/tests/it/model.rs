@@ -46,6 +46,8 @@ pub struct State {
     late: VecDeque<(u64, u32)>,
     /// Workspace and barrier of each cooperative launch that ran.
     pub cooperative: Vec<(u64, u32)>,
+    /// Each launch that ran: its descriptor's address and words, and the words of its constant bank 0.
+    launches: Vec<Launched>,
     /// Descriptors that methods have written.
     pub inline: usize,
     uvm: uvm::Uvm,
@@ -55,6 +57,15 @@ pub struct State {
     compute: HashSet<u32>,
     /// CPU addresses of memory.
     cpu: HashMap<u32, u64>,
+}
+
+/// A launch that ran.
+#[derive(Clone)]
+pub struct Launched {
+    pub descriptor: u64,
+    pub qmd: Vec<u32>,
+    pub bank_address: u64,
+    pub bank: Vec<u32>,
 }
 
 struct Memory {
@@ -254,6 +265,13 @@ impl Model {
         self.state.lock().unwrap().ioctls.clone()
     }
 
+    /// Forks while nothing else uses the model, so that the child may use its copy.
+    pub fn fork(&self) -> libc::pid_t {
+        let _held = self.state.lock().unwrap();
+        // SAFETY: the callers' child ends without returning to the test.
+        unsafe { libc::fork() }
+    }
+
     /// Objects and descriptors that are left.
     pub fn left(&self) -> (usize, usize) {
         let state = self.state.lock().unwrap();
@@ -263,6 +281,11 @@ impl Model {
     /// Channels that were made so far.
     pub fn channels(&self) -> usize {
         self.state.lock().unwrap().channels.len()
+    }
+
+    /// The launches that ran.
+    pub fn launches(&self) -> Vec<Launched> {
+        self.state.lock().unwrap().launches.clone()
     }
 
     /// The large copies within video memory.

@@ -6,6 +6,7 @@ use crate::abi::{Answer, Fault, lifecycle};
 use crate::counts::COUNTS;
 use crate::driver::current;
 use crate::driver::device::device;
+use crate::engine::refused;
 use crate::generated::DEFAULTS;
 use crate::state::{DriverState, Handle, driver_state};
 use cutap_calls::generated::known::TABLES;
@@ -47,6 +48,10 @@ pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -
         Some(function) => check(function, &words),
         None => Ok(()),
     });
+    if result.is_ok() && refused::is_reported() {
+        // SAFETY: the return address is below the words of the stack.
+        refused::count(name, "it is not written", unsafe { *stack.sub(1) });
+    }
     result.err().unwrap_or(Fault::NOT_SUPPORTED).0
 }
 

@@ -19,6 +19,7 @@ mod api;
 mod counts;
 mod default;
 mod driver;
+mod engine;
 mod export;
 mod generated;
 mod graph_ids;

@@ -3,7 +3,7 @@
 //! The rules are those of driver 580 on H100s. `tests/gpu/visible_devices.py` asked it, and a test here compares all
 //! answers. One case was not asked: a shortened UUID of several devices, which ends the list as the documentation says.
 
-use crate::{config, uuid, variable};
+use crate::variable;
 
 /// Why cuInit fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub enum Hidden {
     Wrongly,
 }
 
-/// The devices that the driver shows, by their numbers in NVML. The environment is read at each call.
-pub fn visible() -> Result<Vec<i32>, Hidden> {
-    let uuids: Vec<[u8; 16]> = (0..config().devices).map(uuid).collect();
+/// The devices that the driver shows of those with these uuids, by their numbers in NVML. The environment is read at
+/// each call.
+pub fn visible(uuids: &[[u8; 16]]) -> Result<Vec<i32>, Hidden> {
     let (list, order) = (variable(c"CUDA_VISIBLE_DEVICES"), variable(c"CUDA_DEVICE_ORDER"));
-    chosen(list.as_deref(), order.as_deref(), &uuids)
+    chosen(list.as_deref(), order.as_deref(), uuids)
 }
 
 /// Both orders are the same here, because all devices are equally fast.

@@ -7,7 +7,7 @@ mod rule;
 mod rules_file;
 mod steady;
 
-use crate::args::{InputArgs, JsonArgs, SimArgs, StackArgs};
+use crate::args::{DriverArgs, InputArgs, JsonArgs, StackArgs};
 use crate::embedded::LIBRARIES;
 use crate::stdout::written;
 use answer::{Answer, State};
@@ -57,7 +57,7 @@ pub struct Check {
     #[arg(short = 'o', value_name = "FILE", requires = "program")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    sim: SimArgs,
+    driver: DriverArgs,
     #[command(flatten)]
     stack: StackArgs,
     #[command(flatten)]
@@ -81,7 +81,7 @@ impl Check {
                 program: program.clone(),
                 args: args.to_vec(),
                 record: true,
-                sim: self.sim.sim,
+                driver: self.driver.choice()?,
                 stacks: self.stack.stacks(),
                 output: Some(file.clone()),
                 silent: true,
@@ -133,8 +133,8 @@ impl Check {
             ];
             rules.extend(usual.map(Rule::from));
         }
-        if self.program.is_empty() && (self.sim.sim || self.stack.is_wanted()) {
-            return Err(Error::own("--sim and --stack are for a program that is run; write it behind --"));
+        if self.program.is_empty() && (self.driver.is_given() || self.stack.is_wanted()) {
+            return Err(Error::own("--sim, --cudest and --stack are for a program that is run; write it behind --"));
         }
         Ok(rules)
     }

@@ -67,7 +67,7 @@ impl Trace {
             no_follow: self.no_follow_children,
             output: self.file,
             full: self.lossy.policy(),
-            ..self.capture.add_to(TraceOptions::default())
+            ..self.capture.add_to(TraceOptions::default())?
         };
         // Alone it means outermost calls, and CUDA calls are around these.
         if let Some(stacks) = &mut options.stacks {

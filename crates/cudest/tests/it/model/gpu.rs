@@ -1,6 +1,6 @@
 //! The GPU of the model: it runs methods of channels, and ends kernels, in any order that waits allow.
 
-use super::{Channel, State};
+use super::{Channel, Launched, State};
 
 impl State {
     /// One method of some channel. Whether there was one that could run.
@@ -142,6 +142,12 @@ impl State {
             let barrier = self.read(workspace + 4);
             self.cooperative.push((workspace, barrier));
         }
+        self.launches.push(Launched {
+            descriptor,
+            qmd: (0..96).map(|n| self.read(descriptor + 4 * n)).collect(),
+            bank_address: bank,
+            bank: (0..0x84).map(|n| self.read(bank + 4 * n)).collect(),
+        });
         let qmd = |n: u64| self.read(descriptor + 4 * n);
         let wide = |at: u64| u64::from(self.read(at)) | u64::from(self.read(at + 4)) << 32;
         if qmd(36) & 0xffff == 512 {

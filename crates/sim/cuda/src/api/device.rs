@@ -3,7 +3,7 @@
 use crate::abi::{Fault, Out, Text, answer, put_text};
 use crate::api::arrays::texel;
 use crate::driver::device::{self as devices, attribute, device, pci, uuid};
-use cutap_machine::{NAME, attribute_id, config};
+use cutap_machine::attribute_id;
 
 pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
     answer(|| count.put(devices::count()))
@@ -14,7 +14,7 @@ pub extern "C" fn cuDeviceGet(device_out: Out<i32>, ordinal: i32) -> u32 {
 }
 
 pub extern "C" fn cuDeviceGetName(name: Out<u8>, size: i32, ordinal: i32) -> u32 {
-    answer(|| device(ordinal).and_then(|_| put_text(name, size as u32, NAME.to_bytes())))
+    answer(|| device(ordinal).and_then(|_| put_text(name, size as u32, devices::name(ordinal).to_bytes())))
 }
 
 pub extern "C" fn cuDeviceGetUuid(uuid_out: Out<[u8; 16]>, ordinal: i32) -> u32 {
@@ -26,7 +26,7 @@ pub extern "C" fn cuDeviceGetUuid_v2(uuid_out: Out<[u8; 16]>, ordinal: i32) -> u
 }
 
 pub extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, ordinal: i32) -> u32 {
-    answer(|| device(ordinal).and_then(|_| bytes.put(config().memory as usize)))
+    answer(|| device(ordinal).and_then(|_| bytes.put(devices::memory(ordinal) as usize)))
 }
 
 pub extern "C" fn cuDeviceGetAttribute(value: Out<i32>, id: u32, ordinal: i32) -> u32 {

@@ -1,7 +1,7 @@
 //! Events: marks in the order of a stream, with a time.
 
 use crate::abi::{Answer, Fault, Out, answer};
-use crate::driver::{capture, capture_status, context, current, order, submit};
+use crate::driver::{allocation, capture, capture_status, context, current, order, submit};
 use crate::state::{DriverState, Event, Handle, Task, driver_state, lookup};
 
 pub extern "C" fn cuEventCreate(event: Out<Handle>, flags: u32) -> u32 {
@@ -14,10 +14,10 @@ pub extern "C" fn cuEventCreate(event: Out<Handle>, flags: u32) -> u32 {
         let mut state = driver_state();
         let context = current::require(&state)?;
         let handle = state.new_handle();
-        state
-            .stream
-            .events
-            .insert(handle, Event { context, flags, recorded: 0, completed: 0, time: None, captured: None });
+        let device = state.context.contexts[&context].device;
+        let has_time = flags & Event::DISABLE_TIMING == 0;
+        let stamp = if has_time { Some(allocation::space(device)?.stamp()?) } else { None };
+        state.stream.events.insert(handle, Event { context, flags, stamp, ..Event::default() });
         event.put(handle)
     })
 }
@@ -65,7 +65,7 @@ pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
         let mut state = driver_state();
         not_captured(&mut state, handle)?;
         capture_status::forbid(&mut state)?;
-        if lookup(&state.stream.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
+        if lookup(&state.stream.events, handle)?.is_done()? { Ok(()) } else { Err(Fault::NOT_READY) }
     })
 }
 
@@ -74,9 +74,7 @@ pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
         let mut state = driver_state();
         not_captured(&mut state, handle)?;
         capture_status::forbid(&mut state)?;
-        let which = lookup(&state.stream.events, handle)?.recorded;
-        order::wait(state, |w| w.stream.events.get(&handle).is_none_or(|e| e.completed >= which))
-            .map(|mut state| state.memory.settle_pools())
+        order::wait_for_event(state, handle).map(|mut state| state.memory.settle_pools())
     })
 }
 
@@ -88,12 +86,14 @@ pub extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end:
         if events.iter().any(|e| e.recorded == 0 || e.flags & Event::DISABLE_TIMING != 0) {
             return Err(Fault::INVALID_HANDLE);
         }
-        if !events.iter().all(|e| e.is_done()) {
-            return Err(Fault::NOT_READY);
+        for event in events {
+            if !event.is_done()? {
+                return Err(Fault::NOT_READY);
+            }
         }
-        let (Some(start), Some(end)) = (events[0].time, events[1].time) else { return Err(Fault::INVALID_HANDLE) };
-        let later = end.saturating_duration_since(start).as_secs_f32();
-        milliseconds.put((later - start.saturating_duration_since(end).as_secs_f32()) * 1000.0)
+        let (Some(start), Some(end)) = (&events[0].stamp, &events[1].stamp) else { return Err(Fault::INVALID_HANDLE) };
+        let (start, end) = (start.nanoseconds()?, end.nanoseconds()?);
+        milliseconds.put(end.wrapping_sub(start).cast_signed() as f32 / 1e6)
     })
 }
 

@@ -1,10 +1,11 @@
 //! Attributes and occupancy of kernels.
 
 use crate::abi::{Answer, Fault, In, Out, answer, of_the_program};
-use crate::api::launch::Config;
+use crate::api::launch::{Config, cluster_blocks};
 use crate::driver::device::{attribute, device};
-use crate::driver::occupancy::{blocks, max_dynamic_shared};
+use crate::driver::occupancy::{active_clusters, blocks, blocks_of_launch, max_dynamic_shared};
 use crate::state::{DriverState, Function, Handle, driver_state, lookup, lookup_mut};
+use crate::tables::clusters;
 use cutap_machine::{attribute_id, config, function_attribute as attribute_of};
 
 fn get(f: &Function, id: u32) -> Answer<i32> {
@@ -173,23 +174,40 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, dynamic, limit)
 }
 
-/// Checks a kernel, which may be NULL, and the sides of the block.
-fn any_kernel(function: Handle, config: In<Config>) -> Answer {
-    if config.get()?.block.contains(&0) {
+/// Blocks of the launch on one multiprocessor, and whether its kernel may have clusters that are not portable. The
+/// kernel may be NULL.
+fn blocks_of_cluster_launch(function: Handle, config: &Config) -> Answer<(i32, bool)> {
+    if config.block.contains(&0) {
         return Err(Fault::INVALID_VALUE);
     }
-    if function == Handle::NULL { Ok(()) } else { lookup(&driver_state().code.functions, function).map(drop) }
+    let state = driver_state();
+    let f = if function == Handle::NULL { None } else { Some(lookup(&state.code.functions, function)?) };
+    let is_wide = f.is_some_and(|f| {
+        f.attributes.get(&attribute_of::NON_PORTABLE_CLUSTER_SIZE_ALLOWED).is_some_and(|allowed| *allowed != 0)
+    });
+    Ok((blocks_of_launch(f, config.block, config.shared)?, is_wide))
 }
 
-/// The portable number of 8 blocks in a cluster, and one cluster for every eight multiprocessors. cuBLAS passes no
-/// kernel.
+/// Blocks of the largest cluster: portable, and with the kernel's consent.
+const PORTABLE_CLUSTER: i32 = 8;
+const WIDE_CLUSTER: i32 = 16;
+
 pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, config: In<Config>) -> u32 {
-    answer(|| any_kernel(function, config).and_then(|()| size.put(8)))
+    answer(|| {
+        let (blocks, is_wide) = blocks_of_cluster_launch(function, &config.get()?)?;
+        let most = if is_wide { WIDE_CLUSTER } else { PORTABLE_CLUSTER };
+        let groups = clusters::multiprocessors();
+        size.put((1..=most).rev().find(|size| active_clusters(&groups, blocks, *size) > 0).unwrap_or(0))
+    })
 }
 
 pub extern "C" fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<Config>) -> u32 {
     answer(|| {
-        any_kernel(function, config).and_then(|()| count.put(attribute(0, attribute_id::MULTIPROCESSOR_COUNT)? / 8))
+        let config = config.get()?;
+        let (blocks, is_wide) = blocks_of_cluster_launch(function, &config)?;
+        let size = cluster_blocks(&config)? as i32;
+        let fits = size <= if is_wide { WIDE_CLUSTER } else { PORTABLE_CLUSTER };
+        count.put(if fits { active_clusters(&clusters::multiprocessors(), blocks, size) } else { 0 })
     })
 }
 

@@ -5,6 +5,7 @@ use crate::api::graph_edges::edges;
 use crate::api::graph_params::Memory;
 use crate::driver::device::device;
 use crate::driver::{destroy, graph};
+use crate::engine::refused;
 use crate::state::{Handle, Kind, Task, driver_state};
 
 pub extern "C" fn cuGraphAddMemAllocNode(
@@ -98,6 +99,7 @@ pub extern "C" fn cuGraphConditionalHandleCreate(
     flags: u32,
 ) -> u32 {
     answer(|| {
+        refused::on_gpus("cuGraphConditionalHandleCreate", "bodies of conditional nodes do not run")?;
         handle.check()?;
         let mut state = driver_state();
         state.graph.lookup_graph(graph)?;

@@ -6,6 +6,7 @@ use crate::api::{context as contexts, events, streams};
 use crate::driver::context::{self, named};
 use crate::driver::current;
 use crate::driver::device::{attribute, device};
+use crate::engine::refused;
 use crate::state::{DriverState, GreenContext, Handle, driver_state};
 use cutap_machine::attribute_id;
 
@@ -132,6 +133,7 @@ pub extern "C" fn cuDevResourceGenerateDesc(description: Out<Handle>, list: In<R
 pub extern "C" fn cuGreenCtxCreate(green: Out<Handle>, share: Handle, ordinal: i32, flags: u32) -> u32 {
     const DEFAULT_STREAM: u32 = 1;
     answer(|| {
+        refused::on_gpus("cuGreenCtxCreate", "a context has all multiprocessors")?;
         green.check()?;
         let ordinal = device(ordinal)?;
         if flags != DEFAULT_STREAM {

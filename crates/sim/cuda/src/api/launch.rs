@@ -1,9 +1,11 @@
 //! Launches of kernels. They are checked and put into their stream, but no kernel runs.
 
 use crate::abi::{Answer, Fault, In, answer, bytes_at};
+use crate::driver::code::loaded;
 use crate::driver::device::attribute;
 use crate::driver::occupancy::{blocks, max_dynamic_shared};
-use crate::driver::{context, submit};
+use crate::driver::{context, current, submit};
+use crate::engine::{machine, refused};
 use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, lookup, lookup_mut};
 use cutap_machine::attribute_id;
 use std::collections::BTreeMap;
@@ -77,8 +79,9 @@ pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc
             block[p.offset as usize..][..p.size as usize].copy_from_slice(&bytes_at(from, p.size)?);
         }
     }
+    let block: Arc<[u8]> = block.into();
     let pointers = layout.iter().map(|p| block.as_ptr() as u64 + p.offset).collect();
-    Ok(Some(Arc::new(Arguments { _block: block, pointers })))
+    Ok(Some(Arc::new(Arguments { block, pointers })))
 }
 
 /// Buffer and size in a list of CU_LAUNCH_PARAM_*: (1, buffer), (2, address of the size), 0.
@@ -107,24 +110,57 @@ struct Attribute {
 
 /// The largest CUlaunchAttributeID.
 pub const LAST_ATTRIBUTE: u32 = 18;
+const COOPERATIVE: u32 = 2;
 const CLUSTER: u32 = 4;
 /// Blocks in the largest cluster, which is larger than the portable size.
 const MOST_IN_CLUSTER: u64 = 16;
 
-fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
+fn listed(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
     let list = In::<Attribute>::at(config.attributes);
     list.check_count(config.count as usize)?;
     let all: BTreeMap<_, _> =
         (0..config.count as usize).map(|n| list.get_at(n).map(|a| (a.id, a.value))).collect::<Answer<_>>()?;
-    if all.keys().any(|id| *id > LAST_ATTRIBUTE) {
-        return Err(Fault::INVALID_VALUE);
+    if all.keys().any(|id| *id > LAST_ATTRIBUTE) { Err(Fault::INVALID_VALUE) } else { Ok(all) }
+}
+
+fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
+    let all = listed(config)?;
+    if blocks_of_cluster(&all) > MOST_IN_CLUSTER { Err(Fault::INVALID_CLUSTER_SIZE) } else { Ok(all) }
+}
+
+fn blocks_of_cluster(attributes: &BTreeMap<u32, [u64; 8]>) -> u64 {
+    let cluster = attributes.get(&CLUSTER).map_or([1; 3], |v| [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32]);
+    cluster.iter().fold(1u64, |n, side| n.saturating_mul((*side).into()))
+}
+
+/// Blocks of a cluster of a launch that is only asked about; it may be too large for any launch.
+pub fn cluster_blocks(config: &Config) -> Answer<u64> {
+    match blocks_of_cluster(&listed(config)?) {
+        0 => Err(Fault::INVALID_VALUE),
+        blocks => Ok(blocks.min(u64::from(u16::MAX))),
     }
-    let cluster = all.get(&CLUSTER).map_or([0; 3], |v| [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32]);
-    let blocks = cluster.iter().fold(1u64, |n, side| n.saturating_mul((*side).into()));
-    if blocks > MOST_IN_CLUSTER { Err(Fault::INVALID_CLUSTER_SIZE) } else { Ok(all) }
+}
+
+/// Loads the code of a function into the memory of its device, outside of the lock.
+fn load(function: Handle) -> Answer {
+    let device = current::device()?;
+    let image = lookup(&driver_state().code.functions, function)?.image.clone();
+    loaded(&image, device).map(drop)
 }
 
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
+    launch_as(function, config, parameters, extra, false)
+}
+
+fn launch_as(function: Handle, config: Config, parameters: u64, extra: u64, cooperative: bool) -> Answer {
+    if machine().runs_kernels() {
+        if parameters == PARAMETERS_SET {
+            // The arguments of cuParamSet* are not kept.
+            refused::count("cuLaunchGrid", "arguments by cuParamSet", 0);
+            return Err(Fault::NOT_SUPPORTED);
+        }
+        load(function)?;
+    }
     let mut state = driver_state();
     check(lookup(&state.code.functions, function)?, &config, parameters, extra)?;
     let stream = context::stream(&mut state, config.stream)?;
@@ -132,10 +168,13 @@ fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answ
     if !f.is_kernel() && f.context != state.stream.streams[&stream].context {
         return Err(Fault::INVALID_HANDLE);
     }
-    let is_captured = state.stream.streams[&stream].capture.is_some();
-    let arguments = if is_captured { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
+    let is_kept = machine().runs_kernels() || state.stream.streams[&stream].capture.is_some();
+    let arguments = if is_kept { arguments(&state.code.functions[&function], parameters, extra)? } else { None };
     let Config { grid, block, shared, .. } = config;
-    let attributes = attributes(&config)?;
+    let mut attributes = attributes(&config)?;
+    if cooperative {
+        attributes.insert(COOPERATIVE, [1, 0, 0, 0, 0, 0, 0, 0]);
+    }
     let launch = Launch { function, grid, block, shared, arguments, attributes };
     submit::put(state, stream, Task::Kernel(Box::new(launch)), false)
 }
@@ -188,7 +227,7 @@ fn cooperate(function: Handle, config: Config, parameters: u64) -> Answer {
     if config.grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
         return Err(Fault::COOPERATIVE_LAUNCH_TOO_LARGE);
     }
-    launch(function, config, parameters, 0)
+    launch_as(function, config, parameters, 0, true)
 }
 
 /// CUDA_LAUNCH_PARAMS

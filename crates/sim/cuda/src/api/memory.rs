@@ -1,17 +1,20 @@
 //! Device, managed and page-locked memory: allocation, release, and queries of addresses.
 
 use crate::abi::{Answer, Fault, Out, answer};
+use crate::driver::device::memory;
 use crate::driver::{allocation, capture_status, current, destroy, order};
 use crate::state::{Kind, driver_state};
-use cutap_machine::config;
 
 pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     answer(|| {
         let state = driver_state();
         let device = state.context.contexts[&current::require(&state)?].device;
         let used = state.memory.used.get(&device).copied().unwrap_or(0);
-        free.put_if_wanted(config().memory.saturating_sub(used) as usize);
-        total.put_if_wanted(config().memory as usize);
+        drop(state);
+        let all = memory(device);
+        let counted = all.saturating_sub(used);
+        free.put_if_wanted(allocation::space(device)?.free_memory().unwrap_or(counted) as usize);
+        total.put_if_wanted(all as usize);
         Ok(())
     })
 }

@@ -1,12 +1,14 @@
-//! Access of one device to the memory of another. It is possible between any two devices.
+//! Access of one device to the memory of another. It is possible between any two simulated devices.
 
 use crate::abi::{Answer, Fault, Out, answer};
 use crate::driver::current;
 use crate::driver::device::device;
+use crate::engine::{machine, refused};
 use crate::state::{DriverState, Handle, driver_state};
 
 pub extern "C" fn cuDeviceCanAccessPeer(can: Out<i32>, from: i32, to: i32) -> u32 {
-    answer(|| can.check()?.put((device(from)? != device(to)?).into()))
+    // GPUs do not reach each other's memory yet.
+    answer(|| can.check()?.put((device(from)? != device(to)? && !machine().runs_kernels()).into()))
 }
 
 /// Rank, access, native atomics and arrays are supported between two devices. The fifth attribute, partial atomics,
@@ -19,7 +21,7 @@ pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from:
         }
         match attribute {
             1 => value.put(0),
-            2..=4 => value.put(1),
+            2..=4 => value.put((!machine().runs_kernels()).into()),
             5 => value.put(0),
             _ => Err(Fault::INVALID_VALUE),
         }
@@ -35,6 +37,7 @@ fn peer_device(state: &DriverState, context: Handle, same: Fault) -> Answer<i32>
 
 pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
     answer(|| {
+        refused::on_gpus("cuCtxEnablePeerAccess", "a GPU has no access to another")?;
         let mut state = driver_state();
         let peer = peer_device(&state, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
         if flags != 0 {

@@ -2,8 +2,9 @@
 //! its stream.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
-use crate::driver::device::device;
+use crate::driver::device::{device, memory};
 use crate::driver::{allocation, context, destroy, submit};
+use crate::engine::machine;
 use crate::state::{Allocation, DriverState, Handle, Kind, Pool, Task, driver_state};
 
 /// The default pool of a device. It is created at the first request.
@@ -48,7 +49,8 @@ fn allocate(address_out: Out<u64>, size: usize, pool: Option<Handle>, stream: Ha
             return address_out.put(address);
         }
         let (from, in_use) = state.memory.pool(pool).ok_or(Fault::INVALID_VALUE)?;
-        from.take(size as u64, in_use)?;
+        let most = if machine().runs_kernels() { u64::MAX } else { memory(device) };
+        from.take(size as u64, in_use, most)?;
         let allocation = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
         let address = allocation::allocate_for(&mut state, allocation);
         if let (Err(_), Some(pool)) = (&address, state.memory.pools.get_mut(&pool)) {

@@ -1,8 +1,12 @@
 //! Virtual memory management: pieces of memory, reserved addresses, and mappings between them.
 
+/// Why GPUs lack it.
+const NO_MAPPINGS: &str = "memory at chosen addresses is not made";
+
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::address_space::{self, GRANULE};
 use crate::driver::device::device;
+use crate::engine::refused;
 use crate::state::{Handle, Properties, driver_state};
 
 pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, properties: In<Properties>, option: u32) -> u32 {
@@ -18,6 +22,7 @@ pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, properties: I
 
 pub extern "C" fn cuMemCreate(handle: Out<Handle>, size: usize, properties: In<Properties>, flags: u64) -> u32 {
     answer(|| {
+        refused::on_gpus("cuMemCreate", NO_MAPPINGS)?;
         handle.check()?;
         let properties = properties.get()?;
         if flags != 0 {
@@ -39,6 +44,7 @@ pub extern "C" fn cuMemAddressReserve(
     flags: u64,
 ) -> u32 {
     answer(|| {
+        refused::on_gpus("cuMemAddressReserve", NO_MAPPINGS)?;
         address.check()?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
@@ -132,6 +138,7 @@ pub extern "C" fn cuMemExportToShareableHandle(
 /// The pointer argument holds the file descriptor.
 pub extern "C" fn cuMemImportFromShareableHandle(handle: Out<Handle>, file: u64, kind: u32) -> u32 {
     answer(|| {
+        refused::on_gpus("cuMemImportFromShareableHandle", NO_MAPPINGS)?;
         handle.check()?;
         if kind != address_space::FILE {
             return Err(Fault::INVALID_VALUE);

@@ -35,11 +35,7 @@ pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
         let mut state = driver_state();
         context::stream(&mut state, handle)?;
         capture::abandon(&mut state, handle);
-        if order::is_idle(&state, handle) {
-            state.stream.streams.remove(&handle);
-        } else if let Some(stream) = state.stream.streams.get_mut(&handle) {
-            stream.closed = true;
-        }
+        order::close(&mut state, handle);
         Ok(())
     })
 }
@@ -49,7 +45,7 @@ pub extern "C" fn cuStreamQuery(handle: Handle) -> u32 {
         let mut state = driver_state();
         let stream = context::stream(&mut state, handle)?;
         capture_status::forbid_stream(&mut state, stream)?;
-        if order::is_idle(&state, stream) { Ok(()) } else { Err(Fault::NOT_READY) }
+        if order::is_idle(&state, stream)? { Ok(()) } else { Err(Fault::NOT_READY) }
     })
 }
 

@@ -1,10 +1,13 @@
-//! Tensor maps. Arguments are checked as the driver checks them. The result contains them, but not in the format of a
-//! GPU, because no GPU reads it.
+//! Tensor maps. Those of tiles are as the real driver makes them. The format of those of im2col is not known: arguments
+//! are checked, and the result contains them under a mark. No GPU may read it.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
+use crate::engine::refused;
+use cutap_tensor_map::{Refusal, TensorMap, Tiled};
 
 /// CUtensorMap
 type Map = [u64; 16];
+const MOST_RANK: usize = 5;
 const MARK: u64 = u64::from_le_bytes(*b"cutaptma");
 
 /// The arguments that all forms have.
@@ -22,6 +25,9 @@ struct Tensor {
 fn good(is: bool) -> Answer {
     if is { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
+
+/// Why GPUs lack it.
+const NO_FORMAT: &str = "tensor maps are not encoded";
 
 impl Tensor {
     fn check(&self, least_rank: u32) -> Answer<Map> {
@@ -62,13 +68,44 @@ pub extern "C" fn cuTensorMapEncodeTiled(
 ) -> u32 {
     answer(|| {
         map.check()?;
-        let modes = [interleave, swizzle, promotion, fill];
-        let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(1)?;
-        for n in 0..rank as usize {
-            good((1..=256).contains(&boxes.get_at(n)?))?;
+        good((1..=MOST_RANK as u32).contains(&rank))?;
+        let rank = rank as usize;
+        let (sides, strides) = (list(sides, rank)?, list(strides, rank - 1)?);
+        let (boxes, steps) = (list(boxes, rank)?, list(steps, rank)?);
+        let tiled = Tiled {
+            element: kind,
+            address,
+            sides: sides.get(..rank).unwrap_or_default(),
+            strides: strides.get(..rank - 1).unwrap_or_default(),
+            box_sides: boxes.get(..rank).unwrap_or_default(),
+            steps: steps.get(..rank).unwrap_or_default(),
+            interleave,
+            swizzle,
+            promotion,
+            fill,
+        };
+        match tiled.encode() {
+            Ok(encoded) => map.put(in_pairs(encoded.words())),
+            Err(Refusal::Invalid(_)) => Err(Fault::INVALID_VALUE),
+            Err(Refusal::Unknown(what)) => {
+                refused::on_gpus("cuTensorMapEncodeTiled", what)?;
+                Err(Fault::NOT_SUPPORTED)
+            }
         }
-        map.put(filled)
     })
+}
+
+/// The first `count` numbers of a list of the program.
+fn list<T: Copy + Default>(from: In<T>, count: usize) -> Answer<[T; MOST_RANK]> {
+    let mut list = [T::default(); MOST_RANK];
+    for (n, place) in list.iter_mut().enumerate().take(count) {
+        *place = from.get_at(n)?;
+    }
+    Ok(list)
+}
+
+fn in_pairs(words: &[u32; 32]) -> Map {
+    std::array::from_fn(|n| u64::from(words[2 * n]) | u64::from(words[2 * n + 1]) << 32)
 }
 
 pub extern "C" fn cuTensorMapEncodeIm2col(
@@ -89,6 +126,7 @@ pub extern "C" fn cuTensorMapEncodeIm2col(
     fill: u32,
 ) -> u32 {
     answer(|| {
+        refused::on_gpus("cuTensorMapEncodeIm2col", NO_FORMAT)?;
         map.check()?;
         let modes = [interleave, swizzle, promotion, fill];
         let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;
@@ -116,6 +154,7 @@ pub extern "C" fn cuTensorMapEncodeIm2colWide(
     fill: u32,
 ) -> u32 {
     answer(|| {
+        refused::on_gpus("cuTensorMapEncodeIm2colWide", NO_FORMAT)?;
         map.check()?;
         let modes = [interleave, swizzle, promotion, fill];
         let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;
@@ -127,8 +166,15 @@ pub extern "C" fn cuTensorMapEncodeIm2colWide(
 pub extern "C" fn cuTensorMapReplaceAddress(map: Out<Map>, address: u64) -> u32 {
     answer(|| {
         let mut filled = map.check()?.get()?;
-        good(filled[0] == MARK && address.is_multiple_of(16))?;
-        filled[1] = address;
-        map.put(filled)
+        if filled[0] == MARK {
+            good(address.is_multiple_of(16))?;
+            filled[1] = address;
+            return map.put(filled);
+        }
+        let words = std::array::from_fn(|n| (filled[n / 2] >> (32 * (n % 2))) as u32);
+        let mut encoded = TensorMap::from_words(words);
+        good(encoded.is_map() && address.is_multiple_of(encoded.address_unit()))?;
+        encoded.set_address(address);
+        map.put(in_pairs(encoded.words()))
     })
 }

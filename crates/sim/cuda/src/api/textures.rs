@@ -2,6 +2,7 @@
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::current;
+use crate::engine::refused;
 use crate::state::{Handle, TextureObject, TextureReference, driver_state, lookup, lookup_mut};
 
 /// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC and CUDA_RESOURCE_VIEW_DESC, as bytes.
@@ -9,8 +10,9 @@ type Resource = [u64; 18];
 type Sampling = [u64; 13];
 type View = [u64; 14];
 
-fn create(object: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
+fn create(function: &str, object: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
     answer(|| {
+        refused::on_gpus(function, "no kernel reads through textures or surfaces")?;
         let resource = resource.get()?;
         // Kind (array, mipmapped array, line, plane), and its handle or address.
         if resource[0] as u32 > 3 || resource[1] == 0 {
@@ -34,7 +36,7 @@ pub extern "C" fn cuTexObjectCreate(
     sampling: In<Sampling>,
     view: In<View>,
 ) -> u32 {
-    create(object, resource, sampling, view)
+    create("cuTexObjectCreate", object, resource, sampling, view)
 }
 
 pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
@@ -65,7 +67,7 @@ pub extern "C" fn cuTexObjectGetResourceViewDesc(out: Out<View>, object: Handle)
 }
 
 pub extern "C" fn cuSurfObjectCreate(object: Out<Handle>, resource: In<Resource>) -> u32 {
-    create(object, resource, In::at(0), In::at(0))
+    create("cuSurfObjectCreate", object, resource, In::at(0), In::at(0))
 }
 
 pub extern "C" fn cuSurfObjectDestroy(object: Handle) -> u32 {

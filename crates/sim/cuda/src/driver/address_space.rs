@@ -6,7 +6,6 @@ use super::device::device;
 use crate::abi::{Answer, Fault};
 use crate::host::pages::{self, NO_ACCESS, READ, READ_WRITE, Refused};
 use crate::state::{Allocation, DriverState, Handle, Kind, Mapping, Piece, Properties};
-use cutap_machine::config;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -46,7 +45,7 @@ pub fn create(state: &mut DriverState, size: u64, properties: Properties) -> Ans
         return Err(Fault::INVALID_VALUE);
     }
     let used = state.memory.used.entry(properties.id).or_default();
-    if size > config().memory.saturating_sub(*used) {
+    if size > super::device::memory(properties.id).saturating_sub(*used) {
         return Err(Fault::OUT_OF_MEMORY);
     }
     *used += size;

@@ -1,15 +1,15 @@
-//! Allocations: new ones, registered memory of the program, and their release. Device memory is host memory in a window
-//! of addresses for each device, far from where programs and libraries are mapped. Pages appear on first use.
+//! Allocations: new ones, registered memory of the program, and their release.
 
-use super::current;
+use super::{current, device};
 use crate::abi::{Answer, Fault};
-use crate::host::pages::{self, PAGE, READ_WRITE, Refused};
+use crate::engine::{Place, Space, machine};
+use crate::host::pages;
 use crate::state::{Allocation, DriverState, Handle, Kind};
-use cutap_machine::config;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-const WINDOW: u64 = 0x2000_0000_0000;
-const WINDOW_SIZE: u64 = 0x100_0000_0000;
+/// The address space of a device that exists.
+pub fn space(ordinal: i32) -> Answer<&'static dyn Space> {
+    machine().space(device::number(ordinal))
+}
 
 /// A new allocation in the current context.
 pub fn allocate(state: &mut DriverState, kind: Kind, size: u64) -> Answer<u64> {
@@ -26,21 +26,31 @@ pub fn allocate_for(state: &mut DriverState, mut allocation: Allocation) -> Answ
     allocation.id = state.next_order();
     let address = if allocation.pool != Handle::NULL {
         // The pool has counted the bytes already.
-        map_in_window(state, allocation.device, allocation.pages())?
+        map(&allocation)?
     } else if allocation.on_device() {
         let used = state.memory.used.get(&allocation.device).copied().unwrap_or(0);
-        let free = config().memory.saturating_sub(used);
-        if allocation.size > free || allocation.pages() > free {
+        let free = device::memory(allocation.device).saturating_sub(used);
+        // A GPU knows better what it has left.
+        if !machine().runs_kernels() && (allocation.size > free || allocation.pages() > free) {
             return Err(Fault::OUT_OF_MEMORY);
         }
-        let address = map_in_window(state, allocation.device, allocation.pages())?;
+        let address = map(&allocation)?;
         *state.memory.used.entry(allocation.device).or_default() += allocation.pages();
         address
     } else {
-        pages::map(0, allocation.pages(), READ_WRITE).map_err(|_| Fault::OUT_OF_MEMORY)?
+        map(&allocation)?
     };
     state.memory.allocations.insert(address, allocation);
     Ok(address)
+}
+
+fn map(allocation: &Allocation) -> Answer<u64> {
+    let place = match allocation.kind {
+        Kind::Device | Kind::Graph | Kind::Mapped => Place::Device,
+        Kind::Managed => Place::Managed,
+        Kind::Host(_) | Kind::Registered(_) => Place::Host,
+    };
+    space(allocation.device)?.allocate(place, allocation.size)
 }
 
 /// Registers memory of the program.
@@ -58,6 +68,7 @@ pub fn register(state: &mut DriverState, address: u64, size: u64, flags: u32) ->
         None if !pages::is_mapped(address, end) => return Err(Fault::INVALID_VALUE),
         None => {}
     }
+    space(device)?.register(address, size)?;
     let id = state.next_order();
     let kind = Kind::Registered(flags);
     state.memory.allocations.insert(address, Allocation { size, kind, device, context, id, pool: Handle::NULL });
@@ -77,35 +88,10 @@ pub fn release(state: &mut DriverState, address: u64) {
         let used = memory.used.entry(allocation.device).or_default();
         *used = used.saturating_sub(allocation.pages());
     }
-    if let Some(hint) = HINTS.get(allocation.device as usize).filter(|_| allocation.on_device()) {
-        hint.fetch_min(address, Ordering::Relaxed);
-    }
-    if !matches!(allocation.kind, Kind::Registered(_)) {
-        // SAFETY: `pages::map` mapped these pages for this allocation, which is no longer in the table.
-        unsafe { pages::unmap(address, allocation.pages()) };
-    }
-}
-
-/// Where the next search for free addresses begins, by device.
-static HINTS: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
-
-fn map_in_window(state: &DriverState, device: i32, size: u64) -> Answer<u64> {
-    let start = WINDOW + device as u64 * WINDOW_SIZE;
-    let hint = HINTS.get(device as usize).ok_or(Fault::INVALID_DEVICE)?;
-    let mut at = hint.load(Ordering::Relaxed).max(start + 0x200_0000);
-    while at + size <= start + WINDOW_SIZE {
-        match state.memory.allocations.range(..at + size).next_back() {
-            Some((previous, allocation)) if previous + allocation.pages() > at => at = previous + allocation.pages(),
-            _ => match pages::map(at, size, READ_WRITE) {
-                Ok(address) => {
-                    // A small allocation fills the gap that it is in. A large one may have skipped smaller gaps.
-                    hint.fetch_max(if size <= PAGE { at + size } else { 0 }, Ordering::Relaxed);
-                    return Ok(address);
-                }
-                Err(Refused::Occupied) => at += 0x20_0000,
-                Err(Refused::NoRoom) => break,
-            },
+    if let Ok(space) = space(allocation.device) {
+        match allocation.kind {
+            Kind::Registered(_) => space.unregister(address),
+            _ => space.release(address, allocation.size),
         }
     }
-    Err(Fault::OUT_OF_MEMORY)
 }

@@ -1,8 +1,9 @@
 //! Rules of modules and libraries: loading, unloading, and look-ups of kernels and variables. It must not read images:
 //! that is `image/`.
 
-use super::{allocation, current, order};
+use super::{allocation, current, device, order};
 use crate::abi::{Answer, Fault};
+use crate::engine::{Code, machine};
 use crate::host::rows;
 use crate::image::{self, Image, Source};
 use crate::state::{
@@ -23,6 +24,17 @@ pub fn image_at(address: u64) -> Answer<Arc<Image>> {
 pub fn image_in(path: &CStr) -> Answer<Arc<Image>> {
     let bytes = image::file(Path::new(OsStr::from_bytes(path.to_bytes())))?;
     image::read(Source::Bytes(&bytes)).map(Arc::new)
+}
+
+/// The code of an image in the memory of a device. It is loaded at the first request, and stays as long as the image.
+pub fn loaded(image: &Image, device: i32) -> Answer<Arc<dyn Code>> {
+    let place = image.loaded.get(device as usize).ok_or(Fault::INVALID_DEVICE)?;
+    if let Some(code) = place.get() {
+        return Ok(Arc::clone(code));
+    }
+    let code = machine().space(device::number(device))?.load(&image.code)?;
+    // Another thread may have been faster.
+    Ok(Arc::clone(place.get_or_init(|| code)))
 }
 
 /// Creates a module in the current context.
@@ -138,9 +150,16 @@ pub fn variable(state: &mut DriverState, handle: Handle, name: &str) -> Answer<(
     let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
     let kind = if image.variables[index].managed { Kind::Managed } else { Kind::Device };
     let allocation = Allocation { size, kind, device, context, id: 0, pool: Handle::NULL };
-    let address = allocation::allocate_for(state, allocation)?;
-    // SAFETY: the allocation was just made with this size.
-    unsafe { rows::fill(address, &image.variables[index].start, size) };
+    let address = if machine().runs_kernels() {
+        let (address, _) = loaded(&image, device)?.variable(name)?;
+        state.memory.allocations.insert(address, allocation);
+        address
+    } else {
+        let address = allocation::allocate_for(state, allocation)?;
+        // SAFETY: the allocation was just made with this size.
+        unsafe { rows::fill(address, &image.variables[index].start, size) };
+        address
+    };
     lookup_mut(&mut state.code.modules, handle)?.variables.insert(index, address);
     Ok((address, size))
 }

@@ -1,12 +1,10 @@
 //! Rules of copies and sets: which memory a description means, and whether all of it exists. It must not touch the
-//! memory: it returns a function that does.
+//! memory: it returns an operation of the engine.
 
 use crate::abi::{Answer, Fault};
-use crate::host::rows::{self, Extent, Rows};
+use crate::engine::{self, Op};
+use crate::host::rows::{Extent, Rows};
 use crate::state::{Copy3D, DriverState, Handle, Plane3D, PlaneKind, Set, Side, lookup};
-
-/// The part of a checked copy or set that touches memory.
-pub type Run = Box<dyn FnOnce() + Send>;
 
 /// One end of a copy.
 struct End {
@@ -119,7 +117,7 @@ pub fn has_to_wait(state: &DriverState, copy: &Copy3D) -> bool {
 }
 
 /// Checks a copy. An empty copy has nothing to run.
-pub fn copy(state: &DriverState, copy: &Copy3D) -> Answer<Option<Run>> {
+pub fn copy(state: &DriverState, copy: &Copy3D) -> Answer<Option<Op>> {
     let extent = copy.extent();
     if extent.is_empty() {
         return Ok(None);
@@ -127,14 +125,14 @@ pub fn copy(state: &DriverState, copy: &Copy3D) -> Answer<Option<Run>> {
     let (to, from) = both_ends(state, copy)?;
     to.require(state, extent)?;
     from.require(state, extent)?;
-    let (to, from) = (to.rows, from.rows);
-    // SAFETY: both ends were checked against the allocations, or are memory of the program, which promised that the
-    // bytes exist. A program that frees them before the copy completes breaks the rules of the API.
-    Ok(Some(Box::new(move || unsafe { rows::copy(to, from, extent) })))
+    // Both ends were checked against the allocations, or are memory of the program, which promised that the bytes
+    // exist. A program that frees them before the copy completes breaks the rules of the API.
+    let side = |end: &End| engine::Side { rows: end.rows, is_pageable: end.is_pageable(state) };
+    Ok(Some(Op::Copy { to: side(&to), from: side(&from), extent }))
 }
 
 /// Checks a set of rows. An empty set has nothing to run.
-pub fn set(state: &DriverState, set: &Set) -> Answer<Option<Run>> {
+pub fn set(state: &DriverState, set: &Set) -> Answer<Option<Op>> {
     let Set { to, pitch, value, element, width, height } = *set;
     if !matches!(element, 1 | 2 | 4) {
         return Err(Fault::INVALID_VALUE);
@@ -150,7 +148,5 @@ pub fn set(state: &DriverState, set: &Set) -> Answer<Option<Run>> {
     let end = End { side: Side::Device, rows: Rows { start: to, pitch, plane: 0 } };
     let in_bytes = Extent { width: width.checked_mul(bytes).ok_or(Fault::INVALID_VALUE)?, ..extent };
     end.require(state, in_bytes)?;
-    let to = end.rows;
-    // SAFETY: the rows are in one allocation and aligned to the element.
-    Ok(Some(Box::new(move || unsafe { rows::set(to, extent, element, value) })))
+    Ok(Some(Op::Fill { to: end.rows, extent, element, value }))
 }

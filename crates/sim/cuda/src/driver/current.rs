@@ -2,6 +2,7 @@
 //! thread-exit code of another library still works, and a thread does not keep this library loaded.
 
 use crate::abi::{Answer, Fault};
+use crate::engine::machine;
 use crate::host::thread::without_signals;
 use crate::state::{DriverState, Handle, driver_state};
 use std::cell::Cell;
@@ -72,7 +73,8 @@ pub fn pop() -> Handle {
 pub fn require(state: &DriverState) -> Answer<Handle> {
     match get() {
         Handle::NULL => Err(Fault::INVALID_CONTEXT),
-        context if state.context.contexts.contains_key(&context) => Ok(context),
+        // A fault of a kernel stays until the process ends.
+        context if state.context.contexts.contains_key(&context) => machine().check().map(|()| context),
         _ => Err(Fault::CONTEXT_IS_DESTROYED),
     }
 }

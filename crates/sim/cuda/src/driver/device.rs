@@ -2,7 +2,9 @@
 //! machine knows all of them by their number.
 
 use crate::abi::{Answer, Fault};
+use crate::engine::machine;
 use cutap_machine::{Hidden, generation};
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The process that has chosen in the upper half, the count of devices in bits 24 to 27, and three bits for the number
@@ -12,7 +14,7 @@ const COUNT: u32 = 24;
 
 /// Chooses the devices from the environment. Only the first choice of a process counts.
 pub fn choose() -> Answer {
-    let devices = cutap_machine::visible().map_err(|why| match why {
+    let devices = cutap_machine::visible(machine().uuids()).map_err(|why| match why {
         Hidden::All => Fault::NO_DEVICE,
         Hidden::Wrongly => Fault::INVALID_DEVICE,
     })?;
@@ -33,7 +35,7 @@ pub fn device(ordinal: i32) -> Answer<i32> {
 }
 
 /// The number of a device in the machine, for an ordinal that exists.
-fn number(ordinal: i32) -> i32 {
+pub fn number(ordinal: i32) -> i32 {
     (CHOSEN.load(Ordering::Acquire) >> (3 * (ordinal as u32 & 7)) & 7) as i32
 }
 
@@ -44,16 +46,27 @@ pub fn with_number(machine_number: i32) -> Option<i32> {
 
 /// The value of an attribute; INVALID_VALUE for an unknown attribute.
 pub fn attribute(ordinal: i32, id: u32) -> Answer<i32> {
-    let value = cutap_machine::attribute(number(ordinal), id).ok_or(Fault::INVALID_VALUE)?;
+    let value = machine().attribute(number(ordinal), id).ok_or(Fault::INVALID_VALUE)?;
     device(ordinal).map(|_| value)
 }
 
 /// The uuid of a device that exists.
 pub fn uuid(ordinal: i32) -> [u8; 16] {
-    cutap_machine::uuid(number(ordinal))
+    let number = usize::try_from(number(ordinal)).unwrap_or(0);
+    machine().uuids().get(number).copied().unwrap_or_default()
 }
 
 /// PCI domain, bus and device of a device that exists.
 pub fn pci(ordinal: i32) -> [i32; 3] {
-    cutap_machine::pci(number(ordinal))
+    machine().pci(number(ordinal))
+}
+
+/// The name of a device that exists.
+pub fn name(ordinal: i32) -> &'static CStr {
+    machine().name(number(ordinal))
+}
+
+/// All memory of a device that exists, in bytes.
+pub fn memory(ordinal: i32) -> u64 {
+    machine().memory(number(ordinal))
 }

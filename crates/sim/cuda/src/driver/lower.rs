@@ -1,10 +1,10 @@
 //! From tasks to the operations of a stream. A graph becomes the operations of its parts, one after the other. It must
 //! not put anything into a stream: that is `submit.rs`.
 
-use super::copy::{self, Run};
-use super::{destroy, words};
+use super::{code, copy, destroy, words};
 use crate::abi::Answer;
-use crate::state::{DriverState, Parts, Task, Work, driver_state, lookup, lookup_mut};
+use crate::engine::{KernelLaunch, Op, machine};
+use crate::state::{DriverState, Launch, Parts, Task, Work, driver_state, lookup, lookup_mut};
 
 /// Whether a task is possible now; for a task that is stored.
 pub fn check(state: &DriverState, task: &Task) -> Answer {
@@ -22,14 +22,14 @@ pub fn check_range(state: &DriverState, task: &Task) -> Answer {
 }
 
 /// The operations of a task. Recording an event takes the next number of that event.
-pub fn works(state: &mut DriverState, task: &Task) -> Answer<Vec<Work>> {
-    let internal = |run: Option<Run>| Ok(run.map(Work::Internal).into_iter().collect());
+pub fn works(state: &mut DriverState, task: &Task, device: i32) -> Answer<Vec<Work>> {
+    let internal = |op: Option<Op>| Ok(op.map(Work::Engine).into_iter().collect());
     match task {
-        Task::Kernel(_) => Ok(vec![Work::Internal(Box::new(|| {}))]),
+        Task::Kernel(launch) => Ok(vec![Work::Engine(kernel(state, launch, device)?)]),
         Task::Copy(copy) => internal(copy::copy(state, copy)?),
         Task::Set(set) => internal(copy::set(state, set)?),
         Task::Host(function, data) => Ok(vec![Work::Host(*function, *data)]),
-        Task::Child(_, parts) => works_of_parts(state, parts),
+        Task::Child(_, parts) => works_of_parts(state, parts, device),
         Task::Empty | Task::Allocate(..) | Task::Conditional(..) => Ok(Vec::new()),
         Task::Wait(event) => Ok(vec![Work::Wait(*event, lookup(&state.stream.events, *event)?.recorded)]),
         Task::Record(handle) => {
@@ -46,11 +46,32 @@ pub fn works(state: &mut DriverState, task: &Task) -> Answer<Vec<Work>> {
     }
 }
 
+/// A launch with its code, on a machine that runs kernels.
+fn kernel(state: &DriverState, launch: &Launch, device: i32) -> Answer<Op> {
+    if !machine().runs_kernels() {
+        return Ok(Op::Accepted);
+    }
+    const CLUSTER: u32 = 4;
+    const COOPERATIVE: u32 = 2;
+    let function = lookup(&state.code.functions, launch.function)?;
+    let cluster = launch.attributes.get(&CLUSTER).map(|v| [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32]);
+    Ok(Op::Launch(Box::new(KernelLaunch {
+        code: code::loaded(&function.image, device)?,
+        kernel: function.kernel().name.clone(),
+        grid: launch.grid,
+        block: launch.block,
+        cluster: cluster.filter(|sides| *sides != [0; 3]),
+        shared: launch.shared,
+        cooperative: launch.attributes.get(&COOPERATIVE).is_some_and(|v| v[0] as u32 != 0),
+        parameters: launch.arguments.as_ref().map_or_else(|| [].into(), |arguments| arguments.block.clone()),
+    })))
+}
+
 /// The operations of one launch of a graph. Frees are left out: `submit.rs` does what a launch does to memory.
-fn works_of_parts(state: &mut DriverState, parts: &Parts) -> Answer<Vec<Work>> {
+fn works_of_parts(state: &mut DriverState, parts: &Parts, device: i32) -> Answer<Vec<Work>> {
     let mut all = Vec::new();
     for part in parts.0.iter().filter(|p| p.enabled && !matches!(p.task, Task::Free(_))) {
-        all.extend(works(state, &part.task)?);
+        all.extend(works(state, &part.task, device)?);
     }
     Ok(all)
 }

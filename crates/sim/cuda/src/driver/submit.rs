@@ -2,7 +2,7 @@
 
 use super::{capture, copy, destroy, lower, order, profiled};
 use crate::abi::Answer;
-use crate::state::{Guard, Handle, Task, Work, driver_state};
+use crate::state::{Guard, Handle, Task, Work, driver_state, lookup};
 
 /// Runs a task in the order of a stream, or stores it if the stream is captured. With `wait` the call returns when the
 /// task has completed.
@@ -13,7 +13,9 @@ pub fn put(mut state: Guard, stream: Handle, task: Task, wait: bool) -> Answer {
     let function_waits = wait;
     let wait = wait || matches!(&task, Task::Copy(copy) if copy::has_to_wait(&state, copy));
     let memory = if let Task::Child(_, parts) = &task { Some(destroy::Change::of(&state, parts)?) } else { None };
-    let mut works = lower::works(&mut state, &task)?;
+    let device = lookup(&state.stream.streams, stream)
+        .map(|s| state.context.contexts.get(&s.context).map_or(0, |c| c.device))?;
+    let mut works = lower::works(&mut state, &task, device)?;
     profiled::report(&state, stream, &task, function_waits);
     works.extend(memory.and_then(|change| release(change.apply(&mut state))));
     match (works.len(), wait) {

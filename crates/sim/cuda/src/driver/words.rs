@@ -1,6 +1,7 @@
 //! Rules of words that a stream writes or waits for.
 
 use crate::abi::{Answer, Fault};
+use crate::engine::Op;
 use crate::host::word::{Word, WordOperation};
 use crate::state::{DriverState, Work};
 
@@ -26,7 +27,7 @@ pub fn whole(state: &DriverState, address: u64) -> Answer<Word> {
 /// The operation of a stream.
 pub fn work(operation: &WordOperation) -> Work {
     match *operation {
-        WordOperation::Write(word, value) => Work::Internal(Box::new(move || word.store(value))),
+        WordOperation::Write(word, value) => Work::Engine(Op::Write(word, value)),
         WordOperation::Wait(word, value, comparison) => {
             Work::Until(Box::new(move || word.satisfies(value, comparison)))
         }

@@ -24,6 +24,14 @@ impl Word {
         Word::Whole(unsafe { AtomicU64::from_ptr(address as *mut u64) })
     }
 
+    /// Its address, and its size in words of 32 bits.
+    pub fn parts(self) -> (u64, u64) {
+        match self {
+            Word::Half(word) => (word.as_ptr() as u64, 1),
+            Word::Whole(word) => (word.as_ptr() as u64, 2),
+        }
+    }
+
     pub fn store(self, value: u64) {
         match self {
             Word::Half(word) => word.store(value as u32, Ordering::SeqCst),

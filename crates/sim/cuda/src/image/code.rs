@@ -1,9 +1,11 @@
 //! What this driver needs of code: names, parameters and sizes of kernels, and variables with their initial bytes.
 
 use crate::abi::{Answer, Fault};
+use crate::engine::{Code, machine};
 use cutap_cubin::ptx::{self, Module};
 use cutap_cubin::{Cubin, MOST_PARAMETERS, Work};
 use std::ffi::CString;
+use std::sync::{Arc, OnceLock};
 
 /// Registers that a compiler might use for a small kernel of PTX.
 const REGISTERS: i32 = 32;
@@ -31,15 +33,20 @@ pub struct Kernel {
 /// A variable that the host can find by name.
 pub type Variable = ptx::Variable;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Image {
     pub kernels: Vec<Kernel>,
     pub variables: Vec<Variable>,
+    /// Machine code, on a machine that runs kernels.
+    pub code: Vec<u8>,
+    /// The code in the memory of each device.
+    pub loaded: [OnceLock<Arc<dyn Code>>; 8],
 }
 
 pub fn of_cubin(bytes: &[u8]) -> Answer<Image> {
     let cubin = Cubin::parse(bytes)?;
-    let kernels = cubin.kernels.iter().map(kernel_of_cubin).collect::<Answer<_>>()?;
+    let kernels =
+        cubin.kernels.iter().map(|kernel| kernel_of_cubin(kernel, cubin.architecture)).collect::<Answer<_>>()?;
     let (mut variables, mut work) = (Vec::new(), Work::of(bytes));
     for variable in &cubin.variables {
         let Some(section) = cubin.section(variable.section) else { continue };
@@ -52,10 +59,11 @@ pub fn of_cubin(bytes: &[u8]) -> Answer<Image> {
             variables.push(Variable { name, size: variable.size, start, managed: variable.managed });
         }
     }
-    Ok(Image { kernels, variables })
+    let code = if machine().runs_kernels() { bytes.to_vec() } else { Vec::new() };
+    Ok(Image { kernels, variables, code, ..Image::default() })
 }
 
-fn kernel_of_cubin(kernel: &cutap_cubin::Kernel) -> Answer<Kernel> {
+fn kernel_of_cubin(kernel: &cutap_cubin::Kernel, architecture: u32) -> Answer<Kernel> {
     let parameter = |p: &cutap_cubin::Parameter| Parameter { offset: p.offset as u64, size: p.size as u64 };
     let parameters: Vec<_> = kernel.parameters.iter().map(parameter).collect();
     // All parameters lie where a kernel can have some.
@@ -69,12 +77,15 @@ fn kernel_of_cubin(kernel: &cutap_cubin::Kernel) -> Answer<Kernel> {
         parameters,
         registers: kernel.registers.min(MOST_REGISTERS) as i32,
         max_threads: (kernel.max_threads > 0).then(|| whole(kernel.max_threads)),
-        shared: kernel.shared.min(MOST_SHARED) as i32,
+        shared: kernel.own_shared(architecture).min(MOST_SHARED) as i32,
         local: whole(kernel.frame),
     })
 }
 
 pub fn of_ptx(text: &[u8]) -> Answer<Image> {
+    if let Some(cubin) = machine().compile(text)? {
+        return of_cubin(&cubin);
+    }
     let module = Module::parse(text).map_err(|error| match error {
         ptx::Error::NotPtx => Fault::INVALID_IMAGE,
         ptx::Error::Version => Fault::UNSUPPORTED_PTX_VERSION,
@@ -86,7 +97,7 @@ pub fn of_ptx(text: &[u8]) -> Answer<Image> {
         let (name, max_threads) = (c_string(&kernel.name)?, kernel.max_threads.map(whole));
         Ok(Kernel { name, parameters, max_threads, registers: REGISTERS, ..Kernel::default() })
     });
-    Ok(Image { kernels: kernels.collect::<Answer<_>>()?, variables: module.variables })
+    Ok(Image { kernels: kernels.collect::<Answer<_>>()?, variables: module.variables, ..Image::default() })
 }
 
 fn c_string(name: &str) -> Answer<CString> {

@@ -4,6 +4,7 @@
 use super::source::Source;
 use super::{Image, piece};
 use crate::abi::{Answer, Fault};
+use crate::engine::refused;
 use cutap_cubin::{Work, is_elf, number};
 
 pub const MAGIC: u32 = u32::from_le_bytes(*b"cutL");
@@ -48,8 +49,14 @@ pub fn read(source: Source<'_>, work: &mut Work) -> Answer<Image> {
             return Err(Fault::INVALID_IMAGE);
         }
         let image = piece(Source::Bytes(&image), work)?;
-        all.kernels.extend(image.kernels);
-        all.variables.extend(image.variables);
+        if at == HEAD {
+            all = image;
+        } else {
+            // Two pieces of machine code would need a linker.
+            refused::on_gpus("linking", "several pieces are not linked")?;
+            all.kernels.extend(image.kernels);
+            all.variables.extend(image.variables);
+        }
         at += 8 + size;
     }
     Ok(all)

@@ -14,6 +14,7 @@ pub use linked::link;
 pub use source::Source;
 
 use crate::abi::{Answer, Fault};
+use crate::engine::machine;
 use cutap_cubin::fatbin::{self, Entry, Kind};
 use cutap_cubin::{LARGEST, Work, is_elf, number, whole};
 use std::os::unix::fs::FileTypeExt;
@@ -50,7 +51,7 @@ fn piece(source: Source<'_>, work: &mut Work) -> Answer<Image> {
     }
 }
 
-/// The entry of a fat binary that an H200 would run. If there is none, any entry, because no code runs here.
+/// The entry of a fat binary that an H200 would run. If there is none, any entry where no code runs.
 fn fat(source: Source<'_>, work: &mut Work) -> Answer<Image> {
     let mut best = None;
     for entry in fatbin::entries(&source)? {
@@ -60,9 +61,15 @@ fn fat(source: Source<'_>, work: &mut Work) -> Answer<Image> {
         }
     }
     let entry = best.ok_or(Fault::NO_BINARY_FOR_GPU)?;
+    if machine().runs_kernels() && fitness(&entry).0 == UNFIT {
+        return Err(Fault::NO_BINARY_FOR_GPU);
+    }
     let code = entry.code(&source, work)?;
     if entry.kind == Kind::Ptx { code::of_ptx(&Source::Bytes(&code).text()?) } else { code::of_cubin(&code) }
 }
+
+/// The lowest fitness: the device cannot run it.
+const UNFIT: u32 = 1;
 
 /// Machine code for this architecture or an older one of its family, then the newest PTX that it can take.
 fn fitness(entry: &Entry) -> (u32, u32) {
@@ -70,7 +77,7 @@ fn fitness(entry: &Entry) -> (u32, u32) {
     match entry.kind {
         Kind::Cubin if theirs / 10 == own / 10 && theirs <= own => (3, theirs),
         Kind::Ptx if theirs <= own => (2, theirs),
-        _ => (1, theirs),
+        _ => (UNFIT, theirs),
     }
 }
 

@@ -3,7 +3,6 @@
 //! driver 580.
 
 use crate::abi::{Answer, Fault};
-use cutap_machine::config;
 
 /// The steps in which a pool takes memory, in bytes. It uses a smaller step only when the device has too little left.
 const STEPS: [u64; 3] = [32 << 20, 2 << 20, 4096];
@@ -37,12 +36,12 @@ fn whole_steps(bytes: u64) -> u64 {
 }
 
 impl Pool {
-    /// Uses `size` more bytes. Takes memory from the device, which has `in_use` bytes in use, if the pool holds too
-    /// little.
-    pub fn take(&mut self, size: u64, in_use: &mut u64) -> Answer {
+    /// Uses `size` more bytes. If the pool holds too little, it takes memory from the device, which has `in_use` of its
+    /// `memory` bytes in use.
+    pub fn take(&mut self, size: u64, in_use: &mut u64, memory: u64) -> Answer {
         let used = self.used.checked_add(size).ok_or(Fault::OUT_OF_MEMORY)?;
         if used > self.reserved {
-            let most = config().memory.saturating_sub(*in_use).saturating_add(self.reserved);
+            let most = memory.saturating_sub(*in_use).saturating_add(self.reserved);
             let mut sizes = STEPS.iter().filter_map(|step| used.checked_next_multiple_of(*step));
             let reserved = sizes.find(|reserved| *reserved <= most).ok_or(Fault::OUT_OF_MEMORY)?;
             *in_use += reserved - self.reserved;

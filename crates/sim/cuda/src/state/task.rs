@@ -21,7 +21,7 @@ pub struct Launch {
 /// A copy of a kernel's arguments: the block, and a pointer to each argument in it.
 pub struct Arguments {
     /// The memory that the pointers point to.
-    pub _block: Box<[u8]>,
+    pub block: Arc<[u8]>,
     pub pointers: Box<[u64]>,
 }
 

@@ -20,6 +20,15 @@ static PLACE: [u8; 66] = [
     4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 0, 0, 0, 0,
 ];
 
+/// How many multiprocessors each cluster of them has.
+pub fn multiprocessors() -> Vec<i32> {
+    let mut counts = vec![0; 1 + usize::from(CLUSTER.iter().copied().max().unwrap_or(0))];
+    for cluster in CLUSTER {
+        counts[usize::from(cluster)] += 2;
+    }
+    counts
+}
+
 /// The table of the real driver has 17 words. This one states a size of 5, because nvrtc and cuDNN use more slots of
 /// a larger table, for unknown purposes. Those slots return NOT_SUPPORTED. cuBLASLt does not check the size: it
 /// releases its result through slot 13.

@@ -1,7 +1,7 @@
 //! The hidden tables that cuGetExportTable returns, as far as runtimes ask for them. A file holds one family of
 //! tables and the functions in their slots, which follow the same rules as the functions in `api/`.
 
-mod clusters;
+pub mod clusters;
 mod context;
 mod cudart;
 mod functions;

@@ -7,6 +7,9 @@ use object::elf::{SHT_REL, SHT_RELA};
 use object::read::elf::{Rel as _, Rela as _, SectionHeader as _, Sym as _};
 use std::collections::HashMap;
 
+/// How the names of sections of shared memory begin.
+const SHARED: &str = ".nv.shared.";
+
 /// A place that takes the address of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relocation {
@@ -102,6 +105,9 @@ impl<'a> Relocations<'a> {
 
     fn new_target(&mut self, cubin: &mut Cubin<'a>, symbol: u32) -> Result<Target> {
         const ABSOLUTE: u16 = 0xfff1;
+        // A variable of code that is not linked. In shared memory its value is an alignment, not a place.
+        const UNLINKED: u8 = 13;
+        let is_unlinked = |name: &str| damaged(format!("{name} has no place: link the cubin with nvlink or nvJitLink"));
         let entry = cubin.elf.symbols.symbol(object::SymbolIndex(symbol as usize)).map_err(damaged)?;
         let (index, offset) = (entry.st_shndx(LE).0, entry.st_value(LE));
         if index == ABSOLUTE || symbol == 0 {
@@ -111,9 +117,16 @@ impl<'a> Relocations<'a> {
             // A symbol of shared memory or of a parameter is an offset.
             let section = usize::from(index);
             let is_loaded = cubin.section(section).is_some();
+            let is_shared = || cubin.elf.sections.iter().any(|(n, name, _)| *n == section && name.starts_with(SHARED));
+            if !is_loaded && entry.st_type().0 == UNLINKED && is_shared() {
+                return Err(is_unlinked("shared memory of relocatable code"));
+            }
             return Ok(if is_loaded { Target::Place { section, offset } } else { Target::Value(offset) });
         }
         let name = cubin.elf.symbol_name(symbol)?.ok_or_else(|| damaged("a symbol without a name"))?;
+        if entry.st_type().0 == UNLINKED {
+            return Err(is_unlinked(&format!("variable {name} of relocatable code")));
+        }
         let missing = &mut self.missing;
         Ok(Target::Missing(*self.missing_numbers.entry(name).or_insert_with(|| {
             missing.push(name.to_owned());

@@ -38,8 +38,9 @@ impl Setup {
 pub fn pack(kernel: &Kernel, words: &[u64]) -> Vec<u8> {
     let mut bytes = vec![0; kernel.entry().parameters_size];
     for (parameter, word) in kernel.parameters().iter().zip(words) {
-        bytes[parameter.offset..parameter.offset + parameter.size]
-            .copy_from_slice(&word.to_le_bytes()[..parameter.size]);
+        // A larger parameter is filled by the caller.
+        let size = parameter.size.min(8);
+        bytes[parameter.offset..parameter.offset + size].copy_from_slice(&word.to_le_bytes()[..size]);
     }
     bytes
 }

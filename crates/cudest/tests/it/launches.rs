@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 const CUBIN: &[u8] = include_bytes!("../cubins/launches-12.9-sm_90.cubin");
 const RELOCATABLE: &[u8] = include_bytes!("../cubins/relocatable-12.9-sm_90.cubin");
+const WITH_SHARED: &[u8] = include_bytes!("../cubins/relocatable_shared-12.9-sm_90.cubin");
 type Sides = (u32, u32, u32);
 
 struct Setup {
@@ -148,8 +149,12 @@ fn missing_functions_and_the_name_of_a_kernel() {
     assert!(loss.to_string().ends_with("on the compute engine; kernel calls"), "{loss}");
 }
 
+/// Constants of relocatable code have their places. Shared memory gets one from a linker.
 #[test]
-fn relocatable_code_is_loaded() {
+fn relocatable_code() {
     let setup = Setup::new(Options::default());
     assert_eq!(setup.context.load(RELOCATABLE).unwrap().kernel("constants").unwrap().parameters().len(), 1);
+    let error = setup.context.load(WITH_SHARED).map(drop).unwrap_err().to_string();
+    let reason = "shared memory of relocatable code has no place: link the cubin with nvlink or nvJitLink";
+    assert_eq!(error, format!("the cubin is damaged: {reason}"));
 }

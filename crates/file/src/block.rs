@@ -47,6 +47,10 @@ pub mod kind {
     /// How often calls were counted in ring `ring` of process `process`: its file of counts. `at`: 0 for functions with
     /// a slot, 1 for those that a runtime reports. The last one of each counts.
     pub const COUNTS: u8 = 12;
+    /// Where the run was made, a `NAME=VALUE` a line: `host`, `boot_id`, then what the launcher told.
+    pub const HOST: u8 = 13;
+    /// What `cutap where --json` said when the run hung; the last one counts.
+    pub const HANG: u8 = 14;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
     /// See [`LACKS`]; no block stands there.

@@ -70,6 +70,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "outputs",
             "export",
             "explain",
+            "hang",
             "diff",
             "reports",
             "api",

@@ -24,6 +24,7 @@ mod run;
 mod show;
 pub mod syscall;
 pub mod trace;
+mod where_threads;
 
 use clap::Subcommand;
 use cutap_collect::Result;
@@ -45,6 +46,8 @@ pub enum Command {
     Report(report::Report),
     /// Find likely problems, the worst first, with evidence and advice
     Explain(explain::ExplainArgs),
+    /// Say where each thread is, and what it waits for: hangs
+    Where(where_threads::Where),
     /// Compare the calls of two recordings
     Diff(diff::DiffArgs),
     /// Write a recording for Perfetto, Chrome or other programs
@@ -104,6 +107,7 @@ impl Command {
             Command::HookHeader => hook_header::run(),
             Command::Help(args) => args.run(),
             Command::Explain(args) => args.run(),
+            Command::Where(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Demo(args) => args.run(),
             Command::Reference(args) => args.run(),

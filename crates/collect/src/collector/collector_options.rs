@@ -34,6 +34,8 @@ pub struct CollectorOptions {
     pub spool: Option<i32>,
     /// Bytes that the processes of a flight recorder that have ended may keep together; 0: no limit.
     pub total: u64,
+    /// Save what `cutap where` says when the program has hung for so many nanoseconds; 0: do not look.
+    pub on_hang_ns: u64,
 }
 
 impl CollectorOptions {
@@ -99,6 +101,7 @@ mod tests {
             own_file: true,
             spool: Some(7),
             total: u64::MAX,
+            on_hang_ns: 1,
         };
         for given in [options(b"/tmp/r", None), options(b"/\xff\xfe \"\n\\", Some("-e \"\u{1}ä"))] {
             let argument = given.to_argument().unwrap();

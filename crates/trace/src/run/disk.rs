@@ -8,7 +8,7 @@ use crate::ring::file::RingFile;
 use std::io;
 
 /// Bytes of a text at most.
-const MOST_TEXT: usize = 1 << 16;
+const MOST_TEXT: usize = 1 << 20;
 
 /// A run directory.
 #[derive(Debug)]

@@ -4,7 +4,8 @@
 use super::copy::{self, Run};
 use super::{destroy, words};
 use crate::abi::Answer;
-use crate::state::{DriverState, Parts, Task, Work, driver_state, lookup, lookup_mut};
+use cutap_machine::config;
+use crate::state::{DriverState, Launch, Parts, Task, Work, driver_state, lookup, lookup_mut};
 
 /// Whether a task is possible now; for a task that is stored.
 pub fn check(state: &DriverState, task: &Task) -> Answer {
@@ -25,6 +26,8 @@ pub fn check_range(state: &DriverState, task: &Task) -> Answer {
 pub fn works(state: &mut DriverState, task: &Task) -> Answer<Vec<Work>> {
     let internal = |run: Option<Run>| Ok(run.map(Work::Internal).into_iter().collect());
     match task {
+        // A planted fault: this kernel never ends.
+        Task::Kernel(launch) if spins(state, launch) => Ok(vec![Work::Until(Box::new(|| false))]),
         Task::Kernel(_) => Ok(vec![Work::Internal(Box::new(|| {}))]),
         Task::Copy(copy) => internal(copy::copy(state, copy)?),
         Task::Set(set) => internal(copy::set(state, set)?),
@@ -44,6 +47,12 @@ pub fn works(state: &mut DriverState, task: &Task) -> Answer<Vec<Work>> {
         }
         Task::Values(operations) => Ok(operations.iter().map(words::work).collect()),
     }
+}
+
+/// Whether the kernel has the name of the planted fault.
+fn spins(state: &DriverState, launch: &Launch) -> bool {
+    let Some(name) = &config().spin else { return false };
+    state.code.functions.get(&launch.function).is_some_and(|function| function.kernel().name.to_bytes() == name.as_bytes())
 }
 
 /// The operations of one launch of a graph. Frees are left out: `submit.rs` does what a launch does to memory.

@@ -33,7 +33,7 @@ pub use format::units::time;
 pub use hang::{
     HangDocument, HangState, LiveThread, ProcessState, StreamWait, ThreadState, WorkState, write_documents, write_wait,
 };
-pub use notes::footer::{end_lines, end_notes, important_notes, program_end_note};
+pub use notes::footer::{end_lines, end_notes, host_line, important_notes, program_end_note};
 pub use notes::messages;
 pub use notes::messages_page::messages_page;
 pub use notes::missing_calls::{ended_early, may_lack_frees, missing_against, missing_calls};

@@ -11,7 +11,7 @@ pub use document::{HangDocument, ProcessState, StreamWait, ThreadState, WorkStat
 pub use text::{write_documents, write_wait};
 
 use crate::nesting::stacks::lines;
-use crate::notes::missing_calls::missing_calls;
+use crate::notes::missing_calls::missing_earlier_calls;
 use cutap_calls::blocks;
 use cutap_trace::{Call, End, EventVisitor, Exit, Process, Thread, monotonic};
 use document::{OpenEntry, TYPE};
@@ -97,6 +97,7 @@ impl HangState {
     /// What is known at the end of the run, or now. `runs_on` says of a process and a thread whether that runs now, on
     /// this machine, and in which system call; none if nothing of the run does.
     pub fn document(mut self, run: &str, end: &End, runs_on: Option<&dyn Fn(u32, u32) -> LiveThread>) -> HangDocument {
+        self.last_ns = self.last_ns.max(end.last_ns);
         if runs_on.is_some() {
             self.last_ns = self.last_ns.max(monotonic());
         }
@@ -131,7 +132,7 @@ impl HangState {
             launcher: end.host.launcher.clone(),
             is_live: runs_on.is_some(),
             quiet_ns: self.last_ns.saturating_sub(self.progress_ns),
-            lacks: missing_calls(&[end]),
+            lacks: missing_earlier_calls(end),
             processes: processes.collect(),
             saved: end.hang.as_deref().and_then(|text| serde_json::from_str(text).ok()).map(Box::new),
         }

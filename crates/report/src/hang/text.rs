@@ -60,8 +60,11 @@ fn write_document(
 }
 
 fn thread_text(process: &ProcessState, thread: &ThreadState) -> String {
+    if thread.tid == process.pid {
+        return String::new();
+    }
     let name = thread.name.as_ref().map_or_else(String::new, |name| format!(" ({})", printable(name)));
-    if thread.tid == process.pid && name.is_empty() { String::new() } else { format!("  thread {}{name}", thread.tid) }
+    format!("  thread {}{name}", thread.tid)
 }
 
 fn write_thread(who: &str, thread: &ThreadState, document: &HangDocument, out: &mut dyn io::Write) -> io::Result<()> {
@@ -95,7 +98,10 @@ fn write_thread(who: &str, thread: &ThreadState, document: &HangDocument, out: &
     if let Some(lacks) = document.lacks.as_ref().filter(|_| entry.waits.is_some()) {
         writeln!(out, "{:INDENT$}calls are missing ({lacks}), so it may wait for something else", "")?;
     }
-    write_system_call(thread, out)?;
+    // A wait for the device sleeps or spins; of other calls it tells more.
+    if entry.waits.is_none() {
+        write_system_call(thread, out)?;
+    }
     let stacks = [entry].into_iter().chain(&thread.open[named + 1..]).chain(thread.open[..named].iter().rev());
     match stacks.map(|entry| &entry.stack).find(|stack| !stack.is_empty()) {
         Some(stack) => write_frames(stack, INDENT, out),
@@ -127,7 +133,7 @@ fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::
     };
     let first = wait.collective.as_ref().unwrap_or(oldest);
     writeln!(out, "{:INDENT$}waits for {}", "", work_text(first))?;
-    let by = match oldest.tid == thread.tid {
+    let by = match first.tid == thread.tid {
         true => String::new(),
         false => format!(" by thread {}", first.tid),
     };
@@ -139,18 +145,17 @@ fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::
     if !wait.through.is_empty() {
         writeln!(out, "{:INDENT$}waited for through {}", "", wait.through.join(", then "))?;
     }
-    if wait.collective.is_some() && oldest != first {
-        writeln!(out, "{:INDENT$}the oldest work there that is not known complete: {}", "", work_text(oldest))?;
+    if wait.collective.is_some() && (oldest.tid, oldest.submitted_ns) != (first.tid, first.submitted_ns) {
+        writeln!(out, "{:INDENT$}oldest work there that is not known complete: {}", "", work_text(oldest))?;
     }
-    match (wait.pieces - 1, wait.forgotten) {
-        (0, 0) => Ok(()),
-        (more, 0) => {
-            writeln!(out, "{:INDENT$}{more} more there {} not known complete", "", if more == 1 { "is" } else { "are" })
-        }
-        (more, forgotten) => {
-            writeln!(out, "{:INDENT$}{more} more there are not known complete, and {forgotten} before it", "")
-        }
+    let behind = wait.pieces.saturating_sub(1);
+    if wait.forgotten > 0 {
+        writeln!(out, "{:INDENT$}work before it was forgotten for its number: {} pieces", "", wait.forgotten)?;
     }
+    if behind > 0 {
+        writeln!(out, "{:INDENT$}{behind} more behind it, not known complete", "")?;
+    }
+    Ok(())
 }
 
 /// The kernel with its launch, or the call.

@@ -34,6 +34,8 @@ pub struct End {
     pub coverage: RunCoverage,
     /// Rings that there were.
     pub rings: u64,
+    /// Until when the run was watched, CLOCK_MONOTONIC.
+    pub last_ns: u64,
     /// Where the run was made.
     pub host: RunHost,
     /// What `cutap where --json` said when the run hung, if that was kept.

@@ -40,9 +40,8 @@ impl Hanging {
     /// The process of the program.
     fn pid(&self) -> u32 {
         let children = format!("/proc/{0}/task/{0}/children", self.record.id());
-        let is_program = |pid: &u32| {
-            fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.ends_with("hang_kinds"))
-        };
+        let is_program =
+            |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.ends_with("hang_kinds"));
         let mut found = None;
         wait_for("the program runs", LIMIT, || {
             let pids = fs::read_to_string(&children).unwrap_or_default();
@@ -221,7 +220,7 @@ fn answers_are_joined() {
     assert_eq!((&document["type"], &document["rank"]), (&"where".into(), &3.into()));
     assert_eq!(document["launcher"]["SLURM_JOB_ID"], "77");
     assert!(document["launcher"]["SLURM_JWT"].is_null() && document["boot_id"].is_string(), "{document}");
-    // The same of another rank, on another host.
+    // That of another rank, on another host.
     let other = answer.replace("\"rank\":3", "\"rank\":1");
     let host = document["host"].as_str().expect("the host has a name");
     let other = other.replace(&format!("\"host\":\"{host}\""), "\"host\":\"elsewhere\"");

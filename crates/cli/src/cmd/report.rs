@@ -18,8 +18,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, print_notice, scan_executables};
 use cutap_report::{
-    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels,
-    host_line, missing_calls, notes_of_runs, write_csv,
+    Baseline, Input, REPORTS, ReportKind, Rows, Takes, all_sort_columns, end_line, end_lines, gpu_kernels, host_line,
+    missing_calls, notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, ReaderOptions, Runs, TimeWindow};
 use std::fmt::{self, Debug, Formatter};

@@ -58,7 +58,8 @@ fn documents_of(run: &Path) -> Result<Vec<HangDocument>> {
     })?;
     let end = run_ends.pop().map(|of| of.end).unwrap_or_default();
     let is_live = names_process(run) || !end.processes.running.is_empty() || output_file::is_locked(&path);
-    let live_thread = |pid: u32, tid: u32| LiveThread { is_there: has_thread(pid, tid), system_call: system_call(pid, tid) };
+    let live_thread =
+        |pid: u32, tid: u32| LiveThread { is_there: has_thread(pid, tid), system_call: system_call(pid, tid) };
     let live: Option<&dyn Fn(u32, u32) -> LiveThread> = if is_live { Some(&live_thread) } else { None };
     Ok(vec![state.document(&path.display().to_string(), &end, live)])
 }
@@ -77,7 +78,8 @@ fn saved_documents(path: &Path) -> Result<Vec<HangDocument>> {
     };
     let text = std::fs::read_to_string(path).map_err(|e| refuse(e.to_string()))?;
     let documents = serde_json::Deserializer::from_str(&text).into_iter::<HangDocument>();
-    let documents: Vec<HangDocument> = documents.collect::<serde_json::Result<_>>().map_err(|e| refuse(e.to_string()))?;
+    let documents: Vec<HangDocument> =
+        documents.collect::<serde_json::Result<_>>().map_err(|e| refuse(e.to_string()))?;
     match documents.iter().all(HangDocument::is_one) {
         true => Ok(documents),
         false => Err(refuse("its type is another".to_owned())),

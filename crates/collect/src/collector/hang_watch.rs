@@ -30,14 +30,14 @@ pub struct HangWatch {
     stopped_ns: u64,
     /// When to look again although no other thread has stopped; none after a hang was found.
     next_ns: Option<u64>,
-    looks: u32,
+    vain_looks: u32,
     child: Option<Child>,
 }
 
 impl HangWatch {
     /// None if it was not asked for.
     pub fn new(limit_ns: u64) -> Option<HangWatch> {
-        (limit_ns > 0).then_some(HangWatch { limit_ns, stopped_ns: 0, next_ns: None, looks: 0, child: None })
+        (limit_ns > 0).then_some(HangWatch { limit_ns, stopped_ns: 0, next_ns: None, vain_looks: 0, child: None })
     }
 
     /// Only threads that have stopped before this moment give cause to look.
@@ -58,10 +58,10 @@ impl HangWatch {
         if !another && self.next_ns.is_none_or(|next| now < next) {
             return None;
         }
-        self.looks = if another { 0 } else { (self.looks + 1).min(MOST_DOUBLED) };
+        self.vain_looks = if another { 0 } else { (self.vain_looks + 1).min(MOST_DOUBLED) };
         self.stopped_ns = stopped_ns;
-        self.next_ns = Some(now.saturating_add(self.limit_ns.saturating_mul(1 << self.looks)));
-        self.child = look(run);
+        self.next_ns = Some(now.saturating_add(self.limit_ns.saturating_mul(1 << self.vain_looks)));
+        self.child = start_look(run);
         None
     }
 
@@ -93,7 +93,7 @@ impl Drop for HangWatch {
 }
 
 /// Starts a process that reads what the recording has by now.
-fn look(run: &RunPath) -> Option<Child> {
+fn start_look(run: &RunPath) -> Option<Child> {
     let recording = run.join(control::RECORDING).read(MOST_PATH).ok()?;
     let _ = run.join(NEW).remove_file();
     let answer = run.join(NEW).create_new().ok()?;

@@ -18,8 +18,6 @@ pub fn collective_text(call: &Call) -> String {
     let mut all = String::new();
     inputs(call, None, &mut all);
     let name = call.function.display_name();
-    let named = all.split(", ").filter(|part| {
-        part.split_once('=').is_some_and(|(name, _)| NAMED.contains(&name))
-    });
+    let named = all.split(", ").filter(|part| part.split_once('=').is_some_and(|(name, _)| NAMED.contains(&name)));
     format!("{name}({})", named.collect::<Vec<_>>().join(", "))
 }

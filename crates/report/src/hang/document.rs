@@ -111,6 +111,12 @@ pub struct WorkState {
     pub range: Option<String>,
 }
 
+impl ProcessState {
+    fn threads_of(&self) -> impl Iterator<Item = (&ProcessState, &ThreadState)> {
+        self.threads.iter().map(move |thread| (self, thread))
+    }
+}
+
 impl ThreadState {
     /// The entry that the line of the thread names.
     pub fn named_entry(&self) -> Option<&OpenEntry> {
@@ -126,7 +132,7 @@ impl HangDocument {
 
     /// The thread that has waited longest inside a call, with its process; none if no thread waits.
     pub fn longest_wait(&self) -> Option<(&ProcessState, &ThreadState)> {
-        let threads = self.processes.iter().flat_map(|process| process.threads.iter().map(move |thread| (process, thread)));
+        let threads = self.processes.iter().flat_map(ProcessState::threads_of);
         let waiting = threads.filter_map(|(process, thread)| {
             let entry = thread.named_entry().filter(|entry| entry.waits.is_some() || !thread.waits_for.is_empty())?;
             Some((entry.open_ns, process, thread))

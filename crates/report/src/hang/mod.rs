@@ -24,7 +24,7 @@ use std::sync::Arc;
 struct OpenCall {
     call: Call,
     /// The order of work when it began.
-    began: u64,
+    first_order: u64,
     has_submitted: bool,
 }
 
@@ -50,16 +50,16 @@ pub struct HangState {
 impl EventVisitor for HangState {
     fn enter(&mut self, call: &Call) {
         self.last_ns = self.last_ns.max(call.start_ns);
-        let began = self.queues.order();
+        let first_order = self.queues.order();
         if !call.function.entry_only {
-            self.thread(&call.thread).open.push(OpenCall { call: call.clone(), began, has_submitted: false });
+            self.thread(&call.thread).open.push(OpenCall { call: call.clone(), first_order, has_submitted: false });
         }
     }
 
     fn update(&mut self, call: &Call) {
         let open = &mut self.thread(&call.thread).open;
-        if let Some(known) = open.iter_mut().rev().find(|known| known.call.is_same_call(call)) {
-            known.call = call.clone();
+        if let Some(open_call) = open.iter_mut().rev().find(|open| open.call.is_same_call(call)) {
+            open_call.call = call.clone();
         }
     }
 
@@ -76,12 +76,12 @@ impl EventVisitor for HangState {
             return;
         }
         let inner_submitted = thread.open[place..].iter().any(|open| open.has_submitted);
-        let began = thread.open[place].began;
+        let first_order = thread.open[place].first_order;
         thread.open.truncate(place);
         thread.last = Some((exit.end_ns, exit.call.clone()));
         let outer: Vec<Call> = thread.open.iter().map(|open| open.call.clone()).collect();
-        let around = Surroundings { outer: &outer, began, has_submitted: inner_submitted };
-        let submitted = self.queues.exit(exit, around);
+        let surroundings = Surroundings { outer: &outer, first_order, has_submitted: inner_submitted };
+        let submitted = self.queues.exit(exit, surroundings);
         if submitted || inner_submitted {
             self.thread(&exit.call.thread).open.iter_mut().for_each(|open| open.has_submitted = true);
         }
@@ -105,7 +105,7 @@ impl HangState {
             self.last_ns = self.last_ns.max(exit.end_ns);
             self.update(&exit.call);
         }
-        let ends: BTreeMap<(u32, u32), u64> =
+        let open_until: BTreeMap<(u32, u32), u64> =
             end.unfinished.iter().map(|exit| ((exit.call.thread.key, exit.call.number()), exit.end_ns)).collect();
         let mut processes: BTreeMap<u32, (Arc<Process>, Vec<ThreadState>)> = BTreeMap::new();
         for of in std::mem::take(&mut self.threads).into_values() {
@@ -114,7 +114,7 @@ impl HangState {
             if matches!(live, Some(LiveThread { is_there: false, .. })) {
                 continue;
             }
-            let state = self.thread_state(of, &ends, live.and_then(|live| live.system_call));
+            let state = self.thread_state(of, &open_until, live.and_then(|live| live.system_call));
             let (_, threads) = processes.entry(process.key).or_insert_with(|| (process, Vec::new()));
             threads.push(state);
         }
@@ -141,11 +141,11 @@ impl HangState {
     fn thread_state(
         &mut self,
         of: ThreadCalls,
-        ends: &BTreeMap<(u32, u32), u64>,
+        open_until: &BTreeMap<(u32, u32), u64>,
         system_call: Option<String>,
     ) -> ThreadState {
         let ThreadCalls { thread, open, last } = of;
-        let end_of = |call: &Call| ends.get(&(call.thread.key, call.number())).copied();
+        let end_of = |call: &Call| open_until.get(&(call.thread.key, call.number())).copied();
         // A call that is open in the rings and not at the end was left by its thread.
         let open: Vec<OpenCall> = open.into_iter().filter(|open| end_of(&open.call).is_some()).collect();
         let scope_of = |open: &OpenCall| subject::waits_for(&open.call);
@@ -153,7 +153,7 @@ impl HangState {
         let named = open.iter().position(|open| scope_of(open).is_some()).or_else(|| open.iter().rposition(is_call));
         let waits_for = named.and_then(|named| {
             let open = open.get(named)?;
-            Some(self.queues.waits(&open.call, scope_of(open)?, open.began, end_of(&open.call)?))
+            Some(self.queues.waits(&open.call, scope_of(open)?, open.first_order, end_of(&open.call)?))
         });
         let entries = open.iter().map(|OpenCall { call, .. }| OpenEntry {
             name: call.function.display_name().to_owned(),

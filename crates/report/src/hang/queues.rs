@@ -26,7 +26,7 @@ struct Work {
     collective: Option<Call>,
     range: Option<Arc<str>>,
     /// What of another stream it waits for, with the event's name.
-    behind: Option<(Place, String)>,
+    waits_on: Option<(Place, String)>,
 }
 
 /// All of a stream that is older.
@@ -85,8 +85,8 @@ pub struct Queues {
 pub struct Surroundings<'a> {
     /// The open calls and ranges around it, the outermost first.
     pub outer: &'a [Call],
-    /// The order when it began.
-    pub began: u64,
+    /// The order when it first_order.
+    pub first_order: u64,
     /// A call inside it has submitted its work.
     pub has_submitted: bool,
 }
@@ -98,7 +98,7 @@ impl Queues {
     }
 
     /// Takes a call that has ended. True if it put work into a stream.
-    pub fn exit(&mut self, exit: &Exit, around: Surroundings<'_>) -> bool {
+    pub fn exit(&mut self, exit: &Exit, surroundings: Surroundings<'_>) -> bool {
         let call = &exit.call;
         if call.function.range.is_some() || !subject::has_succeeded(exit) {
             return false;
@@ -106,9 +106,9 @@ impl Queues {
         self.follow_contexts(exit);
         self.follow_streams(exit);
         if let Some(scope) = subject::completes(call) {
-            self.places(call, scope, around.began).into_iter().for_each(|place| self.complete(place));
+            self.places(call, scope, surroundings.first_order).into_iter().for_each(|place| self.complete(place));
         }
-        self.submit(exit, around)
+        self.submit(exit, surroundings)
     }
 
     fn follow_contexts(&mut self, exit: &Exit) {
@@ -183,18 +183,20 @@ impl Queues {
         of.context = of.context.or(context);
         match text {
             Some(text) => of.text = text,
-            None if of.text.is_empty() && !matches!(name, StreamName::Handle(_)) => of.text = "default stream".to_owned(),
+            None if of.text.is_empty() && !matches!(name, StreamName::Handle(_)) => {
+                of.text = "default stream".to_owned();
+            }
             None => {}
         }
         stream
     }
 
-    fn submit(&mut self, exit: &Exit, around: Surroundings<'_>) -> bool {
+    fn submit(&mut self, exit: &Exit, surroundings: Surroundings<'_>) -> bool {
         let call = &exit.call;
         let is = |role| has(&call.function, role);
         let (records, waits) = (is(Role::RecordsEvent), is(Role::WaitsForEvent));
         let is_work = subject::submits(call) || is_collective(&call.function);
-        if around.has_submitted || !(is_work || records || waits) {
+        if surroundings.has_submitted || !(is_work || records || waits) {
             return false;
         }
         let process = call.thread.process.key;
@@ -206,24 +208,28 @@ impl Queues {
             }
             return true;
         }
+        let recorded = event.and_then(|event| self.events.get(&(process, event)).copied());
+        // A stream that waits for an event of a capture is captured too.
+        if let Some(Recorded::InCapture(capture)) = recorded.filter(|_| waits) {
+            self.streams[stream].capture = Some(capture);
+            return true;
+        }
         self.order += 1;
         let order = self.order;
-        let mut behind = None;
-        match event.and_then(|event| Some((event, self.events.get(&(process, event)).copied()))) {
-            Some((event, _)) if records => {
-                self.events.insert((process, event), Recorded::At(Place { stream, before: order + 1 }));
-            }
-            Some((_, Some(Recorded::At(place)))) => behind = Some((place, subject::event_text(call))),
-            Some((_, Some(Recorded::InCapture(capture)))) => self.streams[stream].capture = Some(capture),
-            _ => {}
+        let waits_on = match recorded {
+            Some(Recorded::At(place)) if waits => Some((place, subject::event_text(call))),
+            _ => None,
+        };
+        if let Some(event) = event.filter(|_| records) {
+            self.events.insert((process, event), Recorded::At(Place { stream, before: order + 1 }));
         }
-        let calls = || around.outer.iter().filter(|outer| outer.function.range.is_none());
+        let calls = || surroundings.outer.iter().filter(|outer| outer.function.range.is_none());
         let collective = calls().chain([call]).find(|call| is_collective(&call.function)).cloned();
-        let range = around.outer.iter().rev().find(|outer| outer.function.range.is_some());
+        let range = surroundings.outer.iter().rev().find(|outer| outer.function.range.is_some());
         let range = range.map(|range| range.function.name.clone());
         let made_by = calls().next().cloned();
         let of = &mut self.streams[stream];
-        of.work.push_back(Work { order, call: call.clone(), made_by, collective, range, behind });
+        of.work.push_back(Work { order, call: call.clone(), made_by, collective, range, waits_on });
         if of.work.len() > MOST {
             of.work.pop_front();
             of.forgotten += 1;
@@ -235,19 +241,19 @@ impl Queues {
         true
     }
 
-    /// The places that a wait covers which began at this order.
-    fn places(&mut self, call: &Call, scope: WaitScope, began: u64) -> Vec<Place> {
+    /// The places that a wait covers which first_order at this order.
+    fn places(&mut self, call: &Call, scope: WaitScope, first_order: u64) -> Vec<Place> {
         let process = call.thread.process.key;
         match scope {
             WaitScope::Event(event) => match self.events.get(&(process, event)) {
                 Some(Recorded::At(place)) => vec![*place],
                 _ => Vec::new(),
             },
-            WaitScope::Stream(name) => vec![Place { stream: self.stream(call, name), before: began }],
+            WaitScope::Stream(name) => vec![Place { stream: self.stream(call, name), before: first_order }],
             WaitScope::Device => {
                 let context = self.contexts.get(&call.thread.key).copied();
                 let all = self.streams.iter().enumerate().filter(|(_, of)| of.shares_context(process, context));
-                all.map(|(stream, _)| Place { stream, before: began }).collect()
+                all.map(|(stream, _)| Place { stream, before: first_order }).collect()
             }
         }
     }
@@ -261,7 +267,7 @@ impl Queues {
             while of.oldest(before).is_some() {
                 let Some(work) = of.work.pop_front() else { break };
                 newest = Some(work.order);
-                places.extend(work.behind.map(|(place, _)| place));
+                places.extend(work.waits_on.map(|(place, _)| place));
             }
             of.forgotten = 0;
             if let Some(newest) = newest {
@@ -285,10 +291,10 @@ impl Queues {
     }
 
     /// What a call waits for that is open.
-    pub fn waits(&mut self, call: &Call, scope: WaitScope, began: u64, now_ns: u64) -> Vec<StreamWait> {
+    pub fn waits(&mut self, call: &Call, scope: WaitScope, first_order: u64, now_ns: u64) -> Vec<StreamWait> {
         let is_event = matches!(scope, WaitScope::Event(_));
         let through = if is_event { vec![subject::event_text(call)] } else { Vec::new() };
-        let mut places = self.places(call, scope, began);
+        let mut places = self.places(call, scope, first_order);
         if places.is_empty() && is_event {
             return vec![StreamWait { through, ..StreamWait::default() }];
         }
@@ -298,19 +304,19 @@ impl Queues {
             && self.streams[stream].name == StreamName::Legacy
         {
             let peers: Vec<usize> = self.peers(stream).collect();
-            places.extend(peers.into_iter().map(|stream| Place { stream, before: began }));
+            places.extend(peers.into_iter().map(|stream| Place { stream, before: first_order }));
         }
-        let mut found: Vec<(usize, u64, StreamWait)> = Vec::new();
+        let mut stream_waits: Vec<(usize, u64, StreamWait)> = Vec::new();
         for place in places {
             let (place, steps) = self.holder(place);
             let Some(oldest) = self.streams[place.stream].oldest(place.before) else { continue };
-            if found.iter().all(|(stream, ..)| *stream != place.stream) {
+            if stream_waits.iter().all(|(stream, ..)| *stream != place.stream) {
                 let through = through.iter().cloned().chain(steps).collect();
-                found.push((place.stream, oldest.order, self.stream_wait(place, through, now_ns)));
+                stream_waits.push((place.stream, oldest.order, self.stream_wait(place, through, now_ns)));
             }
         }
-        found.sort_by_key(|(_, order, _)| *order);
-        found.into_iter().map(|(.., wait)| wait).collect()
+        stream_waits.sort_by_key(|(_, order, _)| *order);
+        stream_waits.into_iter().map(|(.., wait)| wait).collect()
     }
 
     /// Where the work is that holds up a place, and the steps from there.
@@ -318,7 +324,8 @@ impl Queues {
         let mut steps = Vec::new();
         for _ in 0..MOST_STEPS {
             let Some(oldest) = self.streams[place.stream].oldest(place.before) else { break };
-            let by_event = oldest.behind.as_ref().filter(|(of, _)| self.streams[of.stream].oldest(of.before).is_some());
+            let by_event =
+                oldest.waits_on.as_ref().filter(|(of, _)| self.streams[of.stream].oldest(of.before).is_some());
             if let Some((of, event)) = by_event {
                 steps.push(format!("{event} in {}", self.streams[place.stream].text));
                 place = *of;

@@ -172,8 +172,10 @@ pub fn completes(call: &Call) -> Option<WaitScope> {
 pub fn event_text(call: &Call) -> String {
     fn within(value: &Value) -> Option<String> {
         match value {
-            Value::Handle { kind, number, .. } if kind.short == "event" && *number > 0 => Some(format!("event#{number}")),
-            Value::Handle { value, kind, .. } if kind.short == "event" => Some(format!("event {value:#x}")),
+            Value::Handle { value, kind, number, .. } if kind.short == "event" => Some(match number {
+                0 => format!("event {value:#x}"),
+                number => format!("event#{number}"),
+            }),
             Value::Pointee(_, to) => within(to),
             _ => None,
         }

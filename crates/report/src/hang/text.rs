@@ -19,15 +19,15 @@ pub fn write_documents(documents: &[HangDocument], out: &mut dyn io::Write) -> i
     let hosts: BTreeSet<&str> = sorted.iter().filter_map(|document| document.host.as_deref()).collect();
     for document in &sorted {
         // What was saved while it hung says more than the end of a program that was killed.
-        let shown = match &document.saved {
+        let printed_document = match &document.saved {
             Some(saved) if !document.is_live => &**saved,
             _ => *document,
         };
-        if !std::ptr::eq(shown, *document) {
+        if !std::ptr::eq(printed_document, *document) {
             writeln!(out, "{}: saved while it hung (record --on-hang)", printable(&document.run))?;
         }
         let host = document.host.as_deref().filter(|_| hosts.len() > 1);
-        write_document(shown, document.rank, host, out)?;
+        write_document(printed_document, document.rank, host, out)?;
     }
     Ok(())
 }
@@ -48,8 +48,8 @@ fn write_document(
         threads.sort_by_key(|thread| std::cmp::Reverse(open_ns(thread)));
         for thread in threads {
             is_empty = false;
-            let who = format!("{rank}{host}pid {}{}", process.pid, thread_text(process, thread));
-            write_thread(&who, thread, document, out)?;
+            let heading = format!("{rank}{host}pid {}{}", process.pid, thread_text(process, thread));
+            write_thread(&heading, thread, document, out)?;
         }
     }
     if is_empty {
@@ -67,15 +67,20 @@ fn thread_text(process: &ProcessState, thread: &ThreadState) -> String {
     format!("  thread {}{name}", thread.tid)
 }
 
-fn write_thread(who: &str, thread: &ThreadState, document: &HangDocument, out: &mut dyn io::Write) -> io::Result<()> {
+fn write_thread(
+    heading: &str,
+    thread: &ThreadState,
+    document: &HangDocument,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let Some((named, entry)) = thread.named.zip(thread.named_entry()) else {
         let idle = thread.idle_ns.map_or_else(String::new, |ns| format!(" for {}", time(ns)));
         let last = thread.last_call.as_ref().map_or_else(String::new, |name| format!(", since {}", printable(name)));
-        writeln!(out, "{who}  in no recorded call{idle}{last}")?;
+        writeln!(out, "{heading}  in no recorded call{idle}{last}")?;
         write_ranges(&thread.open, out)?;
         return write_system_call(thread, out);
     };
-    writeln!(out, "{who}  {} in {}", time(entry.open_ns), entry_text(entry))?;
+    writeln!(out, "{heading}  {} in {}", time(entry.open_ns), entry_text(entry))?;
     let inside: Vec<String> = thread.open[..named].iter().rev().map(entry_text).collect();
     if !inside.is_empty() {
         writeln!(out, "{:INDENT$}inside {}", "", inside.join(", inside "))?;
@@ -148,12 +153,12 @@ fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::
     if wait.collective.is_some() && (oldest.tid, oldest.submitted_ns) != (first.tid, first.submitted_ns) {
         writeln!(out, "{:INDENT$}oldest work there that is not known complete: {}", "", work_text(oldest))?;
     }
-    let behind = wait.pieces.saturating_sub(1);
+    let later_pieces = wait.pieces.saturating_sub(1);
     if wait.forgotten > 0 {
         writeln!(out, "{:INDENT$}work before it was forgotten for its number: {} pieces", "", wait.forgotten)?;
     }
-    if behind > 0 {
-        writeln!(out, "{:INDENT$}{behind} more behind it, not known complete", "")?;
+    if later_pieces > 0 {
+        writeln!(out, "{:INDENT$}{later_pieces} more behind it, not known complete", "")?;
     }
     Ok(())
 }

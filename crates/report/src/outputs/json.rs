@@ -10,7 +10,10 @@ use crate::notes::switched::switched_json;
 use crate::notes::undecoded::raw_json;
 use crate::outputs::live_clocks::LiveClocks;
 use cutap_calls::gpu_time::copy_kind;
-use cutap_trace::{Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage, RunHost, Why};
+use cutap_trace::{
+    Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage,
+    RunHost, Why,
+};
 use cutap_wire::rows::RowContent;
 use serde::Serialize;
 use serde_json::{Value, json};

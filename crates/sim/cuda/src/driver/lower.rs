@@ -4,8 +4,8 @@
 use super::copy::{self, Run};
 use super::{destroy, words};
 use crate::abi::Answer;
-use cutap_machine::config;
 use crate::state::{DriverState, Launch, Parts, Task, Work, driver_state, lookup, lookup_mut};
+use cutap_machine::config;
 
 /// Whether a task is possible now; for a task that is stored.
 pub fn check(state: &DriverState, task: &Task) -> Answer {
@@ -52,7 +52,8 @@ pub fn works(state: &mut DriverState, task: &Task) -> Answer<Vec<Work>> {
 /// Whether the kernel has the name of the planted fault.
 fn spins(state: &DriverState, launch: &Launch) -> bool {
     let Some(name) = &config().spin else { return false };
-    state.code.functions.get(&launch.function).is_some_and(|function| function.kernel().name.to_bytes() == name.as_bytes())
+    let function = state.code.functions.get(&launch.function);
+    function.is_some_and(|function| function.kernel().name.to_bytes() == name.as_bytes())
 }
 
 /// The operations of one launch of a graph. Frees are left out: `submit.rs` does what a launch does to memory.

@@ -45,8 +45,8 @@ impl HangWatch {
         now.saturating_sub(self.limit_ns)
     }
 
-    /// Looks if there is cause: `stopped_ns` is when the last one of those threads stopped. What is to be saved, once it
-    /// is known.
+    /// Looks if there is cause: `stopped_ns` is when the last one of those threads stopped. The result is what is to
+    /// be saved, once it is known.
     pub fn round(&mut self, run: &RunPath, stopped_ns: Option<u64>, now: u64) -> Option<Vec<u8>> {
         if let Some(child) = &mut self.child {
             let status = child.try_wait().ok()??;

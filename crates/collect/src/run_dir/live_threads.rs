@@ -31,8 +31,8 @@ fn task(pid: u32, tid: u32) -> PathBuf {
     Path::new("/proc").join(pid.to_string()).join("task").join(tid.to_string())
 }
 
-/// The system call that a thread sleeps in, in words: `sleeps in write of descriptor 5 (pipe:[91])`. None if it runs, or
-/// the system does not say.
+/// The system call that a thread sleeps in, in words: `sleeps in write of descriptor 5 (pipe:[91])`. None if it runs,
+/// or the system does not say.
 pub fn system_call(pid: u32, tid: u32) -> Option<String> {
     let text = std::fs::read_to_string(task(pid, tid).join("syscall")).ok()?;
     let mut words = text.split_whitespace();

@@ -17,8 +17,8 @@ pub fn missing_earlier_calls(end: &End) -> Option<String> {
     if let Some(recording) = earlier.recording.as_mut().filter(|recording| recording.cut.why == Why::Open) {
         recording.cut.why = Why::Ended;
     }
-    let taken = (end.missing.chunks_taken > 0).then(|| "those that another reader has taken".to_owned());
-    let missing: Vec<String> = missing_calls(&[&earlier]).into_iter().chain(taken).collect();
+    let read_before = (end.missing.chunks_taken > 0).then(|| "those that another reader has taken".to_owned());
+    let missing: Vec<String> = missing_calls(&[&earlier]).into_iter().chain(read_before).collect();
     (!missing.is_empty()).then(|| missing.join(", "))
 }
 

@@ -12,6 +12,7 @@ use cutap_wire::control;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Bytes of a path, and of an answer, at most.
@@ -75,7 +76,9 @@ impl HangWatch {
         }
         self.next_ns = None;
         let _ = run.join(NEW).rename(control::HANG);
-        let recording = document.run.as_str();
+        let folder = std::env::current_dir().unwrap_or_default();
+        let recording = Path::new(&document.run);
+        let recording = recording.strip_prefix(folder).unwrap_or(recording).display();
         if let Some(wait) = write_wait(&document) {
             print_notice(&format!("the program hangs: {wait}; saved, cutap where {recording} prints it"));
         }

@@ -37,18 +37,18 @@ impl Hanging {
         fs::read_to_string(self.folder.join("stderr")).unwrap_or_default()
     }
 
-    /// The process of the program.
-    fn pid(&self) -> u32 {
-        let children = format!("/proc/{0}/task/{0}/children", self.record.id());
+    /// The process of the program, if it runs.
+    fn running_pid(&self) -> Option<u32> {
+        let pids = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.record.id())).ok()?;
         let is_program =
             |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.ends_with("hang_kinds"));
-        let mut found = None;
-        wait_for("the program runs", LIMIT, || {
-            let pids = fs::read_to_string(&children).unwrap_or_default();
-            found = pids.split_whitespace().filter_map(|pid| pid.parse().ok()).find(is_program);
-            found.is_some()
-        });
-        found.expect("it was waited for")
+        pids.split_whitespace().filter_map(|pid| pid.parse().ok()).find(is_program)
+    }
+
+    /// The process of the program.
+    fn pid(&self) -> u32 {
+        wait_for("the program runs", LIMIT, || self.running_pid().is_some());
+        self.running_pid().expect("it was waited for")
     }
 
     /// What `where` says once it says this.
@@ -69,6 +69,9 @@ impl Hanging {
 
 impl Drop for Hanging {
     fn drop(&mut self) {
+        if let Some(pid) = self.running_pid() {
+            let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
+        }
         let _ = self.record.kill();
         let _ = self.record.wait();
     }

@@ -1,5 +1,5 @@
 //! What `cutap where` says of a run, as data: text is written from it, and JSON is it. One document is self-contained,
-//! so those of many hosts can be joined.
+//! so those of many hosts can be joined. A field that another version of cutap does not write has its default.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,6 +9,7 @@ pub const TYPE: &str = "where";
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HangDocument {
     /// Always [`TYPE`].
     #[serde(rename = "type")]
@@ -36,6 +37,7 @@ pub struct HangDocument {
 
 /// A process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ProcessState {
     pub pid: u32,
     /// File name of its program.
@@ -45,6 +47,7 @@ pub struct ProcessState {
 
 /// A thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ThreadState {
     pub tid: u32,
     pub name: Option<String>,
@@ -63,6 +66,7 @@ pub struct ThreadState {
 
 /// A call or a range that is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OpenEntry {
     /// Function, or name of the range.
     pub name: String,
@@ -80,6 +84,7 @@ pub struct OpenEntry {
 
 /// What a wait waits for in one stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct StreamWait {
     /// `stream#1`, `default stream`.
     pub stream: String,
@@ -97,6 +102,7 @@ pub struct StreamWait {
 
 /// A piece of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct WorkState {
     /// What it is, with arguments.
     pub text: String,

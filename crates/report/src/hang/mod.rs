@@ -111,10 +111,12 @@ impl HangState {
         for of in std::mem::take(&mut self.threads).into_values() {
             let process = of.thread.process.clone();
             let live = runs_on.map(|runs_on| runs_on(process.pid, of.thread.tid));
-            if matches!(live, Some(LiveThread { is_there: false, .. })) {
+            let is_gone = matches!(live, Some(LiveThread { is_there: false, .. }));
+            let state = self.thread_state(of, &open_until, live.and_then(|live| live.system_call));
+            // A thread of another name space has another number here, and a process that was killed is of interest.
+            if is_gone && state.named.is_none() {
                 continue;
             }
-            let state = self.thread_state(of, &open_until, live.and_then(|live| live.system_call));
             let (_, threads) = processes.entry(process.key).or_insert_with(|| (process, Vec::new()));
             threads.push(state);
         }

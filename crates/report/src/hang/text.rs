@@ -80,7 +80,9 @@ fn write_thread(
         write_ranges(&thread.open, out)?;
         return write_system_call(thread, out);
     };
-    writeln!(out, "{heading}  {} in {}", time(entry.open_ns), entry_text(entry))?;
+    // Without a collector the end of a program is not known.
+    let lasted = if entry.open_ns == 0 { "last seen".to_owned() } else { time(entry.open_ns) };
+    writeln!(out, "{heading}  {lasted} in {}", entry_text(entry))?;
     let inside: Vec<String> = thread.open[..named].iter().rev().map(entry_text).collect();
     if !inside.is_empty() {
         writeln!(out, "{:INDENT$}inside {}", "", inside.join(", inside "))?;

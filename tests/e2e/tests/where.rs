@@ -182,10 +182,20 @@ fn a_full_pipe() {
     check_golden("pipe", &normal(&program.once(&pid.to_string(), "sleeps in write"), pid));
 }
 
-/// The collector saves the answer and says one line; the file has it after a kill.
+/// The collector saves the answer and prints one line; the file has it after a kill.
 #[test]
 fn a_hang_is_saved() {
-    let mut program = Hanging::start("spin", &["--on-hang", "500ms"]);
+    is_saved("spin");
+}
+
+/// Another thread asks again and again whether the work is done. It makes no progress.
+#[test]
+fn a_hang_that_a_thread_polls() {
+    is_saved("polled");
+}
+
+fn is_saved(kind: &'static str) {
+    let mut program = Hanging::start(kind, &["--on-hang", "500ms"]);
     let pid = program.pid();
     wait_for("the hang is noticed", LIMIT, || program.stderr().contains("the program hangs"));
     program.kill();

@@ -51,6 +51,14 @@ static void *other_order(void *unused) {
     return 0;
 }
 
+/* As the watchdog of PyTorch does: it asks again and again whether the work is done. */
+static void *ask(void *unused) {
+    (void)unused;
+    OK(cuCtxSetCurrent, context);
+    for (;; usleep(10000)) call("cuEventQuery", W(event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     const char *kind = argc > 1 ? argv[1] : "";
     P module;
@@ -82,6 +90,12 @@ int main(int argc, char **argv) {
         OK(cuEventRecord, event, other);
         OK(cuStreamWaitEvent, stream, event, 0);
         launch(works, stream);
+        OK(cuStreamSynchronize, stream);
+    } else if (!strcmp(kind, "polled")) {
+        pthread_t thread;
+        launch(spins, stream);
+        OK(cuEventRecord, event, stream);
+        CHECK(pthread_create(&thread, 0, ask, 0) == 0);
         OK(cuStreamSynchronize, stream);
     } else if (!strcmp(kind, "free")) {
         launch(spins, stream);

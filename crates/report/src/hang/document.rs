@@ -94,6 +94,8 @@ pub struct StreamWait {
     pub oldest: Option<WorkState>,
     /// The oldest collective.
     pub collective: Option<WorkState>,
+    /// The first pieces of work behind the oldest one: function or kernel.
+    pub next: Vec<String>,
     /// How many pieces of work are not known complete.
     pub pieces: u64,
     /// Older ones that were forgotten for their number.

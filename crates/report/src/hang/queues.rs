@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// Pieces of work of a stream that are kept; of more the oldest are forgotten, and counted.
 const MOST: usize = 1 << 16;
+/// Pieces of work behind the oldest one that are named.
+const NEXT: usize = 4;
 /// Steps from a wait to what holds it up.
 const MOST_STEPS: usize = 16;
 
@@ -352,6 +354,7 @@ impl Queues {
             through,
             oldest: before().next().map(|work| work.state(now_ns)),
             collective: collective.map(|(work, call)| WorkState { text: collective_text(call), ..work.state(now_ns) }),
+            next: before().skip(1).take(NEXT).map(Work::short_text).collect(),
             pieces: before().count() as u64,
             forgotten: of.forgotten,
         }
@@ -359,6 +362,11 @@ impl Queues {
 }
 
 impl Work {
+    fn short_text(&self) -> String {
+        let name = self.call.function.display_name();
+        self.call.kernel().map_or_else(|| name.to_owned(), |kernel| format!("kernel {kernel}"))
+    }
+
     fn state(&self, now_ns: u64) -> WorkState {
         let made_by = self.made_by.as_ref().map(|call| call.function.display_name().to_owned());
         WorkState {

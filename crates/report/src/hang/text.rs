@@ -160,7 +160,10 @@ fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::
         writeln!(out, "{:INDENT$}work before it was forgotten for its number: {} pieces", "", wait.forgotten)?;
     }
     if later_pieces > 0 {
-        writeln!(out, "{:INDENT$}{later_pieces} more behind it, not known complete", "")?;
+        let more = later_pieces.saturating_sub(wait.next.len() as u64);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let next = wait.next.join(", ");
+        writeln!(out, "{:INDENT$}behind it, not known complete: {}{more}", "", printable(&next))?;
     }
     Ok(())
 }

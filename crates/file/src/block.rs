@@ -48,9 +48,9 @@ pub mod kind {
     /// a slot, 1 for those that a runtime reports. The last one of each counts.
     pub const COUNTS: u8 = 12;
     /// Where the run was made, a `NAME=VALUE` a line: `host`, `boot_id`, then what the launcher told.
-    pub const HOST: u8 = 13;
+    pub const HOST: u8 = 14;
     /// What `cutap where --json` said when the run hung; the last one counts.
-    pub const HANG: u8 = 14;
+    pub const HANG: u8 = 15;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
     /// See [`LACKS`]; no block stands there.

@@ -65,6 +65,10 @@ pub enum Role {
     RecordsEvent,
     /// Makes a stream wait for an event.
     WaitsForEvent,
+    /// Says whether the work of a stream or in front of an event has completed.
+    AsksForEnd,
+    /// Puts an operation into a stream in which several ranks take part.
+    CollectiveWork,
     /// Launches a kernel, with the blocks of its grid in the words behind it.
     LaunchesGrid,
     /// Adds a node to a graph that may allocate or free memory.

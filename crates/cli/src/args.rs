@@ -454,7 +454,7 @@ impl CaptureArgs {
 }
 
 /// A time: a number of seconds, such as 2 or 0.5, or a number with a unit.
-fn time(text: &str) -> std::result::Result<Duration, String> {
+pub fn time(text: &str) -> std::result::Result<Duration, String> {
     let nanoseconds = cutap_quantity::nanoseconds(text).map(Duration::from_nanos);
     nanoseconds.ok_or_else(|| "give seconds, such as 2 or 0.5, or a unit: 500ms, 5m".to_owned())
 }

@@ -2,7 +2,7 @@
 //! line that cutap takes.
 
 /// A command, and lines with their meaning.
-const EXAMPLES: [(&str, &[(&str, &str)]); 19] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 20] = [
     (
         "",
         &[
@@ -58,6 +58,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 19] = [
     (
         "explain",
         &[("cutap explain", "likely problems of run.cutap"), ("cutap explain --json job.cutap", "for a program")],
+    ),
+    (
+        "where",
+        &[
+            ("cutap where 4101", "what a program that hangs waits for"),
+            ("cutap where run.0.cutap run.1.cutap", "the ranks of a job"),
+        ],
     ),
     ("diff", &[("cutap diff before.cutap after.cutap", "calls, errors and times that differ")]),
     (

@@ -55,8 +55,13 @@ fn process_number(run: &Path) -> Option<&str> {
     run.to_str().filter(|text| text.parse::<u32>().is_ok() && !run.exists())
 }
 
+/// Whether a run is given by the number of its process.
+pub fn names_process(run: &Path) -> bool {
+    process_number(run).is_some()
+}
+
 /// The run of a process: its recording, or its run directory.
-fn of_pid(run: &Path) -> Result<PathBuf> {
+pub fn of_pid(run: &Path) -> Result<PathBuf> {
     let Some(number) = process_number(run) else { return Ok(run.to_owned()) };
     let folder = ctl::run_of(number)?;
     if Page::open(&folder).is_ok_and(|page| page.is_flight_recorder()) {

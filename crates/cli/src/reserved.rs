@@ -2,12 +2,11 @@
 //! first. Each answers with what does the job today. `cutap -- top` runs a program of that name.
 
 /// A word, and what to type.
-const RESERVED: [(&str, &str); 12] = [
+const RESERVED: [(&str, &str); 11] = [
     ("top", "cutap report lists the functions with the most time, also while the program runs"),
     ("view", "cutap export --perfetto FILE writes a timeline for ui.perfetto.dev"),
     ("query", "cutap export --json FILE writes each call as a line of JSON, and cutap report --csv the tables"),
     ("chaos", "cutap run --inject RULE makes calls fail; cutap help inject explains it"),
-    ("where", "cutap ctl PID status says in which call each thread is"),
     (
         "attach",
         "cutap cannot attach to a running program; start it under cutap record, and switch it with cutap ctl PID",

@@ -49,6 +49,10 @@ pub mod kind {
     pub const COUNTS: u8 = 12;
     /// Bytes of the clocks of the GPUs from offset `at` (`cutap_wire::gpu_clocks`).
     pub const CLOCKS: u8 = 13;
+    /// Where the run was made, a `NAME=VALUE` a line: `host`, `boot_id`, then what the launcher told.
+    pub const HOST: u8 = 14;
+    /// What `cutap where --json` said when the run hung; the last one counts.
+    pub const HANG: u8 = 15;
     /// See [`LACKS`]; no block stands there.
     pub const READ_BEFORE: u64 = 1;
     /// See [`LACKS`]; no block stands there.

@@ -8,6 +8,7 @@ mod diff;
 mod explain;
 mod export;
 mod format;
+mod hang;
 mod nesting;
 mod notes;
 mod outputs;
@@ -29,7 +30,10 @@ pub use explain::Explain;
 pub use export::{Chrome, Perfetto};
 pub use format::csv::write_csv;
 pub use format::units::time;
-pub use notes::footer::{end_lines, end_notes, important_notes, program_end_note};
+pub use hang::{
+    HangDocument, HangState, LiveThread, ProcessState, StreamWait, ThreadState, WorkState, write_documents, write_wait,
+};
+pub use notes::footer::{end_lines, end_notes, host_line, important_notes, program_end_note};
 pub use notes::gpu_clocks::{clock_lines, clocks_line};
 pub use notes::messages;
 pub use notes::messages_page::messages_page;

@@ -59,7 +59,7 @@ pub use ring::lost_calls::LostCalls;
 pub use ring::raw::{RawChunk, RawRing};
 pub use run::cells::walk_cells;
 pub use run::error::Error;
-pub use run::facts::{Diagnostic, RecordingCoverage, Switched, SwitchedTo};
+pub use run::facts::{Diagnostic, RecordingCoverage, RunHost, Switched, SwitchedTo};
 pub use run::listing::Listing;
 pub use run::liveness::{environment_of, is_gone, living, text_of_proc};
 pub use run::names_complete::{has_all_names, is_whole};

@@ -18,6 +18,10 @@ pub const ARMED: &str = "armed";
 pub const FILTER: &str = "filter";
 /// The rank of the run in its job, as decimal text, if the launcher told one.
 pub const RANK: &str = "rank";
+/// The file in the run directory with the host and what the launcher told, a `NAME=VALUE` a line.
+pub const HOST: &str = "host";
+/// The file in the run directory with what `cutap where --json` said when the run hung (`record --on-hang`).
+pub const HANG: &str = "hang";
 /// The path of the recording that the run is written to, if it is.
 pub const RECORDING: &str = "recording";
 /// What `--deny` and `--fail` ask for: see [`kernel_answer`]. Absent where they were not given.

@@ -62,6 +62,7 @@ pub fn programs() -> Vec<String> {
 pub const NOT_ALONE: &[&str] = &[
     "gpu_steps",
     "gpu_work",
+    "hang_kinds",
     "profiler_later",
     "until_killed",
     "clones",

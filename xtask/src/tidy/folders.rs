@@ -74,6 +74,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "outputs",
             "export",
             "explain",
+            "hang",
             "diff",
             "reports",
             "api",

@@ -26,6 +26,7 @@ mod run;
 mod show;
 pub mod syscall;
 pub mod trace;
+mod where_threads;
 
 use clap::Subcommand;
 use cutap_collect::Result;
@@ -47,6 +48,8 @@ pub enum Command {
     Report(report::Report),
     /// Find likely problems, the worst first, with evidence and advice
     Explain(explain::ExplainArgs),
+    /// Say where each thread is, and what it waits for: hangs
+    Where(where_threads::Where),
     /// Compare the calls of two recordings
     Diff(diff::DiffArgs),
     /// Check rules on the calls of a program or a recording, for CI
@@ -110,6 +113,7 @@ impl Command {
             Command::HookHeader => hook_header::run(),
             Command::Help(args) => args.run(),
             Command::Explain(args) => args.run(),
+            Command::Where(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Check(args) => args.run(),
             Command::Demo(args) => args.run(),

@@ -1,9 +1,10 @@
 //! `cutap record`: runs a program and writes its calls to a recording.
 
-use crate::args::{CaptureArgs, ChatterArgs, FilterArgs, OverflowArgs, ProgramArgs};
+use crate::args::{CaptureArgs, ChatterArgs, FilterArgs, OverflowArgs, ProgramArgs, time};
 use crate::embedded::LIBRARIES;
-use cutap_collect::{Result, TraceOptions};
+use cutap_collect::{Error, OverflowPolicy, Result, TraceOptions};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How the ranks of a job are recorded, at the end of the help.
 const RANKS: &str = "Ranks of a job, each into run.RANK.cutap (docs/how-to/containers-and-slurm.md):\n  \
@@ -20,6 +21,9 @@ pub struct Record {
     /// Write over a FILE that is no recording
     #[arg(long)]
     force: bool,
+    /// Save what cutap where says when the program has waited in a call for so long and done nothing else: 60, 5m
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    on_hang: Option<Duration>,
     #[command(flatten)]
     overflow: OverflowArgs,
     #[command(flatten)]
@@ -32,8 +36,15 @@ pub struct Record {
 
 impl Record {
     pub fn run(self) -> Result<()> {
+        if self.on_hang.is_some() && matches!(self.overflow.policy(), OverflowPolicy::Overwrite(_)) {
+            return Err(Error::own(
+                "--on-hang reads the recording while the program runs, and a flight recorder writes it at the end; \
+                 leave one of them out",
+            ));
+        }
         let options = TraceOptions {
             record: true,
+            on_hang: self.on_hang,
             filter: self.filter.text(),
             output: self.file,
             force: self.force,

@@ -17,7 +17,7 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 use cutap_collect::{Error, Result, TextOptions, colour, filter as parse_filter, print_notice, scan_executables};
 use cutap_report::{
     Baseline, REPORTS, ReportKind, Rows, Takes, all_sort_columns, clocks_line, end_line, end_lines, gpu_kernels,
-    missing_calls, notes_of_runs, write_csv,
+    host_line, missing_calls, notes_of_runs, write_csv,
 };
 use cutap_trace::{End, Filter, FinishedRun, Runs};
 use std::fmt::{self, Debug, Formatter};
@@ -181,6 +181,7 @@ impl Report {
             let end_refs: Vec<&End> = run_ends.iter().map(|of| &of.end).collect();
             let mut lines = notes_of_runs(&end_refs, &end_lines);
             lines.extend(filter_lines_of_runs(&run_ends));
+            lines.extend(notes_of_runs(&end_refs, &|end| host_line(end).into_iter().collect()));
             let none = lines.is_empty().then_some("nothing is known to be missing");
             let mut lines = lines.iter().map(String::as_str).chain(none);
             written(lines.try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()))?;

@@ -2,6 +2,7 @@
 
 pub mod default_name;
 pub mod error;
+pub mod host_facts;
 pub mod nearest;
 pub mod trusted;
 pub mod user;

@@ -11,6 +11,7 @@ use crate::collector::detach_notices;
 use crate::collector::drain::{Drain, Round};
 use crate::collector::ended_folders::EndedFolders;
 use crate::collector::foreground_channel::ForegroundChannel;
+use crate::collector::hang_watch::HangWatch;
 use crate::collector::kept_calls::KeptCallsMarker;
 use crate::collector::live_trace::LiveTrace;
 use crate::collector::retention::Retention;
@@ -19,7 +20,7 @@ use crate::run_dir::control::Page;
 use crate::run_dir::folder;
 use crate::run_dir::lingering_processes::LingeringProcesses;
 use crate::start::startup_state::open_descriptors;
-use cutap_trace::{Damage, Rate, RunPath};
+use cutap_trace::{Damage, Rate, RunPath, monotonic};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use cutap_wire::hooks;
 use std::fs::File;
@@ -99,6 +100,7 @@ fn drain(
     let mut pause = PAUSE_MS.0;
     let mut retention = Retention::new(run_dir, page, options.total);
     let mut marker = KeptCallsMarker::default();
+    let mut hang_watch = HangWatch::new(options.on_hang_ns);
     let mut folders = EndedFolders::new(run_dir, options.temporary);
     loop {
         let last = channel.program_is_over()
@@ -137,6 +139,15 @@ fn drain(
             && let Err(e) = work.retire(&mut folders, page)
         {
             return Ok(Some(e));
+        }
+        if let Some(watch) = &mut hang_watch {
+            let now = monotonic();
+            let stopped_ns = work.stopped_before(watch.quiet_before(now));
+            if let Some(document) = watch.round(run_dir, stopped_ns, now)
+                && let Err(e) = work.add_hang(&document)
+            {
+                return Ok(Some(e));
+            }
         }
         pause = match (round.more, round.has_new) {
             (true, _) => 0,
@@ -230,6 +241,12 @@ impl Drain for Recorder {
         let ended_processes = Recorder::retire(self, &mut |name| folders.has_ended(name), &mut || page.beat())?;
         folders.replace(&ended_processes);
         Ok(())
+    }
+    fn stopped_before(&mut self, before_ns: u64) -> Option<u64> {
+        Recorder::stopped_before(self, before_ns)
+    }
+    fn add_hang(&mut self, document: &[u8]) -> io::Result<()> {
+        Recorder::add_hang(self, document)
     }
     fn end(&mut self, _page: &Page) -> io::Result<()> {
         Recorder::end(self)

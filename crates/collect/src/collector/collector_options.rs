@@ -37,6 +37,8 @@ pub struct CollectorOptions {
     /// The NVML library that is asked for clocks; empty: clocks are not wanted.
     #[serde(with = "path", default)]
     pub nvml: PathBuf,
+    /// Save what `cutap where` says when the program has hung for so many nanoseconds; 0: do not look.
+    pub on_hang_ns: u64,
 }
 
 impl CollectorOptions {
@@ -103,6 +105,7 @@ mod tests {
             spool: Some(7),
             total: u64::MAX,
             nvml: PathBuf::new(),
+            on_hang_ns: 1,
         };
         for given in [options(b"/tmp/r", None), options(b"/\xff\xfe \"\n\\", Some("-e \"\u{1}ä"))] {
             let argument = given.to_argument().unwrap();

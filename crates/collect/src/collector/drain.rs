@@ -12,6 +12,14 @@ pub trait Drain {
     fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
     /// Forgets processes that have ended, and lets their folders go.
     fn retire(&mut self, folders: &mut EndedFolders, page: &Page) -> io::Result<()>;
+    /// When the last one of those threads stopped that have made no record since this moment.
+    fn stopped_before(&mut self, _before_ns: u64) -> Option<u64> {
+        None
+    }
+    /// Adds what `cutap where --json` said of a program that hangs.
+    fn add_hang(&mut self, _document: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
     /// What comes at the end.
     fn end(&mut self, page: &Page) -> io::Result<()>;
     /// What is damaged in the rings; known at the end.

@@ -7,6 +7,7 @@ pub mod detach_notices;
 pub mod drain;
 pub mod ended_folders;
 pub mod foreground_channel;
+pub mod hang_watch;
 pub mod kept_calls;
 pub mod live_trace;
 pub mod replayable_pipe;

@@ -82,6 +82,7 @@ pub fn supervisor(
         spool: None,
         total: options.full.total().unwrap_or(0),
         nvml,
+        on_hang_ns: options.on_hang.map_or(0, |limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX)),
     };
     Ok(CollectorSupervisor::new(options_of_collector, output, named))
 }

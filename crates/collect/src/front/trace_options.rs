@@ -10,6 +10,7 @@ use crate::run_dir::window::Window;
 use cutap_report::KernelStyle;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What `cutap trace` or `cutap record` was asked.
 #[derive(Debug, Default)]
@@ -38,6 +39,8 @@ pub struct TraceOptions {
     pub range: Option<CaptureRange>,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
+    /// Save what `cutap where` says when the program has hung for so long.
+    pub on_hang: Option<Duration>,
     /// Take the GPU time of kernels, copies and sets.
     pub gpu_time: bool,
     /// Count calls of functions that start no work, and record only those of them that fail.

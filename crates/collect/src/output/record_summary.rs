@@ -37,7 +37,7 @@ pub fn record_summary(file: &Path, is_over: bool) -> String {
             };
             format!(
                 "{calls_are} in {name} ({size}), {failed}, {open_calls} did not return; next: cutap \
-                explain{file_argument}"
+                where{file_argument}"
             )
         }
         (_, 1, 0) if rows.is_empty() => format!("1 call is in {name} ({size}); next: cutap report{file_argument}"),

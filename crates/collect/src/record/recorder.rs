@@ -122,7 +122,7 @@ impl Recorder {
                 clock_copy.add_block(block);
                 return;
             }
-            has_texts |= matches!(block.kind, kind::FILTER | kind::RANK);
+            has_texts |= matches!(block.kind, kind::FILTER | kind::RANK | kind::HOST);
             let of = recorded.entry(block.process).or_default();
             match block.kind {
                 kind::PROCESS => of.0 = Some(*block),
@@ -250,18 +250,29 @@ impl Recorder {
         Ok(has_new)
     }
 
-    /// Notes once with which filter and as which rank the run was made: readers of the file show what was asked.
+    /// Notes once with which filter, as which rank and where the run was made: readers of the file show what was asked.
     fn keep_texts(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.has_texts, true) {
             return Ok(());
         }
-        for (name, kind) in [(control::FILTER, kind::FILTER), (control::RANK, kind::RANK)] {
+        let texts = [(control::FILTER, kind::FILTER), (control::RANK, kind::RANK), (control::HOST, kind::HOST)];
+        for (name, kind) in texts {
             let text = self.run.join(name).read(MOST_TEXT).unwrap_or_default();
             if !text.is_empty() {
                 self.writer.write(Block::new(kind, 0, 0, 0), &[], &text)?;
             }
         }
         Ok(())
+    }
+
+    /// Adds what `cutap where --json` said of the run that hangs.
+    pub fn add_hang(&mut self, document: &[u8]) -> io::Result<()> {
+        self.writer.write(Block::new(kind::HANG, 0, 0, 0), &[], document)
+    }
+
+    /// When the last one of those threads stopped that have made no record since this moment.
+    pub fn stopped_before(&mut self, before_ns: u64) -> Option<u64> {
+        self.rings().map(|ring| ring.grown_ns).filter(|grown_ns| *grown_ns < before_ns).max()
     }
 
     /// Bytes of chunks that were added, and chunks that neither the file nor the folder has: their writers took them

@@ -1,7 +1,7 @@
 //! One ring on its way into a recording: which of its chunks the recording holds, and how many of them are missing or
 //! damaged.
 
-use cutap_trace::{CallCount, LostCalls, RawChunk, RawRing};
+use cutap_trace::{CallCount, LostCalls, RawChunk, RawRing, monotonic};
 
 #[derive(Debug)]
 pub struct Ring {
@@ -24,6 +24,8 @@ pub struct Ring {
     parts: (u64, usize),
     /// Bytes of records that those parts have.
     in_parts: usize,
+    /// When it was last seen to have grown, CLOCK_MONOTONIC.
+    pub grown_ns: u64,
 }
 
 impl Ring {
@@ -41,6 +43,7 @@ impl Ring {
             holes: 0,
             parts: (0, 0),
             in_parts: 0,
+            grown_ns: monotonic(),
         }
     }
 
@@ -60,6 +63,7 @@ impl Ring {
         let page = chunk.page();
         let there = if page.sequence == self.open.0 { self.open.1 } else { 0 };
         self.added += chunk.bytes().saturating_sub(there);
+        self.grown_ns = monotonic();
         (self.sequence, self.has_copied) = (self.sequence.max(page.sequence), true);
         if consume {
             self.raw.give_back(chunk.place);
@@ -83,6 +87,7 @@ impl Ring {
     pub fn part_copied(&mut self, chunk: &RawChunk) {
         self.parts.1 = chunk.settled;
         self.in_parts = chunk.records.len();
+        self.grown_ns = monotonic();
     }
 
     /// Chunks that there were and that were not copied.

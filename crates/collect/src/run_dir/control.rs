@@ -134,10 +134,12 @@ pub fn write(run: &RunPath, page: &[u8; cutap_wire::PAGE], filter: &Filter) -> R
     let len = u32::from_le_bytes(page[offset_of!(Control, rules_len)..][..4].try_into().unwrap_or_default()) as usize;
     let rules = &page[offset_of!(Control, rules)..][..len];
     let rank = crate::base::default_name::rank().map_or_else(String::new, |rank| rank.to_string());
+    let host = crate::base::host_facts::host_facts();
     let files = [
         (control::ARMED, rules),
         (control::FILTER, filter.text().as_bytes()),
         (control::RANK, rank.as_bytes()),
+        (control::HOST, host.as_bytes()),
         (control::ALIVE, &[0; cutap_wire::PAGE]),
         (control::FILE, page),
     ];

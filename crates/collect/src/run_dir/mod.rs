@@ -4,6 +4,7 @@ pub mod control;
 pub mod folder;
 pub mod lease;
 pub mod lingering_processes;
+pub mod live_threads;
 pub mod member;
 pub mod outer_run;
 pub mod quota;

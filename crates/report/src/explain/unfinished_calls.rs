@@ -69,10 +69,10 @@ fn finding(open: &OpenCall, runs_on: bool) -> Finding {
     let in_range = open.range.iter().map(|name| format!("the program is in its range \"{}\"", printable(name)));
     let advice = match (hangs, open.waits) {
         (true, true) => {
-            "Look for a kernel or a host function that does not end: cutap show lists the calls before."
+            "Look for a kernel or a host function that does not end: cutap where names the oldest work before it."
         }
         (true, false) => "Look where the process is in it: cutap show --stack, or gdb -p PID while it runs.",
-        (false, _) if runs_on => "It may return yet: cutap ctl PID status has the call of each thread.",
+        (false, _) if runs_on => "It may return yet: cutap where PID has the call of each thread.",
         (false, _) => "Look why the program ended there: a signal, or exit in another thread.",
     };
     Finding {

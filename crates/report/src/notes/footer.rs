@@ -66,6 +66,17 @@ fn after_runtimes(end: &End, lines: &mut Vec<String>) {
     running(end, lines);
 }
 
+/// Where a rank of a job was recorded, and what its launcher told.
+pub fn host_line(end: &End) -> Option<String> {
+    let host = &end.host;
+    let name = host.name.as_deref().filter(|_| host.rank.is_some() || !host.launcher.is_empty())?;
+    let rank = host.rank.map_or_else(String::new, |rank| format!(" as rank {rank}"));
+    let variables: Vec<String> = host.launcher.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let variables = if variables.is_empty() { String::new() } else { format!(": {}", variables.join(" ")) };
+    let boot = host.boot_id.as_deref().map_or_else(String::new, |boot| format!(", boot {boot}"));
+    Some(printable(&format!("recorded on {name}{rank}{boot}{variables}")).into_owned())
+}
+
 /// How the program of a recording failed. The reader of a live trace sees it in the shell.
 pub fn program_end_note(end: &End) -> Option<String> {
     let program_end = end.coverage.program_end.filter(|of| of.is_failure() && end.recording.is_some());

@@ -10,6 +10,18 @@ pub fn missing_calls(ends: &[&End]) -> Option<String> {
     missing(ends, &filters)
 }
 
+/// The calls that a run lacks of those before its end.
+pub fn missing_earlier_calls(end: &End) -> Option<String> {
+    let mut earlier = end.clone();
+    earlier.processes.running.clear();
+    if let Some(recording) = earlier.recording.as_mut().filter(|recording| recording.cut.why == Why::Open) {
+        recording.cut.why = Why::Ended;
+    }
+    let read_before = (end.missing.chunks_taken > 0).then(|| "those that another reader has taken".to_owned());
+    let missing: Vec<String> = missing_calls(&[&earlier]).into_iter().chain(read_before).collect();
+    (!missing.is_empty()).then(|| missing.join(", "))
+}
+
 /// The calls that a run lacks and that another run may have. Two runs with one filter lack the same ones by it.
 pub fn missing_against(end: &End, other: &End) -> Option<String> {
     let filter = end.coverage.filter.as_deref().filter(|filter| other.coverage.filter.as_deref() != Some(*filter));

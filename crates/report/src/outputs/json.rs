@@ -12,7 +12,8 @@ use crate::outputs::clock_json::{clock_samples, slow_clocks};
 use crate::outputs::live_clocks::LiveClocks;
 use cutap_calls::gpu_time::copy_kind;
 use cutap_trace::{
-    Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage, Why,
+    Answer, Call, End, Event, EventVisitor, Exit, GpuRow, Instance, Lookup, Module, Process, RecordingCoverage,
+    RunHost, Why,
 };
 use cutap_wire::rows::RowContent;
 use serde::Serialize;
@@ -156,6 +157,7 @@ fn ending(end: &End) -> Value {
         "without_calls": end.without_calls().iter().map(|p| p.pid).collect::<Vec<_>>(),
         "overwritten": end.missing.overwritten, "records_cut": end.missing.records_cut,
         "records_unknown": end.missing.records_unknown,
+        "host": host_json(&end.host),
         "switched": switched_json(end), "counted": end.functions.counted.iter().map(|c| c.calls).sum::<u64>(),
         "slow_clocks": slow_clocks(end),
     });
@@ -163,6 +165,16 @@ fn ending(end: &End) -> Value {
         line.extend(run_fields(run));
     }
     line
+}
+
+/// Where the run was made; null where that was not recorded.
+fn host_json(host: &RunHost) -> Value {
+    match &host.name {
+        Some(name) => json!({
+            "name": name, "boot_id": host.boot_id, "rank": host.rank, "launcher": host.launcher,
+        }),
+        None => Value::Null,
+    }
 }
 
 /// How far a recording could be read.

@@ -197,6 +197,7 @@ const END: &[FieldRow] = &[
         "object|null",
         "how the program ended: `exit_code` or `signal`; null: it runs, or cutap ended before it",
     ),
+    ("host", "object|null", "where it was recorded: `name`, `boot_id`, `rank`, `launcher` (its variables)"),
     ("inner", "integer", "cutaps that were started inside this one"),
     ("without_calls", "array", "processes with the driver and no call"),
     ("overwritten", "integer", "calls older than what a flight recorder kept"),

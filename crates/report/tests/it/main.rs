@@ -20,6 +20,7 @@ mod fuzz;
 mod gpu_time;
 mod graphs;
 mod handles;
+mod hang;
 mod kernels;
 mod launches;
 mod leaks;

@@ -2,6 +2,7 @@
 //!
 //! CUTAP_SIM_DEVICES is the number of devices, 1 to 8. CUTAP_SIM_DRIVER is the version to report (13050).
 //! CUTAP_SIM_MEMORY is the memory of a device, in bytes or with a unit (80GiB, 512M).
+//! CUTAP_SIM_SPIN is a planted fault: a kernel of this name never ends.
 //! `cutap --sim` rejects a wrong value. The driver may be loaded without cutap, so here a wrong value
 //! is ignored, with a message on standard error.
 
@@ -20,6 +21,8 @@ pub struct Config {
     pub driver: u32,
     /// Bytes of memory of a device that programs can use.
     pub memory: u64,
+    /// The name of a kernel that never ends.
+    pub spin: Option<String>,
 }
 
 /// The settings, which are read at the first call.
@@ -40,6 +43,7 @@ fn read(ignored: &mut Vec<String>) -> Config {
         devices: number(c"CUTAP_SIM_DEVICES", 1..=8, 1) as i32,
         driver: number(c"CUTAP_SIM_DRIVER", 2000..=99_999, 13050) as u32,
         memory: number(c"CUTAP_SIM_MEMORY", 1..=u64::MAX, TOTAL_MEMORY),
+        spin: variable(c"CUTAP_SIM_SPIN"),
     }
 }
 

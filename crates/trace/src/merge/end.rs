@@ -15,6 +15,7 @@ impl EventReader {
         end.add_retired(&retired.end);
         let last = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
         let now = last.max(self.shared.clock.moment(run_end(&self.run_reader, &self.folders)));
+        end.last_ns = now;
         for folder in &mut self.folders {
             end.folder(folder);
         }

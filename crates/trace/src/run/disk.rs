@@ -9,7 +9,7 @@ use cutap_wire::gpu_clocks;
 use std::io;
 
 /// Bytes of a text at most.
-const MOST_TEXT: usize = 1 << 16;
+const MOST_TEXT: usize = 1 << 20;
 
 /// A run directory.
 #[derive(Debug)]

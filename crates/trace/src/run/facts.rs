@@ -2,6 +2,7 @@
 //! not recorded.
 
 use cutap_file::Cut;
+use std::collections::BTreeMap;
 
 /// Something that was reached but not seen, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,4 +64,32 @@ pub struct Switched {
     pub to: SwitchedTo,
     /// Of which process alone; 0: of all.
     pub pid: u32,
+}
+
+/// Where a run was made, and what the launcher of its job told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunHost {
+    /// Name of the host.
+    pub name: Option<String>,
+    /// Which start of the host: two runs with the same one have the same clock.
+    pub boot_id: Option<String>,
+    /// The run's rank in its job.
+    pub rank: Option<u32>,
+    /// Variables of the launcher, by name.
+    pub launcher: BTreeMap<String, String>,
+}
+
+impl RunHost {
+    /// From lines `NAME=VALUE`.
+    pub(crate) fn parse(text: &str, rank: Option<u32>) -> RunHost {
+        let mut host = RunHost { rank, ..RunHost::default() };
+        for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+            match name {
+                "host" => host.name = Some(value.to_owned()),
+                "boot_id" => host.boot_id = Some(value.to_owned()),
+                _ => drop(host.launcher.insert(name.to_owned(), value.to_owned())),
+            }
+        }
+        host
+    }
 }

@@ -39,6 +39,8 @@ pub struct Recording {
     rank: Option<Block>,
     /// Pieces of the file of clocks.
     clocks: Vec<Block>,
+    host: Option<Block>,
+    hang: Option<Block>,
     processes: BTreeMap<u32, ProcessBlocks>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
@@ -84,7 +86,8 @@ impl Recording {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let file = open_file(path, false).map_err(unreadable)?;
         let (mut control, mut completed, mut lacks, mut read_before) = (None, None::<(u64, u64)>, 0, 0);
-        let (mut unread, mut filter, mut rank, mut clocks) = (None, None, None, Vec::new());
+        let (mut unread, mut filter, mut rank, mut host, mut hang) = (None, None, None, None, None);
+        let mut clocks = Vec::new();
         let mut processes = BTreeMap::<u32, ProcessBlocks>::new();
         let (mut body, damaged) = (Vec::new(), DamagedBlocks::default());
         // The last one counts. Of one before it that is damaged nothing is missing, and it is said all the same.
@@ -104,6 +107,8 @@ impl Recording {
                 (kind::FILTER, _) => filter = Some(*block),
                 (kind::RANK, _) => rank = Some(*block),
                 (kind::CLOCKS, _) => clocks.push(*block),
+                (kind::HOST, _) => host = Some(*block),
+                (kind::HANG, _) => hang = Some(*block),
                 (kind::LACKS, 0) => lacks = block.ring.into(),
                 (kind::LACKS, kind::READ_BEFORE) => read_before = block.ring.into(),
                 (kind::LACKS, kind::UNREAD) => unread = Some(*block),
@@ -150,6 +155,8 @@ impl Recording {
             filter,
             rank,
             clocks,
+            host,
+            hang,
             processes,
             cut,
             completed,
@@ -176,7 +183,7 @@ impl Recording {
             let counts = of.counts.values().copied();
             of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages).chain(counts)
         });
-        let all = blocks.chain(recorded.control).chain(unread).chain(filter).chain(rank);
+        let all = blocks.chain(recorded.control).chain(unread).chain(filter).chain(rank).chain(host).chain(hang);
         let all = all.chain(recorded.clocks.iter().copied());
         all.filter(|block| recorded.body(block).is_err()).for_each(|block| mark_damaged(&recorded.damaged, &block));
         Ok(recorded)
@@ -230,6 +237,8 @@ impl Store for Recording {
         let block = match name {
             cutap_wire::control::FILTER => self.filter.as_ref(),
             cutap_wire::control::RANK => self.rank.as_ref(),
+            cutap_wire::control::HOST => self.host.as_ref(),
+            cutap_wire::control::HANG => self.hang.as_ref(),
             _ => None,
         };
         let text = self.body(block?).ok()?;

@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::error::Error;
-use super::facts::{RecordingCoverage, Switched, SwitchedTo};
+use super::facts::{RecordingCoverage, RunHost, Switched, SwitchedTo};
 use super::prefetch::DamagedBlocks;
 use super::recording::Recording;
 use crate::io::bytes::{read_at, u32_at, u64_at};
@@ -146,6 +146,16 @@ impl RunReader {
     /// The rank of the run in its job, if it is known.
     pub(crate) fn rank(&self) -> Option<u32> {
         self.store.run_text(control::RANK)?.trim().parse().ok()
+    }
+
+    /// Where it was made, and what the launcher told.
+    pub(crate) fn host(&self) -> RunHost {
+        RunHost::parse(&self.store.run_text(control::HOST).unwrap_or_default(), self.rank())
+    }
+
+    /// What `cutap where --json` said when the run hung.
+    pub(crate) fn hang(&self) -> Option<String> {
+        self.store.run_text(control::HANG)
     }
 
     /// Recording was off for a while, or other calls were wanted than the filter says.

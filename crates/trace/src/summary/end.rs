@@ -10,7 +10,7 @@ use crate::io::clock::monotonic;
 use crate::ring::damage::Reuse;
 use crate::ring::lost_calls::LostCalls;
 use crate::ring::reader::Ring;
-use crate::run::facts::{Diagnostic, RecordingCoverage};
+use crate::run::facts::{Diagnostic, RecordingCoverage, RunHost};
 use crate::run::run_reader::RunReader;
 use crate::symbols::process::ProcessSymbols;
 use cutap_calls::known::Rule;
@@ -34,6 +34,12 @@ pub struct End {
     pub coverage: RunCoverage,
     /// Rings that there were.
     pub rings: u64,
+    /// Until when the run was watched, CLOCK_MONOTONIC.
+    pub last_ns: u64,
+    /// Where the run was made.
+    pub host: RunHost,
+    /// What `cutap where --json` said when the run hung, if that was kept.
+    pub hang: Option<String>,
     /// What was asked for when the run was recorded.
     pub settings: RunSettings,
     /// The processes of the run.
@@ -82,6 +88,8 @@ impl End {
         let mut unseen = RunCoverage::of(&run.store.control().unwrap_or_default(), run.forgotten().unwrap_or(0) == 0);
         unseen.filter = run.made_with_filter().filter(|_| unseen.by_filter);
         let mut end = End {
+            host: run.host(),
+            hang: run.hang(),
             settings: RunSettings {
                 is_lossy,
                 has_range,

@@ -5,6 +5,7 @@ use super::{code, copy, destroy, words};
 use crate::abi::Answer;
 use crate::engine::{KernelLaunch, Op, machine};
 use crate::state::{DriverState, Launch, Parts, Task, Work, driver_state, lookup, lookup_mut};
+use cutap_machine::config;
 
 /// Whether a task is possible now; for a task that is stored.
 pub fn check(state: &DriverState, task: &Task) -> Answer {
@@ -25,6 +26,8 @@ pub fn check_range(state: &DriverState, task: &Task) -> Answer {
 pub fn works(state: &mut DriverState, task: &Task, device: i32) -> Answer<Vec<Work>> {
     let internal = |op: Option<Op>| Ok(op.map(Work::Engine).into_iter().collect());
     match task {
+        // A planted fault: this kernel never ends.
+        Task::Kernel(launch) if spins(state, launch) => Ok(vec![Work::Until(Box::new(|| false))]),
         Task::Kernel(launch) => Ok(vec![Work::Engine(kernel(state, launch, device)?)]),
         Task::Copy(copy) => internal(copy::copy(state, copy)?),
         Task::Set(set) => internal(copy::set(state, set)?),
@@ -65,6 +68,13 @@ fn kernel(state: &DriverState, launch: &Launch, device: i32) -> Answer<Op> {
         cooperative: launch.attributes.get(&COOPERATIVE).is_some_and(|v| v[0] as u32 != 0),
         parameters: launch.arguments.as_ref().map_or_else(|| [].into(), |arguments| arguments.block.clone()),
     })))
+}
+
+/// Whether the kernel has the name of the planted fault.
+fn spins(state: &DriverState, launch: &Launch) -> bool {
+    let Some(name) = &config().spin else { return false };
+    let function = state.code.functions.get(&launch.function);
+    function.is_some_and(|function| function.kernel().name.to_bytes() == name.as_bytes())
 }
 
 /// The operations of one launch of a graph. Frees are left out: `submit.rs` does what a launch does to memory.

@@ -1,0 +1,190 @@
+//! Where each thread of a run is: its open calls, since when, and the work that a wait waits for. `cutap where` prints
+//! it, and `record --on-hang` saves it.
+
+mod collective;
+mod document;
+mod queues;
+mod subject;
+mod text;
+
+pub use document::{HangDocument, ProcessState, StreamWait, ThreadState, WorkState};
+pub use text::{write_documents, write_wait};
+
+use crate::nesting::stacks::lines;
+use crate::notes::missing_calls::missing_earlier_calls;
+use cutap_calls::blocks;
+use cutap_trace::{Call, End, EventVisitor, Exit, Process, Thread, monotonic};
+use document::{OpenEntry, TYPE};
+use queues::{Queues, Surroundings, arguments_text};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A call that began and has not ended.
+#[derive(Debug)]
+struct OpenCall {
+    call: Call,
+    /// The order of work when it began.
+    first_order: u64,
+    has_submitted: bool,
+}
+
+#[derive(Debug)]
+struct ThreadCalls {
+    thread: Arc<Thread>,
+    open: Vec<OpenCall>,
+    /// The call that ended last, and when.
+    last: Option<(u64, Call)>,
+}
+
+/// Follows the calls of one run. All of them must be seen, with their arguments.
+#[derive(Debug, Default)]
+pub struct HangState {
+    threads: BTreeMap<u32, ThreadCalls>,
+    queues: Queues,
+    /// The last moment of which something is known.
+    last_ns: u64,
+    /// When a call ended last that does more than ask.
+    progress_ns: u64,
+}
+
+impl EventVisitor for HangState {
+    fn enter(&mut self, call: &Call) {
+        self.last_ns = self.last_ns.max(call.start_ns);
+        let first_order = self.queues.order();
+        if !call.function.entry_only {
+            self.thread(&call.thread).open.push(OpenCall { call: call.clone(), first_order, has_submitted: false });
+        }
+    }
+
+    fn update(&mut self, call: &Call) {
+        let open = &mut self.thread(&call.thread).open;
+        if let Some(open_call) = open.iter_mut().rev().find(|open| open.call.is_same_call(call)) {
+            open_call.call = call.clone();
+        }
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        self.last_ns = self.last_ns.max(exit.end_ns);
+        if !subject::only_asks(&exit.call.function) {
+            self.progress_ns = self.progress_ns.max(exit.end_ns);
+        }
+        let thread = self.thread(&exit.call.thread);
+        let Some(place) = thread.open.iter().rposition(|open| open.call.is_same_call(&exit.call)) else { return };
+        if exit.call.function.range.is_some() {
+            // A range may be popped while others that were pushed later are open.
+            thread.open.remove(place);
+            return;
+        }
+        let inner_submitted = thread.open[place..].iter().any(|open| open.has_submitted);
+        let first_order = thread.open[place].first_order;
+        thread.open.truncate(place);
+        thread.last = Some((exit.end_ns, exit.call.clone()));
+        let outer: Vec<Call> = thread.open.iter().map(|open| open.call.clone()).collect();
+        let surroundings = Surroundings { outer: &outer, first_order, has_submitted: inner_submitted };
+        let submitted = self.queues.exit(exit, surroundings);
+        if submitted || inner_submitted {
+            self.thread(&exit.call.thread).open.iter_mut().for_each(|open| open.has_submitted = true);
+        }
+    }
+}
+
+impl HangState {
+    fn thread(&mut self, thread: &Arc<Thread>) -> &mut ThreadCalls {
+        let new = || ThreadCalls { thread: thread.clone(), open: Vec::new(), last: None };
+        self.threads.entry(thread.key).or_insert_with(new)
+    }
+
+    /// What is known at the end of the run, or now. `runs_on` says of a process and a thread whether that runs now, on
+    /// this machine, and in which system call; none if nothing of the run does.
+    pub fn document(mut self, run: &str, end: &End, runs_on: Option<&dyn Fn(u32, u32) -> LiveThread>) -> HangDocument {
+        self.last_ns = self.last_ns.max(end.last_ns);
+        if runs_on.is_some() {
+            self.last_ns = self.last_ns.max(monotonic());
+        }
+        for exit in &end.unfinished {
+            self.last_ns = self.last_ns.max(exit.end_ns);
+            self.update(&exit.call);
+        }
+        let open_until: BTreeMap<(u32, u32), u64> =
+            end.unfinished.iter().map(|exit| ((exit.call.thread.key, exit.call.number()), exit.end_ns)).collect();
+        let mut processes: BTreeMap<u32, (Arc<Process>, Vec<ThreadState>)> = BTreeMap::new();
+        for of in std::mem::take(&mut self.threads).into_values() {
+            let process = of.thread.process.clone();
+            let live = runs_on.map(|runs_on| runs_on(process.pid, of.thread.tid));
+            let is_gone = matches!(live, Some(LiveThread { is_there: false, .. }));
+            let state = self.thread_state(of, &open_until, live.and_then(|live| live.system_call));
+            // A thread of another name space has another number here, and a process that was killed is of interest.
+            if is_gone && state.named.is_none() {
+                continue;
+            }
+            let (_, threads) = processes.entry(process.key).or_insert_with(|| (process, Vec::new()));
+            threads.push(state);
+        }
+        let processes = processes.into_values().map(|(process, threads)| ProcessState {
+            pid: process.pid,
+            program: process.exe.rsplit('/').next().unwrap_or(&process.exe).to_owned(),
+            threads,
+        });
+        HangDocument {
+            kind: TYPE.to_owned(),
+            run: run.to_owned(),
+            rank: end.host.rank,
+            host: end.host.name.clone(),
+            boot_id: end.host.boot_id.clone(),
+            launcher: end.host.launcher.clone(),
+            is_live: runs_on.is_some(),
+            quiet_ns: self.last_ns.saturating_sub(self.progress_ns),
+            lacks: missing_earlier_calls(end),
+            processes: processes.collect(),
+            saved: end.hang.as_deref().and_then(|text| serde_json::from_str(text).ok()).map(Box::new),
+        }
+    }
+
+    fn thread_state(
+        &mut self,
+        of: ThreadCalls,
+        open_until: &BTreeMap<(u32, u32), u64>,
+        system_call: Option<String>,
+    ) -> ThreadState {
+        let ThreadCalls { thread, open, last } = of;
+        let end_of = |call: &Call| open_until.get(&(call.thread.key, call.number())).copied();
+        // A call that is open in the rings and not at the end was left by its thread.
+        let open: Vec<OpenCall> = open.into_iter().filter(|open| end_of(&open.call).is_some()).collect();
+        let scope_of = |open: &OpenCall| subject::waits_for(&open.call);
+        let is_call = |open: &OpenCall| open.call.function.range.is_none();
+        let named = open.iter().position(|open| scope_of(open).is_some()).or_else(|| open.iter().rposition(is_call));
+        let waits_for = named.and_then(|named| {
+            let open = open.get(named)?;
+            Some(self.queues.waits(&open.call, scope_of(open)?, open.first_order, end_of(&open.call)?))
+        });
+        let entries = open.iter().map(|OpenCall { call, .. }| OpenEntry {
+            name: call.function.display_name().to_owned(),
+            is_range: call.function.range.is_some(),
+            layer: call.function.layer.name().to_owned(),
+            library: call.function.library.to_string(),
+            arguments: if call.function.range.is_some() { String::new() } else { arguments_text(call) },
+            open_ns: end_of(call).unwrap_or(self.last_ns).saturating_sub(call.start_ns),
+            waits: blocks(&call.function.name).filter(|_| call.function.range.is_none()).map(str::to_owned),
+            stack: lines(call),
+        });
+        ThreadState {
+            tid: thread.tid,
+            name: thread.name.as_ref().map(|name| name.to_string()),
+            open: entries.collect(),
+            named,
+            waits_for: waits_for.unwrap_or_default(),
+            idle_ns: last.as_ref().filter(|_| named.is_none()).map(|(end_ns, _)| self.last_ns.saturating_sub(*end_ns)),
+            last_call: last.filter(|_| named.is_none()).map(|(_, call)| call.function.display_name().to_owned()),
+            system_call,
+        }
+    }
+}
+
+/// A thread of a process that may run on this machine.
+#[derive(Debug, Clone, Default)]
+pub struct LiveThread {
+    /// It is there.
+    pub is_there: bool,
+    /// The system call that it sleeps in, in words.
+    pub system_call: Option<String>,
+}

@@ -256,7 +256,7 @@ pub struct HookArgs {
 /// Rules that change calls.
 #[derive(Debug, Args)]
 pub struct InjectArgs {
-    /// Change calls: 'cudaMalloc:error=cudaErrorMemoryAllocation:when=3' (cutap help inject)
+    /// Make calls fail, wait or change: 'cudaMalloc:error=2' (help inject)
     #[arg(long, value_name = "RULE", help_heading = heading::PROGRAM)]
     inject: Vec<String>,
     /// Other chances of --inject, which are the same for each run with one number

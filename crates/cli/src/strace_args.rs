@@ -12,7 +12,7 @@ pub const ATTACH: &str = "attach";
 /// Flags of strace for a program that is started.
 #[derive(Debug, Args)]
 pub struct StraceArgs {
-    /// No messages of cutap: only calls (with --json only JSON), and why something could not be written
+    /// No messages of cutap, but why something could not be written
     #[arg(short = 'q', long)]
     pub quiet: bool,
     /// Set a variable for the program; NAME without a value removes it

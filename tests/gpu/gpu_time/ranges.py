@@ -79,7 +79,7 @@ def around():
     found = ranges_of("around")
     said = [line for line in done.out.splitlines() if line in plain.out.splitlines()]
     text = f"exit {done.code}, {sum(found.values())} ranges in cutap's recording"
-    result(done.code == 0 and len(said) > 0 and found["forward"] == 20, "ranges under Nsight Systems", text)
+    result(done.code == 0 and len(said) > 0 and found["forward"] >= 20, "ranges under Nsight Systems", text)
 
 
 def main():

@@ -47,8 +47,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     if let Some(recording) = named.filter(|_| options.record) {
         control::write_recording(&run.dir, recording)?;
     }
-    let wanted = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false };
-    let unpack_libraries = || unpack(embedded, wanted);
+    let wanted_libraries = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false };
+    let unpack_libraries = || unpack(embedded, wanted_libraries);
     // The collector has to know which NVML it asks.
     let unpacked_before = if options.gpu_time { Some(unpack_libraries()?) } else { None };
     let nvml = unpacked_before

@@ -36,7 +36,7 @@ pub fn bank(s: &Setup) -> Answer {
     }
     let kernel = s.kernel("byaddress")?;
     let mut parameters = pack(&kernel, &[0, memory.address(), 3]);
-    for (n, word) in parameters[..128].chunks_mut(4).enumerate() {
+    for (n, word) in parameters[first_place(&kernel)].chunks_mut(4).enumerate() {
         word.copy_from_slice(&(n as u32 * 11 + 5).to_le_bytes());
     }
     run(s, &kernel, Shape::linear(1, 64), None, &parameters)?;
@@ -54,6 +54,12 @@ pub fn bank(s: &Setup) -> Answer {
         sizes.push(format!("{shared}/{}", found[1]));
     }
     Ok(format!("noparam 2 words, byaddress 64 words, dynamic and total shared memory {}", sizes.join(" ")))
+}
+
+/// Where the first parameter is, whose alignment may leave a gap before it.
+fn first_place(kernel: &Kernel) -> std::ops::Range<usize> {
+    let first = kernel.parameters()[0];
+    first.offset..first.offset + first.size
 }
 
 /// What each block knows of its cluster.
@@ -254,7 +260,7 @@ pub fn tensor(s: &Setup) -> Answer {
         let map = tiled.encode()?;
         for (x, y) in [(0, 0), (32, 8), (5, 3), (90, 36), (-4_i32, -2_i32)] {
             let mut parameters = pack(&kernel, &[0, memory.address(), x as u32 as u64, y as u32 as u64]);
-            parameters[..128].copy_from_slice(&map.bytes());
+            parameters[first_place(&kernel)].copy_from_slice(&map.bytes());
             found.fill(0xdead);
             run(s, &kernel, Shape::linear(1, 256), None, &parameters)?;
             for (at, found) in found.iter().enumerate().take(256) {

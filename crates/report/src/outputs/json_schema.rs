@@ -2,8 +2,9 @@
 //! call with those that are written.
 
 use crate::call::columns::{CallColumn, ColumnType, Presence, RANK, RUN, call_columns};
-use crate::outputs::field_row::FieldRow;
+use crate::outputs::field_row::{FieldRow, PATH, RUNS};
 use crate::outputs::gpu_fields;
+use crate::outputs::problem_fields;
 use crate::outputs::range_fields;
 use crate::statistics::call_stats::{CallStats, View};
 use serde_json::{Map, Value, json};
@@ -213,7 +214,6 @@ const END: &[FieldRow] = &[
     ),
 ];
 
-const RUNS: &str = "if several runs are read: `run`, `rank` and the number of each that has it";
 const STACK: &str = "frames as text, the innermost first; needs `record --stack`";
 
 const ERROR: &[FieldRow] = &[
@@ -235,8 +235,6 @@ const LEAK: &[FieldRow] = &[
     ("stack?", "array", STACK),
     ("runs?", "array", RUNS),
 ];
-
-const PATH: &str = "the calls around it, the outermost first, and the call";
 
 const REPORT: &[FieldRow] = &[
     ("by", "string", "what a row stands for, as `--by` takes it"),
@@ -289,60 +287,6 @@ const ALLOCATED: &[FieldRow] = &[
     ("end_bytes", "integer", "held at the end"),
     ("run?", "string", RUN),
     ("rank?", "integer", RANK),
-];
-
-const CHECK: &[FieldRow] = &[
-    ("rule", "string", "name of the rule"),
-    ("holds", "boolean|null", "whether it holds; null: the recording cannot say"),
-    ("found", "integer|null", "how much breaks it; null: not known"),
-    ("sentence", "string", "what was found, or why it is not known"),
-    ("lines", "array", "the calls that break it, as lines of a report"),
-];
-
-const PROGRAM_ENDS: &[FieldRow] =
-    &[("a", "object", "how the program of A ended: `exit_code` or `signal`"), ("b", "object", "the same of B")];
-
-const FINDING: &[FieldRow] = &[
-    ("rule", "string", "name of the rule, as `--rule` takes it"),
-    ("title", "string", "what is wrong"),
-    ("cost_ns", "integer", "time that it costs; 0 if it costs none"),
-    ("evidence", "array", "sentences with numbers"),
-    ("path", "array", PATH),
-    ("stack", "array", "frames as text, the innermost first; empty without `record --stack`"),
-    ("advice", "string", "what to do"),
-    ("other_places", "integer", "other places whose findings read the same; `cost_ns` includes them"),
-    ("runs?", "array", RUNS),
-];
-
-const TIME: &[FieldRow] = &[
-    (
-        "activity",
-        "string",
-        "`waits`, `modules`, `start_up`, `copies`, `launches`, `allocation`, `other`, or `outside` of calls",
-    ),
-    ("ns", "integer", "nanoseconds of all threads"),
-    ("share", "number", "part of the time of all threads, from 0 to 1"),
-    ("function", "string|null", "the function with most of it"),
-];
-
-const DIFF: &[FieldRow] = &[
-    ("layer", "string", "layer"),
-    ("library", "string", "library of A, or of B if A has no call of it"),
-    ("name", "string", "function"),
-    (
-        "caller",
-        "string|null",
-        "with `--by caller`: the function that makes the calls, `, from ` and its caller; null without a stack",
-    ),
-    (
-        "a",
-        "object|null",
-        "null: no call in A. Else `library`, `runtime`, `calls`, `errors`, `statuses` (an object: failed calls by \
-         status), `unfinished`, `total_ns`, `start_up_ns` (part of it: starting CUDA, loading modules), `bytes`, \
-         `only` (argument lists that A has more often: `arguments`, `calls`), `only_left_out` (calls beyond 4096 \
-         different lists)",
-    ),
-    ("b", "object|null", "the same of B"),
 ];
 
 const LINES: [Line; 32] = [
@@ -409,15 +353,15 @@ const LINES: [Line; 32] = [
     Line { name: "gpu_gap", about: "Why a device was idle (`report --gaps`).", fields: Fields::Rows(gpu_fields::GAP) },
     Line { name: "error", about: "Failed calls (`report --errors`).", fields: Fields::Rows(ERROR) },
     Line { name: "leak", about: "What was left (`report --leaks`).", fields: Fields::Rows(LEAK) },
-    Line { name: "finding", about: "A finding of `explain`.", fields: Fields::Rows(FINDING) },
-    Line { name: "time", about: "What time was spent on (`explain`).", fields: Fields::Rows(TIME) },
-    Line { name: "diff", about: "A function that differs (`diff`).", fields: Fields::Rows(DIFF) },
+    Line { name: "finding", about: "A finding of `explain`.", fields: Fields::Rows(problem_fields::FINDING) },
+    Line { name: "time", about: "What time was spent on (`explain`).", fields: Fields::Rows(problem_fields::TIME) },
+    Line { name: "diff", about: "A function that differs (`diff`).", fields: Fields::Rows(problem_fields::DIFF) },
     Line {
         name: "program_ends",
         about: "The programs ended in different ways (`diff`).",
-        fields: Fields::Rows(PROGRAM_ENDS),
+        fields: Fields::Rows(problem_fields::PROGRAM_ENDS),
     },
-    Line { name: "check", about: "The answer to a rule (`check`).", fields: Fields::Rows(CHECK) },
+    Line { name: "check", about: "The answer to a rule (`check`).", fields: Fields::Rows(problem_fields::CHECK) },
 ];
 
 /// The schema of all lines of `--json` that stand for calls, findings and differences.

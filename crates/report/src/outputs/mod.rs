@@ -9,6 +9,7 @@ pub mod json;
 pub mod json_schema;
 pub mod kernel_lines;
 pub mod live_clocks;
+pub mod problem_fields;
 pub mod quiet;
 pub mod range_fields;
 pub mod summary;

@@ -76,6 +76,7 @@ fn with_uuid(entry: &str, uuids: &[[u8; 16]]) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::uuid;
 
     /// The value that a template stands for, as in visible_devices.py.
     fn filled(template: &str, uuids: &[[u8; 16]]) -> String {

@@ -50,7 +50,7 @@ mod tests {
 
     fn loss(xid: u32, error: Option<u32>) -> Loss {
         let sm = error.map(|error| SmError { sm: 0, error, instruction: 0 });
-        Loss { xid, time: 0, fault: None, sm, detail: String::new() }
+        Loss { xid, time: 0, fault: None, sm, detail: String::new(), kernel: None }
     }
 
     #[test]

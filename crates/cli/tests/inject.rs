@@ -123,6 +123,6 @@ fn mistakes_are_refused_before_the_program_starts() {
         assert!(done.status.code() == Some(125) && said.contains(part), "{rule}: {said}");
     }
     assert!(!marker.exists());
-    let done = cutap(&["run", "--sim", "--", CUTAP, "__demo-program"]).output().unwrap();
+    let done = cutap(&["run", "--", CUTAP, "__demo-program"]).output().unwrap();
     assert!(done.status.code() == Some(125) && err(&done).contains("--hook"), "{done:?}");
 }

@@ -11,7 +11,7 @@ pub const TYPE: &str = "where";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HangDocument {
-    /// Always [`TYPE`].
+    /// Always `TYPE`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The file or folder that was read.

@@ -78,6 +78,10 @@ fn a_program() {
     let failing = [CUTAP, "__demo-program"].join(" ") + "; exit 3";
     let (code, text, _) = checked(&["--max", "cuMemAlloc*<=5"], &["sh", "-c", &failing]);
     assert!(code == Some(1) && text.contains("FAIL    the program succeeds: it ended with exit code 3"), "{text}");
+    let before = std::fs::read(&run).unwrap();
+    let (code, _, said) = checked(&["--like", run.to_str().unwrap()], &demo);
+    assert!(code == Some(125) && said.contains("would be written over"), "{said}");
+    assert!(std::fs::read(&run).unwrap() == before, "the golden recording is as it was");
     let (code, _, said) = checked(&[], &["/nonexistent/program"]);
     assert!(code != Some(0) && code != Some(1), "{code:?} {said}");
 }

@@ -25,8 +25,9 @@ fn host() -> Option<&'static Host> {
 pub fn sleep(nanoseconds: u64) {
     const SECOND: u64 = 1_000_000_000;
     let mut time = libc::timespec { tv_sec: (nanoseconds / SECOND) as i64, tv_nsec: (nanoseconds % SECOND) as i64 };
+    // No call of libc's nanosleep, at which a thread may be cancelled in the middle of a hook.
     // SAFETY: a time that is read, and written with what remains.
-    while unsafe { libc::nanosleep(&time, &mut time) } != 0 {
+    while unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, &raw mut time) } != 0 {
         // SAFETY: this thread's errno.
         if unsafe { *libc::__errno_location() } != libc::EINTR {
             return;

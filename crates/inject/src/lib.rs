@@ -12,6 +12,7 @@ mod act;
 mod table;
 
 use core::ffi::c_int;
+use core::sync::atomic::Ordering;
 use cutap_hook::contract::{Host, Request};
 
 /// The contract that this library was written for.
@@ -42,7 +43,9 @@ pub unsafe extern "C" fn cutap_hook_init(host: *const Host) -> c_int {
             user: core::ptr::from_ref(row).cast_mut().cast(),
         };
         // SAFETY: the host's function. The row, and so its name, stays mapped.
-        unsafe { (host.add)(&request) };
+        if unsafe { (host.add)(&request) } != cutap_hook::contract::OK {
+            table::counter(row).refused.fetch_add(1, Ordering::Relaxed);
+        }
     }
     0
 }

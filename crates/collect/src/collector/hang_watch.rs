@@ -14,10 +14,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Bytes of a path, and of an answer, at most.
 const MOST_PATH: usize = 4096;
 const MOST_ANSWER: usize = 1 << 20;
+/// How long the end of a run waits for a process that was killed.
+const MOST_WAIT: Duration = Duration::from_millis(100);
 /// Where the answer is written while it is not whole.
 const NEW: &str = "hang.new";
 /// After so many looks in vain the pause between two of them grows no more.
@@ -50,9 +53,13 @@ impl HangWatch {
     /// be saved, once it is known.
     pub fn round(&mut self, run: &RunPath, stopped_ns: Option<u64>, now: u64) -> Option<Vec<u8>> {
         if let Some(child) = &mut self.child {
-            let status = child.try_wait().ok()??;
+            let has_succeeded = match child.try_wait() {
+                Ok(None) => return None,
+                Ok(Some(status)) => status.success(),
+                Err(_) => false,
+            };
             self.child = None;
-            return self.answer(run, status.success());
+            return self.answer(run, has_succeeded);
         }
         let stopped_ns = stopped_ns?;
         let another = stopped_ns > self.stopped_ns;
@@ -90,7 +97,11 @@ impl Drop for HangWatch {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.kill();
-            let _ = child.wait();
+            // One that is stuck in the kernel does not hold up the end of the run.
+            let begin = Instant::now();
+            while matches!(child.try_wait(), Ok(None)) && begin.elapsed() < MOST_WAIT {
+                std::thread::sleep(Duration::from_micros(200));
+            }
         }
     }
 }

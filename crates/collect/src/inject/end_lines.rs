@@ -41,7 +41,8 @@ pub fn end_lines(run: &Path, rules: &[InjectRule]) -> Vec<String> {
 fn line(rule: &InjectRule, Counts { matched, acted, refused }: &Counts) -> Option<String> {
     let calls = |number: u64| if number == 1 { "1 call".to_owned() } else { format!("{number} calls") };
     match (*matched, *acted, *refused) {
-        (0, ..) => Some(format!("--inject '{rule}' did nothing: no such call was made")),
+        (0, _, 0) => Some(format!("--inject '{rule}' did nothing: no such call was made")),
+        (0, ..) => Some(format!("--inject '{rule}' did nothing: there is no place for more functions; name fewer")),
         (matched, 0, _) => {
             Some(format!("--inject '{rule}' did nothing: {} matched, and none was its turn", calls(matched)))
         }

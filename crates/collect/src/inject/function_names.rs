@@ -62,7 +62,10 @@ impl FunctionName {
     pub fn status(&self) -> Result<NamedStatus, String> {
         let mut common: Option<&'static Enum> = None;
         for function in TABLES.families.iter().flat_map(|family| family.functions).filter(|of| self.is_of(of)) {
-            let Some(Type::Status(of)) = TABLES.types.get(usize::from(function.returns)) else { continue };
+            let Some(Type::Status(of)) = TABLES.types.get(usize::from(function.returns)) else {
+                let (pattern, name) = (&self.pattern, function.name);
+                return Err(format!("{name} is one of {pattern}, and returns no status; name fewer functions"));
+            };
             let Some(status) = TABLES.enums.get(usize::from(*of)) else { continue };
             match common {
                 Some(before) if before.name != status.name => {

@@ -289,6 +289,7 @@ mod tests {
             ("cudaMalloc[size>1:error=2", "says not what to do"),
             ("cudaMalloc:signal=SIGNOTHING", "is no signal"),
             ("syscall:RM_ALLOC:error=EINVAL", "cutap syscall trace --fail"),
+            ("cuda*:error=2", "returns no status"),
             ("cudaMalloc,cuMemAlloc:error=cudaErrorMemoryAllocation", "CUresult"),
         ] {
             let why = InjectRule::parse(text).map(|rule| rule.text).expect_err(text).to_string();

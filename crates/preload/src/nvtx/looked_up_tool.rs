@@ -2,6 +2,7 @@
 //! changed the variable meanwhile. The copy gets our function instead, which asks the tool first, as it asks one that
 //! was named before cutap.
 
+use crate::loader::live;
 use crate::process::environment;
 use crate::sys;
 use core::ffi::CStr;
@@ -45,18 +46,27 @@ pub fn replacement(found: usize, name: &[u8]) -> Option<usize> {
     }
     let which = INITIALIZERS.iter().position(|initializer| initializer.to_bytes() == name)?;
     let entry = ENTRIES.get(which)?.load(Relaxed);
-    let thread = sys::gettid();
-    if found == entry || INSIDE.iter().any(|of| of.load(Acquire) == thread) {
+    if entry == 0 || found == entry || is_inside() {
         return None;
     }
-    TOOLS.get(which)?.store(found, Release);
-    Some(entry)
+    // A second tool has its copy alone.
+    match TOOLS.get(which)?.compare_exchange(0, found, AcqRel, Acquire) {
+        Ok(_) => Some(entry),
+        Err(before) => (before == found).then_some(entry),
+    }
 }
 
-/// The tool's function.
+/// This thread is in a tool's initializer.
+fn is_inside() -> bool {
+    let thread = sys::gettid();
+    INSIDE.iter().any(|of| of.load(Acquire) == thread)
+}
+
+/// The tool's function, if its library is still loaded. None inside a tool: it would be called by itself.
 pub fn initializer(name: &CStr) -> Option<usize> {
     let which = INITIALIZERS.iter().position(|initializer| *initializer == name)?;
-    Some(TOOLS.get(which)?.load(Acquire)).filter(|function| *function != 0)
+    let function = Some(TOOLS.get(which)?.load(Acquire)).filter(|function| *function != 0 && !is_inside())?;
+    live::at(function, |_| ()).map(|()| function)
 }
 
 /// Calls a tool's initializer: what it looks up meanwhile is not replaced.

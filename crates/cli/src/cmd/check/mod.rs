@@ -76,7 +76,11 @@ impl Check {
         let stdout = io::stdout().as_fd().try_clone_to_owned();
         let stdout = File::from(stdout.map_err(|e| cannot("use", Path::new("standard output"), &e, "redirect it"))?);
         if let Some((program, args)) = self.program.split_first() {
-            let file = self.file.unwrap_or_else(|| PathBuf::from("run.cutap"));
+            let file = self.file.unwrap_or_else(|| PathBuf::from(RECORDING));
+            refuse_written_golden(&rules, &file)?;
+            if input.runs != [PathBuf::from(RECORDING)] {
+                return Err(Error::own("give recordings to check, or a program behind --, and not both"));
+            }
             let options = TraceOptions {
                 program: program.clone(),
                 args: args.to_vec(),
@@ -137,6 +141,23 @@ impl Check {
             return Err(Error::own("--sim, --cudest and --stack are for a program that is run; write it behind --"));
         }
         Ok(rules)
+    }
+}
+
+/// The file that a program is recorded into.
+const RECORDING: &str = "run.cutap";
+
+/// The program's recording would take the place of the one that it is compared with.
+fn refuse_written_golden(rules: &[Rule], file: &Path) -> Result<()> {
+    let same =
+        |golden: &Path| golden.canonicalize().is_ok_and(|golden| file.canonicalize().is_ok_and(|to| to == golden));
+    let is_written = |rule: &Rule| matches!(&rule.kind, RuleKind::Like(golden) if same(golden));
+    match rules.iter().any(is_written) {
+        true => Err(Error::own(format!(
+            "{} is what the program is compared with, and would be written over; give another file with -o",
+            file.display()
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Builds the preload, the injection, and the simulated driver with its NVML and CUPTI. It hands their paths to
-//! `main.rs`, which embeds them: `cutap` is one file. The nested build has a target folder of its own and none of the
+//! `main.rs`, which embeds them: `cutap` is one file. The nested build has a separate target folder and none of the
 //! outer build's settings: what is injected into programs is always the release build, with the flags it needs.
 //! Debug and release builds of `cutap`, the tests of the simulated driver and `cargo xtask tidy` share that folder: the
 //! libraries are built once. Words that differ from these would build them again.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a killed process is waited for, so that no zombie stays where nobody collects them.
+/// How long a killed process is waited for, so that no zombie stays where none are collected.
 const MOST_WAIT: Duration = Duration::from_millis(20);
 
 /// The process, and the file of its records.
@@ -59,7 +59,7 @@ impl Drop for ClockSampler {
     }
 }
 
-/// Appends a record where nobody else appends any more. Without it, the run has no clocks and no reason for that.
+/// Appends a record after the other writer has ended. Without it, the run has no clocks and no reason for that.
 fn append_state(file: &mut File, state: u16, result: u64) {
     let content = ClockContent::State { state, result };
     let record = ClockRecord { device: ALL_DEVICES, ns: cutap_trace::monotonic(), content };

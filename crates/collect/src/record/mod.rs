@@ -1,5 +1,5 @@
-//! Copies a run directory into a recording: pages, names and whole chunks as they are. Names go before the chunks that
-//! refer to them. A chunk is given back to its writer when the file has it.
+//! Copies a run directory into a recording: pages, names and whole chunks, all unchanged. Names go before the chunks
+//! that refer to them. A chunk is given back to its writer when the file has it.
 
 mod batch;
 mod clock_copy;

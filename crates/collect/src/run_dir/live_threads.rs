@@ -1,4 +1,4 @@
-//! What the system tells of a thread that runs now: whether it is there, and the system call that it sleeps in.
+//! What the system knows of a thread that runs now: whether it is there, and the system call that it sleeps in.
 
 use std::path::{Path, PathBuf};
 

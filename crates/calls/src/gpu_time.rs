@@ -1,6 +1,7 @@
 //! Activity records of CUPTI: their sizes by version, and reads of their fields.
 
-use crate::generated::gpu_time::{COPY_KINDS, DRIVER_FUNCTIONS, OWN_SUBSCRIBER, PREFIX, QUERIES, VERSIONS};
+use crate::generated::gpu_time::{AMOUNTS, COPY_KINDS, DRIVER_FUNCTIONS, OWN_SUBSCRIBER, PREFIX, QUERIES, VERSIONS};
+use crate::glob;
 
 /// A version of CUPTI, and the bytes of its records.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +29,17 @@ pub struct DriverFunction {
     pub name: &'static str,
     /// The number of the first version that has the id.
     pub since: u32,
+}
+
+/// How many bytes the rows of a call have together.
+#[derive(Debug)]
+pub struct Amount {
+    /// The function's name, with `*`.
+    pub function: &'static str,
+    /// Bytes of an element.
+    pub unit: u64,
+    /// Parameters, or fields of a structure among them, whose product is the number of elements.
+    pub factors: &'static [&'static str],
 }
 
 /// A field of a record.
@@ -71,6 +83,11 @@ pub fn is_known(number: u32) -> bool {
     let of = |version: Option<&Version>| version.map_or(0, |version| version.number);
     let newest_minor = of(VERSIONS.last()) / UPDATES;
     number >= of(VERSIONS.first()) && number / UPDATES <= newest_minor
+}
+
+/// How many bytes the rows of a call of this driver function have together; none where that is not known.
+pub fn amount(function: &str) -> Option<&'static Amount> {
+    AMOUNTS.iter().find(|amount| glob(amount.function.as_bytes(), function.as_bytes()))
 }
 
 /// Driver functions that submit work, as a version knows them.

@@ -23,6 +23,13 @@ struct Shared {
     is_late: bool,
 }
 
+impl Shared {
+    /// NVML came back, also with an error.
+    fn has_answered(&mut self) {
+        (self.answered, self.is_late) = (Instant::now(), false);
+    }
+}
+
 /// A device that tells its clock.
 struct SampledDevice {
     index: u16,
@@ -65,8 +72,9 @@ pub fn sample_clocks(library: &OsStr) -> io::Result<()> {
         }
         for device in &devices {
             // One that is lost has none, and may have one again.
-            if let Some(sample) = sample(&nvml, device.handle) {
-                append(&shared, device.index, ClockContent::Sample(sample))?;
+            match sample(&nvml, device.handle) {
+                Some(sample) => append(&shared, device.index, ClockContent::Sample(sample))?,
+                None => shared.lock().unwrap_or_else(PoisonError::into_inner).has_answered(),
             }
         }
         if wait_for_end((PERIOD * n).saturating_sub(begin.elapsed())) {
@@ -130,7 +138,7 @@ fn sample(nvml: &Nvml, device: NvmlDevice) -> Option<ClockSample> {
 
 fn append(shared: &Mutex<Shared>, device: u16, content: ClockContent<'_>) -> io::Result<()> {
     let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    (shared.answered, shared.is_late) = (Instant::now(), false);
+    shared.has_answered();
     shared.log.append(device, content)
 }
 

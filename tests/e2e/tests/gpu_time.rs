@@ -100,7 +100,7 @@ fn nodes_of_graphs_have_their_captured_calls() {
 fn faults_are_counted() {
     let folder = scratch("gpu-time-faults");
     let mut counts = BTreeMap::new();
-    for faults in ["lost", "zero", "swapped"] {
+    for faults in ["lost", "zero", "swapped", "mixed", "early", "overdue"] {
         let file = recorded(&folder, "13.0", faults);
         let said = notes(&file);
         let numbers: Vec<u64> = said
@@ -112,15 +112,26 @@ fn faults_are_counted() {
             .collect();
         // With their call, all, with bad times.
         counts.insert(faults, numbers[..3].to_vec());
+        let why = match faults {
+            "mixed" => "rows of GPU time have no call: their kernels, grids or bytes",
+            "early" => "rows of GPU time have no call: they begin before",
+            "overdue" => "rows of GPU time have no call: they end after",
+            _ => "rows of GPU time have their call",
+        };
+        assert!(said.contains(why), "{said}");
         let all = lines(&["show"], &file);
         let (calls, rows) = launches(&all);
-        for row in rows.iter().filter(|row| row["duration_ns"].is_u64()) {
+        for row in rows.iter().filter(|row| row["duration_ns"].is_u64() && row["call_start_ns"].is_u64()) {
             assert_eq!(calls.get(&row["grid"].to_string()), Some(&1), "{faults} {row}");
         }
     }
     assert!(counts["lost"][0] == counts["lost"][1] && counts["lost"][1] < 1624, "{counts:?}");
     assert!(counts["zero"][0] == 1624 && counts["zero"][2] >= 16, "{counts:?}");
     assert_eq!(counts["swapped"], [1624, 1624, 0]);
+    for refused in ["mixed", "early", "overdue"] {
+        let [with_call, all, bad] = counts[refused][..] else { panic!("{counts:?}") };
+        assert!(with_call < all && with_call > 1500 && all == 1624 && bad == 0, "{counts:?}");
+    }
     let refused = notes(&recorded(&folder, "13.0", "refuse"));
     assert!(refused.contains("no GPU times of 1 process: the host does not permit profiling"), "{refused}");
 }

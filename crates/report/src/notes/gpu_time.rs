@@ -73,8 +73,18 @@ pub fn gpu_time_lines(of: &GpuSummary, start: Option<u64>) -> Vec<String> {
     );
     count(
         counts.mismatched,
-        "row of GPU time has no call: its grid is another one than that of the call",
-        "rows of GPU time have no call: their grids are other ones than those of the calls",
+        "row of GPU time has no call: its kernel, grid or bytes are not those of the call with its id",
+        "rows of GPU time have no call: their kernels, grids or bytes are not those of the calls with their ids",
+    );
+    count(
+        counts.too_early,
+        "row of GPU time has no call: it begins before the call with its id",
+        "rows of GPU time have no call: they begin before the calls with their ids",
+    );
+    count(
+        counts.too_late,
+        "row of GPU time has no call: it ends after a synchronisation that waited for it",
+        "rows of GPU time have no call: they end after synchronisations that waited for them",
     );
     count(counts.bad_times, "row of GPU time has times that cannot be", "rows of GPU time have times that cannot be");
     count(counts.dropped, "row of GPU time was dropped by CUPTI", "rows of GPU time were dropped by CUPTI");

@@ -17,6 +17,8 @@ const NODE_TIME: u64 = 3;
 /// Each record of work with such a number is the subject of a planted fault.
 const FAULTY: u64 = 100;
 const LOST: u64 = 1000;
+/// Nanoseconds by which planted times are wrong.
+const WRONG_BY: i64 = 1_000_000_000;
 
 #[derive(Default)]
 pub struct Collection {
@@ -141,10 +143,22 @@ impl Collection {
         if faults.lost && is_each(LOST) {
             return;
         }
-        let record = make(faults.zero && is_each(FAULTY));
+        let is_faulty = is_each(FAULTY);
+        let mut record = make(faults.zero && is_faulty);
         let is_work = |record: &Vec<u8>| !record.starts_with(&kind::DRIVER_CALL.to_le_bytes());
-        let last_work = || self.records.iter().rposition(is_work);
-        let place = if faults.swapped && is_each(FAULTY) { last_work() } else { None };
+        let last_work = if is_faulty { self.records.iter().rposition(is_work) } else { None };
+        if faults.mixed
+            && let Some(other) = last_work.and_then(|place| self.records.get_mut(place))
+        {
+            records::exchange_ids(&mut record, other);
+        }
+        if is_faulty && faults.early {
+            records::move_times(&mut record, -WRONG_BY, 0);
+        }
+        if is_faulty && faults.overdue {
+            records::move_times(&mut record, 0, WRONG_BY);
+        }
+        let place = last_work.filter(|_| faults.swapped);
         self.add(place.unwrap_or(self.records.len()), record);
     }
 

@@ -3,7 +3,7 @@
 use cutap_calls::generated::gpu_time::{
     COPY_KINDS, DRIVER_CALL_BYTES, copy, driver_call, kernel, kind, memory_kind, set,
 };
-use cutap_calls::gpu_time::Version;
+use cutap_calls::gpu_time::{Field, Version};
 use cutap_machine::{SubmittedWork, WorkKind};
 
 /// Start and end in nanoseconds.
@@ -85,6 +85,27 @@ pub fn of_work(version: &Version, work: &SubmittedWork, name: u64, correlation: 
     record
 }
 
+/// The correlation id of a record of work.
+fn correlation_of(record: &[u8]) -> Field {
+    if record.starts_with(&kind::KERNEL.to_le_bytes()) { kernel::CORRELATION } else { copy::CORRELATION }
+}
+
+/// Two records of work get each other's correlation id.
+pub fn exchange_ids(one: &mut [u8], other: &mut [u8]) {
+    let (of_one, of_other) = (correlation_of(one), correlation_of(other));
+    let (id, other_id) = (of_one.get(one), of_other.get(other));
+    of_one.put(one, other_id);
+    of_other.put(other, id);
+}
+
+/// Changes the times of a record of work, which are at the same place for all kinds.
+pub fn move_times(record: &mut [u8], start_by: i64, end_by: i64) {
+    for (field, by) in [(kernel::START, start_by), (kernel::END, end_by)] {
+        let time = field.get(record);
+        field.put(record, time.saturating_add_signed(by));
+    }
+}
+
 /// The kind of memory by its letter in the direction of a copy.
 fn memory_kind_of(letter: u8) -> u64 {
     let kind = match letter {
@@ -123,5 +144,19 @@ mod tests {
             assert_eq!(got, [64, 3, 4, 7]);
             assert_eq!([copy::KIND, copy::SOURCE_KIND, copy::DESTINATION_KIND].map(|f| f.get(&record)), [1, 1, 3]);
         }
+    }
+
+    #[test]
+    fn planted_faults() {
+        let work = |kind| SubmittedWork { kind, direction: *b"HtoD", ..SubmittedWork::default() };
+        let version = &VERSIONS[0];
+        let [mut kernel, mut set] =
+            [(WorkKind::Kernel, 7), (WorkKind::Set, 8)].map(|(of, id)| of_work(version, &work(of), 0, id, [30, 40]));
+        exchange_ids(&mut kernel, &mut set);
+        assert_eq!((kernel::CORRELATION.get(&kernel), set::CORRELATION.get(&set)), (8, 7));
+        move_times(&mut kernel, -10, 5);
+        move_times(&mut set, 1, 0);
+        assert_eq!((kernel::START.get(&kernel), kernel::END.get(&kernel)), (20, 45));
+        assert_eq!((set::START.get(&set), set::END.get(&set)), (31, 40));
     }
 }

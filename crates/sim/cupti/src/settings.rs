@@ -15,6 +15,12 @@ pub struct Faults {
     pub lost: bool,
     /// `swapped`: each hundredth record of work comes before the one in front of it.
     pub swapped: bool,
+    /// `mixed`: each hundredth record of work has the correlation id of the one in front of it, and the other way round.
+    pub mixed: bool,
+    /// `early`: each hundredth record of work begins a second earlier.
+    pub early: bool,
+    /// `overdue`: each hundredth record of work ends a second later.
+    pub overdue: bool,
     /// `refuse`: no kind can be enabled, for lack of privileges.
     pub refuse: bool,
 }
@@ -22,8 +28,16 @@ pub struct Faults {
 impl Faults {
     fn parse(list: &str) -> Faults {
         let has = |name: &str| list.split(',').any(|fault| fault.trim() == name);
-        let (late, zero, lost) = (has("late"), has("zero"), has("lost"));
-        Faults { late, zero, lost, swapped: has("swapped"), refuse: has("refuse") }
+        Faults {
+            late: has("late"),
+            zero: has("zero"),
+            lost: has("lost"),
+            swapped: has("swapped"),
+            mixed: has("mixed"),
+            early: has("early"),
+            overdue: has("overdue"),
+            refuse: has("refuse"),
+        }
     }
 }
 

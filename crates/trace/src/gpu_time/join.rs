@@ -1,6 +1,7 @@
 //! From a row to its call. CUPTI records the driver call of each submission, with its thread, its time and the
 //! correlation id that the rows have. That record lies inside the call that cutap recorded on this thread.
 
+use super::checks::Checks;
 use super::clock::CuptiClock;
 use super::graphs::{ExecutableGraph, NodeOrigin};
 use super::sm_clocks::{DeviceIdentity, GpuClocks, device_identity};
@@ -57,8 +58,12 @@ pub struct RowCounts {
     pub with_origin: u64,
     /// Those whose driver call cutap did not record, or not for certain: another filter, or recording was off.
     pub not_recorded: u64,
-    /// Those whose call has another grid.
+    /// Those whose call has another kernel, grid or number of bytes.
     pub mismatched: u64,
+    /// Those that begin before their call.
+    pub too_early: u64,
+    /// Those that end after a call that waited for them.
+    pub too_late: u64,
     /// Those that end before they begin, or have a time of zero.
     pub bad_times: u64,
     /// Records that CUPTI dropped.
@@ -306,6 +311,7 @@ impl ProcessWork {
         counts.dropped += self.state.map_or(0, |state| state.dropped);
         counts.unknown += self.state.map_or(0, |state| state.unknown);
         counts.clock_width_ns = counts.clock_width_ns.max(self.clock.width());
+        let checks = Checks::new(&self.submissions, &self.rows, tolerance);
         for row in &mut self.rows {
             counts.rows += 1;
             let place = row.row.place;
@@ -317,14 +323,7 @@ impl ProcessWork {
                 counts.not_recorded += 1;
                 continue;
             };
-            let has_other_grid = match (row.row.content, submission.grid) {
-                (RowContent::Kernel(kernel), Some(grid)) => {
-                    grid.map(|n| n.min(u16::MAX.into())) != kernel.grid.map(|n| n.min(u16::MAX.into()))
-                }
-                _ => false,
-            };
-            if has_other_grid {
-                counts.mismatched += 1;
+            if !checks.is_of(row, submission, !has_bad_times, counts) {
                 continue;
             }
             counts.with_call += 1;

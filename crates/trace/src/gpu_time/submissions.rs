@@ -1,12 +1,14 @@
 //! Calls of the driver that submitted work, thread by thread.
 
+use super::expected::ExpectedRows;
 use super::graphs::{ExecutableGraph, Graphs};
+use super::waits::{Queues, Waits};
 use crate::event::call::{Call, Exit};
 use crate::event::function::Function;
 use crate::event::process::Instance;
 use cutap_calls::Layer;
+use cutap_calls::blocks;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
-use cutap_calls::{Role, has_role};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -22,8 +24,12 @@ pub struct Submission {
     pub end_ns: u64,
     /// Its place in the list of functions that submit work.
     pub function: usize,
-    /// The blocks of its launch, if that is a plain one.
-    pub grid: Option<[u32; 3]>,
+    /// What its rows must have.
+    pub expected: ExpectedRows,
+    /// Where its work is queued.
+    pub queues: Queues,
+    /// It returns when its work is done, where that is a copy to the host.
+    pub is_blocking_copy: bool,
     /// The calls around it, of the same ring, the outermost first, and the call.
     pub path: Arc<[Label]>,
     /// The numbers of the calls around it.
@@ -60,6 +66,7 @@ pub struct Submissions {
     /// Each path once, by its labels.
     paths: HashMap<Vec<(u32, u64)>, Arc<[Label]>>,
     graphs: Graphs,
+    waits: Waits,
 }
 
 /// The place of a driver function among those that submit work.
@@ -97,6 +104,7 @@ impl Submissions {
         if call.function.layer != Layer::DRIVER {
             return;
         }
+        self.waits.exit(exit);
         let function = submitting_function(call).filter(|_| !self.graphs.is_captured(call));
         // Ranges of NVTX are no calls.
         let is_call = |outer: &&Call| outer.function.range.is_none();
@@ -113,7 +121,9 @@ impl Submissions {
             start_ns: call.start_ns,
             end_ns: exit.end_ns,
             function,
-            grid: grid(call),
+            expected: ExpectedRows::of(call),
+            queues: self.waits.queues(call),
+            is_blocking_copy: blocks(&call.function.name) == Some("returns when the copy is done"),
             path,
             outer_calls: open.iter().map(|outer| outer.number).collect(),
             executable: self.graphs.launched(call),
@@ -126,14 +136,13 @@ impl Submissions {
         self.threads.values_mut().for_each(|calls| calls.sort_by_key(|call| call.start_ns));
     }
 
+    /// When the work of a call had ended at the latest, by the waits of the process; none if nothing waited for it.
+    pub fn latest_end(&self, submission: &Submission) -> Option<u64> {
+        self.waits.latest_end(submission.queues, submission.end_ns)
+    }
+
     /// Those of a thread, by their beginnings.
     pub fn of_thread(&self, tid: u32) -> &[Submission] {
         self.threads.get(&tid).map_or(&[], Vec::as_slice)
     }
-}
-
-/// The blocks of a launch that has them in its words.
-fn grid(call: &Call) -> Option<[u32; 3]> {
-    let [_, x, y, z, ..] = call.args.words() else { return None };
-    has_role(call.function.name.as_bytes(), Role::LaunchesGrid).then_some([*x as u32, *y as u32, *z as u32])
 }

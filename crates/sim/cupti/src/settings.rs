@@ -15,7 +15,7 @@ pub struct Faults {
     pub lost: bool,
     /// `swapped`: each hundredth record of work comes before the one in front of it.
     pub swapped: bool,
-    /// `mixed`: each hundredth record of work has the correlation id of the one in front of it, and the other way round.
+    /// `mixed`: each hundredth record of work and the one in front of it have each other's correlation id.
     pub mixed: bool,
     /// `early`: each hundredth record of work begins a second earlier.
     pub early: bool,

@@ -1,5 +1,5 @@
-//! Whether a row can be of the call that its correlation id leads to: it has the call's kernel and grid, or its bytes, it
-//! does not begin before the call, and not end after a call that waited for it. All times are known to a tolerance.
+//! Whether a row can be of the call that its correlation id leads to. It has the call's kernel and grid, or its bytes.
+//! It does not begin before the call, nor end after a call that waited for it. Times are known to a tolerance.
 
 use super::join::RowCounts;
 use super::submissions::{Submission, Submissions};
@@ -36,7 +36,7 @@ impl<'a> Checks<'a> {
     /// Whether the row is of the call; counts why not. Times that cannot be say nothing.
     pub fn is_of(&self, row: &WorkRow, call: &Submission, has_times: bool, counts: &mut RowCounts) -> bool {
         let sum = self.sums.get(&row.row.place.correlation).copied().unwrap_or(0);
-        if row.graph_node().graph == 0 && !call.expected.fits(row, sum) {
+        if row.graph_node().graph == 0 && !call.expected.fits(row.row.content, row.kernel.as_ref(), sum) {
             counts.mismatched += 1;
             return false;
         }

@@ -1,7 +1,6 @@
-//! What a call says of its rows: the kernel and its grid, or the sum of bytes. Rows with another content are not rows of
+//! What a call says of its rows: the kernel and its grid, or the sum of bytes. Rows with another content are not of
 //! the call, whatever their correlation id says.
 
-use super::work::WorkRow;
 use crate::event::call::Call;
 use crate::event::value::Value;
 use cutap_calls::gpu_time::amount;
@@ -37,12 +36,12 @@ impl ExpectedRows {
         ExpectedRows { is_launch, kernel, grid, bytes: bytes(call) }
     }
 
-    /// Whether this can be a row of the call. `sum`: the bytes of all its copies and sets.
-    pub fn fits(&self, row: &WorkRow, sum: u64) -> bool {
-        match row.row.content {
+    /// Whether this can be a row of the call. `name`: its kernel. `sum`: the bytes of all its copies and sets.
+    pub fn fits(&self, content: RowContent, name: Option<&Arc<str>>, sum: u64) -> bool {
+        match content {
             RowContent::Kernel(kernel) => {
                 let is_same_grid = self.grid.is_none_or(|grid| grid.map(limited) == kernel.grid.map(limited));
-                let names = self.kernel.as_ref().zip(row.kernel.as_ref());
+                let names = self.kernel.as_ref().zip(name);
                 is_same_grid && self.bytes.is_none() && names.is_none_or(|(one, two)| one == two)
             }
             RowContent::Copy(_) | RowContent::Set { .. } => {

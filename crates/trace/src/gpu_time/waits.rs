@@ -37,7 +37,7 @@ pub struct Waits {
     /// By the handle of a stream: how many with it were destroyed.
     destroyed: HashMap<u64, u32>,
     /// By queue: the end of each wait by its beginning.
-    ends: HashMap<Queue, BTreeMap<u64, u64>>,
+    ends_by_start: HashMap<Queue, BTreeMap<u64, u64>>,
 }
 
 impl Waits {
@@ -60,7 +60,7 @@ impl Waits {
                 (None, false) => self.context_queue(call),
             };
             if let Some(queue) = waited {
-                self.ends.entry(queue).or_default().insert(call.start_ns, exit.end_ns);
+                self.ends_by_start.entry(queue).or_default().insert(call.start_ns, exit.end_ns);
             }
         }
     }
@@ -72,7 +72,7 @@ impl Waits {
 
     /// When the work of a call had ended at the latest, for a call that returned at `from_ns`.
     pub fn latest_end(&self, queues: Queues, from_ns: u64) -> Option<u64> {
-        let first_end = |queue| self.ends.get(&queue)?.range(from_ns..).next().map(|(_, end)| *end);
+        let first_end = |queue| self.ends_by_start.get(&queue)?.range(from_ns..).next().map(|(_, end)| *end);
         queues.0.into_iter().flatten().filter_map(first_end).min()
     }
 

@@ -57,6 +57,8 @@ pub enum Role {
     ClonesGraph,
     /// Gives an executable graph the nodes of another graph.
     UpdatesGraph,
+    /// Gives a node other parameters.
+    ChangesNode,
     /// Adds a node to a graph, of any kind.
     MakesGraphNode,
     /// Makes a node in a capture, and its work is in no record of CUPTI.

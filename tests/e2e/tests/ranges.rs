@@ -135,6 +135,34 @@ fn names_of_handles() {
 }
 
 #[test]
+fn payloads_of_the_extension() {
+    let folder = scratch("ranges-payloads");
+    let Some(program) = build(&folder, "payloads", "13.5", &[]) else { return };
+    let (printed, lines) = trace(&folder, &program, "say", &[]);
+    assert_eq!(printed, "ids differ, domain 1\nlevels 0 0, range has an id\n");
+    let whole = "kind=3, bytes=1048576, operation=\"max\", share=[0.5, 2.0], name=\"layer\", buffer=0x1000";
+    let numbers = "[-1, 2, 3]";
+    let expected = [
+        format!("[work] mark \"whole\" payload {{{whole}}}"),
+        "[work] mark \"half\" payload {kind=3, bytes=?, operation=?, share=?, name=?, buffer=?}".to_owned(),
+        // Ids of schemas are those of a domain.
+        "[other] mark \"other domain\" payload ".to_owned(),
+        format!("[work] mark \"numbers\" payload {numbers}"),
+        "[work] mark \"nowhere\" payload {}".to_owned(),
+        format!("[work] range \"payload\" payload {{{whole}}} {{"),
+        "} payload".to_owned(),
+        format!("[work] start of range 1 \"payload\" payload {numbers}"),
+        format!("[work] mark \"payload\" payload {numbers}"),
+    ];
+    for line in expected {
+        assert!(lines.iter().any(|other| other.trim().starts_with(&line)), "{line}: {lines:#?}");
+    }
+    let all = calls(&folder, &program, "quiet");
+    let marked = all.iter().find(|line| line["name"] == "whole").expect("a mark");
+    assert_eq!(marked["payload_fields"]["items"][2], "max", "{marked}");
+}
+
+#[test]
 fn another_tool_sees_all() {
     let folder = scratch("ranges-tool");
     let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };

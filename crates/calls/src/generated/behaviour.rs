@@ -498,6 +498,7 @@ pub static ROLE_PATTERNS: &[(&str, Role)] = &[
     ("cuEventElapsedTime*", Role::NeverSubmits),
     ("cuGetError*", Role::NeverSubmits),
     ("cuGetProcAddress*", Role::NeverSubmits),
+    ("cuGraph*NodeSetParams", Role::ChangesNode),
     ("cuGraphAdd*", Role::MakesGraphNode),
     ("cuGraphGet*", Role::NeverSubmits),
     ("cuGraphNodeGet*", Role::NeverSubmits),

@@ -121,6 +121,8 @@ pub mod cudart {
 
 /// Kinds of payloads (nvtxPayloadType_t).
 pub mod payload_type {
+    /// `extended`.
+    pub const EXTENDED: u32 = 3753705481;
     /// `unsigned_64`.
     pub const UNSIGNED_64: u32 = 1;
 }
@@ -141,6 +143,8 @@ pub mod attributes {
     pub const MESSAGE_TYPE: u32 = 32;
     /// `payload`.
     pub const PAYLOAD: u32 = 24;
+    /// `payload_count`.
+    pub const PAYLOAD_COUNT: u32 = 20;
     /// `payload_type`.
     pub const PAYLOAD_TYPE: u32 = 16;
 }
@@ -154,3 +158,158 @@ pub mod message_type {
     /// `wide`.
     pub const WIDE: u32 = 2;
 }
+
+/// The payload extension: its module, and its slots.
+pub mod extension {
+    /// `end`.
+    pub const END: u32 = 6;
+    /// `enum_register`.
+    pub const ENUM_REGISTER: u32 = 1;
+    /// `first_id_upper`.
+    pub const FIRST_ID_UPPER: u32 = 1;
+    /// `is_enabled`.
+    pub const IS_ENABLED: u32 = 7;
+    /// `mark`.
+    pub const MARK: u32 = 2;
+    /// `payload_module`.
+    pub const PAYLOAD_MODULE: u32 = 2;
+    /// `payload_version`.
+    pub const PAYLOAD_VERSION: u32 = 1;
+    /// `pop`.
+    pub const POP: u32 = 4;
+    /// `push`.
+    pub const PUSH: u32 = 3;
+    /// `schema_register`.
+    pub const SCHEMA_REGISTER: u32 = 0;
+    /// `start`.
+    pub const START: u32 = 5;
+}
+
+/// Offsets in nvtxPayloadData_t, and its bytes.
+pub mod payload_data {
+    /// `address`.
+    pub const ADDRESS: u32 = 16;
+    /// `bytes`.
+    pub const BYTES: u32 = 24;
+    /// `schema`.
+    pub const SCHEMA: u32 = 0;
+    /// `size`.
+    pub const SIZE: u32 = 8;
+}
+
+/// Offsets in nvtxPayloadSchemaAttr_t, its bytes, and a bit of its mask.
+pub mod schema {
+    /// `bytes`.
+    pub const BYTES: u32 = 72;
+    /// `entries`.
+    pub const ENTRIES: u32 = 32;
+    /// `entry_count`.
+    pub const ENTRY_COUNT: u32 = 40;
+    /// `has_id`.
+    pub const HAS_ID: u32 = 256;
+    /// `id`.
+    pub const ID: u32 = 64;
+    /// `mask`.
+    pub const MASK: u32 = 0;
+}
+
+/// Offsets in nvtxPayloadSchemaEntry_t, and its bytes.
+pub mod schema_entry {
+    /// `array_length`.
+    pub const ARRAY_LENGTH: u32 = 32;
+    /// `bytes`.
+    pub const BYTES: u32 = 64;
+    /// `flags`.
+    pub const FLAGS: u32 = 0;
+    /// `name`.
+    pub const NAME: u32 = 16;
+    /// `offset`.
+    pub const OFFSET: u32 = 40;
+    /// `type`.
+    pub const TYPE: u32 = 8;
+}
+
+/// Offsets in nvtxPayloadEnumAttr_t, its bytes, and a bit of its mask.
+pub mod enumeration {
+    /// `bytes`.
+    pub const BYTES: u32 = 48;
+    /// `entries`.
+    pub const ENTRIES: u32 = 16;
+    /// `entry_count`.
+    pub const ENTRY_COUNT: u32 = 24;
+    /// `has_id`.
+    pub const HAS_ID: u32 = 32;
+    /// `id`.
+    pub const ID: u32 = 40;
+    /// `mask`.
+    pub const MASK: u32 = 0;
+    /// `size`.
+    pub const SIZE: u32 = 32;
+}
+
+/// Offsets in nvtxPayloadEnum_t, and its bytes.
+pub mod enumerator {
+    /// `bytes`.
+    pub const BYTES: u32 = 24;
+    /// `name`.
+    pub const NAME: u32 = 0;
+    /// `value`.
+    pub const VALUE: u32 = 8;
+}
+
+/// Flags of an entry (NVTX_PAYLOAD_ENTRY_FLAG_*).
+pub mod entry_flag {
+    /// `arrays`.
+    pub const ARRAYS: u32 = 112;
+    /// `fixed_array`.
+    pub const FIXED_ARRAY: u32 = 16;
+    /// `offset_from_base`.
+    pub const OFFSET_FROM_BASE: u32 = 4;
+    /// `offset_from_here`.
+    pub const OFFSET_FROM_HERE: u32 = 8;
+    /// `pointer`.
+    pub const POINTER: u32 = 2;
+}
+
+use crate::nvtx::{EntryKind, EntryType};
+
+/// Types of entries of payloads, by their numbers.
+pub static ENTRY_TYPES: &[EntryType] = &[
+    EntryType { number: 1, kind: EntryKind::Char, bytes: 1 },
+    EntryType { number: 2, kind: EntryKind::Uint, bytes: 1 },
+    EntryType { number: 3, kind: EntryKind::Int, bytes: 2 },
+    EntryType { number: 4, kind: EntryKind::Uint, bytes: 2 },
+    EntryType { number: 5, kind: EntryKind::Int, bytes: 4 },
+    EntryType { number: 6, kind: EntryKind::Uint, bytes: 4 },
+    EntryType { number: 7, kind: EntryKind::Int, bytes: 8 },
+    EntryType { number: 8, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 9, kind: EntryKind::Int, bytes: 8 },
+    EntryType { number: 10, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 11, kind: EntryKind::Int, bytes: 1 },
+    EntryType { number: 12, kind: EntryKind::Uint, bytes: 1 },
+    EntryType { number: 13, kind: EntryKind::Int, bytes: 2 },
+    EntryType { number: 14, kind: EntryKind::Uint, bytes: 2 },
+    EntryType { number: 15, kind: EntryKind::Int, bytes: 4 },
+    EntryType { number: 16, kind: EntryKind::Uint, bytes: 4 },
+    EntryType { number: 17, kind: EntryKind::Int, bytes: 8 },
+    EntryType { number: 18, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 19, kind: EntryKind::Float, bytes: 4 },
+    EntryType { number: 20, kind: EntryKind::Float, bytes: 8 },
+    EntryType { number: 22, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 23, kind: EntryKind::Hex, bytes: 8 },
+    EntryType { number: 25, kind: EntryKind::Char, bytes: 1 },
+    EntryType { number: 32, kind: EntryKind::Hex, bytes: 1 },
+    EntryType { number: 43, kind: EntryKind::Float, bytes: 4 },
+    EntryType { number: 44, kind: EntryKind::Float, bytes: 8 },
+    EntryType { number: 67, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 68, kind: EntryKind::Uint, bytes: 4 },
+    EntryType { number: 69, kind: EntryKind::Hex, bytes: 4 },
+    EntryType { number: 70, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 71, kind: EntryKind::Uint, bytes: 4 },
+    EntryType { number: 72, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 73, kind: EntryKind::Uint, bytes: 4 },
+    EntryType { number: 74, kind: EntryKind::Uint, bytes: 8 },
+    EntryType { number: 75, kind: EntryKind::Text, bytes: 1 },
+    EntryType { number: 76, kind: EntryKind::Text, bytes: 1 },
+    EntryType { number: 80, kind: EntryKind::Hex, bytes: 8 },
+];

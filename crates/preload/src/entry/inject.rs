@@ -11,6 +11,7 @@ use crate::loader::forks;
 use crate::loader::real::{self, EXPORTED, PRCTL, SYSCALL, ask_once};
 use crate::nvtx::attach::{GetTable, attach, pass_on};
 use crate::nvtx::looked_up_tool;
+use crate::nvtx::payload_extension::{self, Extension};
 use crate::process::injection;
 use crate::ring::rows;
 use crate::routes::dlsym::{self, describe};
@@ -113,15 +114,20 @@ pub unsafe extern "C" fn InitializeInjectionNvtx(get: GetTable) -> c_int {
     unsafe { initialize(get, c"InitializeInjectionNvtx") }
 }
 
-/// The same for extensions of NVTX, of which cutap has none.
+/// The same for extensions of NVTX. cutap has functions for payloads.
 ///
 /// # Safety
 /// `module` is the description of an extension that a copy of NVTX gives.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name that NVTX looks for")]
-pub unsafe extern "C" fn InitializeInjectionNvtxExtension(module: *const c_void) -> c_int {
+pub unsafe extern "C" fn InitializeInjectionNvtxExtension(module: *const Extension) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { pass_on(module, c"InitializeInjectionNvtxExtension") }
+    unsafe {
+        match begin::running() {
+            true => payload_extension::attach(module),
+            false => pass_on(module.cast::<c_void>(), c"InitializeInjectionNvtxExtension"),
+        }
+    }
 }
 
 /// Where nothing is recorded, the other tool has the copy alone.

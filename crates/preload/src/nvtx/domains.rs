@@ -128,7 +128,7 @@ pub fn create(name: &[u8], tool_handle: usize) -> usize {
 
 /// Writes the object of a domain.
 fn announce(number: u32, name: &[u8]) -> Option<()> {
-    let (object, layer) = (u64::from(FIRST_OBJECT | number), u64::from(Layer::NVTX.number()));
+    let (object, layer) = (u64::from(object_of(number)), u64::from(Layer::NVTX.number()));
     let record = Name { kind: kind::OBJECT, ticks: 0, a: object, b: object, c: layer, s: name, t: &[] };
     let text = names::write(&record)?;
     let domain = ALL.get(number as usize)?;
@@ -143,6 +143,11 @@ pub fn number_of(handle: usize) -> u32 {
         return DEFAULT;
     }
     find(handle, Of::Domain).map_or(DEFAULT, |entry| entry.meaning.load(Acquire) as u32)
+}
+
+/// The object of a domain, whose slots and schemas name it.
+pub fn object_of(number: u32) -> u32 {
+    FIRST_OBJECT | number
 }
 
 /// The name of a domain.
@@ -173,7 +178,7 @@ pub fn slot(number: u32, of: Moment) -> Option<u32> {
     }
     let (route, words, is_moment) = of.shape();
     let slot = table::number_without_thunk();
-    let origin = u64::from(FIRST_OBJECT | number) | u64::from(route) << 32 | u64::from(is_moment) << 40;
+    let origin = u64::from(object_of(number)) | u64::from(route) << 32 | u64::from(is_moment) << 40;
     let origin = origin | shape(words, 0, 0) << 44;
     names::write(&Name { kind: kind::SLOT, ticks: 0, a: slot.into(), b: origin, c: 0, s: b"range", t: &[] })?;
     // Two threads may both have made one: each is as good.

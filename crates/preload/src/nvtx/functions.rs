@@ -52,7 +52,7 @@ fn recorded() -> [Row; 23] {
 }
 
 /// The number of a range that was started, if no other tool gives one.
-fn next_range() -> u64 {
+pub fn next_range() -> u64 {
     static RANGES: AtomicU64 = AtomicU64::new(1);
     RANGES.fetch_add(1, Relaxed)
 }
@@ -81,6 +81,7 @@ fn event(at: usize) -> (Text, Attributes) {
     let with = Attributes {
         payload: word(attributes::PAYLOAD, 8),
         payload_type: word(attributes::PAYLOAD_TYPE, 4) as u32,
+        payload_count: word(attributes::PAYLOAD_COUNT, 4) as u32,
         category: word(attributes::CATEGORY, 4) as u32,
         color: word(attributes::COLOR, 4) as u32,
     };

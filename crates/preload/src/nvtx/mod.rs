@@ -13,6 +13,8 @@ mod functions;
 pub mod looked_up_tool;
 mod named;
 pub mod other_path;
+pub mod payload_extension;
+mod payloads;
 pub mod ranges;
 mod read;
 mod text;

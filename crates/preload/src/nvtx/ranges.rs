@@ -2,12 +2,14 @@
 
 use super::capture_range;
 use super::domains::{self, Moment};
+use super::payloads::Payload;
 use crate::process::{fork, page, switch};
 use crate::ring::open_ranges::OpenRange;
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
 use crate::ring::thread_states;
+use cutap_calls::generated::nvtx::payload_type;
 use cutap_wire::diagnostic;
 use cutap_wire::record::FRAGMENT_WORDS;
 
@@ -16,6 +18,8 @@ use cutap_wire::record::FRAGMENT_WORDS;
 pub struct Attributes {
     pub payload: u64,
     pub payload_type: u32,
+    /// Of the type `extended`: how many payloads are at the address.
+    pub payload_count: u32,
     pub category: u32,
     pub color: u32,
 }
@@ -37,14 +41,22 @@ fn current() -> Option<&'static mut ThreadState> {
 }
 
 /// Writes the beginning of a range or a moment. Its number, or none if nothing is to be recorded or can be.
-fn enter(state: &mut ThreadState, domain: u32, text: &[u8], words: &[u64], of: Moment) -> Option<u32> {
+fn enter(
+    state: &mut ThreadState,
+    domain: u32,
+    text: &[u8],
+    words: &[u64],
+    payload: Option<&Payload>,
+    of: Moment,
+) -> Option<u32> {
     if !domains::is_selected(domain, text) {
         return None;
     }
     let slot = domains::slot(domain, of)?;
     let frame = here();
     state.leave_below(frame);
-    let length = 2 + words.len() + FRAGMENT_WORDS + text.len().div_ceil(8);
+    let text_end = 2 + words.len() + FRAGMENT_WORDS + text.len().div_ceil(8);
+    let length = text_end + payload.map_or(0, |payload| FRAGMENT_WORDS + payload.bytes().len().div_ceil(8));
     let pending = begin(state, OpenCall { number: 0, slot, frame, reported: 0 }, 0, length as u32)?;
     let (number, reserved) = (pending.reserved.number, &pending.reserved);
     // SAFETY: so many words are reserved.
@@ -54,6 +66,12 @@ fn enter(state: &mut ThreadState, domain: u32, text: &[u8], words: &[u64], of: M
         reserved.word(fragment, text.as_ptr() as u64);
         reserved.word(fragment + 1, text.len() as u64 | (text.len() as u64) << 32);
         reserved.bytes(fragment + FRAGMENT_WORDS, text.as_ptr(), text.len());
+        if let Some(payload) = payload {
+            let bytes = payload.bytes();
+            reserved.word(text_end, payload.address);
+            reserved.word(text_end + 1, bytes.len() as u64 | u64::from(payload.full_length) << 32);
+            reserved.bytes(text_end + FRAGMENT_WORDS, bytes.as_ptr(), bytes.len());
+        }
     }
     finish(state, pending);
     // It is open as a range, and not as a call: it need not end before the call that it began in.
@@ -61,8 +79,20 @@ fn enter(state: &mut ThreadState, domain: u32, text: &[u8], words: &[u64], of: M
     Some(number)
 }
 
-fn packed(with: &Attributes) -> [u64; 3] {
-    [with.payload, u64::from(with.payload_type) | u64::from(with.category) << 32, with.color.into()]
+/// Three words: the payload, which is the id of a schema for a payload of the extension; its type and the category; the
+/// color.
+fn packed(with: &Attributes, payload: Option<&Payload>) -> [u64; 3] {
+    let value = payload.map_or(with.payload, |payload| payload.schema);
+    [value, u64::from(with.payload_type) | u64::from(with.category) << 32, with.color.into()]
+}
+
+/// Calls with the payload of the extension. Most ranges have none, and room for one is not free.
+fn with_payload<R>(with: &Attributes, then: impl FnOnce(Option<&Payload>) -> R) -> R {
+    #[inline(never)]
+    fn read<R>(with: &Attributes, then: impl FnOnce(Option<&Payload>) -> R) -> R {
+        then(Some(&Payload::read(with.payload as usize, with.payload_count)))
+    }
+    if with.payload_type == payload_type::EXTENDED { read(with, then) } else { then(None) }
 }
 
 /// A range begins in this thread. Its level in its domain.
@@ -75,7 +105,9 @@ pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
     }
     let has_room = state.ranges.has_room();
     let is_written = has_room && is_recorded();
-    let number = is_written.then(|| enter(state, domain, text, &packed(with), Moment::Range)).flatten();
+    let mut written =
+        || with_payload(with, |payload| enter(state, domain, text, &packed(with, payload), payload, Moment::Range));
+    let number = if is_written { written() } else { None };
     if !state.ranges.push(OpenRange::new(domain, number, is_captured)) {
         page::count(diagnostic::RANGE_TOO_DEEP, 1);
         if is_captured {
@@ -105,16 +137,18 @@ pub fn pop(domain: u32) -> i32 {
 /// A mark, or the start of a range that may end in another thread: then `id` is its number.
 pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
     let Some(state) = current().filter(|_| is_recorded()) else { return };
-    let [payload, kind, color] = packed(with);
-    match id {
-        None => enter(state, domain, text, &[payload, kind, color], Moment::Mark),
-        Some(id) => enter(state, domain, text, &[payload, kind, color, id], Moment::Start),
-    };
+    with_payload(with, |payload| {
+        let [value, kind, color] = packed(with, payload);
+        match id {
+            None => enter(state, domain, text, &[value, kind, color], payload, Moment::Mark),
+            Some(id) => enter(state, domain, text, &[value, kind, color, id], payload, Moment::Start),
+        }
+    });
 }
 
 /// A range that was started ends.
 pub fn end(domain: u32, id: u64) {
     if let Some(state) = current().filter(|_| is_recorded()) {
-        enter(state, domain, b"", &[id], Moment::End);
+        enter(state, domain, b"", &[id], None, Moment::End);
     }
 }

@@ -206,10 +206,13 @@ const COLUMNS: &[CallColumn] = &[
     CallColumn::new("range_id", T::Integer, Optional, "of `start` and `end`: the number of the range", |c| {
         range::id(c.call).map_or(V::None, V::Integer)
     }),
-    CallColumn::new("payload", T::Text, Optional, "of the layer `nvtx`: the number that the program gave", |c| {
+    CallColumn::new("payload", T::Text, Optional, "of the layer `nvtx`: what the program gave, as text", |c| {
         range::payload(c.call).map_or(V::None, |payload| V::Text(payload.into()))
     })
     .in_exports(|c, to| to.push_str(&range::payload(c.call).unwrap_or_default())),
+    CallColumn::new("payload_fields", T::Any, Optional, "of the layer `nvtx`: the payload by its schema", |c| {
+        range::structured_payload(c.call).map_or(V::None, |value| V::Structured(Structured::Returned(value)))
+    }),
     CallColumn::new("category", T::Integer, Optional, "of the layer `nvtx`: the number of the category", |c| {
         range::category(c.call).map_or(V::None, V::Integer)
     }),

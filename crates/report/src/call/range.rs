@@ -1,9 +1,16 @@
 //! Ranges and marks of NVTX: what their records say beside the name.
 
+use crate::call::values::write_value;
+use cutap_trace::decode::Value;
 use cutap_trace::{Call, RangeMoment};
 use std::fmt::Write as _;
 
-/// A number that the program gave with a range, by the types of NVTX (nvtxPayloadType_t).
+/// What the program gave with a range in the layout of a schema, or bytes where the schema is not known.
+pub fn structured_payload(call: &Call) -> Option<&Value> {
+    call.function.range.and(call.inputs().first())
+}
+
+/// What the program gave with a range: a number, by the types of NVTX (nvtxPayloadType_t), or a structure.
 pub fn payload(call: &Call) -> Option<String> {
     const UNSIGNED_LONG: u32 = 1;
     const LONG: u32 = 2;
@@ -11,6 +18,11 @@ pub fn payload(call: &Call) -> Option<String> {
     const UNSIGNED: u32 = 4;
     const INT: u32 = 5;
     const FLOAT: u32 = 6;
+    if let Some(value) = structured_payload(call) {
+        let mut text = String::new();
+        write_value(value, &mut text);
+        return Some(text);
+    }
     let [value, kind, ..] = call.args.words() else { return None };
     call.function.range.filter(|moment| *moment != RangeMoment::End)?;
     match *kind as u32 {

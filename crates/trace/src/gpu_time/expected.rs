@@ -13,7 +13,7 @@ const MOST_BLOCKS: u32 = u16::MAX as u32;
 /// The parameters or fields that are the grid of a launch.
 const GRID: [&str; 3] = ["gridDimX", "gridDimY", "gridDimZ"];
 
-/// What the rows of a call that is no launch of a graph must have. Parts that are not known fit everything.
+/// What the rows of a call, or of the node of a graph that it makes, must have. Unknown parts fit everything.
 #[derive(Debug, Clone, Default)]
 pub struct ExpectedRows {
     is_launch: bool,
@@ -32,8 +32,8 @@ impl ExpectedRows {
             _ if is_launch => grid(call),
             _ => None,
         };
-        let kernel = call.kernel().filter(|_| is_launch).cloned();
-        ExpectedRows { is_launch, kernel, grid, bytes: bytes(call) }
+        let kernel = call.kernel().cloned();
+        ExpectedRows { is_launch: is_launch || kernel.is_some(), kernel, grid, bytes: bytes(call) }
     }
 
     /// Whether this can be a row of the call. `name`: its kernel. `sum`: the bytes of all its copies and sets.

@@ -6,16 +6,24 @@
 //! measured where two child graphs both have child graphs, so their nodes have no origin. Limits: conditional nodes,
 //! and launches from the device.
 
+use super::expected::ExpectedRows;
 use super::submissions::{Label, submitting_function};
 use crate::event::call::{Call, Exit};
 use crate::event::value::Value;
 use cutap_calls::{Layer, Role, begins_capture, ends_capture, has_role};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What changes graphs beside the calls that begin and end a capture, and those in one.
-const CHANGE_GRAPHS: [Role; 5] =
-    [Role::CreatesGraph, Role::ClonesGraph, Role::InstantiatesGraph, Role::UpdatesGraph, Role::MakesGraphNode];
+const CHANGE_GRAPHS: [Role; 6] = [
+    Role::CreatesGraph,
+    Role::ClonesGraph,
+    Role::InstantiatesGraph,
+    Role::UpdatesGraph,
+    Role::MakesGraphNode,
+    Role::ChangesNode,
+];
 
 /// The call that made a node.
 #[derive(Debug, Clone)]
@@ -26,6 +34,8 @@ pub struct NodeOrigin {
     pub outermost: Call,
     /// The call.
     pub call: Call,
+    /// What a row of the node must have.
+    pub expected: ExpectedRows,
 }
 
 impl NodeOrigin {
@@ -69,6 +79,8 @@ pub struct ExecutableGraph {
     pub number: u32,
     /// What it was instantiated from.
     pub graph: GraphNodes,
+    /// A node got other parameters later, so rows of it may differ from its call.
+    pub is_changed: Arc<AtomicBool>,
 }
 
 /// The graphs of a process.
@@ -85,6 +97,8 @@ pub struct Graphs {
     graph_count: u32,
     executable_count: u32,
     capture_count: u32,
+    /// A node of a graph got other parameters. The call does not say of which graph.
+    has_changed_nodes: bool,
 }
 
 /// The handles of a kind among the values of a call, in their order.
@@ -125,7 +139,7 @@ impl Graphs {
         let origin = || {
             let path = outer_calls.iter().chain([call]).map(Label::of).collect();
             let outermost = outer_calls.first().unwrap_or(call).clone();
-            Arc::new(NodeOrigin { path, outermost, call: call.clone() })
+            Arc::new(NodeOrigin { path, outermost, call: call.clone(), expected: ExpectedRows::of(call) })
         };
         let stream = || input_handles(call, "stream").first().copied().unwrap_or(0);
         match () {
@@ -185,7 +199,8 @@ impl Graphs {
                 if let Some((graph, executable)) = graph.zip(output_handle(exit, "graphExec")) {
                     self.executable_count += 1;
                     let number = self.executable_count;
-                    self.executables.insert(executable, Arc::new(ExecutableGraph { number, graph }));
+                    let is_changed = Arc::new(self.has_changed_nodes.into());
+                    self.executables.insert(executable, Arc::new(ExecutableGraph { number, graph, is_changed }));
                 }
             }
             () if is(Role::UpdatesGraph) => {
@@ -196,7 +211,15 @@ impl Graphs {
                     && let Some(old) = self.executables.get_mut(&executable)
                     && old.graph.nodes.len() == graph.nodes.len()
                 {
-                    *old = Arc::new(ExecutableGraph { number: old.number, graph });
+                    let is_changed = Arc::new(self.has_changed_nodes.into());
+                    *old = Arc::new(ExecutableGraph { number: old.number, graph, is_changed });
+                }
+            }
+            () if is(Role::ChangesNode) => {
+                let executable = input_handles(call, "graphExec").first().copied();
+                match executable.and_then(|executable| self.executables.get(&executable)) {
+                    Some(of) => of.is_changed.store(true, Relaxed),
+                    None => self.has_changed_nodes = true,
                 }
             }
             () if is(Role::MakesGraphNode) => {

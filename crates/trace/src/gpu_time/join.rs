@@ -3,7 +3,7 @@
 
 use super::checks::Checks;
 use super::clock::CuptiClock;
-use super::graphs::{ExecutableGraph, NodeOrigin};
+use super::origins::Origins;
 use super::sm_clocks::{DeviceIdentity, GpuClocks, device_identity};
 use super::submissions::{Submission, Submissions};
 use super::work::{SubmittedBy, WorkRow};
@@ -14,7 +14,7 @@ use crate::event::process::{Process, Thread};
 use crate::event::visitor::EventVisitor;
 use crate::filter::TimeWindow;
 use cutap_calls::generated::gpu_time::DRIVER_FUNCTIONS;
-use cutap_wire::rows::{self, GraphPlace, RowContent, State, reason};
+use cutap_wire::rows::{self, RowContent, State, reason};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -311,6 +311,7 @@ impl ProcessWork {
         counts.dropped += self.state.map_or(0, |state| state.dropped);
         counts.unknown += self.state.map_or(0, |state| state.unknown);
         counts.clock_width_ns = counts.clock_width_ns.max(self.clock.width());
+        let mut origins = Origins::default();
         let checks = Checks::new(&self.submissions, &self.rows, tolerance);
         for row in &mut self.rows {
             counts.rows += 1;
@@ -329,11 +330,9 @@ impl ProcessWork {
             counts.with_call += 1;
             row.submission = Some(by.clone());
             self.callers.insert(place.correlation, (by.tid, by.start_ns));
-            let node = row.graph_node();
-            if node.graph != 0 {
-                row.origin = origin(row, by.executable.as_deref(), node);
+            if row.graph_node().graph != 0 {
                 counts.graph_rows += 1;
-                counts.with_origin += u64::from(row.origin.is_some());
+                row.origin = origins.of(row, by.executable.as_ref());
             }
             if has_bad_times {
                 continue;
@@ -347,6 +346,10 @@ impl ProcessWork {
                 work.rows += 1;
             }
         }
+        for row in &mut self.rows {
+            row.origin = row.origin.take().filter(|_| origins.are_certain(row.submission.as_deref()));
+            counts.with_origin += u64::from(row.origin.is_some());
+        }
     }
 }
 
@@ -359,11 +362,4 @@ fn containing(calls: &[Submission], function: u32, moment: u64, tolerance: u64) 
     let distance = |call: &&Submission| call.start_ns.saturating_sub(moment).max(moment.saturating_sub(call.end_ns));
     let nearest = before?.iter().filter(is_it).min_by_key(distance)?;
     (distance(&nearest) <= tolerance).then_some(nearest)
-}
-
-/// The call that made a node of the launched graph. One that launches another kernel is none.
-fn origin(row: &WorkRow, executable: Option<&ExecutableGraph>, node: GraphPlace) -> Option<Arc<NodeOrigin>> {
-    let origin = executable?.graph.nodes.get(node.node as u32 as usize)?;
-    let has_other_kernel = matches!((origin.kernel(), &row.kernel), (Some(one), Some(two)) if one != two);
-    (!has_other_kernel).then(|| origin.clone())
 }

@@ -6,6 +6,7 @@ pub(crate) mod clock;
 pub(crate) mod expected;
 pub(crate) mod graphs;
 pub(crate) mod join;
+pub(crate) mod origins;
 pub(crate) mod sm_clocks;
 pub(crate) mod submissions;
 pub(crate) mod waits;

@@ -7,6 +7,7 @@ use super::open_call::{ArgumentCheck, OpenCall};
 use super::sink::Context;
 use crate::event::{Args, Call, CallStart, HookAction, HookEffect, Layer, Thread};
 use crate::symbols::functions::ResolvedFunction;
+use crate::symbols::payloads::payload;
 use crate::symbols::process::ProcessSymbols;
 use cutap_wire::record::{Fragments, Words, note};
 use std::sync::Arc;
@@ -73,7 +74,12 @@ pub fn call<D: Clone>(
         kernel: name.cloned(),
         instance,
     };
-    Call::new(start)
+    let is_range = shared.decode && resolved.function.range.is_some();
+    let payload = || payload(&context.process.names.payloads, resolved.object as u32, entered.words, entered.memory);
+    let payload = if is_range { payload() } else { None };
+    let mut call = Call::new(start);
+    call.inputs = payload.map(|payload| [payload].into());
+    call
 }
 
 /// What a filter that asks for arguments has to know of a call.

@@ -33,8 +33,13 @@ impl Context<'_> {
     pub fn named_slot(&mut self, slot: u32, words: Words<'_>) -> u32 {
         match self.resolve(slot) {
             Some(resolved) if resolved.function.range.is_some() => {
-                let (_, mut pieces) = words.split(resolved.words);
+                let (object, (head, mut pieces)) = (resolved.object as u32, words.split(resolved.words));
                 let name = pieces.next().map_or(&[][..], |piece| piece.bytes);
+                if let (Some(schema), Some(kind)) = (head.get(0), head.get(1))
+                    && self.process.names.payloads.lacks(object, schema, kind)
+                {
+                    self.process.read_new_names();
+                }
                 self.process.names.range_slot(slot, name)
             }
             _ => slot,

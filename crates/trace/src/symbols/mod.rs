@@ -3,5 +3,6 @@
 
 pub mod functions;
 pub mod names;
+pub mod payloads;
 pub mod process;
 pub mod slot_table;

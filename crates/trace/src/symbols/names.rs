@@ -4,6 +4,7 @@
 use super::functions::{
     Launch, ResolvedFunction, Resolver, UNKNOWN, changes_state, described, function, launch_of, range, shape, words_of,
 };
+use super::payloads::Payloads;
 use super::slot_table::SlotTable;
 use crate::event::described::WordSource;
 use crate::event::{Event, Instance, Layer, Module, Process, RangeMoment};
@@ -66,6 +67,8 @@ pub struct Names {
     pub hooks: Vec<Arc<str>>,
     /// Version of the kernel driver.
     pub driver: Option<String>,
+    /// Schemas of payloads of NVTX.
+    pub payloads: Payloads,
     /// What threads are called, by their ids.
     threads: HashMap<u64, Arc<str>>,
     /// Events that names are: instances and modules, with their ticks.
@@ -124,6 +127,8 @@ impl Names {
                 }
                 self.hooks[n] = text().into();
             }
+            kind::PAYLOAD_ENTRY => self.payloads.entry(name),
+            kind::PAYLOAD_ENUM => self.payloads.enumerator(name),
             kind::GAP => {
                 let gap = Diagnostic { reason: name.a as usize, pid: process.pid, name: text(), detail: clean(name.t) };
                 self.gaps.push(gap);

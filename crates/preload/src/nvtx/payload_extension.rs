@@ -1,0 +1,169 @@
+//! The payload extension: a copy of NVTX gives slots, which get our functions. Another tool is asked first. Its
+//! functions are kept and called, and the program gets their results. Other extensions are another tool's alone.
+
+use super::attach::pass_on;
+use super::ranges::{self, Attributes};
+use super::{domains, payloads};
+use crate::process::fork;
+use core::ffi::{c_int, c_void};
+use core::mem::transmute;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use cutap_calls::generated::nvtx::{extension, payload_type};
+
+/// nvtxExtModuleInfo_t.
+#[repr(C)]
+pub struct Extension {
+    nvtx_version: u16,
+    bytes: u16,
+    module: u16,
+    compatibility: u16,
+    segment_count: usize,
+    segments: *const Segment,
+}
+
+/// nvtxExtModuleSegment_t.
+#[repr(C)]
+struct Segment {
+    number: usize,
+    slot_count: usize,
+    slots: *mut usize,
+}
+
+/// Slots with functions of cutap.
+const SLOTS: usize = 8;
+/// What ranges and marks are called that have a payload and no name.
+const NAME: &[u8] = b"payload";
+
+/// Another tool's functions.
+static FUNCTIONS_OF_TOOL: [AtomicUsize; SLOTS] = [const { AtomicUsize::new(0) }; SLOTS];
+
+fn ours() -> [(u32, usize); SLOTS] {
+    [
+        (extension::SCHEMA_REGISTER, schema_register as *const () as usize),
+        (extension::ENUM_REGISTER, enum_register as *const () as usize),
+        (extension::MARK, mark as *const () as usize),
+        (extension::PUSH, push as *const () as usize),
+        (extension::POP, pop as *const () as usize),
+        (extension::START, start as *const () as usize),
+        (extension::END, end as *const () as usize),
+        (extension::IS_ENABLED, is_enabled as *const () as usize),
+    ]
+}
+
+/// Fills the slots of a copy's extension. 1: they are in use.
+///
+/// # Safety
+/// `module` is what a copy of NVTX gives, which looks for an injection now.
+pub unsafe fn attach(module: *const Extension) -> c_int {
+    fork::check();
+    // SAFETY: the caller's promise.
+    let has_tool = unsafe { pass_on(module.cast::<c_void>(), c"InitializeInjectionNvtxExtension") };
+    // SAFETY: the copy's description, which has at least these fields.
+    let Some(of) = (unsafe { module.as_ref() }).filter(|of| usize::from(of.bytes) >= size_of::<Extension>()) else {
+        return has_tool;
+    };
+    let is_payload = u32::from(of.module) == extension::PAYLOAD_MODULE
+        && u32::from(of.compatibility >> 8) == extension::PAYLOAD_VERSION
+        && of.segment_count > 0;
+    // SAFETY: there is a segment.
+    let Some(segment) = (unsafe { of.segments.as_ref() }).filter(|_| is_payload) else { return has_tool };
+    for (number, function) in ours() {
+        if number as usize >= segment.slot_count || segment.slots.is_null() {
+            continue;
+        }
+        // SAFETY: there are so many slots.
+        let slot = unsafe { &mut *segment.slots.add(number as usize) };
+        // Without a tool a slot has a mark of NVTX, which is no function.
+        if has_tool != 0 && *slot > 1 && !keep(number, *slot) {
+            continue;
+        }
+        *slot = function;
+    }
+    1
+}
+
+/// Keeps the tool's function. False if another copy has another one: then that stays alone.
+fn keep(number: u32, function: usize) -> bool {
+    let Some(place) = FUNCTIONS_OF_TOOL.get(number as usize) else { return false };
+    match place.compare_exchange(0, function, AcqRel, Acquire) {
+        Ok(_) => true,
+        Err(kept) => kept == function,
+    }
+}
+
+/// What another tool answers; none if there is no other tool. It takes at most four arguments, which the program gave.
+fn answer(number: u32, arguments: [usize; 4]) -> Option<usize> {
+    let function = FUNCTIONS_OF_TOOL.get(number as usize)?.load(Acquire);
+    let [first, second, third, fourth] = arguments;
+    type Function = extern "C" fn(usize, usize, usize, usize) -> usize;
+    // SAFETY: the tool's function of this slot. One that takes fewer arguments leaves the other registers alone.
+    (function != 0).then(|| unsafe { transmute::<usize, Function>(function)(first, second, third, fourth) })
+}
+
+/// An id for a schema or an enumeration without one.
+fn next_id() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new((extension::FIRST_ID_UPPER as u64) << 32);
+    IDS.fetch_add(1, Relaxed)
+}
+
+/// The id that the program gets: its own, that of another tool, or one of ours.
+fn id(number: u32, arguments: [usize; 2], own: u64) -> u64 {
+    let [domain, at] = arguments;
+    let of_tool = answer(number, [domain, at, 0, 0]).map(|id| id as u64);
+    of_tool.unwrap_or_else(|| if own != 0 { own } else { next_id() })
+}
+
+extern "C" fn schema_register(domain: usize, at: usize) -> u64 {
+    fork::check();
+    let id = id(extension::SCHEMA_REGISTER, [domain, at], payloads::id_of_schema(at));
+    payloads::write_schema(domains::object_of(domains::number_of(domain)), id, at);
+    id
+}
+
+extern "C" fn enum_register(domain: usize, at: usize) -> u64 {
+    fork::check();
+    let id = id(extension::ENUM_REGISTER, [domain, at], payloads::id_of_enumeration(at));
+    payloads::write_enumeration(domains::object_of(domains::number_of(domain)), id, at);
+    id
+}
+
+fn attributes(at: usize, count: usize) -> Attributes {
+    let (payload, payload_type) = (at as u64, payload_type::EXTENDED);
+    Attributes {
+        payload,
+        payload_type,
+        payload_count: u32::try_from(count).unwrap_or(u32::MAX),
+        ..Attributes::default()
+    }
+}
+
+extern "C" fn mark(domain: usize, at: usize, count: usize) {
+    ranges::moment(domains::number_of(domain), NAME, &attributes(at, count), None);
+    answer(extension::MARK, [domain, at, count, 0]);
+}
+
+extern "C" fn push(domain: usize, at: usize, count: usize) -> c_int {
+    let level = ranges::push(domains::number_of(domain), NAME, &attributes(at, count));
+    answer(extension::PUSH, [domain, at, count, 0]).map_or(level, |level| level as c_int)
+}
+
+/// The payload of the end is another tool's alone.
+extern "C" fn pop(domain: usize, at: usize, count: usize) -> c_int {
+    let level = ranges::pop(domains::number_of(domain));
+    answer(extension::POP, [domain, at, count, 0]).map_or(level, |level| level as c_int)
+}
+
+extern "C" fn start(domain: usize, at: usize, count: usize) -> u64 {
+    let id = answer(extension::START, [domain, at, count, 0]).map_or_else(super::functions::next_range, |id| id as u64);
+    ranges::moment(domains::number_of(domain), NAME, &attributes(at, count), Some(id));
+    id
+}
+
+extern "C" fn end(domain: usize, id: u64, at: usize, count: usize) {
+    ranges::end(domains::number_of(domain), id);
+    answer(extension::END, [domain, id as usize, at, count]);
+}
+
+extern "C" fn is_enabled(domain: usize) -> u8 {
+    answer(extension::IS_ENABLED, [domain, 0, 0, 0]).map_or(1, |is_enabled| is_enabled as u8)
+}

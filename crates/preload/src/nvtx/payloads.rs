@@ -1,0 +1,115 @@
+//! Payloads of the extension of NVTX: bytes, with the id of the schema that says what they are. Of several payloads of
+//! an event the first is kept. Schemas are written to the names file entry by entry, and the reader decodes.
+
+use super::read;
+use super::text::Text;
+use crate::process::{names, switch};
+use cutap_calls::generated::nvtx::{enumeration, enumerator, payload_data, schema, schema_entry};
+use cutap_wire::names::{Name, PAYLOAD_LAYOUT_BYTES, kind};
+
+/// Bytes of a payload that are kept.
+pub const LONGEST: usize = 256;
+/// Entries of a schema or an enumeration that are kept.
+const ENTRIES: usize = 256;
+
+/// The first payload of an event.
+pub struct Payload {
+    pub schema: u64,
+    pub address: u64,
+    /// Its bytes in the program.
+    pub full_length: u32,
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl Payload {
+    pub const fn none() -> Payload {
+        Payload { schema: 0, address: 0, full_length: 0, bytes: [0; LONGEST], length: 0 }
+    }
+
+    /// The first of `count` payloads (nvtxPayloadData_t) at an address, as far as it can be read.
+    pub fn read(at: usize, count: u32) -> Payload {
+        let mut payload = Payload::none();
+        let Some(data) = fields::<{ payload_data::BYTES as usize }>(at).filter(|_| count > 0) else { return payload };
+        let size = word(&data, payload_data::SIZE, 8);
+        payload.schema = word(&data, payload_data::SCHEMA, 8);
+        payload.address = word(&data, payload_data::ADDRESS, 8);
+        payload.full_length = u32::try_from(size).unwrap_or(u32::MAX);
+        let kept = LONGEST.min(payload.full_length as usize);
+        let room = payload.bytes.get_mut(..kept).unwrap_or(&mut []);
+        payload.length = read::bytes(payload.address as usize, room);
+        payload
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or(&[])
+    }
+}
+
+/// A structure of the program; none if it cannot be read.
+fn fields<const BYTES: usize>(at: usize) -> Option<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    (read::bytes(at, &mut bytes) == BYTES).then_some(bytes)
+}
+
+/// A number of a structure.
+fn word(bytes: &[u8], offset: u32, size: usize) -> u64 {
+    let mut word = [0; 8];
+    let from = bytes.iter().skip(offset as usize).take(size);
+    word.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    u64::from_le_bytes(word)
+}
+
+/// The id that the program gave to a schema; 0: the tool gives one.
+pub fn id_of_schema(at: usize) -> u64 {
+    fields::<{ schema::BYTES as usize }>(at)
+        .filter(|bytes| word(bytes, schema::MASK, 8) & u64::from(schema::HAS_ID) != 0)
+        .map_or(0, |bytes| word(&bytes, schema::ID, 8))
+}
+
+/// The id that the program gave to an enumeration; 0: the tool gives one.
+pub fn id_of_enumeration(at: usize) -> u64 {
+    fields::<{ enumeration::BYTES as usize }>(at)
+        .filter(|bytes| word(bytes, enumeration::MASK, 8) & u64::from(enumeration::HAS_ID) != 0)
+        .map_or(0, |bytes| word(&bytes, enumeration::ID, 8))
+}
+
+/// Addresses of the entries of an array, as far as they are kept.
+fn entries(first: u64, count: u64, bytes: u32) -> impl Iterator<Item = (usize, usize)> {
+    let most = usize::try_from(count).unwrap_or(ENTRIES).min(ENTRIES);
+    (0..most).map(move |n| (n, (first as usize).wrapping_add(n * bytes as usize)))
+}
+
+/// Writes what the entries of a schema are. `object` is the domain.
+pub fn write_schema(object: u32, id: u64, at: usize) {
+    let Some(of) = fields::<{ schema::BYTES as usize }>(at).filter(|_| !switch::has_left()) else { return };
+    let (first, count) = (word(&of, schema::ENTRIES, 8), word(&of, schema::ENTRY_COUNT, 8));
+    for (n, at) in entries(first, count, schema_entry::BYTES) {
+        let Some(entry) = fields::<{ schema_entry::BYTES as usize }>(at) else { return };
+        let name = Text::ascii(word(&entry, schema_entry::NAME, 8) as usize);
+        let layout = [
+            n as u32,
+            word(&entry, schema_entry::OFFSET, 4) as u32,
+            word(&entry, schema_entry::FLAGS, 4) as u32,
+            word(&entry, schema_entry::ARRAY_LENGTH, 4) as u32,
+        ];
+        let mut layout_bytes = [0; PAYLOAD_LAYOUT_BYTES];
+        let words = layout.iter().flat_map(|word| word.to_le_bytes());
+        layout_bytes.iter_mut().zip(words).for_each(|(to, from)| *to = from);
+        let (a, b, c) = (id, word(&entry, schema_entry::TYPE, 8), object.into());
+        names::write(&Name { kind: kind::PAYLOAD_ENTRY, ticks: 0, a, b, c, s: name.bytes(), t: &layout_bytes });
+    }
+}
+
+/// Writes what the numbers of an enumeration are called.
+pub fn write_enumeration(object: u32, id: u64, at: usize) {
+    let Some(of) = fields::<{ enumeration::BYTES as usize }>(at).filter(|_| !switch::has_left()) else { return };
+    let (first, count) = (word(&of, enumeration::ENTRIES, 8), word(&of, enumeration::ENTRY_COUNT, 8));
+    let size = word(&of, enumeration::SIZE, 8) as u32;
+    for (_, at) in entries(first, count, enumerator::BYTES) {
+        let Some(entry) = fields::<{ enumerator::BYTES as usize }>(at) else { return };
+        let name = Text::ascii(word(&entry, enumerator::NAME, 8) as usize);
+        let (a, b, c) = (id, word(&entry, enumerator::VALUE, 8), u64::from(object) | u64::from(size) << 32);
+        names::write(&Name { kind: kind::PAYLOAD_ENUM, ticks: 0, a, b, c, s: name.bytes(), t: &[] });
+    }
+}

@@ -66,6 +66,18 @@ struct Device {
     uuid: Spanned<String>,
     total_memory: u64,
     attributes: Vec<Attribute>,
+    clusters: Clusters,
+    /// Group and place of each pair of multiprocessors.
+    floor_plan: Vec<(u8, u8)>,
+}
+
+/// Limits of clusters of blocks.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Clusters {
+    blocks_of_multiprocessor: u32,
+    portable: u32,
+    largest: u32,
 }
 
 #[derive(Deserialize)]
@@ -239,6 +251,16 @@ fn device(root: &Path) -> Result<String, Error> {
     for Attribute { name, value, .. } in &attributes {
         writeln!(out, "(attribute_id::{name}, {value}),").unwrap();
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n");
+    let (groups, places): (Vec<u8>, Vec<u8>) = device.floor_plan.into_iter().unzip();
+    let pairs = groups.len();
+    writeln!(out, "/// The group of each pair of multiprocessors.\npub static GROUPS: [u8; {pairs}] = {groups:?};\n")
+        .unwrap();
+    writeln!(out, "/// Its number in the group.\npub static PLACES: [u8; {pairs}] = {places:?};\n").unwrap();
+    let Clusters { blocks_of_multiprocessor, portable, largest } = device.clusters;
+    out.push_str("/// Limits of clusters of blocks.\npub mod cluster {\n");
+    writeln!(out, "/// Of one multiprocessor.\npub const BLOCKS: i32 = {blocks_of_multiprocessor};").unwrap();
+    writeln!(out, "/// Blocks of the largest portable cluster.\npub const PORTABLE: i32 = {portable};").unwrap();
+    writeln!(out, "/// Blocks of the largest cluster.\npub const LARGEST: i32 = {largest};\n}}").unwrap();
     Ok(out)
 }

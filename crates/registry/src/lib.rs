@@ -9,6 +9,7 @@ mod export_tables;
 mod export_tables_page;
 mod functions;
 pub mod gpu_clocks;
+mod gpu_limits;
 pub mod gpu_time;
 pub mod interface;
 pub mod kernel;

@@ -26,9 +26,6 @@ fn good(is: bool) -> Answer {
     if is { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
 
-/// Why GPUs lack it.
-const NO_FORMAT: &str = "tensor maps are not encoded";
-
 impl Tensor {
     fn check(&self, least_rank: u32) -> Answer<Map> {
         let [interleave, swizzle, promotion, fill] = self.modes;
@@ -94,7 +91,7 @@ fn put(map: Out<Map>, encoded: Result<TensorMap, Refusal>, function: &str) -> An
         Ok(encoded) => map.put(in_pairs(encoded.words())),
         Err(Refusal::Invalid(_)) => Err(Fault::INVALID_VALUE),
         Err(Refusal::Unknown(what)) => {
-            refused::on_gpus(function, what)?;
+            refused::count(function, what, 0);
             Err(Fault::NOT_SUPPORTED)
         }
     }
@@ -174,7 +171,7 @@ pub extern "C" fn cuTensorMapEncodeIm2colWide(
     fill: u32,
 ) -> u32 {
     answer(|| {
-        refused::on_gpus("cuTensorMapEncodeIm2colWide", NO_FORMAT)?;
+        refused::on_gpus("cuTensorMapEncodeIm2colWide")?;
         map.check()?;
         let modes = [interleave, swizzle, promotion, fill];
         let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;

@@ -50,10 +50,10 @@ pub fn create(state: &mut DriverState, size: u64, properties: Properties) -> Ans
 /// create all memory so that they may ask.
 fn refuse_on_gpus(properties: &Properties) -> Answer {
     if properties.place != DEVICE {
-        refused::on_gpus("cuMemCreate", "memory of the host at chosen addresses is not made")?;
+        refused::on_gpus("cuMemCreate")?;
     }
     if properties.handles & !FILE != 0 {
-        refused::on_gpus("cuMemCreate", "memory is not shared between machines")?;
+        refused::on_gpus("cuMemCreate")?;
     }
     Ok(())
 }
@@ -266,7 +266,7 @@ fn refuse_peers(state: &DriverState, starts: &[u64], allowed: &[(i32, u32)]) -> 
     };
     let is_own = |device: i32| starts.iter().all(|start| owner(start) == Some(device));
     if allowed.iter().any(|(device, access)| *access != 0 && !is_own(*device)) {
-        refused::on_gpus("cuMemSetAccess", "memory at chosen addresses is for its own GPU alone")?;
+        refused::on_gpus("cuMemSetAccess")?;
     }
     Ok(())
 }

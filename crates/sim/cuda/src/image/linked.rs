@@ -53,7 +53,7 @@ pub fn read(source: Source<'_>, work: &mut Work) -> Answer<Image> {
             all = image;
         } else {
             // Two pieces of machine code would need a linker.
-            refused::on_gpus("linking", "several pieces are not linked")?;
+            refused::on_gpus("cuLinkComplete")?;
             all.kernels.extend(image.kernels);
             all.variables.extend(image.variables);
         }

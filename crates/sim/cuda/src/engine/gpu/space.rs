@@ -95,7 +95,7 @@ impl Space for GpuSpace {
     }
 
     fn import(&self, _descriptor: i32) -> Answer<(Arc<dyn Piece>, u64)> {
-        refused::on_gpus("cuMemImportFromShareableHandle", "memory is not shared between processes")?;
+        refused::on_gpus("cuMemImportFromShareableHandle")?;
         Err(Fault::NOT_SUPPORTED)
     }
 

@@ -1,9 +1,7 @@
 //! Maps of im2col: a copy takes pixels of a box along all sides between the first and the last, and channels of each.
 
 use crate::generated::{at, limit};
-use crate::{
-    BOX_IS_LARGE, Element, LINE_IS_LONG, LINE_IS_NOT_WHOLE, Refusal, Swizzle, Tensor, TensorMap, check,
-};
+use crate::{BOX_IS_LARGE, Element, LINE_IS_LONG, LINE_IS_NOT_WHOLE, Refusal, Swizzle, Tensor, TensorMap, check};
 
 /// The arguments of `cuTensorMapEncodeIm2col`, with its numbers. The sides are channels, the pixels' sides, and images.
 /// Strides have an entry less than sides, corners two.

@@ -176,7 +176,8 @@ impl Tensor<'_> {
 
 impl Tiled<'_> {
     fn tensor(&self) -> Tensor<'_> {
-        let Self { element, address, sides, strides, box_sides: _, steps, interleave, swizzle, promotion, fill } = *self;
+        let Self { element, address, sides, strides, box_sides: _, steps, interleave, swizzle, promotion, fill } =
+            *self;
         Tensor { element, address, sides, strides, steps, interleave, swizzle, promotion, fill }
     }
 

@@ -60,14 +60,27 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
         }                                                             \
     } while (0)
 
-enum { MIB = 1 << 20, PIECE = 2 * MIB, ALL = 4 * PIECE, WORDS = ALL / 4 };
+enum { MIB = 1 << 20, PIECE = 2 * MIB, ALL = 4 * PIECE, WORDS = ALL / 4, WINDOW = 16384, HALF = WINDOW / 2 };
 static unsigned sent[WORDS], got[WORDS];
 
-/* Words of `got` from `first` on that are `first value`, `first value + 1`, ... */
+/* A window of words: `value`, `value + 1`, ... */
+static void put(dptr at, unsigned value) {
+    for (int n = 0; n < WINDOW; n++) sent[n] = value + n;
+    OK(cuMemcpyHtoD_v2(at, sent, WINDOW * 4));
+}
+
+static void get(dptr at) { OK(cuMemcpyDtoH_v2(got, at, WINDOW * 4)); }
+
+/* Whether words of the window from `first` on are `value`, `value + 1`, ... */
 static int in_order(int first, int count, unsigned value) {
     int right = 0;
     for (int n = 0; n < count; n++) right += got[first + n] == value + n;
     return right == count;
+}
+
+static int is_window(dptr at, unsigned value) {
+    get(at);
+    return in_order(0, WINDOW, value);
 }
 
 static void *file_content(const char *path) {
@@ -110,34 +123,34 @@ int main(int argc, char **argv) {
     printf("the same piece: %d, on device %d\n", again == piece[1], same.id);
     OK(cuMemRelease(again));
 
-    for (int n = 0; n < WORDS; n++) sent[n] = n;
-    OK(cuMemcpyHtoD_v2(base, sent, 3 * PIECE));
-    OK(cuMemcpyDtoH_v2(got, base, 3 * PIECE));
-    printf("three pieces are one range: %d\n", in_order(0, 3 * PIECE / 4, 0));
-    printf("beyond the pieces: %d\n", cuMemcpyDtoH_v2(got, base + 2 * PIECE, 2 * PIECE));
+    /* Windows at the first address, and across both borders. */
+    dptr first = base, second = base + PIECE - HALF * 4, third = base + 2 * PIECE - HALF * 4;
+    put(first, 0), put(second, 100000), put(third, 200000);
+    printf("three pieces are one range: %d\n", is_window(first, 0) && is_window(second, 100000) && is_window(third, 200000));
+    printf("beyond the pieces: %d\n", cuMemcpyDtoH_v2(got, base + 3 * PIECE - 4, 8));
     /* The last piece grows the range. */
     OK(cuMemMap(base + 3 * PIECE, PIECE, 0, piece[3], 0));
     OK(cuMemSetAccess(base + 3 * PIECE, PIECE, &both, 1));
-    OK(cuMemsetD32_v2(base + 3 * PIECE, 7, PIECE / 4));
-    OK(cuMemcpyDtoH_v2(got, base, ALL));
+    OK(cuMemsetD32_v2(base + 3 * PIECE - HALF * 4, 7, WINDOW));
+    get(base + 3 * PIECE - HALF * 4);
     int sevens = 0;
-    for (int n = 3 * PIECE / 4; n < WORDS; n++) sevens += got[n] == 7;
-    printf("four pieces: %d %d\n", in_order(0, 3 * PIECE / 4, 0), sevens == PIECE / 4);
+    for (int n = 0; n < WINDOW; n++) sevens += got[n] == 7;
+    printf("four pieces: %d %d\n", is_window(third, 200000), sevens == WINDOW);
 
     /* A piece moves to another place, and another one takes its place at once. */
     OK(cuMemUnmap(base, 2 * PIECE));
     OK(cuMemMap(base, PIECE, 0, piece[1], 0));
     OK(cuMemMap(base + PIECE, PIECE, 0, piece[0], 0));
     OK(cuMemSetAccess(base, 2 * PIECE, &both, 1));
-    OK(cuMemcpyDtoH_v2(got, base, 2 * PIECE));
-    printf("changed places: %d %d\n", in_order(0, PIECE / 4, PIECE / 4), in_order(PIECE / 4, PIECE / 4, 0));
+    get(second);
+    printf("changed places: %d %d\n", in_order(0, HALF, 200000), in_order(HALF, HALF, 0));
     /* A piece at two places. */
     dptr other;
     OK(cuMemAddressReserve(&other, PIECE, PIECE, 0, 0));
     OK(cuMemMap(other, PIECE, 0, piece[3], 0));
     OK(cuMemSetAccess(other, PIECE, &both, 1));
     OK(cuMemsetD32_v2(other, 8, 4));
-    OK(cuMemcpyDtoH_v2(got, base + 3 * PIECE, PIECE));
+    get(base + 3 * PIECE);
     printf("at two places: %u %u\n", got[3], got[4]);
     OK(cuMemUnmap(other, PIECE));
     OK(cuMemAddressFree(other, PIECE));
@@ -145,8 +158,8 @@ int main(int argc, char **argv) {
     OK(cuMemSetAccess(base, PIECE, &none, 1));
     printf("without access: %d\n", cuMemcpyDtoH_v2(got, base, 4));
     OK(cuMemSetAccess(base, PIECE, &both, 1));
-    OK(cuMemcpyDtoH_v2(got, base, PIECE));
-    printf("with access again: %d\n", in_order(0, PIECE / 4, PIECE / 4));
+    get(base);
+    printf("with access again: %d\n", in_order(0, HALF, 100000 + HALF));
     if (argc > 2 && strcmp(argv[2], "computed") == 0) {
         int n = PIECE / 2, right = 0;
         float *floats = (float *)got;
@@ -168,16 +181,17 @@ int main(int argc, char **argv) {
     for (int n = 0; n < 4; n++) OK(cuMemRelease(piece[n]));
     printf("released: %d\n", cuMemRelease(piece[0]));
     OK(cuMemAddressFree(base, ALL));
-    /* As many as the GPU has memory for a few times: what is released is free again. */
-    for (int round = 0; round < 200; round++) {
-        OK(cuMemCreate(&piece[0], 32 * PIECE, &properties, 0));
-        OK(cuMemAddressReserve(&base, 32 * PIECE, 0, 0, 0));
-        OK(cuMemMap(base, 32 * PIECE, 0, piece[0], 0));
+    /* More than any GPU has, a piece at a time: what is released is free again. */
+    size_t large = (size_t)8 << 30;
+    for (int round = 0; round < 40; round++) {
+        OK(cuMemCreate(&piece[0], large, &properties, 0));
+        OK(cuMemAddressReserve(&base, large, 0, 0, 0));
+        OK(cuMemMap(base, large, 0, piece[0], 0));
         OK(cuMemRelease(piece[0]));
-        OK(cuMemSetAccess(base, 32 * PIECE, &both, 1));
-        OK(cuMemsetD32_v2(base, round, 4));
-        OK(cuMemUnmap(base, 32 * PIECE));
-        OK(cuMemAddressFree(base, 32 * PIECE));
+        OK(cuMemSetAccess(base, large, &both, 1));
+        OK(cuMemsetD32_v2(base + large - 16, round, 4));
+        OK(cuMemUnmap(base, large));
+        OK(cuMemAddressFree(base, large));
     }
     puts("done");
     return 7;

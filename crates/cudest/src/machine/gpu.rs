@@ -182,7 +182,7 @@ impl Context {
     }
 
     /// Loads a cubin, a fat binary or PTX. NVIDIA's `ptxas` compiles PTX, from `CUTAP_PTXAS`, `PATH` or
-    /// `/usr/local/cuda/bin`.
+    /// `/usr/local/cuda/bin`, or else its library nvJitLink.
     ///
     /// # Errors
     /// It is none of them, is damaged, has no code for this GPU, or there is no compiler.

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::ptr;
 use std::sync::OnceLock;
 
 /// The library's name.
@@ -28,16 +27,23 @@ type Code = c_int;
 /// NVJITLINK_INPUT_PTX
 const PTX: c_int = 2;
 
+type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> Code;
+type AddData = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> Code;
+type Complete = unsafe extern "C" fn(Handle) -> Code;
+type Size = unsafe extern "C" fn(Handle, *mut usize) -> Code;
+type Bytes = unsafe extern "C" fn(Handle, *mut c_void) -> Code;
+type Destroy = unsafe extern "C" fn(*mut Handle) -> Code;
+
 /// The functions that are used.
 struct Library {
-    create: unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> Code,
-    add_data: unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> Code,
-    complete: unsafe extern "C" fn(Handle) -> Code,
-    cubin_size: unsafe extern "C" fn(Handle, *mut usize) -> Code,
-    cubin: unsafe extern "C" fn(Handle, *mut c_void) -> Code,
-    log_size: unsafe extern "C" fn(Handle, *mut usize) -> Code,
-    log: unsafe extern "C" fn(Handle, *mut c_char) -> Code,
-    destroy: unsafe extern "C" fn(*mut Handle) -> Code,
+    create: Create,
+    add_data: AddData,
+    complete: Complete,
+    cubin_size: Size,
+    cubin: Bytes,
+    log_size: Size,
+    log: Bytes,
+    destroy: Destroy,
 }
 
 /// A handle that is destroyed at the end.
@@ -65,14 +71,14 @@ impl Library {
         // SAFETY: functions of nvJitLink with these prototypes, which are the same in all versions of this name.
         unsafe {
             Some(Self {
-                create: std::mem::transmute::<*mut c_void, _>(find("Create")?),
-                add_data: std::mem::transmute::<*mut c_void, _>(find("AddData")?),
-                complete: std::mem::transmute::<*mut c_void, _>(find("Complete")?),
-                cubin_size: std::mem::transmute::<*mut c_void, _>(find("GetLinkedCubinSize")?),
-                cubin: std::mem::transmute::<*mut c_void, _>(find("GetLinkedCubin")?),
-                log_size: std::mem::transmute::<*mut c_void, _>(find("GetErrorLogSize")?),
-                log: std::mem::transmute::<*mut c_void, _>(find("GetErrorLog")?),
-                destroy: std::mem::transmute::<*mut c_void, _>(find("Destroy")?),
+                create: std::mem::transmute::<*mut c_void, Create>(find("Create")?),
+                add_data: std::mem::transmute::<*mut c_void, AddData>(find("AddData")?),
+                complete: std::mem::transmute::<*mut c_void, Complete>(find("Complete")?),
+                cubin_size: std::mem::transmute::<*mut c_void, Size>(find("GetLinkedCubinSize")?),
+                cubin: std::mem::transmute::<*mut c_void, Bytes>(find("GetLinkedCubin")?),
+                log_size: std::mem::transmute::<*mut c_void, Size>(find("GetErrorLogSize")?),
+                log: std::mem::transmute::<*mut c_void, Bytes>(find("GetErrorLog")?),
+                destroy: std::mem::transmute::<*mut c_void, Destroy>(find("Destroy")?),
             })
         }
     }
@@ -88,7 +94,8 @@ impl Library {
         if let Some(library) = named.and_then(|path| open(&path, 0)) {
             return VERSIONS.iter().find_map(|(_, version, _)| Self::of(library, version));
         }
-        let loaded = || VERSIONS.iter().find_map(|(name, version, _)| Self::of(open(name, libc::RTLD_NOLOAD)?, version));
+        let loaded =
+            || VERSIONS.iter().find_map(|(name, version, _)| Self::of(open(name, libc::RTLD_NOLOAD)?, version));
         let found = || VERSIONS.iter().find_map(|(name, version, _)| Self::of(open(name, 0)?, version));
         let beside = || {
             folders().iter().find_map(|(folder, name, version)| {
@@ -106,7 +113,7 @@ impl Library {
         // A text that ends with a zero.
         let text = CString::new(text).map_err(|_| refused("it has a zero inside".to_owned()))?;
         let text = text.as_bytes_with_nul();
-        let mut work = Work { library: self, handle: ptr::null_mut() };
+        let mut work = Work { library: self, handle: std::ptr::null_mut() };
         // SAFETY: the arguments are as nvJitLink.h says, and live until the calls return.
         unsafe {
             let created = (self.create)(&mut work.handle, 1, [option.as_ptr()].as_ptr());

@@ -18,7 +18,7 @@ impl Piece for GpuPiece {
     }
 
     fn export(&self) -> Answer<i32> {
-        refused::count("cuMemExportToShareableHandle", "memory is not shared between processes", 0);
+        refused::on_gpus("cuMemExportToShareableHandle")?;
         Err(Fault::NOT_SUPPORTED)
     }
 }
@@ -41,8 +41,7 @@ impl View for GpuView {
         } else if self.mapping.is_none() {
             // SAFETY: the front has reserved these addresses, keeps them while the view exists, and has no other view
             // there.
-            let mapping =
-                unsafe { self.shared.context.map_at(self.address, &self.backing, self.offset, self.size) };
+            let mapping = unsafe { self.shared.context.map_at(self.address, &self.backing, self.offset, self.size) };
             self.mapping = Some(mapping.map_err(|why| self.shared.fault(&why, "memory at a chosen address"))?);
         }
         Ok(())

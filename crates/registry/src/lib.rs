@@ -4,6 +4,7 @@
 //! linked into `cutap` or runs in a target; `xtask codegen` is its one caller.
 
 mod behaviour;
+mod driver_exports;
 mod error;
 mod export_tables;
 mod export_tables_page;

@@ -91,7 +91,7 @@ impl Im2col<'_> {
             };
             let sides = self.sides.iter().skip(1);
             check(!sides.zip(self.lower.iter().zip(self.upper)).any(is_empty), "a box without pixels")?;
-            check(swizzle.takes(line), LINE_IS_LONG)?;
+            check(swizzle.takes_line(line), LINE_IS_LONG)?;
         }
         check(self.copied_bytes(element) <= limit::MOST_BOX, BOX_IS_LARGE)?;
         Ok((element, swizzle))

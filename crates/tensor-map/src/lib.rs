@@ -49,7 +49,7 @@ struct Swizzle {
 
 impl Swizzle {
     /// Whether a line of so many bytes fits.
-    fn takes(&self, line: u64) -> bool {
+    fn takes_line(&self, line: u64) -> bool {
         self.most_line == 0 || line <= self.most_line
     }
 }
@@ -210,7 +210,7 @@ impl Tiled<'_> {
         let line = u64::from(self.box_sides.first().copied().unwrap_or(0)) * element.bytes;
         if self.interleave == 0 {
             check(line.is_multiple_of(limit::LINE_UNIT), LINE_IS_NOT_WHOLE)?;
-            check(swizzle.takes(line), LINE_IS_LONG)?;
+            check(swizzle.takes_line(line), LINE_IS_LONG)?;
         }
         check(self.copied_bytes(element) <= limit::MOST_BOX, BOX_IS_LARGE)?;
         Ok((element, swizzle))

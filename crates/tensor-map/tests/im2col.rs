@@ -1,5 +1,5 @@
-//! The 600 calls of cuTensorMapEncodeIm2col and the 28 long strides that NVIDIA's driver (580.159.04, H200) answered, from
-//! `tests/gpu/programs/occupancy_clusters.c`.
+//! The 600 calls of cuTensorMapEncodeIm2col and the 28 long strides that NVIDIA's driver answered
+//! (580.159.04, H200), from `tests/gpu/programs/occupancy_clusters.c`.
 
 use cutap_tensor_map::{Im2col, Refusal, Tiled};
 use serde_json::Value;

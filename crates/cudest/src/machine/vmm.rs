@@ -108,7 +108,7 @@ impl Mapping {
         Ok(Self { shared: Arc::clone(shared), joined: Some(joined), address, size: bytes })
     }
 
-    /// Ends it now, so that other memory can be mapped there at once. No work may use it any more.
+    /// Ends it now, so that other memory can be mapped there. No work may use it any more.
     pub fn end(mut self) {
         self.joined = None;
     }

@@ -96,7 +96,7 @@ impl Library {
         }
         let loaded =
             || VERSIONS.iter().find_map(|(name, version, _)| Self::of(open(name, libc::RTLD_NOLOAD)?, version));
-        let found = || VERSIONS.iter().find_map(|(name, version, _)| Self::of(open(name, 0)?, version));
+        let in_folders = || VERSIONS.iter().find_map(|(name, version, _)| Self::of(open(name, 0)?, version));
         let beside = || {
             folders().iter().find_map(|(folder, name, version)| {
                 let path = folder.join(name.to_str().ok()?);
@@ -104,7 +104,7 @@ impl Library {
                 Self::of(open(&path, 0)?, version)
             })
         };
-        loaded().or_else(found).or_else(beside)
+        loaded().or_else(in_folders).or_else(beside)
     }
 
     fn compile(&self, text: &[u8], architecture: &str) -> Result<Vec<u8>> {
@@ -155,7 +155,8 @@ impl Library {
     }
 }
 
-/// Folders that may have the library: those of wheels beside a library of NVIDIA that this process has, and the toolkit's.
+/// Folders that may have the library: those of wheels beside a library of NVIDIA that this process has, and that of
+/// the toolkit.
 fn folders() -> Vec<(PathBuf, &'static CStr, &'static str)> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let roots: BTreeSet<&str> = maps.lines().filter_map(root_of_wheels).collect();

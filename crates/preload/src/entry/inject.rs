@@ -31,7 +31,10 @@ unsafe extern "C" fn look_up(handle: usize, name: *const u8, version: *const u8,
     unsafe { dlsym::intercept(handle, name, version, caller) }
 }
 
-exports! { look_up: look_up, prctl: prctl_forbids, syscall: syscall_forbids, next_syscall: next_syscall, open: crate::routes::dlopen::jump }
+exports! {
+    look_up: look_up, prctl: prctl_forbids, syscall: syscall_forbids, next_syscall: next_syscall,
+    open: crate::routes::dlopen::jump
+}
 
 /// dladdr(address, info).
 ///

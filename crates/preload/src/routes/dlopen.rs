@@ -1,6 +1,6 @@
-//! dlopen, in a run with a driver of cutap: the driver's library beside this one stands for a libcuda that a program
-//! names by a path, or that the caller's RPATH would lead to. Without such a driver each request passes unchanged.
-//! Limits: `dlmopen`, and libraries that are linked with an RPATH.
+//! dlopen, in a run with a driver of cutap. That driver stands for each libcuda that a program names by a path, or to
+//! which the caller's RPATH would lead. Without such a driver each request passes unchanged. Limits: `dlmopen`, and
+//! libraries that are linked with an RPATH.
 
 use crate::loader::objects::{self, Object};
 use crate::loader::real;
@@ -40,8 +40,8 @@ pub struct Jump {
 pub unsafe extern "C" fn jump(path: *const u8) -> Jump {
     real::find_next();
     // SAFETY: the caller's promise.
-    let other = unsafe { path_in_place_of(path) };
-    Jump { path: other.unwrap_or(path), real: real::next(real::DLOPEN) }
+    let own_path = unsafe { path_in_place_of(path) };
+    Jump { path: own_path.unwrap_or(path), real: real::next(real::DLOPEN) }
 }
 
 /// The path of cutap's library, if a request is for one that it replaces.

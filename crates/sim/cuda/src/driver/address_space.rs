@@ -5,6 +5,7 @@ use super::allocation::space;
 use super::device::device;
 use crate::abi::{Answer, Fault};
 use crate::engine::{Access, machine, refused};
+use crate::generated::limited;
 use crate::host::pages::{self, NO_ACCESS, Refused};
 use crate::state::{Allocation, DriverState, Handle, Kind, Mapping, Piece, Properties, driver_state};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,10 +51,10 @@ pub fn create(state: &mut DriverState, size: u64, properties: Properties) -> Ans
 /// create all memory so that they may ask.
 fn refuse_on_gpus(properties: &Properties) -> Answer {
     if properties.place != DEVICE {
-        refused::on_gpus("cuMemCreate")?;
+        refused::on_gpus(limited::MEM_CREATE)?;
     }
     if properties.handles & !FILE != 0 {
-        refused::on_gpus("cuMemCreate")?;
+        refused::on_gpus(limited::MEM_CREATE)?;
     }
     Ok(())
 }
@@ -266,7 +267,7 @@ fn refuse_peers(state: &DriverState, starts: &[u64], allowed: &[(i32, u32)]) -> 
     };
     let is_own = |device: i32| starts.iter().all(|start| owner(start) == Some(device));
     if allowed.iter().any(|(device, access)| *access != 0 && !is_own(*device)) {
-        refused::on_gpus("cuMemSetAccess")?;
+        refused::on_gpus(limited::MEM_SET_ACCESS)?;
     }
     Ok(())
 }

@@ -142,8 +142,7 @@ mod tests {
         }
         let mut names = vec!["cuTexObjectCreate".to_owned(), "cuSurfObjectCreate".to_owned()];
         search(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api"), &mut names);
-        search(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/driver"), &mut names);
-        assert!(names.len() > 10, "{names:?}");
+        assert!(names.len() > 8, "{names:?}");
         for name in names {
             assert_ne!(reason(&name), "it is not made", "{name}");
         }

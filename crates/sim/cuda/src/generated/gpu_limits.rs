@@ -36,3 +36,39 @@ pub static GPU_LIMITS: &[(&str, &str)] = &[
     ("cuTensorMapEncodeTiled", "elements of later GPUs are refused"),
     ("cuTexObjectCreate", "no kernel reads through textures or surfaces"),
 ];
+
+/// Names of these functions, for code outside of their implementations.
+#[allow(dead_code, reason = "some are named where they are implemented")]
+pub mod limited {
+    pub const CTX_CREATE_V2: &str = "cuCtxCreate_v2";
+    pub const CTX_CREATE_V3: &str = "cuCtxCreate_v3";
+    pub const CTX_CREATE_V4: &str = "cuCtxCreate_v4";
+    pub const CTX_ENABLE_PEER_ACCESS: &str = "cuCtxEnablePeerAccess";
+    pub const FUNC_SET_CACHE_CONFIG: &str = "cuFuncSetCacheConfig";
+    pub const FUNC_SET_SHARED_MEM_CONFIG: &str = "cuFuncSetSharedMemConfig";
+    pub const GET_EXPORT_TABLE: &str = "cuGetExportTable";
+    pub const GRAPH_CONDITIONAL_HANDLE_CREATE: &str = "cuGraphConditionalHandleCreate";
+    pub const GREEN_CTX_CREATE: &str = "cuGreenCtxCreate";
+    pub const IPC_GET_EVENT_HANDLE: &str = "cuIpcGetEventHandle";
+    pub const IPC_GET_MEM_HANDLE: &str = "cuIpcGetMemHandle";
+    pub const IPC_OPEN_MEM_HANDLE: &str = "cuIpcOpenMemHandle";
+    pub const IPC_OPEN_MEM_HANDLE_V2: &str = "cuIpcOpenMemHandle_v2";
+    pub const KERNEL_SET_CACHE_CONFIG: &str = "cuKernelSetCacheConfig";
+    pub const LAUNCH_GRID: &str = "cuLaunchGrid";
+    pub const LAUNCH_GRID_ASYNC: &str = "cuLaunchGridAsync";
+    pub const LINK_COMPLETE: &str = "cuLinkComplete";
+    pub const MEM_ADVISE: &str = "cuMemAdvise";
+    pub const MEM_ADVISE_V2: &str = "cuMemAdvise_v2";
+    pub const MEM_ALLOC_MANAGED: &str = "cuMemAllocManaged";
+    pub const MEM_CREATE: &str = "cuMemCreate";
+    pub const MEM_EXPORT_TO_SHAREABLE_HANDLE: &str = "cuMemExportToShareableHandle";
+    pub const MEM_IMPORT_FROM_SHAREABLE_HANDLE: &str = "cuMemImportFromShareableHandle";
+    pub const MEM_PREFETCH_ASYNC: &str = "cuMemPrefetchAsync";
+    pub const MEM_PREFETCH_ASYNC_V2: &str = "cuMemPrefetchAsync_v2";
+    pub const MEM_SET_ACCESS: &str = "cuMemSetAccess";
+    pub const SURF_OBJECT_CREATE: &str = "cuSurfObjectCreate";
+    pub const TENSOR_MAP_ENCODE_IM2COL: &str = "cuTensorMapEncodeIm2col";
+    pub const TENSOR_MAP_ENCODE_IM2COL_WIDE: &str = "cuTensorMapEncodeIm2colWide";
+    pub const TENSOR_MAP_ENCODE_TILED: &str = "cuTensorMapEncodeTiled";
+    pub const TEX_OBJECT_CREATE: &str = "cuTexObjectCreate";
+}

@@ -5,5 +5,5 @@ mod gpu_limits;
 mod results;
 
 pub use exports::{DEFAULTS, PROCS};
-pub use gpu_limits::GPU_LIMITS;
+pub use gpu_limits::{GPU_LIMITS, limited};
 pub use results::RESULTS;

@@ -3,6 +3,7 @@
 use super::shared::Shared;
 use crate::abi::{Answer, Fault};
 use crate::engine::{Access, Piece, View, refused};
+use crate::generated::limited;
 use cutap_cudest::{Backing, Mapping};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ impl Piece for GpuPiece {
     }
 
     fn export(&self) -> Answer<i32> {
-        refused::on_gpus("cuMemExportToShareableHandle")?;
+        refused::on_gpus(limited::MEM_EXPORT_TO_SHAREABLE_HANDLE)?;
         Err(Fault::NOT_SUPPORTED)
     }
 }

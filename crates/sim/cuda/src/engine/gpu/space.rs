@@ -6,6 +6,7 @@ use super::piece::GpuPiece;
 use super::shared::{Shared, own};
 use crate::abi::{Answer, Fault};
 use crate::engine::{Code, Fence, Lane, Piece, Place, Space, Stamp, refused};
+use crate::generated::limited;
 use cutap_cudest::{Gpu, Memory, Mode, Options};
 use cutap_machine::{print_to_stderr, variable};
 use std::collections::BTreeMap;
@@ -95,7 +96,7 @@ impl Space for GpuSpace {
     }
 
     fn import(&self, _descriptor: i32) -> Answer<(Arc<dyn Piece>, u64)> {
-        refused::on_gpus("cuMemImportFromShareableHandle")?;
+        refused::on_gpus(limited::MEM_IMPORT_FROM_SHAREABLE_HANDLE)?;
         Err(Fault::NOT_SUPPORTED)
     }
 

@@ -4,11 +4,13 @@
 //! linked into `cutap` or runs in a target; `xtask codegen` is its one caller.
 
 mod behaviour;
+mod driver_exports;
 mod error;
 mod export_tables;
 mod export_tables_page;
 mod functions;
 pub mod gpu_clocks;
+mod gpu_limits;
 pub mod gpu_time;
 pub mod interface;
 pub mod kernel;

@@ -3,8 +3,9 @@
 //!
 //! As in `sim_exports.rs`, a function in `crates/sim/nvml/src/api/` with the name of an export is its implementation.
 
+use crate::driver_exports::head;
 use crate::error::{Error, Source};
-use crate::sim_exports::{head, written_by_hand};
+use crate::sim_exports::written_by_hand;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -27,6 +27,11 @@ struct Raw {
     most_side: u64,
     most_box_side: u32,
     most_step: u32,
+    most_stride: u64,
+    most_channels: u32,
+    most_pixels: u32,
+    im2col_rank: usize,
+    corner_bits: Vec<usize>,
     /// Lowest bit, bits, distance.
     fields: BTreeMap<String, (usize, usize, usize)>,
 }
@@ -60,6 +65,12 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     writeln!(out, "pub const MOST_SIDE: u64 = {};", raw.most_side).unwrap();
     writeln!(out, "pub const MOST_BOX_SIDE: u32 = {};", raw.most_box_side).unwrap();
     writeln!(out, "pub const MOST_STEP: u32 = {};", raw.most_step).unwrap();
+    writeln!(out, "pub const MOST_STRIDE: u64 = {};", raw.most_stride).unwrap();
+    writeln!(out, "pub const MOST_CHANNELS: u32 = {};", raw.most_channels).unwrap();
+    writeln!(out, "pub const MOST_PIXELS: u32 = {};", raw.most_pixels).unwrap();
+    writeln!(out, "pub const IM2COL_RANK: usize = {};", raw.im2col_rank).unwrap();
+    writeln!(out, "/// Bits of a corner of im2col, by the rank.").unwrap();
+    writeln!(out, "pub static CORNER_BITS: &[usize] = &{:?};", raw.corner_bits).unwrap();
     out.push_str("}\n\n/// Where each field is.\npub mod at {\nuse crate::Field;\n\n");
     for (name, field) in &raw.fields {
         writeln!(out, "pub const {}: Field = {field:?};", name.to_uppercase()).unwrap();

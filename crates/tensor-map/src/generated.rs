@@ -59,6 +59,12 @@ pub mod limit {
     pub const MOST_SIDE: u64 = 4294967296;
     pub const MOST_BOX_SIDE: u32 = 256;
     pub const MOST_STEP: u32 = 8;
+    pub const MOST_STRIDE: u64 = 1099511627776;
+    pub const MOST_CHANNELS: u32 = 256;
+    pub const MOST_PIXELS: u32 = 1024;
+    pub const IM2COL_RANK: usize = 3;
+    /// Bits of a corner of im2col, by the rank.
+    pub static CORNER_BITS: &[usize] = &[16, 8, 5];
 }
 
 /// Where each field is.
@@ -71,13 +77,18 @@ pub mod at {
     pub const ELEMENT: Field = (71, 4, 0);
     pub const FILL: Field = (79, 1, 0);
     pub const FIRST_BOX: Field = (440, 8, 0);
+    pub const IM2COL: Field = (64, 1, 0);
     pub const INTERLEAVE: Field = (75, 2, 0);
+    pub const LOWER: Field = (448, 0, 0);
     pub const PERIOD: Field = (576, 32, 0);
+    pub const PIXELS: Field = (480, 10, 0);
     pub const PROMOTION: Field = (81, 2, 0);
     pub const RANK: Field = (68, 3, 0);
     pub const SIDE: Field = (256, 32, 32);
     pub const STEP: Field = (416, 3, 3);
     pub const STRIDE: Field = (96, 32, 32);
+    pub const STRIDE_HIGH: Field = (224, 4, 4);
     pub const SWIZZLE: Field = (77, 2, 0);
     pub const TF32: Field = (80, 1, 0);
+    pub const UPPER: Field = (464, 0, 0);
 }

@@ -23,6 +23,9 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod generated;
+mod im2col;
+
+pub use im2col::Im2col;
 
 use generated::{ELEMENTS, INTERLEAVES, SWIZZLES, WORDS, at, limit};
 
@@ -42,6 +45,13 @@ struct Swizzle {
     /// Most bytes of its first side; 0: any.
     most_line: u64,
     period: u32,
+}
+
+impl Swizzle {
+    /// Whether a line of so many bytes fits.
+    fn takes_line(&self, line: u64) -> bool {
+        self.most_line == 0 || line <= self.most_line
+    }
 }
 
 /// Why there is no map.
@@ -93,55 +103,32 @@ pub struct Tiled<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorMap([u32; WORDS]);
 
+const LINE_IS_NOT_WHOLE: &str = "a box whose lines are no multiples of 16 bytes";
+const LINE_IS_LONG: &str = "a box whose lines are longer than the swizzle";
+const BOX_IS_LARGE: &str = "a box larger than shared memory";
+
 fn check(is_good: bool, what: &'static str) -> Result<(), Refusal> {
     if is_good { Ok(()) } else { Err(Refusal::Invalid(what)) }
 }
 
-impl Tiled<'_> {
-    /// The map.
-    ///
-    /// # Errors
-    /// An argument is outside of what the driver takes.
-    pub fn encode(&self) -> Result<TensorMap, Refusal> {
-        let (element, swizzle) = self.check()?;
-        let mut map = TensorMap([0; WORDS]);
-        map.set_address(self.address);
-        map.set(at::RANK, 0, self.sides.len() as u64 - 1);
-        map.set(at::ELEMENT, 0, element.code.into());
-        map.set(at::INTERLEAVE, 0, self.interleave.into());
-        map.set(at::SWIZZLE, 0, self.swizzle.into());
-        map.set(at::FILL, 0, self.fill.into());
-        map.set(at::TF32, 0, element.is_tf32.into());
-        map.set(at::PROMOTION, 0, self.promotion.into());
-        for (n, stride) in self.strides.iter().enumerate() {
-            map.set(at::STRIDE, n, stride / limit::LINE_UNIT);
-        }
-        for (n, side) in self.sides.iter().enumerate() {
-            map.set(at::SIDE, n, side - 1);
-        }
-        for (n, step) in self.steps.iter().enumerate() {
-            map.set(at::STEP, n, u64::from(*step) - 1);
-        }
-        for (n, side) in self.box_sides.iter().enumerate() {
-            let (field, n) = if n == 0 { (at::FIRST_BOX, 0) } else { (at::BOX, n - 1) };
-            map.set(field, n, u64::from(*side) - 1);
-        }
-        map.set(at::BYTES, 0, self.copied_bytes(element));
-        map.set(at::PERIOD, 0, swizzle.period.into());
-        Ok(map)
-    }
+/// What both kinds of maps say of a tensor.
+struct Tensor<'a> {
+    element: u32,
+    address: u64,
+    sides: &'a [u64],
+    strides: &'a [u64],
+    steps: &'a [u32],
+    interleave: u32,
+    swizzle: u32,
+    promotion: u32,
+    fill: u32,
+}
 
-    /// Bytes that one copy moves.
-    fn copied_bytes(&self, element: &Element) -> u64 {
-        let counts = self.box_sides.iter().zip(self.steps).map(|(side, step)| u64::from(side / step));
-        counts.fold(element.bytes, u64::saturating_mul)
-    }
-
+impl Tensor<'_> {
     fn check(&self) -> Result<(&'static Element, &'static Swizzle), Refusal> {
         let rank = self.sides.len();
         check((1..=limit::MOST_RANK).contains(&rank), "a rank that is not 1 to 5")?;
-        let is_whole = (self.strides.len(), self.box_sides.len(), self.steps.len()) == (rank - 1, rank, rank);
-        check(is_whole, "lists of different lengths")?;
+        check((self.strides.len(), self.steps.len()) == (rank - 1, rank), "lists of different lengths")?;
         let later = self.element < limit::ELEMENT_KINDS;
         let unknown =
             if later { Refusal::Unknown("an element of a later GPU") } else { Refusal::Invalid("no element") };
@@ -154,23 +141,78 @@ impl Tiled<'_> {
         check(self.fill == 0 || element.is_float, "a fill of NaN and elements that are no floats")?;
         check(self.address.is_multiple_of(unit), "an address that is not aligned")?;
         check(self.strides.iter().all(|stride| stride.is_multiple_of(unit)), "a stride that is not aligned")?;
+        check(self.strides.iter().all(|stride| *stride < limit::MOST_STRIDE), "a stride of 2^40 bytes or more")?;
         check(self.sides.iter().all(|side| (1..=limit::MOST_SIDE).contains(side)), "a side that is not 1 to 2^32")?;
+        check(self.steps.iter().all(|step| (1..=limit::MOST_STEP).contains(step)), "a step that is not 1 to 8")?;
+        Ok((element, swizzle))
+    }
+
+    /// A map with all that says the tensor.
+    fn encode(&self, element: &Element, swizzle: &Swizzle) -> TensorMap {
+        let mut map = TensorMap([0; WORDS]);
+        map.set_address(self.address);
+        map.set(at::RANK, 0, self.sides.len() as u64 - 1);
+        map.set(at::ELEMENT, 0, element.code.into());
+        map.set(at::INTERLEAVE, 0, self.interleave.into());
+        map.set(at::SWIZZLE, 0, self.swizzle.into());
+        map.set(at::FILL, 0, self.fill.into());
+        map.set(at::TF32, 0, element.is_tf32.into());
+        map.set(at::PROMOTION, 0, self.promotion.into());
+        for (n, stride) in self.strides.iter().enumerate() {
+            let units = stride / limit::LINE_UNIT;
+            map.set(at::STRIDE, n, units);
+            map.set(at::STRIDE_HIGH, n, units >> at::STRIDE.1);
+        }
+        for (n, side) in self.sides.iter().enumerate() {
+            map.set(at::SIDE, n, side - 1);
+        }
+        for (n, step) in self.steps.iter().enumerate() {
+            map.set(at::STEP, n, u64::from(*step) - 1);
+        }
+        map.set(at::PERIOD, 0, swizzle.period.into());
+        map
+    }
+}
+
+impl Tiled<'_> {
+    fn tensor(&self) -> Tensor<'_> {
+        let Self { element, address, sides, strides, box_sides: _, steps, interleave, swizzle, promotion, fill } =
+            *self;
+        Tensor { element, address, sides, strides, steps, interleave, swizzle, promotion, fill }
+    }
+
+    /// The map.
+    ///
+    /// # Errors
+    /// An argument is outside of what the driver takes.
+    pub fn encode(&self) -> Result<TensorMap, Refusal> {
+        let (element, swizzle) = self.check()?;
+        let mut map = self.tensor().encode(element, swizzle);
+        for (n, side) in self.box_sides.iter().enumerate() {
+            let (field, n) = if n == 0 { (at::FIRST_BOX, 0) } else { (at::BOX, n - 1) };
+            map.set(field, n, u64::from(*side) - 1);
+        }
+        map.set(at::BYTES, 0, self.copied_bytes(element));
+        Ok(map)
+    }
+
+    /// Bytes that one copy moves.
+    fn copied_bytes(&self, element: &Element) -> u64 {
+        let counts = self.box_sides.iter().zip(self.steps).map(|(side, step)| u64::from(side / step));
+        counts.fold(element.bytes, u64::saturating_mul)
+    }
+
+    fn check(&self) -> Result<(&'static Element, &'static Swizzle), Refusal> {
+        let (element, swizzle) = self.tensor().check()?;
+        check(self.box_sides.len() == self.sides.len(), "lists of different lengths")?;
         let is_box = self.box_sides.iter().all(|side| (1..=limit::MOST_BOX_SIDE).contains(side));
         check(is_box, "a side of a box that is not 1 to 256")?;
-        check(self.steps.iter().all(|step| (1..=limit::MOST_STEP).contains(step)), "a step that is not 1 to 8")?;
         let line = u64::from(self.box_sides.first().copied().unwrap_or(0)) * element.bytes;
         if self.interleave == 0 {
-            check(line.is_multiple_of(limit::LINE_UNIT), "a box whose lines are no multiples of 16 bytes")?;
-            check(
-                swizzle.most_line == 0 || line <= swizzle.most_line,
-                "a box whose lines are longer than the swizzle",
-            )?;
+            check(line.is_multiple_of(limit::LINE_UNIT), LINE_IS_NOT_WHOLE)?;
+            check(swizzle.takes_line(line), LINE_IS_LONG)?;
         }
-        check(self.copied_bytes(element) <= limit::MOST_BOX, "a box larger than shared memory")?;
-        let (_, stride_bits, _) = at::STRIDE;
-        if self.strides.iter().any(|stride| (stride / limit::LINE_UNIT) >> stride_bits != 0) {
-            return Err(Refusal::Unknown("a stride of 64 GiB or more"));
-        }
+        check(self.copied_bytes(element) <= limit::MOST_BOX, BOX_IS_LARGE)?;
         Ok((element, swizzle))
     }
 }

@@ -102,6 +102,14 @@ pub const GPU_TIME_ANSWERED: u64 = 1 << 20;
 pub const GPU_TIME_TAKEN: u64 = 1 << 19;
 /// Calls of functions that start no work (`calls::is_chatter`) are counted, and recorded only where they fail.
 pub const COUNT_CHATTER: u64 = 1 << 22;
+/// The program's driver is cutap's, in a folder beside the library in the target: simulated devices.
+pub const DRIVER_SIMULATED: u64 = 1 << 23;
+/// Its folder.
+pub const SIMULATED_FOLDER: &str = "sim";
+/// The same: real GPUs.
+pub const DRIVER_CUDEST: u64 = 1 << 24;
+/// Its folder.
+pub const CUDEST_FOLDER: &str = "cudest";
 
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;

@@ -16,7 +16,25 @@ time passes: 1
 registered copies and sets right: 1
 functions of the host: 2
 managed memory: 1010101
-memory without an address: 801
+memory for another process: 801
+done
+";
+
+/// What `chosen_addresses` prints on every driver, without a GPU that computes.
+const AT_CHOSEN_ADDRESSES: &str = "granule: 2097152
+mapped twice: 1
+access before: 0
+access: 3
+the same piece: 1, on device 0
+three pieces are one range: 1
+beyond the pieces: 1
+four pieces: 1 1
+changed places: 1 1
+at two places: 8 7
+without access: 1
+with access again: 1
+in use: 1
+released: 1
 done
 ";
 
@@ -77,8 +95,73 @@ fn a_program_of_the_driver_api() {
     let folder = built("own_driver", &[]);
     let done = on_model(&folder, &["run", "--cudest"], "own_driver", "580.159.04");
     assert_eq!((&*done.stdout, done.status.code()), (PRINTED, Some(7)), "{}", done.stderr);
-    let refused = "cutap-cudest: cuMemCreate was refused once, first by own_driver+0x";
+    let refused = "cutap-cudest: cuMemExportToShareableHandle was refused once";
     assert!(done.stderr.contains(refused) && done.stderr.contains("own_driver on cutap's driver"), "{}", done.stderr);
+}
+
+#[test]
+fn memory_at_chosen_addresses() {
+    let folder = built("chosen_addresses", &[]);
+    let done = on_model(&folder, &["run", "--cudest"], "chosen_addresses", "580.159.04");
+    assert_eq!((&*done.stdout, done.status.code()), (AT_CHOSEN_ADDRESSES, Some(7)), "{}", done.stderr);
+    assert!(!done.stderr.contains("was refused"), "{}", done.stderr);
+    let mut simulated = Command::new(cutap());
+    let done = finish(simulated.args(["run", "--sim", "--"]).arg(folder.join("chosen_addresses")).arg(cubin()));
+    assert_eq!((&*done.stdout, done.status.code()), (AT_CHOSEN_ADDRESSES, Some(7)), "{}", done.stderr);
+}
+
+/// A program that opens libcuda by a path, and one that is linked with an RPATH, get the driver of cutap.
+#[test]
+fn a_driver_that_is_named_by_a_path() {
+    let folder = built("opened_driver", &["-ldl"]);
+    let other = folder.join("libcuda.so.1");
+    let library = |out: &PathBuf, source: &str| {
+        let (text, mut gcc) = (folder.join("library.c"), Command::new("gcc"));
+        fs::write(&text, source).unwrap();
+        gcc.args(["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o"]).arg(out).arg(&text);
+        assert!(finish(&mut gcc).status.success());
+    };
+    library(&other, "int nothing;");
+    let run = |words: &[&str], program: &str, arguments: &[&str]| {
+        let mut command = Command::new(cutap());
+        command.args(words).arg("--").arg(folder.join(program)).args(arguments);
+        command.env("LD_PRELOAD", model()).env("CUTAP_CUDEST_MODE", "B").env("KERNEL_MODEL_VERSION", "580.159.04");
+        let done = finish(&mut command);
+        (done.stdout, done.stderr)
+    };
+    let path = other.to_str().unwrap();
+    let tail = "/no/libcudart.so: cannot open shared object file: No such file or directory\n";
+    let opened = |name: &str| format!("{name}: cuInit 0, devices 1\n{tail}");
+    for name in [path, "libcuda.so", "libcuda.so.1"] {
+        let (printed, errors) = run(&["run", "--sim"], "opened_driver", &[name]);
+        assert_eq!(printed, opened("sim"), "{name}: {errors}");
+        let (printed, errors) = run(&["run", "--cudest"], "opened_driver", &[name]);
+        assert_eq!(printed, opened("cudest"), "{name}: {errors}");
+    }
+    let (recording, out) = (folder.join("run.cutap"), ["record", "-q", "--sim", "-e", "driver", "-o"]);
+    let words = [&out[..], &[recording.to_str().unwrap()]].concat();
+    assert_eq!(run(&words, "opened_driver", &[path]).0, opened("sim"));
+    let calls = finish(Command::new(cutap()).args(["show", "-e", "driver"]).arg(&recording)).stdout;
+    assert!(calls.contains("cuInit(") && calls.contains("cuDeviceGetCount("), "{calls}");
+    // Without a driver of cutap the path leads where it says.
+    let done = finish(Command::new(folder.join("opened_driver")).arg(path));
+    assert_eq!(&*done.stdout, "other: no driver\n");
+
+    // Linked: the file of the RPATH has no such function that works.
+    library(&other, "int cuInit(unsigned flags) { return 42; }");
+    fs::write(folder.join("linked.c"), "int cuInit(unsigned); int main() { return cuInit(0); }").unwrap();
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-o").arg(folder.join("linked")).arg(folder.join("linked.c")).arg(&other);
+    gcc.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", folder.display()));
+    assert!(finish(&mut gcc).status.success());
+    let code = |words: &[&str]| {
+        let mut command = Command::new(cutap());
+        command.args(words).arg("--").arg(folder.join("linked"));
+        command.env("LD_PRELOAD", model()).env("CUTAP_CUDEST_MODE", "B").env("KERNEL_MODEL_VERSION", "580.159.04");
+        finish(&mut command).status.code()
+    };
+    assert_eq!((code(&["run", "--sim"]), code(&["run", "--cudest"])), (Some(0), Some(0)));
+    assert_eq!(finish(&mut Command::new(folder.join("linked"))).status.code(), Some(42));
 }
 
 #[test]
@@ -92,7 +175,7 @@ fn its_calls_and_submissions() {
     let count = |text: &str, part: &str| text.lines().filter(|line| line.contains(part)).count();
     let calls = shown("driver");
     assert_eq!(count(&calls, "cuLaunchKernel vecadd"), 1001, "{calls}");
-    assert_eq!(count(&calls, "cuMemCreate("), 1);
+    assert_eq!(count(&calls, "cuMemExportToShareableHandle("), 1);
     assert!(count(&calls, "CUDA_ERROR_NOT_SUPPORTED") == 1 && count(&calls, "CUDA_ERROR") == 1, "{calls}");
     // Each launch is a submission of its channel.
     assert!(count(&shown("submit"), "[submit]") > 1001);

@@ -239,6 +239,21 @@ def memory():
         print("out of memory, and after it", torch.ones(10, device="cuda").sum().item())
 
 
+def expandable():
+    """Segments that grow and shrink: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."""
+    total = 0
+    for step in range(1, 6):
+        pieces = [torch.full((step << 20,), n + step, device="cuda", dtype=torch.int32) for n in range(30)]
+        total += sum(p[:: 1 << 18].sum().item() for p in pieces[:: step + 1])
+        del pieces[::2]
+        torch.cuda.empty_cache()
+        grown = torch.ones(step << 23, device="cuda")
+        total += int(grown.sum().item())
+    is_expandable = any(segment["is_expandable"] for segment in torch.cuda.memory_snapshot())
+    print("sum", total, "expandable", is_expandable)
+    mlp()
+
+
 def compiled():
     f = torch.compile(lambda x: (x.sin() + 1).sum(1))
     x = R(64, 512)

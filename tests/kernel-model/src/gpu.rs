@@ -38,15 +38,30 @@ pub(crate) struct Gpu {
     pub(crate) channels: BTreeMap<(u32, u32), Channel>,
     /// Address of the GPU and offset in the memory, by client and memory.
     pub(crate) mapped: BTreeMap<(u32, u32), (u64, u64)>,
-    video: BTreeMap<u64, Vec<u8>>,
+    /// What is mapped, by the first address.
+    ranges: BTreeMap<u64, Range>,
+    video: Video,
     /// Launches that were not run.
     pub(crate) launches: usize,
+}
+
+/// Pages of video memory, by client and memory, and by number in the memory. Pages of no mapping have the number 0 for
+/// both, and that of their address.
+type Video = BTreeMap<((u32, u32), u64), Vec<u8>>;
+
+/// A part of a memory at addresses.
+#[derive(Debug)]
+struct Range {
+    bytes: u64,
+    memory: (u32, u32),
+    offset: u64,
 }
 
 /// What the GPU reads and writes.
 struct Seen<'a> {
     process: &'a mut dyn Memory,
-    video: &'a mut BTreeMap<u64, Vec<u8>>,
+    ranges: &'a BTreeMap<u64, Range>,
+    video: &'a mut Video,
 }
 
 impl Seen<'_> {
@@ -60,6 +75,14 @@ impl Seen<'_> {
         })
     }
 
+    /// The page of video memory at an address.
+    fn page(&self, at: u64) -> ((u32, u32), u64) {
+        match self.ranges.range(..=at).next_back() {
+            Some((base, range)) if at - base < range.bytes => (range.memory, (range.offset + at - base) / PAGE),
+            _ => ((0, 0), at / PAGE),
+        }
+    }
+
     fn read(&self, at: u64, len: u64) -> Vec<u8> {
         if let Some(bytes) = self.process.read(at, len as usize) {
             return bytes;
@@ -67,7 +90,7 @@ impl Seen<'_> {
         let piece = |(at, len): (u64, usize)| {
             let video = || {
                 let from = (at % PAGE) as usize;
-                self.video.get(&(at / PAGE)).map_or(vec![0; len], |page| page[from..from + len].to_vec())
+                self.video.get(&self.page(at)).map_or(vec![0; len], |page| page[from..from + len].to_vec())
             };
             self.process.read(at, len).unwrap_or_else(video)
         };
@@ -83,7 +106,8 @@ impl Seen<'_> {
             let (piece, others) = rest.split_at(len);
             rest = others;
             if !self.process.write(at, piece) {
-                let page = self.video.entry(at / PAGE).or_insert_with(|| vec![0; PAGE as usize]);
+                let place = self.page(at);
+                let page = self.video.entry(place).or_insert_with(|| vec![0; PAGE as usize]);
                 let from = (at % PAGE) as usize;
                 page[from..from + len].copy_from_slice(piece);
             }
@@ -160,9 +184,19 @@ fn releases(launch: &Launch) -> Vec<(u64, u32)> {
 }
 
 impl Gpu {
+    /// A part of a memory is at an address from now on.
+    pub(crate) fn map(&mut self, memory: (u32, u32), base: u64, bytes: u64, offset: u64) {
+        self.mapped.insert(memory, (base, offset));
+        self.ranges.insert(base, Range { bytes, memory, offset });
+    }
+
+    pub(crate) fn unmap(&mut self, base: u64) {
+        self.ranges.remove(&base);
+    }
+
     /// Runs what channels have, as far as their semaphores let them. Whether anything was done.
     pub(crate) fn run(&mut self, process: &mut dyn Memory) -> bool {
-        let mut seen = Seen { process, video: &mut self.video };
+        let mut seen = Seen { process, ranges: &self.ranges, video: &mut self.video };
         let mut done = false;
         for channel in self.channels.values_mut() {
             let Some((base, offset)) = self.mapped.get(&(channel.client, channel.userd.0)) else { continue };

@@ -260,14 +260,19 @@ impl Model {
         }
     }
 
-    /// Where a memory object is for the GPU.
+    /// Where memory is for the GPU, and where none is any more.
     fn mapped_by_uvm(&mut self, request: u32, bytes: &[u8]) {
         const MAP_EXTERNAL_ALLOCATION: u32 = 0x21;
+        const FREE: u32 = 0x22;
         let record = self.tables.uvm(request).and_then(|uvm| uvm.params());
-        let Some(mut p) = record.filter(|_| request == MAP_EXTERNAL_ALLOCATION).map(Params::of) else { return };
+        let is_known = matches!(request, MAP_EXTERNAL_ALLOCATION | FREE);
+        let Some(mut p) = record.filter(|_| is_known).map(Params::of) else { return };
         p.bytes_mut().copy_from_slice(bytes);
-        let place = (get(&p, "base"), get(&p, "offset"));
-        self.gpu.mapped.insert((number(&p, "hClient"), number(&p, "hMemory")), place);
+        if request == FREE {
+            return self.gpu.unmap(get(&p, "base"));
+        }
+        let memory = (number(&p, "hClient"), number(&p, "hMemory"));
+        self.gpu.map(memory, get(&p, "base"), get(&p, "length"), get(&p, "offset"));
     }
 
     fn note(&mut self, request: String, done: String, refused: bool) {

@@ -11,6 +11,7 @@ use std::path::Path;
 const EXPORTS: &[&str] = &[
     "dladdr",
     "dladdr1",
+    "dlopen",
     "dlsym",
     "dlvsym",
     "prctl",

@@ -71,6 +71,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         gpu_time: options.gpu_time,
         answers_driver: way == Some(InjectionWay::Answer),
         count_chatter: options.count_chatter,
+        driver: options.driver,
     };
     let page = control::page(settings)?;
     let run_dir = folder::named(&run, "-o")?;

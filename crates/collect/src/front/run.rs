@@ -42,6 +42,7 @@ impl Run {
             gpu_time: options.gpu_time,
             answers_driver: options.gpu_time && InjectionWay::of(options.driver) == InjectionWay::Answer,
             count_chatter: options.count_chatter,
+            driver: options.driver,
         };
         let page = control::page(settings)?;
         let run = match &options.run {

@@ -212,6 +212,7 @@ fn another_run_with_other_processes_is_not_added() {
             gpu_time: false,
             answers_driver: false,
             count_chatter: false,
+            driver: crate::DriverChoice::Installed,
         };
         // A number of which most is zero, as one in some hundred is.
         let mut page = control::page(wanted).unwrap();

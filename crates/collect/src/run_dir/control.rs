@@ -5,6 +5,7 @@
 
 use crate::base::error::{Result, cannot};
 use crate::options::capture_range::CaptureRange;
+use crate::options::driver_choice::DriverChoice;
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::StackCapture;
 use cutap_trace::{Filter, ProgramEnd, RunPath};
@@ -60,6 +61,8 @@ pub struct RunSettings<'a> {
     pub answers_driver: bool,
     /// Calls of functions that start no work are counted.
     pub count_chatter: bool,
+    /// The program's driver.
+    pub driver: DriverChoice,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -83,6 +86,8 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::GPU_TIME, settings.gpu_time),
         (control::GPU_TIME_ANSWERED, settings.answers_driver),
         (control::COUNT_CHATTER, settings.count_chatter),
+        (control::DRIVER_SIMULATED, settings.driver == DriverChoice::Simulated),
+        (control::DRIVER_CUDEST, settings.driver == DriverChoice::Cudest),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = settings.full.chunks();

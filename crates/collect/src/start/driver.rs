@@ -59,6 +59,16 @@ pub(crate) fn has_misplaced_sim(program: &Program) -> bool {
 pub(crate) const NEEDS_KERNEL_DRIVER: &str =
     "calls to the kernel driver need a machine with NVIDIA's driver (/dev/nvidiactl)";
 
+/// Whether one of these folders has a driver's library.
+pub fn is_in(folders: &[PathBuf]) -> bool {
+    folders.iter().any(|folder| folder.join(NAME).exists())
+}
+
+/// The driver's library in a folder of cutap.
+pub fn in_folder(folder: &Path) -> PathBuf {
+    folder.join(NAME)
+}
+
 /// Whether a program started from here would find the driver's library.
 pub fn has_driver_library() -> bool {
     present(std::env::var_os("LD_LIBRARY_PATH").as_deref(), &[])
@@ -91,7 +101,7 @@ fn is_elf64(path: &Path) -> bool {
 fn present(library_path: Option<&OsStr>, folders: &[PathBuf]) -> bool {
     let named = library_path.map(std::env::split_paths).into_iter().flatten();
     named.filter(|f| !f.as_os_str().is_empty()).any(|f| f.join(NAME).exists())
-        || folders.iter().any(|f| f.join(NAME).exists())
+        || is_in(folders)
         || FOLDERS.iter().any(|f| Path::new(f).join(NAME).exists())
         || std::fs::read("/etc/ld.so.cache").is_ok_and(|cache| in_cache(&cache))
 }

@@ -55,6 +55,15 @@ impl Variables {
         Variables { set }
     }
 
+    /// Adds a library that is preloaded behind all others.
+    pub fn with_preload(mut self, library: &Path) -> Variables {
+        for (_, list) in self.set.iter_mut().filter(|(name, _)| *name == "LD_PRELOAD") {
+            list.push(":");
+            list.push(library);
+        }
+        self
+    }
+
     /// Adds the injection that takes GPU times, where libcuda's question for it is not answered.
     pub fn with_gpu_time(mut self, injection: &Path) -> Variables {
         let user_path = std::env::var_os(INJECTION_VARIABLE).filter(|path| !path.is_empty() && path != NO_INJECTION);

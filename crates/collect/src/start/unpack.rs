@@ -11,6 +11,7 @@ use crate::base::user::own_uid;
 use crate::options::driver_choice::DriverChoice;
 use crate::run_dir::folder::private;
 use crate::start::environment::{GPU_TIME, INJECT, PRELOAD, can_be_preloaded};
+use cutap_wire::control;
 use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions, set_permissions};
 use std::io::{Read, Write};
@@ -161,8 +162,8 @@ fn unpack_driver(
     let cuda = ("libcuda.so.1", embedded.sim);
     let (name, libraries) = match wanted {
         DriverChoice::Installed => return Ok(None),
-        DriverChoice::Cudest => (CUDEST, vec![cuda]),
-        DriverChoice::Simulated => ("sim", vec![cuda, ("libnvidia-ml.so.1", embedded.nvml)]),
+        DriverChoice::Cudest => (control::CUDEST_FOLDER, vec![cuda]),
+        DriverChoice::Simulated => (control::SIMULATED_FOLDER, vec![cuda, ("libnvidia-ml.so.1", embedded.nvml)]),
     };
     let folder = folder.join(name);
     own_folder(&folder, for_all_users)?;
@@ -175,9 +176,6 @@ fn unpack_driver(
     }
     Ok(Some(folder))
 }
-
-/// The name of the folder by which the driver knows that it drives GPUs (`crates/sim/cuda/src/engine/choice.rs`).
-const CUDEST: &str = "cudest";
 
 /// Makes a folder, or accepts one that is ours alone.
 fn own_folder(path: &Path, for_all_users: bool) -> std::result::Result<(), String> {

@@ -258,7 +258,8 @@ pub fn tensor(s: &Setup) -> Answer {
             fill: 0,
         };
         let map = tiled.encode()?;
-        for (x, y) in [(0, 0), (32, 8), (5, 3), (90, 36), (-4_i32, -2_i32)] {
+        // A box begins at a multiple of 16 bytes: the SM refuses others, with libcuda too.
+        for (x, y) in [(0, 0), (32, 8), (4, 3), (88, 36), (-4_i32, -2_i32)] {
             let mut parameters = pack(&kernel, &[0, memory.address(), x as u32 as u64, y as u32 as u64]);
             parameters[first_place(&kernel)].copy_from_slice(&map.bytes());
             found.fill(0xdead);

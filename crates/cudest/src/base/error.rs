@@ -149,8 +149,8 @@ pub enum Error {
     },
     /// There is no compiler for PTX.
     #[error(
-        "the module is PTX, and NVIDIA's ptxas is not in PATH or /usr/local/cuda/bin: \
-         install it, name it in CUTAP_PTXAS, or pass a cubin"
+        "the module is PTX, and neither NVIDIA's ptxas nor its library nvJitLink is here: \
+         install one, name it in CUTAP_PTXAS or CUTAP_NVJITLINK, or pass a cubin"
     )]
     NoPtxCompiler,
     /// The compiler refused PTX.

@@ -17,6 +17,7 @@ pub(crate) const COPY_ENGINES: Control = "NV2080_CTRL_CMD_CE_GET_ALL_CAPS";
 pub(crate) const NVLINKS: Control = "NV2080_CTRL_CMD_NVLINK_GET_NVLINK_STATUS";
 pub(crate) const GPC_MASK: Control = "NV2080_CTRL_CMD_GR_GET_GPC_MASK";
 pub(crate) const TPC_MASK: Control = "NV2080_CTRL_CMD_GR_GET_TPC_MASK";
+pub(crate) const SM_ORDER: Control = "NV2080_CTRL_CMD_GR_GET_GLOBAL_SM_ORDER";
 pub(crate) const BOOST: Control = "NV2080_CTRL_CMD_PERF_BOOST";
 pub(crate) const SUBMIT_TOKEN: Control = "NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN";
 pub(crate) const SCHEDULE: Control = "NVA06F_CTRL_CMD_GPFIFO_SCHEDULE";
@@ -45,6 +46,7 @@ mod tests {
             NVLINKS,
             GPC_MASK,
             TPC_MASK,
+            SM_ORDER,
             BOOST,
             SUBMIT_TOKEN,
             SCHEDULE,

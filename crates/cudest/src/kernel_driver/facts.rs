@@ -21,6 +21,9 @@ pub struct Facts {
     pub memory: Option<(u64, u64)>,
     /// Pairs of SMs of each graphics processing cluster.
     pub tpcs: Vec<u32>,
+    /// For each pair of SMs, in their order, the group in which a cluster of blocks runs, and its number there. Empty
+    /// where the driver refused the query.
+    pub floor_plan: Vec<(u8, u8)>,
     /// Architecture, implementation and revision of the chip.
     pub chip: Option<(u32, u32, u32)>,
     /// Whether some ECC is on.
@@ -193,6 +196,15 @@ fn copy_engines(link: &Link) -> Result<Vec<(u32, bool)>> {
     Ok((0..64).filter(|n| present >> n & 1 != 0).map(|n| (n, of_graphics(n))).collect())
 }
 
+/// The group and the place of each pair of SMs. RM's list has an entry for each SM.
+fn floor_plan(link: &Link) -> Result<Vec<(u8, u8)>> {
+    const ENTRIES: u64 = 512;
+    let params = link.query(controls::SM_ORDER, &[])?;
+    let sms = link.get(&params, "numSm")?.min(ENTRIES);
+    let number = |sm: u64, field: &str| link.get(&params, &format!("globalSmId[{sm}].{field}")).map(|id| id as u8);
+    (0..sms).step_by(2).map(|sm| Ok((number(sm, "virtualGpcId")?, number(sm, "migratableTpcId")?))).collect()
+}
+
 fn nvlinks(link: &Link) -> Result<Vec<(u32, u32)>> {
     let params = link.query(controls::NVLINKS, &[])?;
     let mask = link.get(&params, "enabledLinkMask")?;
@@ -208,6 +220,7 @@ pub(crate) fn read(link: &Link) -> Result<Facts> {
         uuid: uuid(link)?,
         memory: memory(link).ok(),
         tpcs: link.tpcs()?,
+        floor_plan: floor_plan(link).unwrap_or_default(),
         chip: chip(link).ok(),
         ecc: ecc(link).ok(),
         bars: bars(link).unwrap_or_default(),

@@ -152,6 +152,7 @@ mod tests {
             uuid: [0; 16],
             memory: None,
             tpcs: vec![8, 8, 8, 8, 8, 8, 9, 9],
+            floor_plan: Vec::new(),
             chip: None,
             ecc: Some(true),
             bars: Vec::new(),

@@ -8,7 +8,7 @@ use crate::kernel_driver::facts::{self, Facts};
 use crate::kernel_driver::link::Link;
 use crate::kernel_driver::nodes::{Kernel, Linux};
 use crate::machine::host::{HostFence, HostTimeline};
-use crate::machine::vmm::{Addresses, Backing};
+use crate::machine::vmm::{Addresses, Backing, Mapping};
 use crate::memory::space::Mode;
 use crate::streams::event::{Event, Stamps};
 use crate::streams::module::Module;
@@ -170,8 +170,19 @@ impl Context {
         Backing::new(&self.shared, bytes)
     }
 
+    /// Maps `bytes` of memory, from `from` on, at addresses that the program has reserved. All are multiples of 2 MiB.
+    ///
+    /// # Errors
+    /// A number is no such multiple or too large, or the GPU has other memory there.
+    ///
+    /// # Safety
+    /// The process keeps nothing else at these addresses until the mapping has ended.
+    pub unsafe fn map_at(&self, address: u64, memory: &Backing, from: u64, bytes: u64) -> Result<Mapping> {
+        Mapping::at(&self.shared, address, memory, from, bytes)
+    }
+
     /// Loads a cubin, a fat binary or PTX. NVIDIA's `ptxas` compiles PTX, from `CUTAP_PTXAS`, `PATH` or
-    /// `/usr/local/cuda/bin`.
+    /// `/usr/local/cuda/bin`, or else its library nvJitLink.
     ///
     /// # Errors
     /// It is none of them, is damaged, has no code for this GPU, or there is no compiler.

@@ -87,12 +87,32 @@ impl Addresses {
         shared.check()?;
         let at = Some(self.address() + offset);
         let (mapped, address) = shared.space.map(memory.inner.memory, memory_offset, bytes, at, Page::Large)?;
-        let joined = Joined::new(mapped, Arc::clone(&memory.inner), Arc::clone(&self.reserved));
+        let joined = Joined::new(mapped, Arc::clone(&memory.inner), Some(Arc::clone(&self.reserved)));
         Ok(Mapping { shared: Arc::clone(shared), joined: Some(joined), address, size: bytes })
     }
 }
 
 impl Mapping {
+    /// Maps a part of memory at addresses that the program has reserved.
+    pub(crate) fn at(shared: &Arc<Shared>, address: u64, memory: &Backing, from: u64, bytes: u64) -> Result<Self> {
+        let fits = from.checked_add(bytes).is_some_and(|end| end <= memory.size());
+        let whole = [address, from, bytes].iter().all(|n| n.is_multiple_of(LARGE_PAGE));
+        if bytes == 0 || !whole || !fits {
+            return Err(Error::Range(format!(
+                "a mapping of {bytes} bytes from {from} at {address:#x}: numbers are multiples of 2 MiB, inside"
+            )));
+        }
+        shared.check()?;
+        let (mapped, address) = shared.space.map(memory.inner.memory, from, bytes, Some(address), Page::Large)?;
+        let joined = Joined::new(mapped, Arc::clone(&memory.inner), None);
+        Ok(Self { shared: Arc::clone(shared), joined: Some(joined), address, size: bytes })
+    }
+
+    /// Ends it now, so that other memory can be mapped there. No work may use it any more.
+    pub fn end(mut self) {
+        self.joined = None;
+    }
+
     /// Its first address.
     #[must_use]
     pub fn address(&self) -> u64 {

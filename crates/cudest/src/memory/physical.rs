@@ -18,11 +18,12 @@ pub(crate) struct Physical {
 pub(crate) struct Joined {
     mapped: Mapped,
     memory: Arc<Physical>,
-    _addresses: Arc<Reservation>,
+    /// None: the program has reserved them.
+    _addresses: Option<Arc<Reservation>>,
 }
 
 impl Joined {
-    pub fn new(mapped: Mapped, memory: Arc<Physical>, addresses: Arc<Reservation>) -> Self {
+    pub fn new(mapped: Mapped, memory: Arc<Physical>, addresses: Option<Arc<Reservation>>) -> Self {
         Self { mapped, memory, _addresses: addresses }
     }
 }

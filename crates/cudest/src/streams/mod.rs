@@ -3,6 +3,7 @@
 pub mod cooperative_launch;
 pub mod copier;
 pub mod event;
+pub mod jit_link;
 pub mod module;
 pub mod pageable_copies;
 pub mod ptx;

@@ -1,6 +1,8 @@
-//! PTX: NVIDIA's `ptxas` makes a cubin of it, as a separate process. No library of NVIDIA is loaded into this one.
+//! PTX: NVIDIA's `ptxas` makes a cubin of it, as a separate process. Only where there is none, its library nvJitLink
+//! does it in this process.
 
 use crate::base::error::{Error, Result};
+use crate::streams::jit_link;
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
@@ -9,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where `ptxas` is, if it is not in `PATH`.
+/// Where `ptxas` is, if it is not in `PATH`; or the name of the library that is to be used in its place.
 const VARIABLE: &str = "CUTAP_PTXAS";
 const TOOLKIT: &str = "/usr/local/cuda/bin/ptxas";
 
@@ -37,13 +39,19 @@ fn architecture(text: &[u8], gpu: u32) -> String {
     }
 }
 
-fn compiler() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os(VARIABLE) {
-        return Some(PathBuf::from(path)).filter(|path| path.is_file()).ok_or(Error::NoPtxCompiler);
+/// The `ptxas` to run. None: nvJitLink does its work.
+fn compiler() -> Result<Option<PathBuf>> {
+    match std::env::var_os(VARIABLE) {
+        Some(name) if name == jit_link::NAME => return Ok(None),
+        // A name that is wrong is an error.
+        Some(path) => {
+            return Some(PathBuf::from(path)).filter(|path| path.is_file()).map(Some).ok_or(Error::NoPtxCompiler);
+        }
+        None => {}
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let in_path = std::env::split_paths(&path).map(|folder| folder.join("ptxas")).find(|path| path.is_file());
-    in_path.or_else(|| Some(PathBuf::from(TOOLKIT)).filter(|path| path.is_file())).ok_or(Error::NoPtxCompiler)
+    Ok(in_path.or_else(|| Some(PathBuf::from(TOOLKIT)).filter(|path| path.is_file())))
 }
 
 /// A folder of this process alone, removed at the end.
@@ -86,7 +94,10 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// There is no compiler, or it refuses the text.
 pub fn compile(bytes: &[u8], gpu: u32) -> Result<Vec<u8>> {
-    let (compiler, text) = (compiler()?, text(bytes));
+    let text = text(bytes);
+    let Some(compiler) = compiler()? else {
+        return jit_link::compile(text, &architecture(text, gpu)).unwrap_or(Err(Error::NoPtxCompiler));
+    };
     let folder = Folder::new()?;
     let (from, to) = (folder.0.join("code.ptx"), folder.0.join("code.cubin"));
     write(&from, text)?;

@@ -111,9 +111,15 @@ impl State {
     }
 
     fn host(&self, address: u64) -> *mut u8 {
+        self.mapped_at(address).0
+    }
+
+    /// Where the memory of a GPU address is, and the bytes from there to the end of its mapping.
+    fn mapped_at(&self, address: u64) -> (*mut u8, usize) {
         let (start, (length, memory, offset)) = self.mapped.range(..=address).next_back().expect("a GPU address");
         assert!(address < start + length, "{address:#x} is not mapped");
-        (self.memory[memory].host as u64 + offset + address - start) as *mut u8
+        let at = (self.memory[memory].host as u64 + offset + address - start) as *mut u8;
+        (at, (start + length - address) as usize)
     }
 
     fn read(&self, address: u64) -> u32 {

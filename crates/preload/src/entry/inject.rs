@@ -32,7 +32,10 @@ unsafe extern "C" fn look_up(handle: usize, name: *const u8, version: *const u8,
     unsafe { dlsym::intercept(handle, name, version, caller) }
 }
 
-exports! { look_up: look_up, prctl: prctl_forbids, syscall: syscall_forbids, next_syscall: next_syscall }
+exports! {
+    look_up: look_up, prctl: prctl_forbids, syscall: syscall_forbids, next_syscall: next_syscall,
+    open: crate::routes::dlopen::jump
+}
 
 /// dladdr(address, info).
 ///
@@ -218,6 +221,7 @@ fn own_exports() -> [usize; EXPORTED] {
         dladdr1 as *const () as usize,
         prctl as *const () as usize,
         syscall as *const () as usize,
+        dlopen as *const () as usize,
     ]
 }
 

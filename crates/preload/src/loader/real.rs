@@ -19,9 +19,9 @@ pub struct Replaced {
     last: AtomicUsize,
 }
 pub static REPLACED: [Replaced; EXPORTED] =
-    [new(b"dlsym"), new(b"dlvsym"), new(b"dladdr"), new(b"dladdr1"), new(b"prctl"), new(b"syscall")];
+    [new(b"dlsym"), new(b"dlvsym"), new(b"dladdr"), new(b"dladdr1"), new(b"prctl"), new(b"syscall"), new(b"dlopen")];
 /// How many they are.
-pub const EXPORTED: usize = 6;
+pub const EXPORTED: usize = 7;
 const fn new(name: &'static [u8]) -> Replaced {
     Replaced { name, next: AtomicUsize::new(0), last: AtomicUsize::new(0) }
 }
@@ -30,6 +30,7 @@ pub const DLVSYM: usize = 1;
 const DLADDR: usize = 2;
 pub const PRCTL: usize = 4;
 pub const SYSCALL: usize = 5;
+pub const DLOPEN: usize = 6;
 
 /// Where in `REPLACED` the next function of a number is.
 pub const fn place_of_next(which: usize) -> usize {

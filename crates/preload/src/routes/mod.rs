@@ -2,6 +2,7 @@
 //! the real look-up, see which function the answer *is*, hand out its slot. What is not a function of
 //! a watched library passes unchanged, and so do return codes, status words and NULL.
 
+pub mod dlopen;
 pub mod dlsym;
 pub mod export_table;
 pub mod first_call;

@@ -12,7 +12,9 @@ mod visible;
 
 pub use config::{Config, config};
 pub use environment::{print_to_stderr, variable};
-pub use generated::{ATTRIBUTES, NAME, TOTAL_MEMORY, UUID, attribute_id, function_attribute, pointer_attribute};
+pub use generated::{
+    ATTRIBUTES, GROUPS, NAME, PLACES, TOTAL_MEMORY, UUID, attribute_id, cluster, function_attribute, pointer_attribute,
+};
 pub use process::{FirstUse, PerProcess, generation};
 pub use submitted::{
     GRAPH_IDS_SYMBOL, GraphIds, Listener, PROFILER_SYMBOL, Profiler, SubmittedCall, SubmittedWork, WorkKind,

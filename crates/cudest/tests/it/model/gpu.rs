@@ -117,13 +117,10 @@ impl State {
                     if flags >> 10 & 1 != 0 {
                         let width = (get(0x708) >> 16 & 3) as usize + 1;
                         let value = &get(0x700).to_le_bytes()[..width];
-                        // SAFETY: the context's addresses are mapped.
-                        let to = unsafe { std::slice::from_raw_parts_mut(self.host(to), length * width) };
-                        to.chunks_mut(width).for_each(|at| at.copy_from_slice(value));
+                        self.fill(to, value, length);
                     } else {
                         let from = wide(0x400, 0x404) + line * u64::from(get(0x410));
-                        // SAFETY: as above.
-                        unsafe { std::ptr::copy(self.host(from), self.host(to), length) };
+                        self.copy(to, from, length);
                     }
                 }
                 if flags >> 3 & 3 == 1 {
@@ -133,6 +130,29 @@ impl State {
             _ => {}
         }
         true
+    }
+
+    /// Copies bytes, of which each part may be in another mapping.
+    fn copy(&self, mut to: u64, mut from: u64, mut length: usize) {
+        while length > 0 {
+            let ((target, room), (source, there)) = (self.mapped_at(to), self.mapped_at(from));
+            let part = length.min(room).min(there);
+            // SAFETY: both parts are mapped.
+            unsafe { std::ptr::copy(source, target, part) };
+            (to, from, length) = (to + part as u64, from + part as u64, length - part);
+        }
+    }
+
+    /// Writes a value so many times. No value crosses the end of a mapping.
+    fn fill(&self, mut to: u64, value: &[u8], mut count: usize) {
+        while count > 0 {
+            let (target, room) = self.mapped_at(to);
+            let part = count.min(room / value.len());
+            // SAFETY: the part is mapped.
+            let target = unsafe { std::slice::from_raw_parts_mut(target, part * value.len()) };
+            target.chunks_mut(value.len()).for_each(|at| at.copy_from_slice(value));
+            (to, count) = (to + (part * value.len()) as u64, count - part);
+        }
     }
 
     fn run_kernel(&mut self, descriptor: u64) {

@@ -2,9 +2,10 @@
 //! macro, because `entry` has the functions that they call.
 
 /// Defines them. `$look_up` answers a look-up, or not; `$prctl` and `$syscall` do what forbids something to the process;
-/// `$next_syscall` finds the next object's.
+/// `$next_syscall` finds the next object's. `$open` says what a dlopen jumps to, with which path.
 macro_rules! exports {
-    (look_up: $look_up:path, prctl: $prctl:path, syscall: $syscall:path, next_syscall: $next_syscall:path) => {
+    (look_up: $look_up:path, prctl: $prctl:path, syscall: $syscall:path, next_syscall: $next_syscall:path,
+     open: $open:path) => {
         /// dlsym(handle, name): asks first, jumps on with the caller's return address in place if there is
         /// nothing to say.
         #[unsafe(naked)]
@@ -86,6 +87,29 @@ macro_rules! exports {
                 ".cfi_endproc",
                 ask = sym $look_up,
                 next = sym $crate::loader::real::next_dlvsym,
+            )
+        }
+
+        /// dlopen(path, flags): jumps on with the caller's return address in place, perhaps with another path.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn dlopen() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "endbr64",
+                "push rsi",
+                ".cfi_adjust_cfa_offset 8",
+                "call {open}",
+                "pop rsi",
+                ".cfi_adjust_cfa_offset -8",
+                "mov rdi, rax",
+                "xor eax, eax",
+                "test rdx, rdx",
+                "jz 2f",
+                "jmp rdx",
+                "2: ret",
+                ".cfi_endproc",
+                open = sym $open,
             )
         }
 

@@ -2,10 +2,11 @@
 
 use crate::abi::{Answer, Fault, In, Out, answer, of_the_program};
 use crate::api::launch::{Config, cluster_blocks};
-use crate::driver::device::{attribute, device};
-use crate::driver::occupancy::{active_clusters, blocks, blocks_of_launch, max_dynamic_shared};
+use crate::driver::current;
+use crate::driver::device::{attribute, device, number};
+use crate::driver::occupancy::{blocks, blocks_of_launch, clusters_of_launch, largest_cluster, max_dynamic_shared};
+use crate::engine::machine;
 use crate::state::{DriverState, Function, Handle, driver_state, lookup, lookup_mut};
-use crate::tables::clusters;
 use cutap_machine::{attribute_id, config, function_attribute as attribute_of};
 
 fn get(f: &Function, id: u32) -> Answer<i32> {
@@ -174,30 +175,28 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, dynamic, limit)
 }
 
-/// Blocks of the launch on one multiprocessor, and whether its kernel may have clusters that are not portable. The
-/// kernel may be NULL.
+/// Blocks of the launch on one multiprocessor, and whether its kernel may have clusters that are not portable.
 fn blocks_of_cluster_launch(function: Handle, config: &Config) -> Answer<(i32, bool)> {
-    if config.block.contains(&0) {
+    // libcuda refuses a missing kernel as a value, and not as a handle.
+    if config.block.contains(&0) || function == Handle::NULL {
         return Err(Fault::INVALID_VALUE);
     }
     let state = driver_state();
-    let f = if function == Handle::NULL { None } else { Some(lookup(&state.code.functions, function)?) };
-    let is_wide = f.is_some_and(|f| {
-        f.attributes.get(&attribute_of::NON_PORTABLE_CLUSTER_SIZE_ALLOWED).is_some_and(|allowed| *allowed != 0)
-    });
-    Ok((blocks_of_launch(f, config.block, config.shared)?, is_wide))
+    let f = lookup(&state.code.functions, function)?;
+    let consent = f.attributes.get(&attribute_of::NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+    Ok((blocks_of_launch(f, config.block, config.shared)?, consent.is_some_and(|allowed| *allowed != 0)))
 }
 
-/// Blocks of the largest cluster: portable, and with the kernel's consent.
-const PORTABLE_CLUSTER: i32 = 8;
-const WIDE_CLUSTER: i32 = 16;
+/// How many multiprocessors each group has, of the device that a thread uses.
+fn groups() -> Answer<Vec<i32>> {
+    let device = current::device().or_else(|_| device(0))?;
+    Ok(machine().floor_plan(number(device)).multiprocessors())
+}
 
 pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, config: In<Config>) -> u32 {
     answer(|| {
         let (blocks, is_wide) = blocks_of_cluster_launch(function, &config.get()?)?;
-        let most = if is_wide { WIDE_CLUSTER } else { PORTABLE_CLUSTER };
-        let groups = clusters::multiprocessors();
-        size.put((1..=most).rev().find(|size| active_clusters(&groups, blocks, *size) > 0).unwrap_or(0))
+        size.put(largest_cluster(&groups()?, blocks, is_wide))
     })
 }
 
@@ -205,9 +204,7 @@ pub extern "C" fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle
     answer(|| {
         let config = config.get()?;
         let (blocks, is_wide) = blocks_of_cluster_launch(function, &config)?;
-        let size = cluster_blocks(&config)? as i32;
-        let fits = size <= if is_wide { WIDE_CLUSTER } else { PORTABLE_CLUSTER };
-        count.put(if fits { active_clusters(&clusters::multiprocessors(), blocks, size) } else { 0 })
+        count.put(clusters_of_launch(&groups()?, blocks, cluster_blocks(&config)? as i32, is_wide)?)
     })
 }
 

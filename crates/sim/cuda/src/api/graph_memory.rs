@@ -99,7 +99,7 @@ pub extern "C" fn cuGraphConditionalHandleCreate(
     flags: u32,
 ) -> u32 {
     answer(|| {
-        refused::on_gpus("cuGraphConditionalHandleCreate", "bodies of conditional nodes do not run")?;
+        refused::on_gpus("cuGraphConditionalHandleCreate")?;
         handle.check()?;
         let mut state = driver_state();
         state.graph.lookup_graph(graph)?;

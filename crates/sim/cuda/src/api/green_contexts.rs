@@ -133,7 +133,7 @@ pub extern "C" fn cuDevResourceGenerateDesc(description: Out<Handle>, list: In<R
 pub extern "C" fn cuGreenCtxCreate(green: Out<Handle>, share: Handle, ordinal: i32, flags: u32) -> u32 {
     const DEFAULT_STREAM: u32 = 1;
     answer(|| {
-        refused::on_gpus("cuGreenCtxCreate", "a context has all multiprocessors")?;
+        refused::on_gpus("cuGreenCtxCreate")?;
         green.check()?;
         let ordinal = device(ordinal)?;
         if flags != DEFAULT_STREAM {

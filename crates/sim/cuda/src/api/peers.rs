@@ -37,7 +37,7 @@ fn peer_device(state: &DriverState, context: Handle, same: Fault) -> Answer<i32>
 
 pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
     answer(|| {
-        refused::on_gpus("cuCtxEnablePeerAccess", "a GPU has no access to another")?;
+        refused::on_gpus("cuCtxEnablePeerAccess")?;
         let mut state = driver_state();
         let peer = peer_device(&state, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
         if flags != 0 {

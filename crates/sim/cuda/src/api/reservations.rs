@@ -1,12 +1,8 @@
 //! Virtual memory management: pieces of memory, reserved addresses, and mappings between them.
 
-/// Why GPUs lack it.
-const NO_MAPPINGS: &str = "memory at chosen addresses is not made";
-
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::address_space::{self, GRANULE};
 use crate::driver::device::device;
-use crate::engine::refused;
 use crate::state::{Handle, Properties, driver_state};
 
 pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, properties: In<Properties>, option: u32) -> u32 {
@@ -22,7 +18,6 @@ pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, properties: I
 
 pub extern "C" fn cuMemCreate(handle: Out<Handle>, size: usize, properties: In<Properties>, flags: u64) -> u32 {
     answer(|| {
-        refused::on_gpus("cuMemCreate", NO_MAPPINGS)?;
         handle.check()?;
         let properties = properties.get()?;
         if flags != 0 {
@@ -44,7 +39,6 @@ pub extern "C" fn cuMemAddressReserve(
     flags: u64,
 ) -> u32 {
     answer(|| {
-        refused::on_gpus("cuMemAddressReserve", NO_MAPPINGS)?;
         address.check()?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
@@ -67,7 +61,10 @@ pub extern "C" fn cuMemMap(address: u64, size: usize, offset: usize, memory: Han
 }
 
 pub extern "C" fn cuMemUnmap(address: u64, size: usize) -> u32 {
-    answer(|| address_space::unmap(&mut driver_state(), address, size as u64))
+    answer(|| {
+        address_space::settle(address, size as u64)?;
+        address_space::unmap(&mut driver_state(), address, size as u64)
+    })
 }
 
 /// CUmemAccessDesc: kind and number of a location, and its access.
@@ -99,6 +96,9 @@ pub extern "C" fn cuMemSetAccess(address: u64, size: usize, list: In<Access>, co
             if matches!(flags, 0 | 1 | 3) { Ok((place(kind, id)?, flags)) } else { Err(Fault::INVALID_VALUE) }
         };
         let allowed = (0..count).map(read).collect::<Answer<Vec<_>>>()?;
+        if allowed.iter().any(|(_, access)| *access == 0) {
+            address_space::settle(address, size as u64)?;
+        }
         address_space::set_access(&mut driver_state(), address, size as u64, &allowed)
     })
 }
@@ -138,7 +138,6 @@ pub extern "C" fn cuMemExportToShareableHandle(
 /// The pointer argument holds the file descriptor.
 pub extern "C" fn cuMemImportFromShareableHandle(handle: Out<Handle>, file: u64, kind: u32) -> u32 {
     answer(|| {
-        refused::on_gpus("cuMemImportFromShareableHandle", NO_MAPPINGS)?;
         handle.check()?;
         if kind != address_space::FILE {
             return Err(Fault::INVALID_VALUE);

@@ -19,9 +19,6 @@ fn shared_handle(object: u64, id: u64) -> Shared {
     [MARK, process, object, id, !object, !process, 0, MARK]
 }
 
-/// Why GPUs lack it.
-const NO_PROCESSES: &str = "memory and events are not shared between processes";
-
 /// The object of a handle. It must be valid and of this process.
 fn open(ByValue(handle): ByValue) -> Result<u64, Fault> {
     let [mark, process, object, _, not_object, not_process, zero, end] = handle;
@@ -35,7 +32,7 @@ fn open(ByValue(handle): ByValue) -> Result<u64, Fault> {
 
 pub extern "C" fn cuIpcGetMemHandle(handle: Out<Shared>, address: u64) -> u32 {
     answer(|| {
-        refused::on_gpus("cuIpcGetMemHandle", NO_PROCESSES)?;
+        refused::on_gpus("cuIpcGetMemHandle")?;
         let state = driver_state();
         match state.memory.find(address) {
             Some((start, a)) if a.kind == Kind::Device && a.pool == Handle::NULL => {
@@ -49,7 +46,7 @@ pub extern "C" fn cuIpcGetMemHandle(handle: Out<Shared>, address: u64) -> u32 {
 /// INVALID_CONTEXT, because the process that made a handle cannot open it. INVALID_VALUE for an invalid handle.
 pub extern "C" fn cuIpcOpenMemHandle_v2(address: Out<u64>, handle: ByValue, flags: u32) -> u32 {
     answer(|| {
-        refused::on_gpus("cuIpcOpenMemHandle_v2", NO_PROCESSES)?;
+        refused::on_gpus("cuIpcOpenMemHandle_v2")?;
         address.check()?;
         if flags != 1 {
             return Err(Fault::INVALID_VALUE);
@@ -69,7 +66,7 @@ pub extern "C" fn cuIpcCloseMemHandle(_address: u64) -> u32 {
 pub extern "C" fn cuIpcGetEventHandle(handle: Out<Shared>, event: Handle) -> u32 {
     const INTERPROCESS: u32 = 4;
     answer(|| {
-        refused::on_gpus("cuIpcGetEventHandle", NO_PROCESSES)?;
+        refused::on_gpus("cuIpcGetEventHandle")?;
         let flags = lookup(&driver_state().stream.events, event)?.flags;
         if flags & INTERPROCESS == 0 { Err(Fault::INVALID_HANDLE) } else { handle.put(shared_handle(event.0, 0)) }
     })

@@ -1,9 +1,9 @@
-//! Tensor maps. Those of tiles are as the real driver makes them. The format of those of im2col is not known: arguments
-//! are checked, and the result contains them under a mark. No GPU may read it.
+//! Tensor maps, as the real driver makes them. The format of those of wide im2col, which later GPUs have, is not known:
+//! arguments are checked, and the result contains them under a mark. No GPU may read it.
 
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::engine::refused;
-use cutap_tensor_map::{Refusal, TensorMap, Tiled};
+use cutap_tensor_map::{Im2col, Refusal, TensorMap, Tiled};
 
 /// CUtensorMap
 type Map = [u64; 16];
@@ -25,9 +25,6 @@ struct Tensor {
 fn good(is: bool) -> Answer {
     if is { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
-
-/// Why GPUs lack it.
-const NO_FORMAT: &str = "tensor maps are not encoded";
 
 impl Tensor {
     fn check(&self, least_rank: u32) -> Answer<Map> {
@@ -84,15 +81,20 @@ pub extern "C" fn cuTensorMapEncodeTiled(
             promotion,
             fill,
         };
-        match tiled.encode() {
-            Ok(encoded) => map.put(in_pairs(encoded.words())),
-            Err(Refusal::Invalid(_)) => Err(Fault::INVALID_VALUE),
-            Err(Refusal::Unknown(what)) => {
-                refused::on_gpus("cuTensorMapEncodeTiled", what)?;
-                Err(Fault::NOT_SUPPORTED)
-            }
-        }
+        put(map, tiled.encode(), "cuTensorMapEncodeTiled")
     })
+}
+
+/// Gives a map to the program, or says why there is none.
+fn put(map: Out<Map>, encoded: Result<TensorMap, Refusal>, function: &str) -> Answer {
+    match encoded {
+        Ok(encoded) => map.put(in_pairs(encoded.words())),
+        Err(Refusal::Invalid(_)) => Err(Fault::INVALID_VALUE),
+        Err(Refusal::Unknown(what)) => {
+            refused::count(function, what, 0);
+            Err(Fault::NOT_SUPPORTED)
+        }
+    }
 }
 
 /// The first `count` numbers of a list of the program.
@@ -126,12 +128,27 @@ pub extern "C" fn cuTensorMapEncodeIm2col(
     fill: u32,
 ) -> u32 {
     answer(|| {
-        refused::on_gpus("cuTensorMapEncodeIm2col", NO_FORMAT)?;
         map.check()?;
-        let modes = [interleave, swizzle, promotion, fill];
-        let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;
-        good(!lower.is_null() && !upper.is_null() && channels <= 256 && pixels <= 1024)?;
-        map.put(filled)
+        good((3..=MOST_RANK as u32).contains(&rank))?;
+        let rank = rank as usize;
+        let (sides, strides, steps) = (list(sides, rank)?, list(strides, rank - 1)?, list(steps, rank)?);
+        let (lower, upper) = (list(lower, rank - 2)?, list(upper, rank - 2)?);
+        let im2col = Im2col {
+            element: kind,
+            address,
+            sides: sides.get(..rank).unwrap_or_default(),
+            strides: strides.get(..rank - 1).unwrap_or_default(),
+            lower: lower.get(..rank - 2).unwrap_or_default(),
+            upper: upper.get(..rank - 2).unwrap_or_default(),
+            channels,
+            pixels,
+            steps: steps.get(..rank).unwrap_or_default(),
+            interleave,
+            swizzle,
+            promotion,
+            fill,
+        };
+        put(map, im2col.encode(), "cuTensorMapEncodeIm2col")
     })
 }
 
@@ -154,7 +171,7 @@ pub extern "C" fn cuTensorMapEncodeIm2colWide(
     fill: u32,
 ) -> u32 {
     answer(|| {
-        refused::on_gpus("cuTensorMapEncodeIm2colWide", NO_FORMAT)?;
+        refused::on_gpus("cuTensorMapEncodeIm2colWide")?;
         map.check()?;
         let modes = [interleave, swizzle, promotion, fill];
         let filled = Tensor { kind, rank, address, sides, strides, steps, modes }.check(3)?;

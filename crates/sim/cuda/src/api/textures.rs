@@ -12,7 +12,7 @@ type View = [u64; 14];
 
 fn create(function: &str, object: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
     answer(|| {
-        refused::on_gpus(function, "no kernel reads through textures or surfaces")?;
+        refused::on_gpus(function)?;
         let resource = resource.get()?;
         // Kind (array, mipmapped array, line, plane), and its handle or address.
         if resource[0] as u32 > 3 || resource[1] == 0 {

@@ -1,42 +1,30 @@
-//! Virtual memory management: pieces of memory without an address, reserved addresses without memory, and mappings. A
-//! piece is a part of a file in memory, so that it can be mapped at several addresses. A piece that another process
-//! may import has a separate file. All other pieces share one file.
+//! Virtual memory management: pieces of memory without an address, reserved addresses without memory, and mappings. The
+//! engine has the memory. Addresses are reserved in the process, for all devices.
 
+use super::allocation::space;
 use super::device::device;
 use crate::abi::{Answer, Fault};
-use crate::host::pages::{self, NO_ACCESS, READ, READ_WRITE, Refused};
-use crate::state::{Allocation, DriverState, Handle, Kind, Mapping, Piece, Properties};
-use std::collections::BTreeMap;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
+use crate::engine::{Access, machine, refused};
+use crate::generated::limited;
+use crate::host::pages::{self, NO_ACCESS, Refused};
+use crate::state::{Allocation, DriverState, Handle, Kind, Mapping, Piece, Properties, driver_state};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sizes and offsets are multiples of this.
 pub const GRANULE: u64 = 2 << 20;
 /// The only kind of handle for other processes: a file descriptor.
 pub const FILE: u32 = 1;
+/// CU_MEM_LOCATION_TYPE_DEVICE.
+const DEVICE: u32 = 1;
 
 /// INVALID_VALUE unless the properties name an existing device or the host.
 pub fn check(properties: &Properties) -> Answer {
     match (properties.kind, properties.place) {
-        (1, 1) => device(properties.id).map(drop),
+        (1, DEVICE) => device(properties.id).map(drop),
         (1, 2..=4) => Ok(()),
         _ => Err(Fault::INVALID_VALUE),
     }
-}
-
-/// The file and the offset of a new piece.
-fn place(state: &mut DriverState, size: u64, own: bool) -> Answer<(Arc<OwnedFd>, u64)> {
-    const SHARED_SIZE: u64 = 1 << 46;
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    if own {
-        return Ok((Arc::new(pages::new_file(size)?), 0));
-    }
-    if state.reservation.common_file.is_none() {
-        state.reservation.common_file = Some(Arc::new(pages::new_file(SHARED_SIZE)?));
-    }
-    let file = state.reservation.common_file.clone().ok_or(Fault::OUT_OF_MEMORY)?;
-    Ok((file, NEXT.fetch_add(size, Ordering::Relaxed)))
 }
 
 pub fn create(state: &mut DriverState, size: u64, properties: Properties) -> Answer<Handle> {
@@ -44,32 +32,48 @@ pub fn create(state: &mut DriverState, size: u64, properties: Properties) -> Ans
     if size == 0 || !size.is_multiple_of(GRANULE) {
         return Err(Fault::INVALID_VALUE);
     }
-    let used = state.memory.used.entry(properties.id).or_default();
-    if size > super::device::memory(properties.id).saturating_sub(*used) {
+    if machine().runs_kernels() {
+        refuse_on_gpus(&properties)?;
+    }
+    let used = state.memory.used.get(&properties.id).copied().unwrap_or(0);
+    // A GPU knows better what it has left.
+    if !machine().runs_kernels() && size > super::device::memory(properties.id).saturating_sub(used) {
         return Err(Fault::OUT_OF_MEMORY);
     }
-    *used += size;
-    let (file, offset) = place(state, size, properties.handles & FILE != 0)?;
+    let memory = space(properties.id)?.piece(size, properties.handles & FILE != 0)?;
+    *state.memory.used.entry(properties.id).or_default() += size;
     let handle = state.new_handle();
-    state.reservation.pieces.insert(handle, Piece { properties, size, file, offset, references: 1 });
+    state.reservation.pieces.insert(handle, Piece { properties, size, memory, references: 1 });
     Ok(handle)
 }
 
+/// Refuses memory that GPUs do not have here. A handle for another process is refused when it is asked for: programs
+/// create all memory so that they may ask.
+fn refuse_on_gpus(properties: &Properties) -> Answer {
+    if properties.place != DEVICE {
+        refused::on_gpus(limited::MEM_CREATE)?;
+    }
+    if properties.handles & !FILE != 0 {
+        refused::on_gpus(limited::MEM_CREATE)?;
+    }
+    Ok(())
+}
+
 /// The piece of memory of a descriptor that `export` returned, perhaps in another process.
-pub fn import(state: &mut DriverState, fd: RawFd) -> Answer<Handle> {
-    let (file, size) = pages::import_file(fd)?;
-    let properties = Properties { kind: 1, handles: FILE, place: 1, ..Properties::default() };
+pub fn import(state: &mut DriverState, descriptor: i32) -> Answer<Handle> {
+    let (memory, size) = space(0)?.import(descriptor)?;
+    let properties = Properties { kind: 1, handles: FILE, place: DEVICE, ..Properties::default() };
     let handle = state.new_handle();
     *state.memory.used.entry(0).or_default() += size;
-    state.reservation.pieces.insert(handle, Piece { properties, size, file: Arc::new(file), offset: 0, references: 1 });
+    state.reservation.pieces.insert(handle, Piece { properties, size, memory, references: 1 });
     Ok(handle)
 }
 
 /// A descriptor for another process.
-pub fn export(state: &DriverState, memory: Handle, kind: u32) -> Answer<RawFd> {
+pub fn export(state: &DriverState, memory: Handle, kind: u32) -> Answer<i32> {
     let memory = lookup(state, memory)?;
     match kind == FILE && memory.properties.handles & FILE != 0 {
-        true => pages::duplicate(memory.file.as_raw_fd()),
+        true => memory.memory.export(),
         false => Err(Fault::INVALID_VALUE),
     }
 }
@@ -108,9 +112,6 @@ fn forget(state: &mut DriverState, handle: Handle) {
     let Some(piece) = state.reservation.pieces.remove(&handle) else { return };
     let used = state.memory.used.entry(piece.properties.id).or_default();
     *used = used.saturating_sub(piece.size);
-    if piece.properties.handles & FILE == 0 {
-        pages::discard(piece.file.as_fd(), piece.offset, piece.size);
-    }
 }
 
 /// Reserves addresses without memory, at `hint` if that is free.
@@ -177,9 +178,8 @@ pub fn map(state: &mut DriverState, address: u64, size: u64, offset: u64, memory
     if !is_reserved(state, address, size) {
         return Err(Fault::INVALID_VALUE);
     }
-    // SAFETY: `reserve` mapped these pages, and no mapping is there.
-    unsafe { pages::map_file(address, size, piece.file.as_fd(), piece.offset + offset) }?;
-    state.reservation.mappings.insert(address, Mapping { piece: memory, size, access: BTreeMap::new() });
+    let view = lookup(state, memory)?.memory.view(offset, size, address)?;
+    state.reservation.mappings.insert(address, Mapping { piece: memory, size, view, access: BTreeMap::new() });
     Ok(())
 }
 
@@ -198,6 +198,19 @@ fn exactly(state: &DriverState, address: u64, size: u64) -> Answer<Vec<u64>> {
     if at == end && size > 0 { Ok(starts) } else { Err(Fault::INVALID_VALUE) }
 }
 
+/// Waits for the work of the devices with memory in a range.
+pub fn settle(address: u64, size: u64) -> Answer {
+    if !machine().runs_kernels() {
+        return Ok(());
+    }
+    let state = driver_state();
+    let mappings = state.reservation.mappings.range(address..address.saturating_add(size));
+    let of_device = |mapping: &Mapping| state.reservation.pieces.get(&mapping.piece).map(|piece| piece.properties.id);
+    let devices: BTreeSet<i32> = mappings.filter_map(|(_, mapping)| of_device(mapping)).collect();
+    drop(state);
+    devices.into_iter().try_for_each(|device| space(device)?.settle())
+}
+
 /// Removes the mappings of a range. A range without a mapping is no error.
 pub fn unmap(state: &mut DriverState, address: u64, size: u64) -> Answer {
     if is_reserved(state, address, size) && state.reservation.mappings.range(address..address + size).next().is_none() {
@@ -209,8 +222,7 @@ pub fn unmap(state: &mut DriverState, address: u64, size: u64) -> Answer {
     for start in exactly(state, address, size)? {
         if let Some(mapping) = state.reservation.mappings.remove(&start) {
             state.memory.allocations.remove(&start);
-            // SAFETY: a mapping of this driver was there, and it is no longer in the table.
-            unsafe { pages::reserve_again(start, mapping.size) };
+            drop(mapping.view);
             forget(state, mapping.piece);
         }
     }
@@ -219,18 +231,22 @@ pub fn unmap(state: &mut DriverState, address: u64, size: u64) -> Answer {
 
 /// Sets the access of devices to all mappings of a range. Device -1 is the host.
 pub fn set_access(state: &mut DriverState, address: u64, size: u64, allowed: &[(i32, u32)]) -> Answer {
-    for start in exactly(state, address, size)? {
+    let starts = exactly(state, address, size)?;
+    if machine().runs_kernels() {
+        refuse_peers(state, &starts, allowed)?;
+    }
+    for start in starts {
         let id = state.next_order();
         let Some(mapping) = state.reservation.mappings.get_mut(&start) else { continue };
-        mapping.access.extend(allowed.iter().copied());
-        let (size, memory, most) = (mapping.size, mapping.piece, mapping.access.values().max().copied().unwrap_or(0));
-        let access = match most {
-            0 => NO_ACCESS,
-            3 => READ_WRITE,
-            _ => READ,
-        };
-        // SAFETY: the pages of this mapping.
-        unsafe { pages::protect(start, size, access) };
+        let mut access = mapping.access.clone();
+        access.extend(allowed.iter().copied());
+        let (size, memory, most) = (mapping.size, mapping.piece, access.values().max().copied().unwrap_or(0));
+        mapping.view.allow(match most {
+            0 => Access::Nothing,
+            3 => Access::Write,
+            _ => Access::Read,
+        })?;
+        mapping.access = access;
         if most == 0 {
             state.memory.allocations.remove(&start);
             continue;
@@ -239,6 +255,19 @@ pub fn set_access(state: &mut DriverState, address: u64, size: u64, allowed: &[(
         let none = Handle::NULL;
         let allocation = Allocation { size, kind: Kind::Mapped, device, context: none, id, pool: none };
         state.memory.allocations.entry(start).or_insert(allocation);
+    }
+    Ok(())
+}
+
+/// Refuses access of a GPU or the program to the memory of another GPU.
+fn refuse_peers(state: &DriverState, starts: &[u64], allowed: &[(i32, u32)]) -> Answer {
+    let owner = |start| {
+        let mapping = state.reservation.mappings.get(start)?;
+        state.reservation.pieces.get(&mapping.piece).map(|piece| piece.properties.id)
+    };
+    let is_own = |device: i32| starts.iter().all(|start| owner(start) == Some(device));
+    if allowed.iter().any(|(device, access)| *access != 0 && !is_own(*device)) {
+        refused::on_gpus(limited::MEM_SET_ACCESS)?;
     }
     Ok(())
 }

@@ -7,11 +7,14 @@
 mod choice;
 mod gpu;
 mod op;
+mod piece;
 pub mod refused;
 mod simulated;
+mod simulated_pieces;
 
 pub use choice::machine;
 pub use op::{Fence, KernelLaunch, Op, Place, Side};
+pub use piece::{Access, Piece, View};
 pub use simulated::AtOnce;
 
 use crate::abi::Answer;
@@ -28,6 +31,8 @@ pub trait Machine: Send + Sync {
     fn pci(&self, device: i32) -> [i32; 3];
     /// The value of a CUdevice_attribute.
     fn attribute(&self, device: i32, id: u32) -> Option<i32>;
+    /// Where the multiprocessors of a device are.
+    fn floor_plan(&self, device: i32) -> FloorPlan<'_>;
     /// All memory of a device, in bytes.
     fn memory(&self, device: i32) -> u64;
     /// Whether kernels run. Only then are code and arguments needed.
@@ -40,6 +45,26 @@ pub trait Machine: Send + Sync {
     fn check(&self) -> Answer;
 }
 
+/// Where multiprocessors are, which a device has in pairs. A cluster of blocks runs within one group.
+#[derive(Clone, Copy, Debug)]
+pub struct FloorPlan<'a> {
+    /// The group of each pair.
+    pub groups: &'a [u8],
+    /// Its number in the group.
+    pub places: &'a [u8],
+}
+
+impl FloorPlan<'_> {
+    /// How many multiprocessors each group has. Numbers without a group have none.
+    pub fn multiprocessors(&self) -> Vec<i32> {
+        let mut counts = vec![0; 1 + usize::from(u8::MAX)];
+        for group in self.groups {
+            counts[usize::from(*group)] += 2;
+        }
+        counts
+    }
+}
+
 /// Memory, code and lanes of one device.
 pub trait Space: Send + Sync {
     /// New memory, whose content is zero where a program can rely on it.
@@ -50,6 +75,12 @@ pub trait Space: Send + Sync {
     fn register(&self, address: u64, size: u64) -> Answer;
     /// Undoes `register`.
     fn unregister(&self, address: u64);
+    /// New memory without an address. `for_processes`: another process may get it.
+    fn piece(&self, size: u64, for_processes: bool) -> Answer<Arc<dyn Piece>>;
+    /// The memory of a descriptor that another process gave, and its size.
+    fn import(&self, descriptor: i32) -> Answer<(Arc<dyn Piece>, u64)>;
+    /// Waits until nothing that was submitted uses a view any more. No lock may be held.
+    fn settle(&self) -> Answer;
     /// Free memory of the device in bytes, if the engine knows it better than the driver's own count.
     fn free_memory(&self) -> Option<u64>;
     /// Code that is ready to run.

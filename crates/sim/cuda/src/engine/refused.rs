@@ -2,6 +2,7 @@
 //! process ends.
 
 use crate::abi::{Answer, Fault};
+use crate::generated::GPU_LIMITS;
 use cutap_machine::print_to_stderr;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
@@ -27,13 +28,19 @@ pub fn is_reported() -> bool {
     IS_REPORTED.load(Ordering::Acquire)
 }
 
-/// Refuses a function that this driver has on simulated devices alone.
-pub fn on_gpus(function: &str, why: &str) -> Answer {
+/// Refuses a call that this driver has on simulated devices alone.
+pub fn on_gpus(function: &str) -> Answer {
     if !is_reported() {
         return Ok(());
     }
-    count(function, why, caller());
+    count(function, reason(function), caller());
     Err(Fault::NOT_SUPPORTED)
+}
+
+/// What is missing for a function (`api/driver/gpu-limits.toml`).
+fn reason(function: &str) -> &'static str {
+    let place = GPU_LIMITS.binary_search_by_key(&function, |(name, _)| *name).ok();
+    place.and_then(|place| GPU_LIMITS.get(place)).map_or("it is not made", |(_, why)| why)
 }
 
 /// Counts a refused call. `caller` is an address in the code that called; 0 if it is not known.
@@ -111,5 +118,33 @@ extern "C" fn at_end() {
     for (function, Refusal { count, caller, why }) in all.iter().take(100) {
         let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
         print_to_stderr(&format!("cutap-cudest: {function} was refused {times}{caller}: {why}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Each refused function has its reason in the table.
+    #[test]
+    fn reasons() {
+        fn search(folder: &Path, names: &mut Vec<String>) {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    search(&entry.path(), names);
+                    continue;
+                }
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                let calls = text.split("on_gpus(\"").skip(1);
+                names.extend(calls.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+            }
+        }
+        let mut names = vec!["cuTexObjectCreate".to_owned(), "cuSurfObjectCreate".to_owned()];
+        search(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api"), &mut names);
+        assert!(names.len() > 8, "{names:?}");
+        for name in names {
+            assert_ne!(reason(&name), "it is not made", "{name}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! programs and libraries are mapped. Pages appear on first use. Each operation completes immediately, on
 //! the caller's thread.
 
-use super::{Code, Fence, Lane, Machine, Op, Place, Space, Stamp};
+use super::{Code, Fence, FloorPlan, Lane, Machine, Op, Piece, Place, Space, Stamp, simulated_pieces};
 use crate::abi::{Answer, Fault};
 use crate::host::pages::{self, PAGE, READ_WRITE, Refused};
 use crate::host::rows;
@@ -44,6 +44,10 @@ impl Machine for Simulated {
 
     fn attribute(&self, device: i32, id: u32) -> Option<i32> {
         cutap_machine::attribute(device, id)
+    }
+
+    fn floor_plan(&self, _device: i32) -> FloorPlan<'_> {
+        FloorPlan { groups: &cutap_machine::GROUPS, places: &cutap_machine::PLACES }
     }
 
     fn memory(&self, _device: i32) -> u64 {
@@ -140,6 +144,18 @@ impl Space for Window {
     }
 
     fn unregister(&self, _address: u64) {}
+
+    fn piece(&self, size: u64, for_processes: bool) -> Answer<Arc<dyn Piece>> {
+        simulated_pieces::create(size, for_processes)
+    }
+
+    fn import(&self, descriptor: i32) -> Answer<(Arc<dyn Piece>, u64)> {
+        simulated_pieces::import(descriptor)
+    }
+
+    fn settle(&self) -> Answer {
+        Ok(())
+    }
 
     fn free_memory(&self) -> Option<u64> {
         None

@@ -5,6 +5,7 @@ use super::source::Source;
 use super::{Image, piece};
 use crate::abi::{Answer, Fault};
 use crate::engine::refused;
+use crate::generated::limited;
 use cutap_cubin::{Work, is_elf, number};
 
 pub const MAGIC: u32 = u32::from_le_bytes(*b"cutL");
@@ -53,7 +54,7 @@ pub fn read(source: Source<'_>, work: &mut Work) -> Answer<Image> {
             all = image;
         } else {
             // Two pieces of machine code would need a linker.
-            refused::on_gpus("linking", "several pieces are not linked")?;
+            refused::on_gpus(limited::LINK_COMPLETE)?;
             all.kernels.extend(image.kernels);
             all.variables.extend(image.variables);
         }

@@ -2,15 +2,13 @@
 //! mappings of the one to the other.
 
 use super::handle::Handle;
+use crate::engine::View;
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 #[derive(Default)]
 pub struct ReservationState {
     pub pieces: BTreeMap<Handle, Piece>,
-    /// The file that holds every piece that cannot be shared with another process.
-    pub common_file: Option<Arc<OwnedFd>>,
     /// Sizes of reservations, by address.
     pub reserved: BTreeMap<u64, u64>,
     /// By address.
@@ -29,12 +27,11 @@ pub struct Properties {
     pub flags: u64,
 }
 
-/// Memory without an address: a part of a file.
+/// Memory without an address.
 pub struct Piece {
     pub properties: Properties,
     pub size: u64,
-    pub file: Arc<OwnedFd>,
-    pub offset: u64,
+    pub memory: Arc<dyn crate::engine::Piece>,
     pub references: u32,
 }
 
@@ -42,6 +39,7 @@ pub struct Piece {
 pub struct Mapping {
     pub piece: Handle,
     pub size: u64,
+    pub view: Box<dyn View>,
     /// By device: 1 may read, 3 may write too.
     pub access: BTreeMap<i32, u32>,
 }

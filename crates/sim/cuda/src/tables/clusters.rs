@@ -3,31 +3,13 @@
 
 use super::table::{AnyTable, Table, TableType};
 use crate::abi::{Fault, Out, lifecycle};
+use crate::driver::device;
+use crate::engine::machine;
 use std::sync::atomic::Ordering;
 
 /// 1734dc26-800d-4745-8726-c0f1e7dd8bca, as bytes in memory.
 pub const UUID: [u8; 16] =
     [0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca];
-
-/// For each pair of multiprocessors its cluster and its number there, as recorded on an H200. It has 132
-/// multiprocessors, and four pairs are alone in their cluster.
-static CLUSTER: [u8; 66] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6,
-    7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 6, 7, 11, 14, 17, 19,
-];
-static PLACE: [u8; 66] = [
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4,
-    4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 0, 0, 0, 0,
-];
-
-/// How many multiprocessors each cluster of them has.
-pub fn multiprocessors() -> Vec<i32> {
-    let mut counts = vec![0; 1 + usize::from(CLUSTER.iter().copied().max().unwrap_or(0))];
-    for cluster in CLUSTER {
-        counts[usize::from(cluster)] += 2;
-    }
-    counts
-}
 
 /// The table of the real driver has 17 words. This one states a size of 5, because nvrtc and cuDNN use more slots of
 /// a larger table, for unknown purposes. Those slots return NOT_SUPPORTED. cuBLASLt does not check the size: it
@@ -43,8 +25,9 @@ extern "C" fn clusters(cluster: Out<*const u8>, place: Out<*const u8>) -> u32 {
     if let Err(Fault(code)) = lifecycle::require_started() {
         return code;
     }
-    cluster.put_if_wanted(CLUSTER.as_ptr());
-    place.put_if_wanted(PLACE.as_ptr());
+    let plan = machine().floor_plan(device::number(0));
+    cluster.put_if_wanted(plan.groups.as_ptr());
+    place.put_if_wanted(plan.places.as_ptr());
     0
 }
 

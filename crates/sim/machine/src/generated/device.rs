@@ -457,3 +457,25 @@ pub static ATTRIBUTES: &[(u32, i32)] = &[
     (attribute_id::HOST_ALLOC_DMA_BUF_SUPPORTED, 0),
     (attribute_id::ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED, 0),
 ];
+
+/// The group of each pair of multiprocessors.
+pub static GROUPS: [u8; 66] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6,
+    7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 6, 7, 11, 14, 17, 19,
+];
+
+/// Its number in the group.
+pub static PLACES: [u8; 66] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4,
+    4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 0, 0, 0, 0,
+];
+
+/// Limits of clusters of blocks.
+pub mod cluster {
+    /// Of one multiprocessor.
+    pub const BLOCKS: i32 = 8;
+    /// Blocks of the largest portable cluster.
+    pub const PORTABLE: i32 = 8;
+    /// Blocks of the largest cluster.
+    pub const LARGEST: i32 = 16;
+}

@@ -2,11 +2,12 @@
 
 mod fault;
 mod lane;
+mod piece;
 mod shared;
 mod space;
 
 use self::space::GpuSpace;
-use super::{Machine, Space};
+use super::{FloorPlan, Machine, Space};
 use crate::abi::{Answer, Fault};
 use cutap_cudest::{DIFFERENCES, Facts, Survey};
 use cutap_machine::{attribute_id, print_to_stderr};
@@ -32,6 +33,9 @@ struct Device {
     facts: Facts,
     name: CString,
     attributes: BTreeMap<u32, i32>,
+    /// Group and place of each pair of multiprocessors.
+    groups: Vec<u8>,
+    places: Vec<u8>,
     space: OnceLock<GpuSpace>,
 }
 
@@ -59,7 +63,13 @@ impl Device {
         let is_own = |id: &u32| DIFFERENCES.iter().any(|own| own.id == *id) && !MISSING.contains(id);
         let of_gpu = facts.attributes().into_iter().filter(|(id, _)| !is_own(id));
         let attributes = of_gpu.filter_map(|(id, value)| Some((id, value?))).collect();
-        Self { index, facts, name, attributes, space: OnceLock::new() }
+        // Without the driver's answer all pairs of a GPC are a group.
+        let by_gpc = || facts.tpcs.iter().zip(0_u8..).flat_map(|(count, gpc)| (0..*count as u8).map(move |n| (gpc, n)));
+        let (groups, places) = match facts.floor_plan.is_empty() {
+            true => by_gpc().unzip(),
+            false => facts.floor_plan.iter().copied().unzip(),
+        };
+        Self { index, facts, name, attributes, groups, places, space: OnceLock::new() }
     }
 }
 
@@ -80,6 +90,14 @@ impl Machine for Gpus {
     fn attribute(&self, device: i32, id: u32) -> Option<i32> {
         let own = self.device(device)?.attributes.get(&id).copied();
         own.or_else(|| cutap_machine::attribute(0, id))
+    }
+
+    fn floor_plan(&self, device: i32) -> FloorPlan<'_> {
+        let device = self.device(device);
+        FloorPlan {
+            groups: device.map_or(&[], |device| &device.groups),
+            places: device.map_or(&[], |device| &device.places),
+        }
     }
 
     fn memory(&self, device: i32) -> u64 {

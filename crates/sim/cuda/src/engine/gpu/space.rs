@@ -2,9 +2,11 @@
 
 use super::fault;
 use super::lane::{GpuCode, GpuLane, GpuStamp};
+use super::piece::GpuPiece;
 use super::shared::{Shared, own};
 use crate::abi::{Answer, Fault};
-use crate::engine::{Code, Fence, Lane, Place, Space, Stamp, refused};
+use crate::engine::{Code, Fence, Lane, Piece, Place, Space, Stamp, refused};
+use crate::generated::limited;
 use cutap_cudest::{Gpu, Memory, Mode, Options};
 use cutap_machine::{print_to_stderr, variable};
 use std::collections::BTreeMap;
@@ -86,6 +88,20 @@ impl Space for GpuSpace {
     fn unregister(&self, address: u64) {
         let memory = self.memory().remove(&address);
         drop(memory);
+    }
+
+    fn piece(&self, size: u64, _for_processes: bool) -> Answer<Arc<dyn Piece>> {
+        let backing = self.shared.context.backing(size).map_err(|why| self.shared.fault(&why, "an allocation"))?;
+        Ok(Arc::new(GpuPiece { shared: Arc::clone(&self.shared), backing }))
+    }
+
+    fn import(&self, _descriptor: i32) -> Answer<(Arc<dyn Piece>, u64)> {
+        refused::on_gpus(limited::MEM_IMPORT_FROM_SHAREABLE_HANDLE)?;
+        Err(Fault::NOT_SUPPORTED)
+    }
+
+    fn settle(&self) -> Answer {
+        self.shared.context.synchronize().map_err(|why| self.shared.fault(&why, "a wait"))
     }
 
     fn free_memory(&self) -> Option<u64> {

@@ -1,15 +1,17 @@
 //! Where each thread of a run is: its open calls, since when, and the work that a wait waits for. `cutap where` prints
 //! it, and `record --on-hang` saves it.
 
-mod collective;
+mod collectives;
 mod document;
 mod queues;
 mod subject;
 mod text;
 
+pub use collectives::write_job;
 pub use document::{HangDocument, ProcessState, StreamWait, ThreadState, WorkState};
 pub use text::{write_documents, write_wait};
 
+use crate::collectives::{CollectiveLog, RunCollectives};
 use crate::nesting::stacks::lines;
 use crate::notes::missing_calls::missing_earlier_calls;
 use cutap_calls::blocks;
@@ -41,6 +43,7 @@ struct ThreadCalls {
 pub struct HangState {
     threads: BTreeMap<u32, ThreadCalls>,
     queues: Queues,
+    collectives: CollectiveLog,
     /// The last moment of which something is known.
     last_ns: u64,
     /// When a call ended last that does more than ask.
@@ -51,6 +54,7 @@ impl EventVisitor for HangState {
     fn enter(&mut self, call: &Call) {
         self.last_ns = self.last_ns.max(call.start_ns);
         let first_order = self.queues.order();
+        self.collectives.enter(call);
         if !call.function.entry_only {
             self.thread(&call.thread).open.push(OpenCall { call: call.clone(), first_order, has_submitted: false });
         }
@@ -82,6 +86,8 @@ impl EventVisitor for HangState {
         let outer: Vec<Call> = thread.open.iter().map(|open| open.call.clone()).collect();
         let surroundings = Surroundings { outer: &outer, first_order, has_submitted: inner_submitted };
         let submitted = self.queues.exit(exit, surroundings);
+        self.collectives.exit(exit);
+        self.queues.take_completed().into_iter().for_each(|id| self.collectives.complete(id));
         if submitted || inner_submitted {
             self.thread(&exit.call.thread).open.iter_mut().for_each(|open| open.has_submitted = true);
         }
@@ -92,6 +98,11 @@ impl HangState {
     fn thread(&mut self, thread: &Arc<Thread>) -> &mut ThreadCalls {
         let new = || ThreadCalls { thread: thread.clone(), open: Vec::new(), last: None };
         self.threads.entry(thread.key).or_insert_with(new)
+    }
+
+    /// The collectives of the run, all of them.
+    pub fn collectives(&self, end: &End) -> RunCollectives {
+        self.collectives.state(missing_earlier_calls(end).is_none())
     }
 
     /// What is known at the end of the run, or now. `runs_on` says of a process and a thread whether that runs now, on
@@ -125,6 +136,8 @@ impl HangState {
             program: process.exe.rsplit('/').next().unwrap_or(&process.exe).to_owned(),
             threads,
         });
+        let lacks = missing_earlier_calls(end);
+        let collectives = self.collectives.state(lacks.is_none()).tail();
         HangDocument {
             kind: TYPE.to_owned(),
             run: run.to_owned(),
@@ -134,8 +147,11 @@ impl HangState {
             launcher: end.host.launcher.clone(),
             is_live: runs_on.is_some(),
             quiet_ns: self.last_ns.saturating_sub(self.progress_ns),
-            lacks: missing_earlier_calls(end),
+            lacks,
             processes: processes.collect(),
+            program_end: end.coverage.program_end.map(|program_end| program_end.to_string()),
+            last_ns: self.last_ns,
+            collectives,
             saved: end.hang.as_deref().and_then(|text| serde_json::from_str(text).ok()).map(Box::new),
         }
     }
@@ -155,7 +171,8 @@ impl HangState {
         let named = open.iter().position(|open| scope_of(open).is_some()).or_else(|| open.iter().rposition(is_call));
         let waits_for = named.and_then(|named| {
             let open = open.get(named)?;
-            Some(self.queues.waits(&open.call, scope_of(open)?, open.first_order, end_of(&open.call)?))
+            let times = (open.first_order, end_of(&open.call)?);
+            Some(self.queues.waits(&open.call, scope_of(open)?, times, &self.collectives))
         });
         let entries = open.iter().map(|OpenCall { call, .. }| OpenEntry {
             name: call.function.display_name().to_owned(),

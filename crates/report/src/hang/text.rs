@@ -1,6 +1,8 @@
 //! The text of `cutap where`: a line for each thread, and below it what it waits for.
 
+use super::collectives::{job, named, write_job};
 use super::document::{HangDocument, OpenEntry, ProcessState, StreamWait, ThreadState, WorkState};
+use crate::collectives::JobCollectives;
 use crate::format::units::time;
 use crate::nesting::path_stacks::write_frames;
 use cutap_trace::printable;
@@ -17,25 +19,28 @@ pub fn write_documents(documents: &[HangDocument], out: &mut dyn io::Write) -> i
     let mut sorted: Vec<&HangDocument> = documents.iter().collect();
     sorted.sort_by_key(|document| document.rank.unwrap_or(u32::MAX));
     let hosts: BTreeSet<&str> = sorted.iter().filter_map(|document| document.host.as_deref()).collect();
-    for document in &sorted {
-        // What was saved while it hung says more than the end of a program that was killed.
-        let printed_document = match &document.saved {
-            Some(saved) if !document.is_live => &**saved,
-            _ => *document,
-        };
-        if !std::ptr::eq(printed_document, *document) {
+    // What was saved while it hung says more than the end of a program that was killed.
+    let printed = |document: &&'_ HangDocument| -> bool { document.saved.is_some() && !document.is_live };
+    let of_answer = |document: &HangDocument| match &document.saved {
+        Some(saved) if !document.is_live => (**saved).clone(),
+        _ => document.clone(),
+    };
+    let answers: Vec<HangDocument> = sorted.iter().map(|document| of_answer(document)).collect();
+    let job = job(&answers.iter().collect::<Vec<_>>());
+    for (place, (document, answer)) in sorted.iter().zip(&answers).enumerate() {
+        if printed(document) {
             writeln!(out, "{}: saved while it hung (record --on-hang)", printable(&document.run))?;
         }
         let host = document.host.as_deref().filter(|_| hosts.len() > 1);
-        write_document(printed_document, document.rank, host, out)?;
+        write_document(answer, (document.rank, host), (&job, place), out)?;
     }
-    Ok(())
+    write_job(&job, out)
 }
 
 fn write_document(
     document: &HangDocument,
-    rank: Option<u32>,
-    host: Option<&str>,
+    (rank, host): (Option<u32>, Option<&str>),
+    job: (&JobCollectives<'_>, usize),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let rank = rank.map_or_else(String::new, |rank| format!("rank {rank}  "));
@@ -49,7 +54,7 @@ fn write_document(
         for thread in threads {
             is_empty = false;
             let heading = format!("{rank}{host}pid {}{}", process.pid, thread_text(process, thread));
-            write_thread(&heading, thread, document, out)?;
+            write_thread(&heading, thread, document, job, out)?;
         }
     }
     if is_empty {
@@ -71,6 +76,7 @@ fn write_thread(
     heading: &str,
     thread: &ThreadState,
     document: &HangDocument,
+    job: (&JobCollectives<'_>, usize),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let Some((named, entry)) = thread.named.zip(thread.named_entry()) else {
@@ -92,7 +98,7 @@ fn write_thread(
         writeln!(out, "{:INDENT$}calls {}", "", calls.join(", which calls "))?;
     }
     for wait in thread.waits_for.iter().take(STREAMS) {
-        write_stream_wait(wait, thread, out)?;
+        write_stream_wait(wait, thread, document, job, out)?;
     }
     match thread.waits_for.len().saturating_sub(STREAMS) {
         0 => {}
@@ -133,13 +139,22 @@ fn entry_text(entry: &OpenEntry) -> String {
     if entry.is_range { format!("range \"{name}\"") } else { format!("{name}({})", entry.arguments) }
 }
 
-fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::Write) -> io::Result<()> {
+fn write_stream_wait(
+    wait: &StreamWait,
+    thread: &ThreadState,
+    document: &HangDocument,
+    (job, run): (&JobCollectives<'_>, usize),
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let Some(oldest) = &wait.oldest else {
         let through = wait.through.first().map_or("an event", |event| event);
         return writeln!(out, "{:INDENT$}waits for {through}, and no call is known that recorded it", "");
     };
     let first = wait.collective.as_ref().unwrap_or(oldest);
-    writeln!(out, "{:INDENT$}waits for {}", "", work_text(first))?;
+    let collective = named(job, run, wait, document.last_ns);
+    let text = collective.as_ref().map_or_else(|| work_text(first), |collective| collective.text.clone());
+    writeln!(out, "{:INDENT$}waits for {text}", "")?;
+    let submitted_ns = collective.as_ref().and_then(|collective| collective.submitted_ns).unwrap_or(first.submitted_ns);
     let by = match first.tid == thread.tid {
         true => String::new(),
         false => format!(" by thread {}", first.tid),
@@ -148,7 +163,12 @@ fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::
     let inside = made_by.map_or_else(String::new, |name| format!(" in {}", printable(name)));
     let range = first.range.as_ref().map_or_else(String::new, |name| format!(", in range \"{}\"", printable(name)));
     let stream = if wait.stream.is_empty() { "its stream" } else { &wait.stream };
-    writeln!(out, "{:INDENT$}put into {stream} {} ago{by}{inside}{range}", "", time(first.submitted_ns))?;
+    writeln!(out, "{:INDENT$}put into {stream} {} ago{by}{inside}{range}", "", time(submitted_ns))?;
+    match collective.map_or(0, |collective| collective.before) {
+        0 => {}
+        1 => writeln!(out, "{:INDENT$}the collective before it agrees, and is not known complete", "")?,
+        before => writeln!(out, "{:INDENT$}{before} collectives before it agree, and are not known complete", "")?,
+    }
     if !wait.through.is_empty() {
         writeln!(out, "{:INDENT$}waited for through {}", "", wait.through.join(", then "))?;
     }

@@ -1,0 +1,63 @@
+//! Why a rank did not call what others called. What is not known of a rank is no reason to accuse it.
+
+use super::job::{JobCollectives, JoinedCommunicator};
+use super::run::{CallState, CommunicatorEnd};
+
+/// Ends of programs that are closer together than this are those of one job that was killed.
+const TOGETHER_NS: u64 = 200_000_000;
+
+/// What is known of a member that has no call of this number.
+pub enum Absence {
+    /// It did not call it: what it did instead.
+    Certain(String),
+    /// Why it may have called it.
+    Unknown(String),
+}
+
+impl JobCollectives<'_> {
+    /// Of a member without call `number`, which `present` have.
+    pub(super) fn absence(
+        &self,
+        of: &JoinedCommunicator,
+        member: usize,
+        number: u64,
+        present: &[usize],
+    ) -> Option<Absence> {
+        let member = of.members.get(member)?;
+        let (run, communicator) = (self.runs.get(member.run)?, self.communicator(member)?);
+        let is_complete = |place: &usize| {
+            let call = of.members.get(*place).and_then(|member| self.call(member, number));
+            call.is_some_and(|call| call.state == CallState::Complete)
+        };
+        let needs_all = self.signature(of, present, number).is_some_and(|signature| signature.needs_all_ranks());
+        if needs_all && present.iter().any(is_complete) {
+            return Some(Absence::Unknown("another rank has completed it, so the recording lacks the call".to_owned()));
+        }
+        if member.is_unaligned {
+            return Some(Absence::Unknown("its calls fit those of no other rank".to_owned()));
+        }
+        if let Some(lacks) = &run.lacks {
+            return Some(Absence::Unknown(format!("calls are missing: {lacks}")));
+        }
+        match communicator.ended {
+            Some(CommunicatorEnd::Aborted) => {
+                return Some(Absence::Certain("aborted the communicator before it".to_owned()));
+            }
+            Some(CommunicatorEnd::Destroyed) => {
+                return Some(Absence::Certain("destroyed the communicator before it".to_owned()));
+            }
+            None => {}
+        }
+        let last_of_others = present.iter().filter_map(|place| {
+            let other = self.runs.get(of.members.get(*place)?.run)?;
+            (other.boot_id == run.boot_id).then_some(other.last_ns)
+        });
+        let later_ns = last_of_others.max().map_or(0, |last| last.saturating_sub(run.last_ns));
+        Some(Absence::Certain(match &run.program_end {
+            Some(end) if later_ns > TOGETHER_NS => {
+                format!("did not call it: its program {end}, {} before the others", crate::format::units::time(later_ns))
+            }
+            _ => "did not arrive yet".to_owned(),
+        }))
+    }
+}

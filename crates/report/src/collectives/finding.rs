@@ -1,0 +1,147 @@
+//! What is wrong among ranks, and its sentence.
+
+use super::job::{JobCollectives, JoinedCommunicator};
+use super::member::{labels, ranks_text};
+use super::signature::Signature;
+use cutap_trace::printable;
+
+/// Something that keeps ranks from going on, or may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The communicator, by its place among the joined ones.
+    pub communicator: usize,
+    pub kind: FindingKind,
+    /// When the first rank came to it.
+    pub start_ns: u64,
+    /// All ranks that came to it are known to have gone on.
+    pub is_over: bool,
+}
+
+/// What it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FindingKind {
+    /// Ranks called different things: members by what they called, the fewest first.
+    Mismatch { number: u64, groups: Vec<Vec<usize>> },
+    /// Members that did not call what others called.
+    Absent { number: u64, absent: Vec<(usize, String)>, present: Vec<usize> },
+    /// Ranks that did not call what makes the communicator, and members that did.
+    NotJoined { absent: Vec<u32>, present: Vec<usize> },
+    /// Calls before this one differ, and are no longer there.
+    Before { number: u64 },
+    /// A member sends, or receives, and the other rank did not call the other side.
+    Transfer { member: usize, peer: usize, is_send: bool, number: u64, other: Option<u32>, signature: u32 },
+}
+
+impl FindingKind {
+    /// The word for it in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            FindingKind::Mismatch { .. } => "mismatch",
+            FindingKind::Absent { .. } => "not_arrived",
+            FindingKind::NotJoined { .. } => "not_joined",
+            FindingKind::Before { .. } => "earlier_mismatch",
+            FindingKind::Transfer { .. } => "transfer",
+        }
+    }
+
+    /// The number of the call.
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            FindingKind::Mismatch { number, .. }
+            | FindingKind::Absent { number, .. }
+            | FindingKind::Before { number }
+            | FindingKind::Transfer { number, .. } => Some(*number),
+            FindingKind::NotJoined { .. } => None,
+        }
+    }
+}
+
+impl Finding {
+    /// The sentence. `first`: of several findings it is the one to look at.
+    pub fn text(&self, job: &JobCollectives<'_>) -> String {
+        let Some(of) = job.joined.get(self.communicator) else { return String::new() };
+        let name = &of.name;
+        match &self.kind {
+            FindingKind::Mismatch { number, groups } => {
+                let sides = mismatch_text(job, of, *number, groups);
+                format!("first mismatch: call {number} of {name}: {sides}; {}", of.agreement())
+            }
+            FindingKind::Absent { number, absent, present } => {
+                let call = job.signature(of, present, *number).map_or_else(String::new, Signature::text);
+                let who = absent_text(of, absent);
+                let others = labels(present.iter().filter_map(|member| of.members.get(*member)));
+                format!(
+                    "not arrived: call {number} of {name}, {}: {who}; {others} called it; {}",
+                    printable(&call),
+                    of.agreement()
+                )
+            }
+            FindingKind::NotJoined { absent, present } => {
+                let made_by = present.iter().find_map(|member| job.communicator(of.members.get(*member)?)?.made_by.clone());
+                let others = labels(present.iter().filter_map(|member| of.members.get(*member)));
+                let call = made_by.unwrap_or_default();
+                format!("not arrived: {} did not call {call} for {name} yet; {others} called it", ranks_text(absent.clone()))
+            }
+            FindingKind::Before { number } => format!(
+                "first mismatch: before call {number} of {name}, in calls that are no longer known here; \
+                 cutap report --collectives on the recordings finds it"
+            ),
+            FindingKind::Transfer { member, peer, is_send, number, other, signature } => {
+                let label = |place: &usize| of.members.get(*place).map_or("", |member| &member.label);
+                let run = of.members.get(*member).map(|member| member.run);
+                let text = |signature: u32| job.text(run, signature);
+                let (verb, expected) = if *is_send { ("sent", "received") } else { ("received", "sent") };
+                let (who, whom) = (label(member), label(peer));
+                match other {
+                    Some(other) => {
+                        let peer_run = of.members.get(*peer).map(|member| member.run);
+                        let other = job.text(peer_run, *other);
+                        format!(
+                            "first mismatch: transfer {number} between {who} and {whom} in {name}: {who} {}, {whom} {other}",
+                            text(*signature)
+                        )
+                    }
+                    None => format!(
+                        "not arrived: {whom} has not {expected} what {who} {verb} in {name}: {}, transfer {number} of the two",
+                        text(*signature)
+                    ),
+                }
+            }
+        }
+    }
+}
+
+/// `rank 0 ncclAllReduce, rank 1 ncclBroadcast`.
+fn mismatch_text(job: &JobCollectives<'_>, of: &JoinedCommunicator, number: u64, groups: &[Vec<usize>]) -> String {
+    let signature = |group: &Vec<usize>| job.signature(of, group, number);
+    let all: Vec<Option<&Signature>> = groups.iter().map(signature).collect();
+    let known: Vec<&Signature> = all.iter().copied().flatten().collect();
+    let mut sides: Vec<(usize, String)> = Vec::new();
+    for (group, signature) in groups.iter().zip(&all) {
+        let who = labels(group.iter().filter_map(|member| of.members.get(*member)));
+        let what = signature.map_or_else(String::new, |signature| signature.difference_text(&known));
+        sides.push((group.first().copied().unwrap_or(0), format!("{who} {}", printable(&what))));
+    }
+    // With two of equal size nobody knows who is right: they come in the order of ranks.
+    let is_even = groups.windows(2).all(|pair| matches!(pair, [a, b] if a.len() == b.len()));
+    if is_even {
+        sides.sort();
+    }
+    sides.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+}
+
+/// Members of one reason together.
+fn absent_text(of: &JoinedCommunicator, absent: &[(usize, String)]) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    for (_, reason) in absent {
+        if !reasons.contains(&reason.as_str()) {
+            reasons.push(reason);
+        }
+    }
+    let with = |reason: &&str| {
+        let members = absent.iter().filter(|(_, other)| other == reason);
+        let who = labels(members.filter_map(|(member, _)| of.members.get(*member)));
+        format!("{who} {reason}")
+    };
+    reasons.iter().map(with).collect::<Vec<_>>().join(", ")
+}

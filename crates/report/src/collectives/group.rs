@@ -1,0 +1,28 @@
+//! Groups: calls between the start and the end of a group are enqueued by its end.
+
+use super::log::CallId;
+
+/// The group of a thread.
+#[derive(Debug, Default)]
+pub struct CallGroup {
+    depth: u32,
+    /// The collectives in it, and the communicators that it starts.
+    pub calls: Vec<CallId>,
+    pub starting: Vec<usize>,
+}
+
+impl CallGroup {
+    pub fn begin(&mut self) {
+        self.depth += 1;
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// What is in the group, if its outermost end was reached.
+    pub fn end(&mut self) -> Option<CallGroup> {
+        self.depth = self.depth.saturating_sub(1);
+        (self.depth == 0).then(|| std::mem::take(self))
+    }
+}

@@ -1,0 +1,398 @@
+//! The collectives of all runs of a job: their communicators joined by identity, and what is wrong in each.
+
+use super::absent::Absence;
+use super::align::{Sequence, shift};
+use super::finding::{Finding, FindingKind};
+use super::member::{Member, labels, ranks_text};
+use super::run::{CallState, CollectiveCall, RunCollectives, RunCommunicator};
+use super::signature::{Signature, digest_of};
+use std::collections::HashMap;
+
+/// A run, with what is known of it beside its collectives.
+#[derive(Debug, Clone)]
+pub struct JobRun<'a> {
+    pub file: String,
+    pub rank: Option<u32>,
+    /// Which start of which host: runs with the same one have one clock.
+    pub boot_id: Option<String>,
+    /// What its recording lacks.
+    pub lacks: Option<String>,
+    /// How its program ended: `was killed by signal 9`.
+    pub program_end: Option<String>,
+    /// The last moment of which something is known.
+    pub last_ns: u64,
+    pub collectives: &'a RunCollectives,
+}
+
+/// A communicator with those of its ranks of which runs are here.
+#[derive(Debug, Default)]
+pub struct JoinedCommunicator {
+    pub name: String,
+    pub identity: Option<String>,
+    pub made_by: Option<String>,
+    /// How many ranks it has.
+    pub ranks: Option<u32>,
+    pub members: Vec<Member>,
+    /// The first number that all members are compared in, and how many calls agree from there.
+    pub first: u64,
+    pub agreed: u64,
+    /// Ranks of which no run is here.
+    pub unknown_ranks: Vec<u32>,
+    /// What else is not known of members, in words.
+    pub notes: Vec<String>,
+}
+
+/// The joined communicators.
+#[derive(Debug)]
+pub struct JobCollectives<'a> {
+    pub runs: Vec<JobRun<'a>>,
+    pub joined: Vec<JoinedCommunicator>,
+    /// The one to look at first is the first one.
+    pub findings: Vec<Finding>,
+    /// By run: the same number for signatures that agree.
+    classes: Vec<Vec<u32>>,
+}
+
+impl JoinedCommunicator {
+    /// `117 calls agree`.
+    pub fn agreement(&self) -> String {
+        let calls = match self.agreed {
+            1 => "1 call agrees".to_owned(),
+            agreed => format!("{agreed} calls agree"),
+        };
+        if self.first > 1 { format!("{calls} from call {}", self.first) } else { calls }
+    }
+}
+
+impl<'a> JobCollectives<'a> {
+    pub fn new(runs: Vec<JobRun<'a>>) -> JobCollectives<'a> {
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut class = |signature: &Signature| {
+            let next = numbers.len() as u32;
+            *numbers.entry(signature.digest()).or_insert(next)
+        };
+        let classes = runs.iter().map(|run| run.collectives.signatures.iter().map(&mut class).collect()).collect();
+        let mut job = JobCollectives { runs, joined: Vec::new(), findings: Vec::new(), classes };
+        job.join();
+        for place in 0..job.joined.len() {
+            job.look(place);
+        }
+        // What holds up ranks comes first, then what came first.
+        job.findings.sort_by_key(|finding| {
+            let is_sure = matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. });
+            (finding.is_over, !is_sure, finding.start_ns)
+        });
+        job
+    }
+
+    /// The communicator as the member's run has it.
+    pub fn communicator(&self, member: &Member) -> Option<&'a RunCommunicator> {
+        self.runs.get(member.run)?.collectives.communicators.get(member.communicator)
+    }
+
+    /// The member's call of this number.
+    pub fn call(&self, member: &Member, number: u64) -> Option<&'a CollectiveCall> {
+        let own = u64::try_from(number as i64 - member.shift).ok()?;
+        self.communicator(member)?.call(own)
+    }
+
+    fn class(&self, member: &Member, call: &CollectiveCall) -> u32 {
+        self.classes.get(member.run).and_then(|classes| classes.get(call.signature as usize)).copied().unwrap_or(0)
+    }
+
+    /// What the first of these members called.
+    pub fn signature(&self, of: &JoinedCommunicator, members: &[usize], number: u64) -> Option<&'a Signature> {
+        let member = of.members.get(*members.first()?)?;
+        self.runs.get(member.run)?.collectives.signature(self.call(member, number)?)
+    }
+
+    /// The text of a signature of a run.
+    pub fn text(&self, run: Option<usize>, signature: u32) -> String {
+        let signatures = run.and_then(|run| self.runs.get(run)).map(|run| &run.collectives.signatures);
+        signatures.and_then(|all| all.get(signature as usize)).map_or_else(String::new, Signature::text)
+    }
+
+    /// Whether the times of both runs can be compared.
+    pub fn have_one_clock(&self, one: usize, other: usize) -> bool {
+        let boot_id = |run: usize| self.runs.get(run).and_then(|run| run.boot_id.as_deref());
+        one == other || boot_id(one).is_some() && boot_id(one) == boot_id(other)
+    }
+
+    fn join(&mut self) {
+        let mut by_identity: HashMap<String, usize> = HashMap::new();
+        let mut late = Vec::new();
+        let mut order: Vec<usize> = (0..self.runs.len()).collect();
+        order.sort_by_key(|run| (self.runs[*run].rank.unwrap_or(u32::MAX), *run));
+        for run in order {
+            for (place, of) in self.runs[run].collectives.communicators.iter().enumerate() {
+                let Some(identity) = &of.identity else {
+                    late.push((run, place));
+                    continue;
+                };
+                let next = self.joined.len();
+                let joined = *by_identity.entry(identity.clone()).or_insert(next);
+                if joined == next {
+                    self.joined.push(JoinedCommunicator { identity: Some(identity.clone()), ..Default::default() });
+                }
+                self.add(joined, run, place);
+            }
+        }
+        for (run, place) in late {
+            self.add_late(run, place);
+        }
+        for place in 0..self.joined.len() {
+            self.align(place);
+            self.complete_facts(place);
+        }
+        self.name_all();
+    }
+
+    fn add(&mut self, joined: usize, run: usize, communicator: usize) {
+        let rank = self.runs[run].collectives.communicators[communicator].rank;
+        let first = self.runs[run].collectives.communicators[communicator].first;
+        let (label, aligned) = (String::new(), None);
+        let member = Member { run, communicator, label, rank, shift: 0, first, aligned, is_unaligned: false };
+        self.joined[joined].members.push(member);
+    }
+
+    /// A communicator of which it was not seen how it was made: that one whose calls fit.
+    fn add_late(&mut self, run: usize, place: usize) {
+        let own = self.sequence(run, place);
+        let fits = |job: &JobCollectives<'_>, joined: &JoinedCommunicator| {
+            let is_full = joined.ranks.is_some_and(|ranks| joined.members.len() >= ranks as usize);
+            let has_run = joined.members.iter().any(|member| member.run == run);
+            let member = joined.members.first().filter(|_| !is_full && !has_run)?;
+            let reference = job.sequence(member.run, member.communicator);
+            shift(&reference, &own, job.have_one_clock(member.run, run)).map(|_| reference.calls.len())
+        };
+        let fitting = self.joined.iter().enumerate().filter_map(|(n, joined)| Some((n, fits(self, joined)?)));
+        match fitting.max_by_key(|(_, calls)| *calls) {
+            Some((joined, _)) => self.add(joined, run, place),
+            None => {
+                self.joined.push(JoinedCommunicator::default());
+                self.add(self.joined.len() - 1, run, place);
+            }
+        }
+    }
+
+    fn sequence(&self, run: usize, communicator: usize) -> Sequence {
+        let of = &self.runs[run].collectives.communicators[communicator];
+        let class = |call: &CollectiveCall| self.classes[run].get(call.signature as usize).copied().unwrap_or(0);
+        Sequence { first: of.first, calls: of.calls.iter().map(|call| (class(call), call.start_ns)).collect() }
+    }
+
+    /// Gives members whose calls cannot be counted the numbers of a member whose calls can.
+    fn align(&mut self, place: usize) {
+        let members = self.joined[place].members.clone();
+        let is_whole = |member: &Member| self.communicator(member).is_some_and(|of| of.is_whole);
+        if members.len() < 2 || members.iter().all(is_whole) {
+            return;
+        }
+        let calls = |member: &Member| self.communicator(member).map_or(0, |of| of.calls.len());
+        let Some(reference) = members.iter().max_by_key(|member| (is_whole(member), calls(member))) else { return };
+        let of_reference = self.sequence(reference.run, reference.communicator);
+        let reference_run = reference.run;
+        let is_reference = |member: &Member| member.run == reference.run && member.communicator == reference.communicator;
+        let aligned: Vec<Member> = members
+            .iter()
+            .map(|member| {
+                if is_reference(member) || is_whole(member) {
+                    return member.clone();
+                }
+                let own = self.sequence(member.run, member.communicator);
+                let has_one_clock = self.have_one_clock(reference_run, member.run);
+                match shift(&of_reference, &own, has_one_clock) {
+                    Some((shift, by)) => {
+                        let first = u64::try_from(member.first as i64 + shift).unwrap_or(1).max(1);
+                        Member { shift, first, aligned: Some(by), ..member.clone() }
+                    }
+                    None => Member { is_unaligned: true, ..member.clone() },
+                }
+            })
+            .collect();
+        self.joined[place].members = aligned;
+    }
+
+    /// Ranks, labels and what is not known.
+    fn complete_facts(&mut self, place: usize) {
+        let members = &self.joined[place].members;
+        let communicators: Vec<&RunCommunicator> = members.iter().filter_map(|m| self.communicator(m)).collect();
+        let ranks = communicators.iter().find_map(|of| of.ranks);
+        let made_by = communicators.iter().find_map(|of| of.made_by.clone());
+        let label = |member: &Member| {
+            let run = &self.runs[member.run];
+            let alone = members.iter().filter(|other| other.run == member.run).count() == 1;
+            match (run.rank.filter(|_| alone), member.rank) {
+                (Some(rank), _) | (None, Some(rank)) => format!("rank {rank}"),
+                (None, None) => run.file.clone(),
+            }
+        };
+        let labels_of: Vec<String> = members.iter().map(label).collect();
+        let known: Vec<u32> = members.iter().filter_map(|member| member.rank).collect();
+        // Without the ranks of all members it is not known which one is missing.
+        let missing = match ranks {
+            Some(ranks) if known.len() == members.len() => (0..ranks).filter(|rank| !known.contains(rank)).collect(),
+            _ => Vec::new(),
+        };
+        let mut notes: Vec<String> = Vec::new();
+        for (member, label) in members.iter().zip(&labels_of) {
+            if let Some(by) = member.aligned {
+                notes.push(format!("the recording of {label} begins late or lacks calls: its calls were aligned {by}"));
+            }
+            if member.is_unaligned {
+                notes.push(format!("the recording of {label} lacks calls, and what it has fits no other rank: not known"));
+            }
+        }
+        let first = members.iter().filter(|member| !member.is_unaligned).map(|member| member.first).max();
+        let joined = &mut self.joined[place];
+        joined.members.iter_mut().zip(labels_of).for_each(|(member, label)| member.label = label);
+        (joined.ranks, joined.made_by, joined.first) = (ranks, made_by, first.unwrap_or(1));
+        (joined.unknown_ranks, joined.notes) = (missing, notes);
+    }
+
+    /// The name that the first member's run has, unless another one has it too.
+    fn name_all(&mut self) {
+        let names: Vec<String> = self
+            .joined
+            .iter()
+            .map(|joined| {
+                let first = joined.members.first().and_then(|member| self.communicator(member));
+                first.map_or_else(String::new, |of| of.name.clone())
+            })
+            .collect();
+        let is_unique = |name: &String| !name.is_empty() && names.iter().filter(|other| *other == name).count() == 1;
+        let all_unique = names.iter().all(is_unique);
+        for (n, (joined, name)) in self.joined.iter_mut().zip(&names).enumerate() {
+            joined.name = if all_unique { name.clone() } else { format!("comm#{}", n + 1) };
+        }
+    }
+
+    fn look(&mut self, place: usize) {
+        let of = &self.joined[place];
+        let mut findings = self.not_joined(place, of);
+        let compared: Vec<usize> = (0..of.members.len()).filter(|n| !of.members[*n].is_unaligned).collect();
+        let mut agreed = 0;
+        let mut notes = Vec::new();
+        if self.digests_differ(of) {
+            let kind = FindingKind::Before { number: of.first };
+            findings.push(Finding { communicator: place, kind, start_ns: 0, is_over: false });
+        }
+        for number in of.first.. {
+            let mut groups: Vec<(u32, Vec<usize>)> = Vec::new();
+            let (mut absent, mut present) = (Vec::new(), Vec::new());
+            for n in compared.iter().copied() {
+                let member = &of.members[n];
+                let Some(call) = self.call(member, number) else {
+                    absent.push(n);
+                    continue;
+                };
+                present.push(n);
+                let class = self.class(member, call);
+                match groups.iter_mut().find(|(other, _)| *other == class) {
+                    Some((_, group)) => group.push(n),
+                    None => groups.push((class, vec![n])),
+                }
+            }
+            let Some(start_ns) = self.first_start(of, &present, number) else { break };
+            let is_over = present.iter().all(|n| {
+                self.call(&of.members[*n], number).is_some_and(|call| call.state == CallState::Complete)
+            });
+            if groups.len() > 1 {
+                groups.sort_by_key(|(_, group)| group.len());
+                let groups = groups.into_iter().map(|(_, group)| group).collect();
+                let kind = FindingKind::Mismatch { number, groups };
+                findings.push(Finding { communicator: place, kind, start_ns, is_over: is_over && absent.is_empty() });
+                break;
+            }
+            if absent.is_empty() {
+                agreed += 1;
+                continue;
+            }
+            let mut certain = Vec::new();
+            for n in absent {
+                match self.absence(of, n, number, &present) {
+                    Some(Absence::Certain(why)) => certain.push((n, why)),
+                    Some(Absence::Unknown(why)) => {
+                        let label = &of.members[n].label;
+                        notes.push(format!("call {number} of {label} is not known: {why}"));
+                    }
+                    None => {}
+                }
+            }
+            if !certain.is_empty() {
+                let kind = FindingKind::Absent { number, absent: certain, present };
+                findings.push(Finding { communicator: place, kind, start_ns, is_over: false });
+            }
+            break;
+        }
+        findings.extend(self.transfers(place, of));
+        self.joined[place].agreed = agreed;
+        self.joined[place].notes.extend(notes);
+        self.findings.extend(findings);
+    }
+
+    fn first_start(&self, of: &JoinedCommunicator, present: &[usize], number: u64) -> Option<u64> {
+        present.iter().filter_map(|n| Some(self.call(&of.members[*n], number)?.start_ns)).min()
+    }
+
+    /// Ranks whose runs are here, and that did not call what makes the communicator.
+    fn not_joined(&self, place: usize, of: &JoinedCommunicator) -> Vec<Finding> {
+        let is_starting = |member: &&Member| self.communicator(member).is_some_and(|of| of.is_starting);
+        if of.unknown_ranks.is_empty() || !of.members.iter().any(|member| is_starting(&member)) {
+            return Vec::new();
+        }
+        // A rank of the job is the same one here if that is so of all others.
+        let run_rank = |member: &Member| self.runs[member.run].rank;
+        let is_world = of.members.iter().all(|member| member.rank.is_some() && run_rank(member) == member.rank);
+        let is_here = |rank: &&u32| self.runs.iter().any(|run| run.rank == Some(**rank) && run.lacks.is_none());
+        let absent: Vec<u32> = of.unknown_ranks.iter().filter(|rank| is_world && is_here(rank)).copied().collect();
+        if absent.is_empty() {
+            return Vec::new();
+        }
+        let present = (0..of.members.len()).collect();
+        let kind = FindingKind::NotJoined { absent, present };
+        vec![Finding { communicator: place, kind, start_ns: 0, is_over: false }]
+    }
+
+    /// Calls that are no longer there differ among members.
+    fn digests_differ(&self, of: &JoinedCommunicator) -> bool {
+        let digest = |member: &Member| {
+            let communicator = self.communicator(member)?;
+            if !communicator.is_whole || member.is_unaligned {
+                return None;
+            }
+            let before = (communicator.first..of.first).filter_map(|number| communicator.call(number));
+            let signature = |call: &CollectiveCall| self.runs[member.run].collectives.signature(call);
+            let digests = before.filter_map(|call| Some(signature(call)?.digest()));
+            Some(digests.fold(communicator.digest, |all, digest| digest_of(all, &digest.to_le_bytes())))
+        };
+        let mut digests: Vec<u64> = of.members.iter().filter_map(digest).collect();
+        digests.sort_unstable();
+        digests.dedup();
+        digests.len() > 1
+    }
+
+    /// The last line: what to look at first, or that nothing is wrong.
+    pub fn verdict(&self) -> Option<String> {
+        if let Some(first) = self.findings.first() {
+            return Some(first.text(self));
+        }
+        let together: Vec<&JoinedCommunicator> = self.joined.iter().filter(|of| of.members.len() > 1).collect();
+        let agreed: u64 = together.iter().map(|of| of.agreed).sum();
+        let [first, ..] = together[..] else { return None };
+        let who = match together[..] {
+            [only] => format!(" of {} on {}", only.name, labels(only.members.iter())),
+            _ => format!(" of {} communicators", together.len()),
+        };
+        let calls = if agreed == 1 { "1 call agrees" } else { "calls agree" };
+        let count = if agreed == 1 { String::new() } else { format!("{agreed} ") };
+        let unknown = match &first.unknown_ranks[..] {
+            [] => String::new(),
+            ranks => {
+                let is = if ranks.len() == 1 { "is" } else { "are" };
+                format!("; {} {is} not known: no recording here", ranks_text(ranks.to_vec()))
+            }
+        };
+        Some(format!("no mismatch: {count}{calls}{who}{unknown}"))
+    }
+}

@@ -4,7 +4,6 @@
  * id. No data moves. Groups begin their calls at the end of the outermost group, and abort ends what this rank waits for. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -47,6 +46,18 @@ struct op {
 struct ops {
     int count;
     struct op all[OPS];
+};
+
+/* The ranks of one process come together: the simulated driver calls its host functions one by one. */
+struct group {
+    _Atomic int arrived, parts;
+    struct ops ops;
+};
+
+/* The calls of a group in one stream. */
+struct part {
+    struct group *group;
+    struct ops ops;
 };
 
 struct start {
@@ -124,11 +135,14 @@ static void arrive(const struct op *op) {
 
 /* Runs in the stream. */
 static void run(void *data) {
-    struct ops *ops = data;
-    for (int n = 0; n < ops->count; n++) arrive(&ops->all[n]);
-    for (int n = 0; n < ops->count; n++)
-        while (!is_done(&ops->all[n])) nap();
-    free(ops);
+    struct part *part = data;
+    struct group *group = part->group;
+    if (!atomic_exchange(&group->arrived, 1))
+        for (int n = 0; n < group->ops.count; n++) arrive(&group->ops.all[n]);
+    for (int n = 0; n < part->ops.count; n++)
+        while (!is_done(&part->ops.all[n])) nap();
+    free(part);
+    if (--group->parts == 0) free(group);
 }
 
 static int flush(void) {
@@ -138,17 +152,23 @@ static int flush(void) {
         *starts[n].to = starts[n].comm;
     }
     starting = 0;
+    if (queued.count == 0) return result;
+    struct group *group = calloc(1, sizeof *group);
+    group->ops = queued;
+    group->parts = 1;
     while (queued.count > 0) {
-        /* Calls of one stream are one piece of work. */
-        struct ops *ops = calloc(1, sizeof *ops);
+        struct part *part = calloc(1, sizeof *part);
         void *stream = queued.all[0].stream;
         int others = 0;
         for (int n = 0; n < queued.count; n++)
-            if (queued.all[n].stream == stream) ops->all[ops->count++] = queued.all[n];
+            if (queued.all[n].stream == stream) part->ops.all[part->ops.count++] = queued.all[n];
             else queued.all[others++] = queued.all[n];
         queued.count = others;
-        if (result == ncclSuccess) result = enqueue(stream, run, ops);
+        part->group = group;
+        group->parts++;
+        if (result == ncclSuccess) result = enqueue(stream, run, part);
     }
+    if (--group->parts == 0) free(group);
     return result;
 }
 

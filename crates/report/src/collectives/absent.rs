@@ -5,6 +5,8 @@ use super::run::{CallState, CommunicatorEnd};
 
 /// Ends of programs that are closer together than this are those of one job that was killed.
 const TOGETHER_NS: u64 = 200_000_000;
+/// A collector writes more often than this that a program still runs.
+const SILENCE_NS: u64 = 3_000_000_000;
 
 /// What is known of a member that has no call of this number.
 pub enum Absence {
@@ -48,6 +50,14 @@ impl JobCollectives<'_> {
             }
             None => {}
         }
+        let started = present.iter().filter_map(|place| {
+            let other = of.members.get(*place)?;
+            Some((other.run, self.call(other, number)?.start_ns))
+        });
+        let first = started.min_by_key(|(_, ns)| *ns);
+        if first.is_some_and(|(other, ns)| !self.is_known_at(member.run, other, ns)) {
+            return Some(Absence::Unknown("it is known only until the others came there".to_owned()));
+        }
         let last_of_others = present.iter().filter_map(|place| {
             let other = self.runs.get(of.members.get(*place)?.run)?;
             (other.boot_id == run.boot_id).then_some(other.last_ns)
@@ -59,5 +69,20 @@ impl JobCollectives<'_> {
             }
             _ => "did not arrive yet".to_owned(),
         }))
+    }
+
+    /// Whether the calls of a run are known until a moment of another run. Those of a program that has ended are.
+    pub(super) fn is_known_at(&self, run: usize, other: usize, ns: u64) -> bool {
+        let Some(of) = self.runs.get(run) else { return false };
+        if of.program_end.is_some() {
+            return true;
+        }
+        if self.have_one_clock(run, other) {
+            return of.known_ns >= ns;
+        }
+        // Of another clock only this is known: it was silent for long.
+        let communicators = of.collectives.communicators.iter();
+        let last = communicators.filter_map(|of| of.calls.last().map(|call| call.start_ns).or(Some(of.made_ns)));
+        of.known_ns.saturating_sub(last.max().unwrap_or(0)) > SILENCE_NS
     }
 }

@@ -70,11 +70,8 @@ impl Finding {
                 let call = job.signature(of, present, *number).map_or_else(String::new, Signature::text);
                 let who = absent_text(of, absent);
                 let others = labels(present.iter().filter_map(|member| of.members.get(*member)));
-                format!(
-                    "not arrived: call {number} of {name}, {}: {who}; {others} called it; {}",
-                    printable(&call),
-                    of.agreement()
-                )
+                let call = printable(&call);
+                format!("not arrived: call {number} of {name}: {who}, {others} {call}; {}", of.agreement())
             }
             FindingKind::NotJoined { absent, present } => {
                 let made_by = present.iter().find_map(|member| job.communicator(of.members.get(*member)?)?.made_by.clone());

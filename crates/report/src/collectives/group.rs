@@ -6,13 +6,19 @@ use super::log::CallId;
 #[derive(Debug, Default)]
 pub struct CallGroup {
     depth: u32,
+    /// Tells it from other groups of the run.
+    pub number: u64,
     /// The collectives in it, and the communicators that it starts.
     pub calls: Vec<CallId>,
     pub starting: Vec<usize>,
 }
 
 impl CallGroup {
-    pub fn begin(&mut self) {
+    /// `number`: of the group, if it is the outermost one.
+    pub fn begin(&mut self, number: u64) {
+        if self.depth == 0 {
+            self.number = number;
+        }
         self.depth += 1;
     }
 

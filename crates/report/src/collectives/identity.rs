@@ -12,6 +12,8 @@ pub struct Making {
     pub identity: Option<String>,
     pub ranks: Option<u32>,
     pub rank: Option<u32>,
+    /// The order of ranks in what is made.
+    pub key: Option<i64>,
     /// The rank has no part in what is made.
     pub is_left_out: bool,
 }
@@ -92,7 +94,8 @@ pub fn making(call: &Call, parent: &Parent) -> Making {
         let color = number(call, &["color"]);
         // How many ranks have this color, and the place among them, is known of all ranks together.
         let identity = color.and_then(|color| of_parent(parent, &[1, color as u64]));
-        return Making { identity, is_left_out: color == Some(-1), ..Making::default() };
+        let key = number(call, &["key"]);
+        return Making { identity, key, is_left_out: color == Some(-1), ..Making::default() };
     }
     if is(call, Role::ShrinksCommunicator) {
         let mut excluded: Vec<u32> = match argument(call, &["excludeRanksList"]).map(Value::target) {
@@ -108,14 +111,15 @@ pub fn making(call: &Call, parent: &Parent) -> Making {
             identity: of_parent(parent, &[2]),
             ranks: parent.ranks.map(|ranks| ranks.saturating_sub(excluded.len() as u32)),
             rank: parent.rank.map(|rank| rank - before(rank).min(rank)),
-            is_left_out: false,
+            ..Making::default()
         };
     }
     let id = of_id(argument(call, &["commId", "commIds", "uniqueId"]));
     let ranks = count(call, &["nranks", "nRanks"]);
     let rank = count(call, &["rank", "myrank"]);
     if is(call, Role::GrowsCommunicator) && parent.identity.is_some() {
-        return Making { identity: id.or_else(|| of_parent(parent, &[3])), ranks, rank: parent.rank, is_left_out: false };
+        let identity = id.or_else(|| of_parent(parent, &[3]));
+        return Making { identity, ranks, rank: parent.rank, ..Making::default() };
     }
-    Making { identity: id, ranks, rank, is_left_out: false }
+    Making { identity: id, ranks, rank, ..Making::default() }
 }

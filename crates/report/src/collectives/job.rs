@@ -4,6 +4,7 @@ use super::absent::Absence;
 use super::align::{Sequence, shift};
 use super::finding::{Finding, FindingKind};
 use super::member::{Member, labels, ranks_text};
+use super::order::OtherOrder;
 use super::run::{CallState, CollectiveCall, RunCollectives, RunCommunicator};
 use super::signature::{Signature, digest_of};
 use std::collections::HashMap;
@@ -21,6 +22,8 @@ pub struct JobRun<'a> {
     pub program_end: Option<String>,
     /// The last moment of which something is known.
     pub last_ns: u64,
+    /// Until when all its calls are known.
+    pub known_ns: u64,
     pub collectives: &'a RunCollectives,
 }
 
@@ -49,8 +52,17 @@ pub struct JobCollectives<'a> {
     pub joined: Vec<JoinedCommunicator>,
     /// The one to look at first is the first one.
     pub findings: Vec<Finding>,
+    /// Calls that ranks made in different order.
+    pub orders: Vec<OtherOrder>,
     /// By run: the same number for signatures that agree.
     classes: Vec<Vec<u32>>,
+}
+
+/// What holds up the ranks, as far as it is known.
+#[derive(Debug)]
+pub enum Culprit<'a> {
+    Finding(&'a Finding),
+    Order(&'a OtherOrder),
 }
 
 impl JoinedCommunicator {
@@ -72,11 +84,12 @@ impl<'a> JobCollectives<'a> {
             *numbers.entry(signature.digest()).or_insert(next)
         };
         let classes = runs.iter().map(|run| run.collectives.signatures.iter().map(&mut class).collect()).collect();
-        let mut job = JobCollectives { runs, joined: Vec::new(), findings: Vec::new(), classes };
+        let mut job = JobCollectives { runs, joined: Vec::new(), findings: Vec::new(), orders: Vec::new(), classes };
         job.join();
         for place in 0..job.joined.len() {
             job.look(place);
         }
+        job.orders = job.other_orders();
         // What holds up ranks comes first, then what came first.
         job.findings.sort_by_key(|finding| {
             let is_sure = matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. });
@@ -142,6 +155,7 @@ impl<'a> JobCollectives<'a> {
         }
         for place in 0..self.joined.len() {
             self.align(place);
+            self.split_ranks(place);
             self.complete_facts(place);
         }
         self.name_all();
@@ -213,11 +227,40 @@ impl<'a> JobCollectives<'a> {
         self.joined[place].members = aligned;
     }
 
+    /// The ranks of what was split, if all ranks of its parent are here and have split it.
+    fn split_ranks(&mut self, place: usize) {
+        let members = &self.joined[place].members;
+        let derived = |member: &Member| self.communicator(member).and_then(|of| of.parent.as_ref());
+        let Some(first) = members.first().and_then(derived).filter(|of| of.key.is_some()) else { return };
+        let parent = self.joined[..place].iter().find(|of| of.identity.as_ref() == Some(&first.identity));
+        let Some(parent) = parent else { return };
+        let has_split = |member: &Member| self.communicator(member).is_some_and(|of| of.children >= first.child);
+        if parent.ranks != Some(parent.members.len() as u32) || !parent.members.iter().all(has_split) {
+            return;
+        }
+        let pid = |member: &Member| self.communicator(member).map(|of| of.pid);
+        let parent_rank = |member: &Member| {
+            let same = |other: &&Member| other.run == member.run && pid(other) == pid(member);
+            parent.members.iter().find(same).and_then(|other| other.rank)
+        };
+        let mut order: Vec<(Option<i64>, Option<u32>, usize)> = members
+            .iter()
+            .enumerate()
+            .map(|(n, member)| (derived(member).and_then(|of| of.key), parent_rank(member), n))
+            .collect();
+        order.sort_unstable();
+        let joined = &mut self.joined[place];
+        joined.ranks = Some(joined.members.len() as u32);
+        for (rank, (.., member)) in order.into_iter().enumerate() {
+            joined.members[member].rank.get_or_insert(rank as u32);
+        }
+    }
+
     /// Ranks, labels and what is not known.
     fn complete_facts(&mut self, place: usize) {
         let members = &self.joined[place].members;
         let communicators: Vec<&RunCommunicator> = members.iter().filter_map(|m| self.communicator(m)).collect();
-        let ranks = communicators.iter().find_map(|of| of.ranks);
+        let ranks = self.joined[place].ranks.or_else(|| communicators.iter().find_map(|of| of.ranks));
         let made_by = communicators.iter().find_map(|of| of.made_by.clone());
         let label = |member: &Member| {
             let run = &self.runs[member.run];
@@ -344,7 +387,13 @@ impl<'a> JobCollectives<'a> {
         // A rank of the job is the same one here if that is so of all others.
         let run_rank = |member: &Member| self.runs[member.run].rank;
         let is_world = of.members.iter().all(|member| member.rank.is_some() && run_rank(member) == member.rank);
-        let is_here = |rank: &&u32| self.runs.iter().any(|run| run.rank == Some(**rank) && run.lacks.is_none());
+        let made_ns = of.members.iter().filter_map(|member| Some((member.run, self.communicator(member)?.made_ns)));
+        let first_made = made_ns.min_by_key(|(_, ns)| *ns);
+        let is_known = |run: usize| first_made.is_some_and(|(other, ns)| self.is_known_at(run, other, ns));
+        let is_here = |rank: &&u32| {
+            let mut runs = self.runs.iter().enumerate();
+            runs.any(|(n, run)| run.rank == Some(**rank) && run.lacks.is_none() && is_known(n))
+        };
         let absent: Vec<u32> = of.unknown_ranks.iter().filter(|rank| is_world && is_here(rank)).copied().collect();
         if absent.is_empty() {
             return Vec::new();
@@ -372,20 +421,44 @@ impl<'a> JobCollectives<'a> {
         digests.len() > 1
     }
 
+    /// What to look at first; none if nothing is wrong.
+    pub fn culprit(&self) -> Option<Culprit<'_>> {
+        let sure = |finding: &&Finding| {
+            !finding.is_over && matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. })
+        };
+        let finding = |culprit| Culprit::Finding(culprit);
+        let order = |is_wanted: &dyn Fn(&OtherOrder) -> bool| {
+            self.orders.iter().find(|order| !order.is_over && is_wanted(order)).map(Culprit::Order)
+        };
+        let open = || self.findings.iter().find(|finding| !finding.is_over).map(finding);
+        let first_sure = self.findings.iter().find(sure).map(finding);
+        first_sure
+            .or_else(|| order(&|order| order.is_one_stream))
+            .or_else(open)
+            .or_else(|| order(&|_| true))
+            .or_else(|| self.findings.first().map(finding))
+    }
+
     /// The last line: what to look at first, or that nothing is wrong.
     pub fn verdict(&self) -> Option<String> {
-        if let Some(first) = self.findings.first() {
-            return Some(first.text(self));
+        match self.culprit() {
+            Some(Culprit::Finding(first)) => return Some(first.text(self)),
+            Some(Culprit::Order(order)) => return Some(order.text(self)),
+            None => {}
         }
         let together: Vec<&JoinedCommunicator> = self.joined.iter().filter(|of| of.members.len() > 1).collect();
         let agreed: u64 = together.iter().map(|of| of.agreed).sum();
         let [first, ..] = together[..] else { return None };
-        let who = match together[..] {
-            [only] => format!(" of {} on {}", only.name, labels(only.members.iter())),
-            _ => format!(" of {} communicators", together.len()),
+        let of = match together[..] {
+            [only] => only.name.clone(),
+            _ => format!("{} communicators", together.len()),
         };
-        let calls = if agreed == 1 { "1 call agrees" } else { "calls agree" };
-        let count = if agreed == 1 { String::new() } else { format!("{agreed} ") };
+        let who = labels(first.members.iter());
+        let count = match agreed {
+            1 => format!("1 call of {of} agrees"),
+            _ => format!("{agreed} calls of {of} agree"),
+        };
+        let on = if together.len() == 1 { format!(" on {who}") } else { String::new() };
         let unknown = match &first.unknown_ranks[..] {
             [] => String::new(),
             ranks => {
@@ -393,6 +466,6 @@ impl<'a> JobCollectives<'a> {
                 format!("; {} {is} not known: no recording here", ranks_text(ranks.to_vec()))
             }
         };
-        Some(format!("no mismatch: {count}{calls}{who}{unknown}"))
+        Some(format!("no mismatch: {count}{on}{unknown}"))
     }
 }

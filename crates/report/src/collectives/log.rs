@@ -1,8 +1,9 @@
 //! Follows the collectives of one run: in which communicator each is, and how far it has come.
 
+use super::graphs::{CapturedCall, CapturedGraphs};
 use super::group::CallGroup;
 use super::identity::{Parent, derives, makes, making};
-use super::run::{CallState, CollectiveCall, CommunicatorEnd, RunCollectives, RunCommunicator, Transfer};
+use super::run::{CallState, CollectiveCall, CommunicatorEnd, Derived, RunCollectives, RunCommunicator, Transfer};
 use super::signature::{Signature, digest_of, is_collective};
 use crate::call::stream_argument;
 use cutap_calls::{Role, has_role};
@@ -40,11 +41,13 @@ struct Communicator {
     name: String,
     identity: Option<String>,
     made_by: Option<String>,
+    made_ns: u64,
     ranks: Option<u32>,
     rank: Option<u32>,
     is_starting: bool,
     has_failed: bool,
     ended: Option<CommunicatorEnd>,
+    parent: Option<Derived>,
     children: u64,
     calls: Vec<Followed>,
 }
@@ -59,12 +62,23 @@ pub struct CollectiveLog {
     by_handle: HashMap<(u32, u64), usize>,
     /// By thread.
     groups: HashMap<u32, CallGroup>,
-    /// Calls that are not known complete: communicator and place in it.
-    open: HashMap<CallId, (usize, usize)>,
+    last_group: u64,
+    /// Calls that are not known complete: communicator and place in it. A launch of a graph may be several.
+    open: HashMap<CallId, Vec<(usize, usize)>>,
     /// Calls that make communicators and have not returned.
     starting: HashMap<CallId, usize>,
     /// By thread: the collective that it is in, which may call another one.
     inside: HashMap<u32, CallId>,
+    graphs: CapturedGraphs,
+}
+
+/// Where a call was made.
+#[derive(Debug, Clone, Copy)]
+pub struct CallPlace {
+    /// The capture of its stream.
+    pub capture: Option<u32>,
+    /// No other call is around it.
+    pub is_outermost: bool,
 }
 
 fn is(call: &Call, role: Role) -> bool {
@@ -117,16 +131,18 @@ impl CollectiveLog {
         }
     }
 
-    pub fn exit(&mut self, exit: &Exit) {
+    pub fn exit(&mut self, exit: &Exit, place: CallPlace) {
         let call = &exit.call;
         let thread = call.thread.key;
         if is_collective(&call.function) {
-            self.exit_collective(exit);
+            self.exit_collective(exit, place.capture);
         } else if makes(call) || is(call, Role::InitsAllCommunicators) {
             self.exit_making(exit);
         } else if is(call, Role::BeginsCollectiveGroup) {
             if is_taken(exit) {
-                self.groups.entry(thread).or_default().begin();
+                self.last_group += 1;
+                let number = self.last_group;
+                self.groups.entry(thread).or_default().begin(number);
             }
         } else if is(call, Role::EndsCollectiveGroup) {
             self.end_group(exit);
@@ -137,22 +153,49 @@ impl CollectiveLog {
             && let Some(communicator) = self.of_argument(call)
         {
             self.communicators[communicator].rank.get_or_insert(rank as u32);
+        } else if is_taken(exit) {
+            self.graphs.exit(exit, place.capture);
+            if place.is_outermost && let Some(calls) = self.graphs.launched(call) {
+                self.launch(call, &calls);
+            }
         }
+    }
+
+    /// A graph with these collectives is in a stream.
+    fn launch(&mut self, call: &Call, calls: &[CapturedCall]) {
+        let stream = stream_argument::stream(call).unwrap_or_default();
+        let mut places = Vec::new();
+        for of in calls {
+            let communicator = &mut self.communicators[of.communicator];
+            places.push((of.communicator, communicator.calls.len()));
+            let (start_ns, tid, stream) = (call.start_ns, call.thread.tid, stream.clone());
+            let (signature, state) = (of.signature, CallState::Enqueued);
+            let call = CollectiveCall { signature, state, start_ns, tid, stream, group: 0 };
+            communicator.calls.push(Followed { call, transfer: of.transfer, has_failed: false });
+        }
+        self.open.insert(id_of(call), places);
     }
 
     /// A wait behind this call in its stream has returned.
     pub fn complete(&mut self, id: CallId) {
-        if let Some((communicator, place)) = self.open.remove(&id) {
-            self.communicators[communicator].calls[place].call.state = CallState::Complete;
+        for (communicator, place) in self.open.remove(&id).into_iter().flatten() {
+            let of = &mut self.communicators[communicator];
+            // Abort empties its streams: what was in them has ended, and is not done.
+            if of.ended != Some(CommunicatorEnd::Aborted) {
+                of.calls[place].call.state = CallState::Complete;
+            }
         }
     }
 
-    /// The communicator of a collective that is not known complete, and its number there: `comm#1`, 118.
-    pub fn place(&self, call: &Call) -> Option<(String, u64)> {
-        let (communicator, place) = *self.open.get(&id_of(call))?;
+    /// Of a collective that is not known complete, its text, its communicator and its number there: `comm#1`, 118. Of
+    /// a graph it is the first one.
+    pub fn place(&self, call: &Call) -> Option<(String, Option<(String, u64)>)> {
+        let (communicator, place) = *self.open.get(&id_of(call))?.first()?;
         let of = &self.communicators[communicator];
         let before = of.calls[..place].iter().filter(|other| !other.has_failed && other.transfer.is_none());
-        of.calls[place].transfer.is_none().then(|| (of.name.clone(), before.count() as u64 + 1))
+        let number = of.calls[place].transfer.is_none().then(|| (of.name.clone(), before.count() as u64 + 1));
+        let signature = self.signatures.get(of.calls[place].call.signature as usize)?;
+        Some((signature.text(), number))
     }
 
     fn of_argument(&mut self, call: &Call) -> Option<usize> {
@@ -186,11 +229,13 @@ impl CollectiveLog {
             name: String::new(),
             identity: None,
             made_by: made_by.map(|call| call.function.display_name().to_owned()),
+            made_ns: call.start_ns,
             ranks: None,
             rank: None,
             is_starting: false,
             has_failed: false,
             ended: None,
+            parent: None,
             children: 0,
             calls: Vec::new(),
         });
@@ -214,37 +259,55 @@ impl CollectiveLog {
             next
         });
         let of = &mut self.communicators[place];
-        self.open.insert(id, (place, of.calls.len()));
+        self.open.insert(id, vec![(place, of.calls.len())]);
         let stream = stream_argument::stream(call).unwrap_or_default();
         let (start_ns, tid) = (call.start_ns, call.thread.tid);
-        let call = CollectiveCall { signature, state: CallState::Called, start_ns, tid, stream };
+        let call = CollectiveCall { signature, state: CallState::Called, start_ns, tid, stream, group: 0 };
         of.calls.push(Followed { call, transfer, has_failed: false });
     }
 
-    fn exit_collective(&mut self, exit: &Exit) {
+    fn exit_collective(&mut self, exit: &Exit, capture: Option<u32>) {
         let (id, thread) = (id_of(&exit.call), exit.call.thread.key);
         if self.inside.get(&thread) != Some(&id) {
             return;
         }
         self.inside.remove(&thread);
+        if exit.returned().is_none() {
+            return;
+        }
         if !is_taken(exit) {
             return self.fail(id);
         }
+        if let Some(capture) = capture {
+            for (communicator, place) in self.open.get(&id).into_iter().flatten().copied() {
+                let of = &self.communicators[communicator].calls[place];
+                let captured = CapturedCall { communicator, signature: of.call.signature, transfer: of.transfer };
+                self.graphs.add(capture, captured);
+            }
+            // It is called when the graph is launched.
+            return self.fail(id);
+        }
         match self.groups.get_mut(&thread).filter(|group| group.is_open()) {
-            Some(group) => group.calls.push(id),
+            Some(group) => {
+                let number = group.number;
+                group.calls.push(id);
+                for (communicator, place) in self.open.get(&id).into_iter().flatten() {
+                    self.communicators[*communicator].calls[*place].call.group = number;
+                }
+            }
             None => self.enqueue(id),
         }
     }
 
     fn enqueue(&mut self, id: CallId) {
-        if let Some((communicator, place)) = self.open.get(&id) {
+        for (communicator, place) in self.open.get(&id).into_iter().flatten() {
             let call = &mut self.communicators[*communicator].calls[*place].call;
             call.state = call.state.max(CallState::Enqueued);
         }
     }
 
     fn fail(&mut self, id: CallId) {
-        if let Some((communicator, place)) = self.open.remove(&id) {
+        for (communicator, place) in self.open.remove(&id).into_iter().flatten() {
             self.communicators[communicator].calls[place].has_failed = true;
         }
     }
@@ -257,13 +320,18 @@ impl CollectiveLog {
             let (identity, children) = (of.identity.clone(), of.children);
             Parent { identity, rank: of.rank, ranks: of.ranks, children }
         });
-        let making = making(call, &facts.unwrap_or_default());
+        let making = making(call, facts.as_ref().unwrap_or(&Parent::default()));
         if making.is_left_out {
             return;
         }
         let place = self.add(call, Some(call));
         let of = &mut self.communicators[place];
         (of.identity, of.ranks, of.rank, of.is_starting) = (making.identity, making.ranks, making.rank, true);
+        of.parent = facts.and_then(|facts| facts.identity.zip(Some(facts.children))).map(|(identity, child)| Derived {
+            identity,
+            child,
+            key: making.key,
+        });
         self.starting.insert(id_of(call), place);
     }
 
@@ -357,7 +425,10 @@ impl Communicator {
             name: self.name.clone(),
             pid: self.pid,
             identity: self.identity.clone(),
+            parent: self.parent.clone(),
+            children: self.children,
             made_by: self.made_by.clone(),
+            made_ns: self.made_ns,
             ranks: self.ranks,
             rank: self.rank,
             is_starting: self.is_starting,

@@ -4,6 +4,7 @@
 mod absent;
 mod align;
 mod finding;
+mod graphs;
 mod group;
 mod identity;
 mod job;
@@ -15,9 +16,9 @@ mod signature;
 mod transfers;
 
 pub use finding::FindingKind;
-pub use order::OtherOrder;
-pub use job::{JobCollectives, JobRun, JoinedCommunicator};
-pub use log::{CallId, CollectiveLog, id_of};
+pub use job::{Culprit, JobCollectives, JobRun, JoinedCommunicator};
+pub use log::{CallId, CallPlace, CollectiveLog, id_of};
 pub use member::{Member, ranks_text};
-pub use run::{CallState, CollectiveCall, CommunicatorEnd, RunCollectives, RunCommunicator, Transfer};
+pub use order::OrderedCall;
+pub use run::{CallState, CommunicatorEnd, RunCollectives};
 pub use signature::{Signature, is_collective};

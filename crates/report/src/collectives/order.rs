@@ -1,95 +1,181 @@
-//! Ranks that call the collectives of two communicators in different order may wait for each other for ever.
+//! Ranks that call two collectives in different order may wait for each other for ever: collectives of two
+//! communicators, or a collective and a transfer of one.
 
 use super::job::{JobCollectives, JoinedCommunicator};
 use super::member::Member;
+use super::run::{CallState, CollectiveCall};
 use std::collections::HashMap;
 
-/// Pairs of communicators that are compared.
+/// Pairs of communicators, and of ranks of one, that are compared.
 const MOST_PAIRS: usize = 256;
+
+/// A call that two ranks make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OrderedCall {
+    /// Communicator and number.
+    Collective(usize, u64),
+    /// Communicator, sender, receiver, number.
+    Transfer(usize, u32, u32, u64),
+}
 
 /// Two calls in different order on two ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherOrder {
-    /// Communicator and number, in the order of the first rank.
-    pub calls: [(usize, u64); 2],
+    /// In the order of the first rank.
+    pub calls: [OrderedCall; 2],
     pub labels: [String; 2],
     /// On both ranks both calls went into one stream.
     pub is_one_stream: bool,
+    /// One of the ranks has gone on.
+    pub is_over: bool,
 }
 
-/// A call of either communicator: when, which, and its stream.
-type Step<'a> = (u64, (usize, u64), &'a str);
+/// A call of a rank, and its place: calls of one group have one.
+struct Step<'a> {
+    of: OrderedCall,
+    place: usize,
+    call: &'a CollectiveCall,
+}
 
-impl JobCollectives<'_> {
-    /// The first calls of each pair of communicators that two ranks called in different order.
-    pub fn other_orders(&self) -> Vec<OtherOrder> {
+impl<'a> JobCollectives<'a> {
+    /// The first calls of each pair of communicators or ranks that were called in different order.
+    pub(super) fn other_orders(&self) -> Vec<OtherOrder> {
         let together: Vec<usize> = (0..self.joined.len()).filter(|n| self.joined[*n].members.len() > 1).collect();
         let pairs = together.iter().flat_map(|one| together.iter().filter(move |two| one < two).map(move |two| (*one, *two)));
-        pairs.take(MOST_PAIRS).filter_map(|(one, two)| self.other_order(one, two)).collect()
+        let of_pairs = pairs.take(MOST_PAIRS).filter_map(|(one, two)| self.order_of_two(one, two));
+        of_pairs.chain(together.iter().filter_map(|one| self.order_of_transfers(*one))).collect()
     }
 
-    fn other_order(&self, one: usize, two: usize) -> Option<OtherOrder> {
+    /// Of the collectives of two communicators.
+    fn order_of_two(&self, one: usize, two: usize) -> Option<OtherOrder> {
         let (first, second) = (&self.joined[one], &self.joined[two]);
-        let same = |member: &Member, other: &Member| {
-            let process = |member: &Member| self.communicator(member).map(|of| of.pid);
-            member.run == other.run && process(member) == process(other)
-        };
+        let process = |member: &Member| self.communicator(member).map(|of| of.pid);
+        let same = |member: &Member, other: &Member| member.run == other.run && process(member) == process(other);
         let both = first.members.iter().filter_map(|a| Some((a, second.members.iter().find(|b| same(a, b))?)));
         let mut both = both.filter(|(a, b)| !a.is_unaligned && !b.is_unaligned);
         let (base_a, base_b) = both.next()?;
-        let base = self.steps((one, first, base_a), (two, second, base_b));
-        let places: HashMap<(usize, u64), usize> = base.iter().enumerate().map(|(n, step)| (step.1, n)).collect();
-        for (a, b) in both {
-            let steps = self.steps((one, first, a), (two, second, b));
-            let common = steps.iter().filter_map(|step| Some((step, *places.get(&step.1)?)));
-            let mut latest: Option<(&Step<'_>, usize)> = None;
-            for (step, place) in common {
-                if let Some((before, latest_place)) = latest
-                    && place < latest_place
-                {
-                    let base_streams = (base[place].2, base[latest_place].2);
+        let steps = |a: &Member, b: &Member| self.steps(&[(one, a), (two, b)], None);
+        let base = steps(base_a, base_b);
+        both.find_map(|(a, b)| self.compared((base_a, &base), (a, &steps(a, b))))
+    }
+
+    /// Of collectives and transfers of one communicator.
+    fn order_of_transfers(&self, one: usize) -> Option<OtherOrder> {
+        let members = &self.joined[one].members;
+        let has_transfers = |member: &&Member| {
+            !member.is_unaligned && self.communicator(member).is_some_and(|of| of.is_whole && !of.transfers.is_empty())
+        };
+        let with: Vec<&Member> = members.iter().filter(has_transfers).collect();
+        let pairs = with.iter().enumerate().flat_map(|(n, a)| with[n + 1..].iter().map(move |b| (*a, *b)));
+        let found = pairs.take(MOST_PAIRS).filter_map(|(a, b)| {
+            let ranks = (a.rank?, b.rank?);
+            let base = self.steps(&[(one, a)], Some((ranks.0, ranks.1)));
+            self.compared((a, &base), (b, &self.steps(&[(one, b)], Some((ranks.1, ranks.0)))))
+        });
+        found.min_by_key(|order| order.is_over)
+    }
+
+    /// The first two calls that both ranks have in different order.
+    fn compared(&self, (a, base): (&Member, &[Step<'_>]), (b, steps): (&Member, &[Step<'_>])) -> Option<OtherOrder> {
+        let by_call: HashMap<OrderedCall, &Step<'_>> = base.iter().map(|step| (step.of, step)).collect();
+        // Of those before, the one that is latest on the other rank.
+        let mut latest: Option<(&Step<'_>, &Step<'_>)> = None;
+        for step in steps {
+            let Some(other) = by_call.get(&step.of).copied() else { continue };
+            match latest {
+                Some((before, latest_other)) if other.place < latest_other.place && before.place < step.place => {
+                    let is_complete = |step: &Step<'_>| step.call.state == CallState::Complete;
                     return Some(OtherOrder {
-                        calls: [step.1, before.1],
-                        labels: [base_a.label.clone(), a.label.clone()],
-                        is_one_stream: base_streams.0 == base_streams.1 && step.2 == before.2,
+                        calls: [step.of, before.of],
+                        labels: [a.label.clone(), b.label.clone()],
+                        is_one_stream: other.call.stream == latest_other.call.stream
+                            && step.call.stream == before.call.stream,
+                        is_over: is_complete(latest_other) || is_complete(step),
                     });
                 }
-                latest = Some((step, place));
+                Some((_, latest_other)) if other.place <= latest_other.place => {}
+                _ => latest = Some((step, other)),
             }
         }
         None
     }
 
-    /// The calls of a process in both, in the order of entry.
-    fn steps(
-        &self,
-        one: (usize, &JoinedCommunicator, &Member),
-        two: (usize, &JoinedCommunicator, &Member),
-    ) -> Vec<Step<'_>> {
-        let mut steps: Vec<Step<'_>> = Vec::new();
-        for (place, _, member) in [one, two] {
+    /// The calls of a process in these communicators, in the order of entry; with the transfers between this rank and
+    /// another one, if both are given.
+    fn steps(&self, of: &[(usize, &Member)], ranks: Option<(u32, u32)>) -> Vec<Step<'a>> {
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        for (place, member) in of {
             let Some(communicator) = self.communicator(member) else { continue };
             steps.extend(communicator.calls.iter().enumerate().map(|(n, call)| {
                 let number = (communicator.first + n as u64) as i64 + member.shift;
-                (call.start_ns, (place, u64::try_from(number).unwrap_or(0)), call.stream.as_str())
+                let of = OrderedCall::Collective(*place, u64::try_from(number).unwrap_or(0));
+                Step { of, place: 0, call }
+            }));
+            let Some((own, peer)) = ranks else { continue };
+            let with_peer = communicator.transfers.iter().filter(|transfer| transfer.peer == peer);
+            steps.extend(with_peer.map(|transfer| {
+                let (from, to) = if transfer.is_send { (own, peer) } else { (peer, own) };
+                Step { of: OrderedCall::Transfer(*place, from, to, transfer.number), place: 0, call: &transfer.call }
             }));
         }
-        steps.sort_by_key(|step| step.0);
+        steps.sort_by_key(|step| step.call.start_ns);
+        let (mut place, mut group) = (0, 0);
+        for step in &mut steps {
+            if step.call.group == 0 || step.call.group != group {
+                place += 1;
+            }
+            group = step.call.group;
+            step.place = place;
+        }
         steps
+    }
+
+    /// The call of a member.
+    pub fn ordered_call(&self, member: &Member, of: OrderedCall) -> Option<&'a CollectiveCall> {
+        match of {
+            OrderedCall::Collective(_, number) => self.call(member, number),
+            OrderedCall::Transfer(_, from, to, number) => {
+                let is_send = member.rank == Some(from);
+                let peer = if is_send { to } else { from };
+                let transfers = &self.communicator(member)?.transfers;
+                let transfer = transfers.iter().find(|transfer| {
+                    (transfer.is_send, transfer.peer, transfer.number) == (is_send, peer, number)
+                });
+                transfer.map(|transfer| &transfer.call)
+            }
+        }
+    }
+}
+
+impl OrderedCall {
+    pub fn communicator(self) -> usize {
+        match self {
+            OrderedCall::Collective(communicator, _) | OrderedCall::Transfer(communicator, ..) => communicator,
+        }
+    }
+
+    /// `call 118 of comm#1`.
+    pub fn text(self, job: &JobCollectives<'_>) -> String {
+        let joined: Option<&JoinedCommunicator> = job.joined.get(self.communicator());
+        let name = joined.map_or("", |of| &of.name);
+        match self {
+            OrderedCall::Collective(_, number) => format!("call {number} of {name}"),
+            OrderedCall::Transfer(_, from, to, number) => {
+                format!("transfer {number} from rank {from} to rank {to} in {name}")
+            }
+        }
     }
 }
 
 impl OtherOrder {
     /// The sentence.
     pub fn text(&self, job: &JobCollectives<'_>) -> String {
-        let name = |(communicator, number): (usize, u64)| {
-            format!("call {number} of {}", job.joined.get(communicator).map_or("", |of| &of.name))
-        };
-        let [first, second] = self.calls.map(name);
+        let [first, second] = self.calls.map(|call| call.text(job));
         let [one, other] = &self.labels;
-        let result = match self.is_one_stream {
-            true => "each waits for the other, for both calls are in one stream",
-            false => "they may wait for each other",
+        let result = match (self.is_over, self.is_one_stream) {
+            (true, _) => "they went on",
+            (false, true) => "each waits for the other, for both calls are in one stream",
+            (false, false) => "they may wait for each other",
         };
         format!("different order: {one} called {first} before {second}, {other} the other way round: {result}")
     }

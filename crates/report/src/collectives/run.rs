@@ -24,8 +24,14 @@ pub struct RunCommunicator {
     pub pid: u32,
     /// The same on all its ranks; none if the call that made it was not recorded.
     pub identity: Option<String>,
+    /// The communicator that it was made from.
+    pub parent: Option<Derived>,
+    /// How many were made from it.
+    pub children: u64,
     /// The function that made it.
     pub made_by: Option<String>,
+    /// When that was called.
+    pub made_ns: u64,
     /// How many ranks it has, and which of them this one is.
     pub ranks: Option<u32>,
     pub rank: Option<u32>,
@@ -40,6 +46,18 @@ pub struct RunCommunicator {
     pub calls: Vec<CollectiveCall>,
     /// Between two ranks, the last ones.
     pub transfers: Vec<Transfer>,
+}
+
+/// How a communicator was made from another one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Derived {
+    /// Identity of the other one.
+    pub identity: String,
+    /// The how many-th that was made from it.
+    pub child: u64,
+    /// Ranks are in the order of their keys, and those of one key in the order that they had.
+    pub key: Option<i64>,
 }
 
 /// How a communicator ended on a rank.
@@ -73,6 +91,8 @@ pub struct CollectiveCall {
     pub start_ns: u64,
     pub tid: u32,
     pub stream: String,
+    /// The group that it was called in; 0: none. Calls of one group have no order.
+    pub group: u64,
 }
 
 /// A call that sends to a rank or receives from it.

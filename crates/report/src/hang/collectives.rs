@@ -1,7 +1,7 @@
 //! The collectives of several answers together: names that all ranks share, and which call holds up a rank.
 
 use super::document::{HangDocument, StreamWait};
-use crate::collectives::{CallState, JobCollectives, JobRun, JoinedCommunicator, Member, Signature};
+use crate::collectives::{CallState, Culprit, FindingKind, JobCollectives, JobRun, Member, OrderedCall};
 use cutap_trace::printable;
 use std::io;
 
@@ -25,6 +25,7 @@ pub fn job<'a>(documents: &[&'a HangDocument]) -> JobCollectives<'a> {
         lacks: document.lacks.clone(),
         program_end: document.program_end.clone().filter(|_| !document.is_live),
         last_ns: document.last_ns,
+        known_ns: document.known_ns,
         collectives: &document.collectives,
     };
     JobCollectives::new(documents.iter().map(run).collect())
@@ -46,25 +47,39 @@ pub fn named(job: &JobCollectives<'_>, run: usize, wait: &StreamWait, last_ns: u
         return Some(NamedCollective { text, ..NamedCollective::default() });
     };
     let number = u64::try_from(place.number as i64 + member.shift).unwrap_or(place.number);
-    let wrong = job.findings.iter().find(|finding| finding.communicator == n && !finding.is_over);
-    if let Some(wrong) = wrong.and_then(|finding| finding.kind.number()).filter(|wrong| *wrong > number)
-        && let Some(call) = job.call(member, wrong)
-        && call.state == CallState::Enqueued
-        && call.stream == wait.stream
-        && let Some(signature) = job.runs.get(run).and_then(|of| of.collectives.signature(call))
-    {
-        return Some(NamedCollective {
-            text: text(signature, wrong, of),
-            submitted_ns: Some(last_ns.saturating_sub(call.start_ns)),
-            before: wrong - number,
-        });
+    let start_ns = job.call(member, number).map_or(0, |call| call.start_ns);
+    let wrong = wrong_calls(job).into_iter().filter_map(|wrong| {
+        // It may be in another communicator, and then in the same stream behind this one.
+        let member = job.joined.get(wrong.communicator())?.members.iter().find(|member| member.run == run)?;
+        let call = job.ordered_call(member, wrong)?;
+        let is_behind = call.state == CallState::Enqueued && call.stream == wait.stream && call.start_ns > start_ns;
+        let signature = job.runs.get(run)?.collectives.signature(call).filter(|_| is_behind)?;
+        let before = match wrong {
+            OrderedCall::Collective(communicator, wrong) if communicator == n => wrong - number,
+            _ => 0,
+        };
+        Some((call.start_ns, format!("{}, {}", signature.text(), wrong.text(job)), before))
+    });
+    if let Some((start_ns, text, before)) = wrong.min_by_key(|(start_ns, ..)| *start_ns) {
+        return Some(NamedCollective { text, submitted_ns: Some(last_ns.saturating_sub(start_ns)), before });
     }
     let text = format!("{}, call {number} of {}", collective.text, of.name);
     Some(NamedCollective { text, ..NamedCollective::default() })
 }
 
-fn text(signature: &Signature, number: u64, of: &JoinedCommunicator) -> String {
-    format!("{}, call {number} of {}", signature.text(), of.name)
+/// The calls that do not fit.
+fn wrong_calls(job: &JobCollectives<'_>) -> Vec<OrderedCall> {
+    match job.culprit() {
+        Some(Culprit::Order(order)) => order.calls.to_vec(),
+        Some(Culprit::Finding(finding)) if finding.is_over => Vec::new(),
+        Some(Culprit::Finding(finding)) => match &finding.kind {
+            FindingKind::Mismatch { number, .. } | FindingKind::Absent { number, .. } => {
+                vec![OrderedCall::Collective(finding.communicator, *number)]
+            }
+            _ => Vec::new(),
+        },
+        None => Vec::new(),
+    }
 }
 
 /// Writes what is known of all ranks together; nothing where no two ranks of a communicator are here.
@@ -74,16 +89,11 @@ pub fn write_job(job: &JobCollectives<'_>, out: &mut dyn io::Write) -> io::Resul
             writeln!(out, "{}: {}", of.name, printable(note))?;
         }
     }
-    let orders = job.other_orders();
-    let verdict = job.verdict();
-    let is_wrong = job.findings.iter().any(|finding| !finding.is_over);
-    if is_wrong {
-        orders.iter().try_for_each(|order| writeln!(out, "{}", order.text(job)))?;
+    let culprit = job.culprit();
+    for order in &job.orders {
+        if !matches!(culprit, Some(Culprit::Order(first)) if std::ptr::eq(first, order)) {
+            writeln!(out, "{}", order.text(job))?;
+        }
     }
-    // A verdict that nothing is wrong says nothing of the order.
-    match (&orders[..], verdict) {
-        ([first, ..], _) if !is_wrong => writeln!(out, "{}", first.text(job)),
-        (_, Some(verdict)) => writeln!(out, "{verdict}"),
-        _ => Ok(()),
-    }
+    job.verdict().map_or(Ok(()), |verdict| writeln!(out, "{verdict}"))
 }

@@ -35,6 +35,8 @@ pub struct HangDocument {
     pub program_end: Option<String>,
     /// The last moment of which something is known, on the clock of its host.
     pub last_ns: u64,
+    /// Until when all its calls are known.
+    pub known_ns: u64,
     /// Its collectives, without the older ones.
     pub collectives: RunCollectives,
     /// What the same question was answered while the program hung: `record --on-hang`.

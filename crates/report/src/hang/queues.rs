@@ -115,7 +115,7 @@ impl Queues {
             self.places(call, scope, surroundings.first_order).into_iter().for_each(|place| self.complete(place));
         }
         let has_submitted = self.submit(exit, surroundings);
-        if is_collective(&call.function) {
+        if is_collective(&call.function) || has(&call.function, Role::LaunchesGraph) {
             let stream = self.stream(call, subject::stream(call).unwrap_or(subject::default_stream(&call.function)));
             let order = self.order;
             self.streams[stream].collectives.push_back((order, id_of(call)));
@@ -128,12 +128,10 @@ impl Queues {
         std::mem::take(&mut self.completed)
     }
 
-    /// Whether the stream of a call is being captured.
-    pub fn is_captured(&mut self, call: &Call) -> bool {
-        subject::stream(call).is_some_and(|name| {
-            let stream = self.stream(call, name);
-            self.streams[stream].capture.is_some()
-        })
+    /// The capture that the stream of a call is in.
+    pub fn capture(&mut self, call: &Call) -> Option<u32> {
+        let stream = self.stream(call, subject::stream(call)?);
+        self.streams[stream].capture
     }
 
     fn follow_contexts(&mut self, exit: &Exit) {
@@ -385,16 +383,21 @@ impl Queues {
     fn stream_wait(&self, place: Place, through: Vec<String>, now_ns: u64, log: &CollectiveLog) -> StreamWait {
         let of = &self.streams[place.stream];
         let before = || of.work.iter().take_while(|work| work.order < place.before);
-        let collective = before().find_map(|work| Some((work, work.collective.as_ref()?)));
+        let collective = before().find_map(|work| {
+            // A graph is one that has collectives in it.
+            let in_graph = || log.place(work.made_by.as_ref().unwrap_or(&work.call));
+            let (text, place) = match &work.collective {
+                Some(call) => log.place(call).unwrap_or_else(|| (Signature::of(call).text(), None)),
+                None => in_graph()?,
+            };
+            let place = place.map(|(communicator, number)| CollectivePlace { communicator, number });
+            Some(WorkState { text, kernel: None, place, ..work.state(now_ns) })
+        });
         StreamWait {
             stream: of.text.clone(),
             through,
             oldest: before().next().map(|work| work.state(now_ns)),
-            collective: collective.map(|(work, call)| WorkState {
-                text: Signature::of(call).text(),
-                place: log.place(call).map(|(communicator, number)| CollectivePlace { communicator, number }),
-                ..work.state(now_ns)
-            }),
+            collective,
             next: before().skip(1).take(NEXT).map(Work::short_text).collect(),
             pieces: before().count() as u64,
             forgotten: of.forgotten,

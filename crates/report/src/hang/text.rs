@@ -136,7 +136,27 @@ fn write_system_call(thread: &ThreadState, out: &mut dyn io::Write) -> io::Resul
 
 fn entry_text(entry: &OpenEntry) -> String {
     let name = printable(&entry.name);
-    if entry.is_range { format!("range \"{name}\"") } else { format!("{name}({})", entry.arguments) }
+    if entry.is_range { format!("range \"{name}\"") } else { format!("{name}({})", short_words(&entry.arguments)) }
+}
+
+/// Long numbers, as the unique id of a communicator is, without their ends.
+fn short_words(text: &str) -> String {
+    const LONGEST: usize = 64;
+    const KEPT: usize = 16;
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let (word, after) = rest.split_at(digits);
+        match word.get(..KEPT).filter(|_| digits > LONGEST) {
+            Some(first) => short.extend([first, "..."]),
+            None => short.push_str(word),
+        }
+        let next = after.chars().next();
+        short.extend(next);
+        rest = &after[next.map_or(0, char::len_utf8)..];
+    }
+    short
 }
 
 fn write_stream_wait(

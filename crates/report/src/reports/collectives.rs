@@ -2,13 +2,13 @@
 //! not fit.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::collectives::{CallState, FindingKind, JobCollectives, JobRun, JoinedCommunicator, RunCollectives};
+use crate::collectives::{CallState, Culprit, FindingKind, JobCollectives, JobRun, JoinedCommunicator, RunCollectives};
 use crate::format::json_writer::write_json;
 use crate::format::units::time;
 use crate::hang::{HangState, write_job};
 use crate::notes::missing_calls::missing_earlier_calls;
 use crate::statistics::rows::Rows;
-use cutap_trace::{Call, End, Event, EventVisitor, FinishedRun, printable};
+use cutap_trace::{Call, End, Event, EventVisitor, FinishedRun, State, printable};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,6 +39,7 @@ struct RunFacts {
     file: String,
     end: End,
     lacks: Option<String>,
+    known_ns: u64,
     collectives: RunCollectives,
 }
 
@@ -51,6 +52,7 @@ impl RunFacts {
             lacks: self.lacks.clone(),
             program_end: self.end.coverage.program_end.map(|end| end.to_string()),
             last_ns: self.end.last_ns,
+            known_ns: self.known_ns,
             collectives: &self.collectives,
         }
     }
@@ -60,7 +62,8 @@ impl EventSink for Collectives {
     fn event(&mut self, event: &Event) {
         let call: Option<&Call> = match event {
             Event::Enter(call) | Event::Updated(call) => Some(call),
-            Event::Exit(exit) => Some(&exit.call),
+            // A call that never ended stays open.
+            Event::Exit(exit) if exit.state != State::Unfinished => Some(&exit.call),
             _ => None,
         };
         if let Some(call) = call {
@@ -215,7 +218,7 @@ impl Report for Collectives {
                 let state = states.remove(&(n as u32)).unwrap_or_default();
                 let collectives = state.collectives(&of.end);
                 let (file, lacks) = (of.path.display().to_string(), missing_earlier_calls(&of.end));
-                RunFacts { file, end: of.end.clone(), lacks, collectives }
+                RunFacts { file, end: of.end.clone(), lacks, known_ns: state.known_until(&of.end), collectives }
             })
             .collect();
     }
@@ -233,8 +236,11 @@ impl Report for Collectives {
         if clocks_differ(&job) {
             writeln!(out, "hosts have different clocks: spread is known between ranks of one host only")?;
         }
-        for finding in job.findings.iter().skip(1) {
-            writeln!(out, "also: {}", printable(&finding.text(&job)))?;
+        let culprit = job.culprit();
+        for finding in &job.findings {
+            if !matches!(culprit, Some(Culprit::Finding(first)) if std::ptr::eq(first, finding)) {
+                writeln!(out, "also: {}", printable(&finding.text(&job)))?;
+            }
         }
         write_job(&job, out)
     }
@@ -254,7 +260,7 @@ impl Report for Collectives {
                 write_line(&line, out)?;
             }
         }
-        for order in job.other_orders() {
+        for order in &job.orders {
             let line = json!({
                 "type": "collective_finding", "kind": "order", "ranks": order.labels, "text": order.text(&job),
             });
@@ -308,7 +314,7 @@ fn communicator_json(job: &JobCollectives<'_>, of: &JoinedCommunicator) -> Value
         })
         .collect();
     json!({
-        "type": "communicator", "communicator": of.name, "made_by": of.made_by, "ranks": of.ranks,
+        "type": "communicator", "communicator": of.name, "identity": of.identity, "made_by": of.made_by, "ranks": of.ranks,
         "first": of.first, "agreed": of.agreed, "members": members, "unknown_ranks": of.unknown_ranks,
         "notes": of.notes,
     })

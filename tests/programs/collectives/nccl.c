@@ -41,6 +41,8 @@ struct op {
     void *stream;
     int peer, is_send;
     U number, signature;
+    /* In a graph: it gets its number when it runs. */
+    int is_captured;
 };
 
 struct ops {
@@ -69,15 +71,26 @@ static __thread struct ops queued;
 static __thread struct start starts[RANKS];
 static __thread int starting;
 
-static void nap(void) { usleep(200); }
+/* Longer each time: what hangs costs no processor. */
+static void nap(unsigned *slept) {
+    *slept = *slept == 0 ? 50 : *slept < 20000 ? *slept * 2 : *slept;
+    usleep(*slept);
+}
+
+static void *driver(const char *function) {
+    static void *library;
+    if (!library) library = dlopen("libcuda.so.1", RTLD_NOW);
+    return library ? dlsym(library, function) : 0;
+}
 
 static int enqueue(void *stream, void (*function)(void *), void *data) {
-    static int (*launch)(void *, void (*)(void *), void *);
-    if (!launch) {
-        void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-        launch = driver ? (int (*)(void *, void (*)(void *), void *))dlsym(driver, "cuLaunchHostFunc") : 0;
-    }
+    int (*launch)(void *, void (*)(void *), void *) = (int (*)(void *, void (*)(void *), void *))driver("cuLaunchHostFunc");
     return launch && launch(stream, function, data) == 0 ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+static int is_capturing(void *stream) {
+    int status = 0, (*ask)(void *, int *) = (int (*)(void *, int *))driver("cuStreamIsCapturing");
+    return ask && ask(stream, &status) == 0 && status == 1;
 }
 
 static struct meeting *meet(const char *name) {
@@ -99,7 +112,8 @@ static struct ncclComm *make(const char *name, int ranks, int rank) {
 }
 
 static void wait_for_all(struct ncclComm *comm) {
-    while (comm->blocking && comm->meeting->joined < comm->ranks && !comm->aborted) nap();
+    unsigned slept = 0;
+    while (comm->blocking && comm->meeting->joined < comm->ranks && !comm->aborted) nap(&slept);
 }
 
 /* Whether the call may end: all ranks are there with the same. */
@@ -133,14 +147,27 @@ static void arrive(const struct op *op) {
     }
 }
 
+/* Runs in the stream at each launch of a graph. */
+static void run_again(const struct ops *captured) {
+    struct ops ops = *captured;
+    unsigned slept = 0;
+    for (int n = 0; n < ops.count; n++) {
+        ops.all[n].number = ops.all[n].comm->calls++;
+        arrive(&ops.all[n]);
+        while (!is_done(&ops.all[n])) nap(&slept);
+    }
+}
+
 /* Runs in the stream. */
 static void run(void *data) {
     struct part *part = data;
     struct group *group = part->group;
+    if (part->ops.all[0].is_captured) return run_again(&part->ops);
     if (!atomic_exchange(&group->arrived, 1))
         for (int n = 0; n < group->ops.count; n++) arrive(&group->ops.all[n]);
+    unsigned slept = 0;
     for (int n = 0; n < part->ops.count; n++)
-        while (!is_done(&part->ops.all[n])) nap();
+        while (!is_done(&part->ops.all[n])) nap(&slept);
     free(part);
     if (--group->parts == 0) free(group);
 }
@@ -184,10 +211,13 @@ static int put(struct op op) {
     return depth ? ncclSuccess : flush();
 }
 
-static int collective(U function, size_t count, int type, U op, U root, struct ncclComm *comm, void *stream) {
+static int collective(U function, size_t count, int type, U reduction, U root, struct ncclComm *comm, void *stream) {
     if (!comm || type < 0 || type > 11) return ncclInvalidArgument;
-    U signature = function << 56 | (U)type << 48 | op << 40 | root << 32 | (uint32_t)count;
-    return put((struct op){.comm = comm, .stream = stream, .peer = -1, .number = comm->calls++, .signature = signature});
+    U signature = function << 56 | (U)type << 48 | reduction << 40 | root << 32 | (uint32_t)count;
+    struct op op = {.comm = comm, .stream = stream, .peer = -1, .signature = signature};
+    op.is_captured = is_capturing(stream);
+    if (!op.is_captured) op.number = comm->calls++;
+    return put(op);
 }
 
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, struct ncclComm *comm, void *stream) {
@@ -213,7 +243,7 @@ static int transfer(int is_send, size_t count, int type, int peer, struct ncclCo
     if (!comm || peer < 0 || peer >= comm->ranks) return ncclInvalidArgument;
     U number = is_send ? comm->sends[peer]++ : comm->receives[peer]++;
     U signature = (U)type << 48 | (uint32_t)count;
-    return put((struct op){comm, stream, peer, is_send, number, signature});
+    return put((struct op){comm, stream, peer, is_send, number, signature, 0});
 }
 int ncclSend(const void *send, size_t count, int type, int peer, struct ncclComm *comm, void *stream) {
     return (void)send, transfer(1, count, type, peer, comm, stream);
@@ -263,11 +293,12 @@ int ncclCommSplit(struct ncclComm *comm, int color, int key, struct ncclComm **t
     struct meeting *m = comm->meeting;
     U number = comm->splits++;
     int slot = number % KEPT, ranks = 0, rank = 0;
+    unsigned slept = 0;
     m->color[comm->rank][slot] = color;
     m->key[comm->rank][slot] = key;
     m->split[comm->rank] = number + 1;
     for (int peer = 0; peer < comm->ranks; peer++) {
-        while (m->split[peer] <= number && !comm->aborted) nap();
+        while (m->split[peer] <= number && !comm->aborted) nap(&slept);
         if (m->color[peer][slot] != color) continue;
         ranks++;
         rank += m->key[peer][slot] < key || (m->key[peer][slot] == key && peer < comm->rank);

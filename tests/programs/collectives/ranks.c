@@ -13,7 +13,9 @@
 #define CHECK(x) do { if (!(x)) { dprintf(2, "FAIL %s:%d: %s\n", __FILE__, __LINE__, #x); _exit(70); } } while (0)
 typedef void *P;
 int cuInit(unsigned flags), cuDevicePrimaryCtxRetain(P *context, int device), cuCtxSetCurrent(P context);
-int cuStreamCreate(P *stream, unsigned flags), cuStreamSynchronize(P stream), cuMemAlloc_v2(unsigned long long *at, size_t bytes);
+int cuProfilerStart(void), cuStreamCreate(P *stream, unsigned flags), cuStreamSynchronize(P stream), cuMemAlloc_v2(unsigned long long *at, size_t bytes);
+int cuStreamBeginCapture_v2(P stream, int mode), cuStreamEndCapture(P stream, P *graph);
+int cuGraphInstantiateWithFlags(P *executable, P graph, unsigned long long flags), cuGraphLaunch(P executable, P stream);
 
 static int rank, ranks, wrong;
 static const char *kind;
@@ -47,13 +49,15 @@ static ncclUniqueId unique_id(const char *path) {
 }
 
 static void step(int n) {
+    /* With a capture range, the recording of this rank begins here. */
+    if (!strncmp(kind, "late", 4) && rank == wrong && n == 3) CHECK(cuProfilerStart() == 0);
     if (errs("killed", n)) raise(SIGKILL);
     if (errs("stopped", n)) raise(SIGSTOP);
     if (errs("missing", n)) for (;;) pause();
     if (errs("function", n)) {
         CHECK(ncclBroadcast(buffer, buffer, 1, ncclInt64, 0, world, stream) == ncclSuccess);
     } else if (!errs("skipped", n)) {
-        all_reduce(errs("count", n) ? 512 : 1024, errs("datatype", n) ? ncclFloat32 : ncclFloat16,
+        all_reduce(errs("count", n) || errs("late", n) ? 512 : 1024, errs("datatype", n) ? ncclFloat32 : ncclFloat16,
                    errs("operation", n) ? ncclMax : ncclSum, world, stream);
     }
     CHECK(ncclBroadcast(buffer, buffer, 8, ncclInt32, errs("root", n) ? 1 : 0, world, stream) == ncclSuccess);
@@ -86,6 +90,16 @@ static void step(int n) {
         synchronise(stream);
         exit(0);
     }
+}
+
+/* Four launches of a graph with three collectives. */
+static void graph(void) {
+    P captured, executable;
+    CHECK(cuStreamBeginCapture_v2(stream, 0) == 0);
+    for (int n = 1; n <= 3; n++) all_reduce(n, ncclFloat32, ncclSum, world, stream);
+    CHECK(cuStreamEndCapture(stream, &captured) == 0);
+    CHECK(cuGraphInstantiateWithFlags(&executable, captured, 0) == 0);
+    for (int n = 0; n < 4; n++) CHECK(cuGraphLaunch(executable, stream) == 0);
 }
 
 static void one_process(void) {
@@ -132,6 +146,7 @@ int main(int argc, char **argv) {
     if (is("order")) CHECK(ncclCommSplit(world, 0, rank, &second, 0) == ncclSuccess);
     if (is("split")) CHECK(ncclCommSplit(world, rank % 2, -rank, &second, 0) == ncclSuccess);
     for (int n = 0; n < 8; n++) step(n);
+    if (is("graph")) graph();
     synchronise(stream);
     CHECK(ncclCommDestroy(world) == ncclSuccess);
     return 0;

@@ -463,7 +463,7 @@ impl<'a> JobCollectives<'a> {
             [] => String::new(),
             ranks => {
                 let is = if ranks.len() == 1 { "is" } else { "are" };
-                format!("; {} {is} not known: no recording here", ranks_text(ranks.to_vec()))
+                format!("; {} {is} not known: no call in these files", ranks_text(ranks.to_vec()))
             }
         };
         Some(format!("no mismatch: {count}{on}{unknown}"))

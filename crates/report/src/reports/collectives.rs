@@ -156,7 +156,7 @@ impl Collectives {
         }
         for ranks in of.unknown_ranks.chunks(16) {
             let text = crate::collectives::ranks_text(ranks.to_vec());
-            writeln!(out, "{:>10} {:>8} {:>8}  {text}, not known: no recording here", "-", "-", "-")?;
+            writeln!(out, "{:>10} {:>8} {:>8}  {text}, not known: no call in these files", "-", "-", "-")?;
         }
         let mut rows = Self::spread(job, of);
         rows.sort_by_key(|row| std::cmp::Reverse((row.total_ns, row.calls)));

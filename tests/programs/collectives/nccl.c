@@ -62,13 +62,9 @@ struct part {
     struct ops ops;
 };
 
-struct start {
-    struct ncclComm *comm, **to;
-};
-
 static __thread int depth;
 static __thread struct ops queued;
-static __thread struct start starts[RANKS];
+static __thread struct ncclComm *starts[RANKS];
 static __thread int starting;
 
 /* Longer each time: what hangs costs no processor. */
@@ -174,10 +170,7 @@ static void run(void *data) {
 
 static int flush(void) {
     int result = ncclSuccess;
-    for (int n = 0; n < starting; n++) {
-        wait_for_all(starts[n].comm);
-        *starts[n].to = starts[n].comm;
-    }
+    for (int n = 0; n < starting; n++) wait_for_all(starts[n]);
     starting = 0;
     if (queued.count == 0) return result;
     struct group *group = calloc(1, sizeof *group);
@@ -268,7 +261,8 @@ static int start(struct ncclComm **to, int ranks, ncclUniqueId id, int rank, int
     comm->blocking = blocking;
     if (!blocking) return *to = comm, ncclInProgress;
     if (starting == RANKS) return ncclInvalidUsage;
-    starts[starting++] = (struct start){comm, to};
+    starts[starting++] = comm;
+    *to = comm;
     return depth ? ncclSuccess : flush();
 }
 int ncclCommInitRank(struct ncclComm **comm, int ranks, ncclUniqueId id, int rank) {

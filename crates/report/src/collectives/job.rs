@@ -265,9 +265,10 @@ impl<'a> JobCollectives<'a> {
         let label = |member: &Member| {
             let run = &self.runs[member.run];
             let alone = members.iter().filter(|other| other.run == member.run).count() == 1;
-            match (run.rank.filter(|_| alone), member.rank) {
-                (Some(rank), _) | (None, Some(rank)) => format!("rank {rank}"),
-                (None, None) => run.file.clone(),
+            let world = self.communicator(member).and_then(|of| self.world_rank(member.run, of.pid));
+            match run.rank.filter(|_| alone).or(world).or(member.rank) {
+                Some(rank) => format!("rank {rank}"),
+                None => run.file.clone(),
             }
         };
         let labels_of: Vec<String> = members.iter().map(label).collect();
@@ -291,6 +292,16 @@ impl<'a> JobCollectives<'a> {
         joined.members.iter_mut().zip(labels_of).for_each(|(member, label)| member.label = label);
         (joined.ranks, joined.made_by, joined.first) = (ranks, made_by, first.unwrap_or(1));
         (joined.unknown_ranks, joined.notes) = (missing, notes);
+    }
+
+    /// The rank of a process in the largest communicator that was made from no other one.
+    fn world_rank(&self, run: usize, pid: u32) -> Option<u32> {
+        let all = &self.runs.get(run)?.collectives.communicators;
+        let of_process = || all.iter().filter(move |of| of.pid == pid && of.parent.is_none());
+        let largest = of_process().filter(|of| of.rank.is_some()).max_by_key(|of| of.ranks)?;
+        // A process with several ranks has no rank.
+        let is_only = of_process().filter(|of| of.identity == largest.identity).count() == 1;
+        largest.rank.filter(|_| is_only)
     }
 
     /// The name that the first member's run has, unless another one has it too.

@@ -420,6 +420,7 @@ impl Communicator {
             *number += 1;
             transfers.push(Transfer { is_send, peer, number: *number, call: of.call.clone() });
         }
+        let has_older_transfers = transfers.len() > MOST_TRANSFERS;
         transfers.drain(..transfers.len().saturating_sub(MOST_TRANSFERS));
         RunCommunicator {
             name: self.name.clone(),
@@ -438,6 +439,7 @@ impl Communicator {
             digest: 0,
             calls: taken().filter(|of| of.transfer.is_none()).map(|of| of.call.clone()).collect(),
             transfers,
+            has_older_transfers,
         }
     }
 }

@@ -22,3 +22,6 @@ pub use member::{Member, ranks_text};
 pub use order::OrderedCall;
 pub use run::{CallState, CommunicatorEnd, RunCollectives};
 pub use signature::{Signature, is_collective};
+
+#[cfg(test)]
+mod tests;

@@ -42,10 +42,28 @@ pub struct RunCommunicator {
     pub is_whole: bool,
     /// Number of the first call in `calls`, from 1, and what stands for those before it.
     pub first: u64,
+    #[serde(with = "hexadecimal")]
     pub digest: u64,
     pub calls: Vec<CollectiveCall>,
     /// Between two ranks, the last ones.
     pub transfers: Vec<Transfer>,
+    /// There were more.
+    pub has_older_transfers: bool,
+}
+
+/// A number as text: readers of JSON may round it.
+mod hexadecimal {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{number:#x}"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.trim_start_matches("0x");
+        u64::from_str_radix(digits, 16).map_err(serde::de::Error::custom)
+    }
 }
 
 /// How a communicator was made from another one.
@@ -135,6 +153,7 @@ impl RunCollectives {
             }
             communicator.first += dropped as u64;
             let transfers = &mut communicator.transfers;
+            communicator.has_older_transfers |= transfers.len() > TAIL;
             transfers.drain(..transfers.len().saturating_sub(TAIL));
         }
         self.used_signatures()

@@ -12,6 +12,8 @@ impl JobCollectives<'_> {
     /// The first transfer of which the other side is another one, or not there.
     pub(super) fn transfers(&self, place: usize, of: &JoinedCommunicator) -> Option<Finding> {
         let mut all: HashMap<Key, (usize, &Transfer)> = HashMap::new();
+        // The number of the last one of each side.
+        let mut last: HashMap<(u32, u32, bool), u64> = HashMap::new();
         let mut by_rank = HashMap::new();
         for (n, member) in of.members.iter().enumerate() {
             let Some(rank) = member.rank else { continue };
@@ -19,12 +21,24 @@ impl JobCollectives<'_> {
             by_rank.insert(rank, n);
             for transfer in &communicator.transfers {
                 let (from, to) = if transfer.is_send { (rank, transfer.peer) } else { (transfer.peer, rank) };
+                last.insert((from, to, transfer.is_send), transfer.number);
                 all.insert((from, to, transfer.is_send, transfer.number), (n, transfer));
             }
         }
         let finding = |((from, to, is_send, number), (member, transfer)): (&Key, &(usize, &Transfer))| {
             let peer = *by_rank.get(if *is_send { to } else { from })?;
             let other = all.get(&(*from, *to, !*is_send, *number));
+            let (own_run, peer_member) = (of.members.get(*member)?.run, of.members.get(peer)?);
+            // It may be among older ones, or not be recorded yet.
+            let last_of_peer = last.get(&(*from, *to, !*is_send)).copied();
+            let is_older = match last_of_peer {
+                Some(last) => last >= *number,
+                None => self.communicator(peer_member)?.has_older_transfers,
+            };
+            let is_known = self.is_known_at(peer_member.run, own_run, transfer.call.start_ns);
+            if other.is_none() && (is_older || !is_known) {
+                return None;
+            }
             let without_peer = |signature: u32, run: usize| {
                 let signature = self.runs.get(run)?.collectives.signatures.get(signature as usize)?;
                 Some((signature.parameter("count"), signature.parameter("datatype")))

@@ -22,7 +22,7 @@ pub fn job<'a>(documents: &[&'a HangDocument]) -> JobCollectives<'a> {
         file: document.run.clone(),
         rank: document.rank,
         boot_id: document.boot_id.clone(),
-        lacks: document.lacks.clone(),
+        lacks: document.lacks_collectives.clone(),
         program_end: document.program_end.clone().filter(|_| !document.is_live),
         last_ns: document.last_ns,
         known_ns: document.known_ns,
@@ -32,13 +32,20 @@ pub fn job<'a>(documents: &[&'a HangDocument]) -> JobCollectives<'a> {
 }
 
 /// The collective of a wait of this run: the one that does not fit, if that is in front of the wait too.
-pub fn named(job: &JobCollectives<'_>, run: usize, wait: &StreamWait, last_ns: u64) -> Option<NamedCollective> {
+pub fn named(
+    job: &JobCollectives<'_>,
+    (run, pid): (usize, u32),
+    wait: &StreamWait,
+    last_ns: u64,
+) -> Option<NamedCollective> {
     let collective = wait.collective.as_ref()?;
     let Some(place) = &collective.place else {
         return Some(NamedCollective { text: collective.text.clone(), ..NamedCollective::default() });
     };
+    let is_here =
+        |member: &&Member| member.run == run && job.communicator(member).is_some_and(|of| of.pid == pid);
     let is_it = |member: &&Member| {
-        member.run == run && job.communicator(member).is_some_and(|of| of.name == place.communicator)
+        is_here(member) && job.communicator(member).is_some_and(|of| of.name == place.communicator)
     };
     let joined = job.joined.iter().enumerate();
     let joined = joined.filter_map(|(n, of)| Some((n, of, of.members.iter().find(is_it)?))).next();
@@ -50,7 +57,7 @@ pub fn named(job: &JobCollectives<'_>, run: usize, wait: &StreamWait, last_ns: u
     let start_ns = job.call(member, number).map_or(0, |call| call.start_ns);
     let wrong = wrong_calls(job).into_iter().filter_map(|wrong| {
         // It may be in another communicator, and then in the same stream behind this one.
-        let member = job.joined.get(wrong.communicator())?.members.iter().find(|member| member.run == run)?;
+        let member = job.joined.get(wrong.communicator())?.members.iter().find(is_here)?;
         let call = job.ordered_call(member, wrong)?;
         let is_behind = call.state == CallState::Enqueued && call.stream == wait.stream && call.start_ns > start_ns;
         let signature = job.runs.get(run)?.collectives.signature(call).filter(|_| is_behind)?;
@@ -92,8 +99,8 @@ pub fn write_job(job: &JobCollectives<'_>, out: &mut dyn io::Write) -> io::Resul
     let culprit = job.culprit();
     for order in &job.orders {
         if !matches!(culprit, Some(Culprit::Order(first)) if std::ptr::eq(first, order)) {
-            writeln!(out, "{}", order.text(job))?;
+            writeln!(out, "{}", printable(&order.text(job)))?;
         }
     }
-    job.verdict().map_or(Ok(()), |verdict| writeln!(out, "{verdict}"))
+    job.verdict().map_or(Ok(()), |verdict| writeln!(out, "{}", printable(&verdict)))
 }

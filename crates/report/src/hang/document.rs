@@ -30,6 +30,8 @@ pub struct HangDocument {
     pub quiet_ns: u64,
     /// Why the work before a wait may not be known; none where all calls are there.
     pub lacks: Option<String>,
+    /// Why collectives may be missing.
+    pub lacks_collectives: Option<String>,
     pub processes: Vec<ProcessState>,
     /// How its program ended.
     pub program_end: Option<String>,

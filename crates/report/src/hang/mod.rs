@@ -13,7 +13,7 @@ pub use text::{write_documents, write_wait};
 
 use crate::collectives::{CallPlace, CollectiveLog, RunCollectives, is_collective};
 use crate::nesting::stacks::lines;
-use crate::notes::missing_calls::missing_earlier_calls;
+use crate::notes::missing_calls::{missing_collectives, missing_earlier_calls};
 use cutap_calls::{blocks, ends_capture};
 use cutap_trace::{Call, End, EventVisitor, Exit, Process, Thread, Why, monotonic};
 use document::{OpenEntry, TYPE};
@@ -115,7 +115,7 @@ impl HangState {
 
     /// The collectives of the run, all of them.
     pub fn collectives(&self, end: &End) -> RunCollectives {
-        self.collectives.state(missing_earlier_calls(end).is_none())
+        self.collectives.state(missing_collectives(end).is_none())
     }
 
     /// What is known at the end of the run, or now. `runs_on` says of a process and a thread whether that runs now, on
@@ -151,7 +151,8 @@ impl HangState {
             threads,
         });
         let lacks = missing_earlier_calls(end);
-        let collectives = self.collectives.state(lacks.is_none()).tail();
+        let lacks_collectives = missing_collectives(end);
+        let collectives = self.collectives.state(lacks_collectives.is_none()).tail();
         HangDocument {
             kind: TYPE.to_owned(),
             run: run.to_owned(),
@@ -162,6 +163,7 @@ impl HangState {
             is_live: runs_on.is_some(),
             quiet_ns: self.last_ns.saturating_sub(self.progress_ns),
             lacks,
+            lacks_collectives,
             processes: processes.collect(),
             program_end: end.coverage.program_end.map(|program_end| program_end.to_string()),
             last_ns: self.last_ns,

@@ -54,7 +54,7 @@ fn write_document(
         for thread in threads {
             is_empty = false;
             let heading = format!("{rank}{host}pid {}{}", process.pid, thread_text(process, thread));
-            write_thread(&heading, thread, document, job, out)?;
+            write_thread(&heading, thread, document, (job.0, (job.1, process.pid)), out)?;
         }
     }
     if is_empty {
@@ -76,7 +76,7 @@ fn write_thread(
     heading: &str,
     thread: &ThreadState,
     document: &HangDocument,
-    job: (&JobCollectives<'_>, usize),
+    job: (&JobCollectives<'_>, (usize, u32)),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let Some((named, entry)) = thread.named.zip(thread.named_entry()) else {
@@ -163,7 +163,7 @@ fn write_stream_wait(
     wait: &StreamWait,
     thread: &ThreadState,
     document: &HangDocument,
-    (job, run): (&JobCollectives<'_>, usize),
+    (job, run): (&JobCollectives<'_>, (usize, u32)),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let Some(oldest) = &wait.oldest else {

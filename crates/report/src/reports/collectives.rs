@@ -6,7 +6,7 @@ use crate::collectives::{CallState, Culprit, FindingKind, JobCollectives, JobRun
 use crate::format::json_writer::write_json;
 use crate::format::units::time;
 use crate::hang::{HangState, write_job};
-use crate::notes::missing_calls::missing_earlier_calls;
+use crate::notes::missing_calls::missing_collectives;
 use crate::statistics::rows::Rows;
 use cutap_trace::{Call, End, Event, EventVisitor, FinishedRun, State, printable};
 use serde_json::{Value, json};
@@ -217,7 +217,7 @@ impl Report for Collectives {
             .map(|(n, of)| {
                 let state = states.remove(&(n as u32)).unwrap_or_default();
                 let collectives = state.collectives(&of.end);
-                let (file, lacks) = (of.path.display().to_string(), missing_earlier_calls(&of.end));
+                let (file, lacks) = (of.path.display().to_string(), missing_collectives(&of.end));
                 RunFacts { file, end: of.end.clone(), lacks, known_ns: state.known_until(&of.end), collectives }
             })
             .collect();

@@ -1,5 +1,6 @@
 /* A rank of a job that calls collectives, by RANK and WORLD_SIZE. Its first argument is a mistake, which rank WRONG (the
- * last one) makes at step 5 of 8; the second is the file through which the unique id goes. Without a mistake it ends. */
+ * last one) makes at step STEP (5) of 8; the second is the file through which the unique id goes. Without a mistake it
+ * ends. With NVIDIA's own libnccl.so.2 it runs on the GPU of number LOCAL_RANK. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -17,15 +18,19 @@ int cuProfilerStart(void), cuStreamCreate(P *stream, unsigned flags), cuStreamSy
 int cuStreamBeginCapture_v2(P stream, int mode), cuStreamEndCapture(P stream, P *graph);
 int cuGraphInstantiateWithFlags(P *executable, P graph, unsigned long long flags), cuGraphLaunch(P executable, P stream);
 
-static int rank, ranks, wrong;
+static int rank, ranks, wrong, wrong_step;
 static const char *kind;
 static P stream, other;
 static P buffer;
 static ncclComm_t world, second;
 
+static int number(const char *variable, int otherwise) {
+    const char *text = getenv(variable);
+    return text ? atoi(text) : otherwise;
+}
 static int is(const char *name) { return !strcmp(kind, name); }
 /* This rank makes the mistake of this name, now. */
-static int errs(const char *name, int step) { return is(name) && rank == wrong && step == 5; }
+static int errs(const char *name, int step) { return is(name) && rank == wrong && step == wrong_step; }
 static void all_reduce(size_t count, int type, int op, ncclComm_t comm, P on) {
     CHECK(ncclAllReduce(buffer, buffer, count, type, op, comm, on) == ncclSuccess);
 }
@@ -121,11 +126,11 @@ int main(int argc, char **argv) {
     P context;
     CHECK(argc > 2);
     kind = argv[1];
-    rank = atoi(getenv("RANK") ?: "0"), ranks = atoi(getenv("WORLD_SIZE") ?: "1");
-    wrong = atoi(getenv("WRONG") ?: "-1");
-    if (wrong < 0) wrong = ranks - 1;
+    rank = number("RANK", 0), ranks = number("WORLD_SIZE", 1);
+    wrong = number("WRONG", ranks - 1);
+    wrong_step = number("STEP", 5);
     alarm(120);
-    CHECK(cuInit(0) == 0 && cuDevicePrimaryCtxRetain(&context, 0) == 0 && cuCtxSetCurrent(context) == 0);
+    CHECK(cuInit(0) == 0 && cuDevicePrimaryCtxRetain(&context, number("LOCAL_RANK", 0)) == 0 && cuCtxSetCurrent(context) == 0);
     CHECK(cuStreamCreate(&stream, 1) == 0 && cuStreamCreate(&other, 1) == 0 && cuMemAlloc_v2(&memory, 1 << 20) == 0);
     buffer = (P)(uintptr_t)memory;
     if (!strncmp(kind, "one_process", 11)) {

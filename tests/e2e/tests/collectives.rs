@@ -1,5 +1,5 @@
-//! Collectives over ranks: `cutap where` of several ranks and `report --collectives`, with real processes and a stand-in
-//! for NCCL (tests/programs/collectives). Each job makes one mistake.
+//! Collectives over ranks: `cutap where` of several ranks and `report --collectives`, with real processes and a
+//! stand-in for NCCL (tests/programs/collectives). Each job makes one mistake.
 
 use cutap_e2e::{Finished, Scratch, cutap, finish, json_lines, out, scratch, sources, wait_for};
 use serde_json::Value;
@@ -154,14 +154,11 @@ fn mismatch(count: usize, number: u32, right: &str, wrong: &str) -> String {
 
 fn not_arrived(count: usize, number: u32, why: &str) -> String {
     let (others, last) = ranks(count);
-    format!(
-        "not arrived: call {number} of comm#1: {last} {why}, {others} {REDUCE}; {} calls agree",
-        number - 1
-    )
+    format!("not arrived: call {number} of comm#1: {last} {why}, {others} {REDUCE}; {} calls agree", number - 1)
 }
 
-/// Of jobs with these mistakes and last lines, what `where` says while they hang. Once they were killed, the last line is
-/// the same.
+/// Of jobs with these mistakes and last lines, what `where` says while they hang. Once they were killed, the last
+/// line is the same.
 fn names(count: usize, mistakes: &[(&'static str, String)]) -> Vec<String> {
     // All begin before the first one is waited for.
     let jobs: Vec<Job> = mistakes.iter().map(|(kind, _)| Job::start(kind, count)).collect();
@@ -192,9 +189,12 @@ fn arguments_differ(count: usize) {
 
 fn calls_differ(count: usize) {
     let (_, last) = ranks(count);
+    let two = ["call 18 of comm#1", "call 6 of comm#2"];
+    let (few, many, [first, second]) =
+        if count == 2 { ("rank 0", "rank 1", two) } else { ("rank 3", "ranks 0 to 2", [two[1], two[0]]) };
     let order = format!(
-        "different order: rank 0 called call 18 of comm#1 before call 6 of comm#2, {last} the other way round: each \
-         waits for the other, for both calls are in one stream"
+        "different order: {few} called {first} before {second}, {many} the other way round: each waits for the other, \
+         for both calls are in one stream"
     );
     let mistakes = [
         ("function", mismatch(count, 11, "ncclAllReduce", "ncclBroadcast")),
@@ -282,17 +282,17 @@ fn split_communicators() {
     job.wait();
     let report = job.report(&["--json"]).stdout;
     let lines: Vec<Value> = json_lines(&report).filter(|line| line["type"] == "communicator").collect();
+    let member = |of: &Value| (of["rank"].as_str().unwrap().to_owned(), of["rank_in_communicator"].as_u64().unwrap());
     let members = |line: &Value| -> Vec<(String, u64)> {
-        let of = line["members"].as_array().expect("a list");
-        of.iter().map(|of| (of["rank"].as_str().unwrap().to_owned(), of["rank_in_communicator"].as_u64().unwrap())).collect()
+        line["members"].as_array().expect("a list").iter().map(member).collect()
     };
-    let shown: Vec<(u64, u64, Vec<(String, u64)>)> = lines
+    let communicators: Vec<(u64, u64, Vec<(String, u64)>)> = lines
         .iter()
         .map(|line| (line["ranks"].as_u64().unwrap(), line["agreed"].as_u64().unwrap(), members(line)))
         .collect();
     let rank = |label: &str, rank: u64| (label.to_owned(), rank);
-    assert_eq!(shown[1], (2, 8, vec![rank("rank 0", 1), rank("rank 2", 0)]), "{report}");
-    assert_eq!(shown[2], (2, 8, vec![rank("rank 1", 1), rank("rank 3", 0)]), "{report}");
+    assert_eq!(communicators[1], (2, 8, vec![rank("rank 0", 1), rank("rank 2", 0)]), "{report}");
+    assert_eq!(communicators[2], (2, 8, vec![rank("rank 1", 1), rank("rank 3", 0)]), "{report}");
 }
 
 /// The ranks are one process, which shows in one recording.
@@ -302,9 +302,9 @@ fn ranks_of_one_process() {
     healthy.wait();
     let report = healthy.report(&[]);
     assert_eq!(normal_last(&report.stdout), "no mismatch: 8 calls of comm#1 agree on ranks 0, 1", "{report:?}");
-    let last = "first mismatch: call 6 of comm#1: rank 0 ncclAllReduce(count=4), rank 1 ncclAllReduce(count=5); 5 calls \
-                agree";
-    names(1, &[("one_process_count", last.to_owned())]);
+    let sides = "rank 0 ncclAllReduce(count=4), rank 1 ncclAllReduce(count=5)";
+    let last = format!("first mismatch: call 6 of comm#1: {sides}; 5 calls agree");
+    names(1, &[("one_process_count", last)]);
 }
 
 /// A communicator that was aborted has ended: what it held is not complete.

@@ -2,6 +2,7 @@
 
 use super::job::{JobCollectives, JoinedCommunicator};
 use super::run::{CallState, CommunicatorEnd};
+use crate::format::units::time;
 
 /// Ends of programs that are closer together than this are those of one job that was killed.
 const TOGETHER_NS: u64 = 200_000_000;
@@ -41,7 +42,7 @@ impl JobCollectives<'_> {
         if let Some(lacks) = &run.lacks {
             return Some(Absence::Unknown(format!("calls are missing: {lacks}")));
         }
-        match communicator.ended {
+        match communicator.communicator_end {
             Some(CommunicatorEnd::Aborted) => {
                 return Some(Absence::Certain("aborted the communicator before it".to_owned()));
             }
@@ -51,21 +52,21 @@ impl JobCollectives<'_> {
             None => {}
         }
         let started = present.iter().filter_map(|place| {
-            let other = of.members.get(*place)?;
-            Some((other.run, self.call(other, number)?.start_ns))
+            let caller = of.members.get(*place)?;
+            Some((caller.run, self.call(caller, number)?.start_ns))
         });
         let first = started.min_by_key(|(_, ns)| *ns);
         if first.is_some_and(|(other, ns)| !self.is_known_at(member.run, other, ns)) {
             return Some(Absence::Unknown("it is known only until the others came there".to_owned()));
         }
         let last_of_others = present.iter().filter_map(|place| {
-            let other = self.runs.get(of.members.get(*place)?.run)?;
-            (other.boot_id == run.boot_id).then_some(other.last_ns)
+            let run_of_caller = self.runs.get(of.members.get(*place)?.run)?;
+            (run_of_caller.boot_id == run.boot_id).then_some(run_of_caller.last_ns)
         });
         let later_ns = last_of_others.max().map_or(0, |last| last.saturating_sub(run.last_ns));
         Some(Absence::Certain(match &run.program_end {
             Some(end) if later_ns > TOGETHER_NS => {
-                format!("did not call it: its program {end}, {} before the others", crate::format::units::time(later_ns))
+                format!("did not call it: its program {end}, {} before the others", time(later_ns))
             }
             _ => "did not arrive yet".to_owned(),
         }))

@@ -1,56 +1,94 @@
 //! Numbers of calls of a recording that begins late: where its calls fit those of another rank. If they fit at several
-//! places, the times decide: ranks call the same collective at about the same time.
+//! places, the times decide. No rank completes a call before all have begun it, and ranks begin it at about the same
+//! time.
 
 /// Calls that are compared, the last ones.
 const MOST: usize = 2048;
 /// Calls that must fit.
 const FEWEST: usize = 3;
 
-/// The calls of a rank: what each is, and when it was.
+/// A call of a rank.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TimedCall {
+    /// The same number for calls that agree.
+    pub class: u32,
+    pub start_ns: u64,
+    /// When it was known complete; 0: it is not.
+    pub complete_ns: u64,
+    /// It is complete only when all ranks have begun it.
+    pub needs_all_ranks: bool,
+}
+
+/// The calls of a rank.
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     /// Number of the first one.
     pub first: u64,
-    pub calls: Vec<(u32, u64)>,
+    pub calls: Vec<TimedCall>,
 }
 
 impl Sequence {
-    fn tail(&self) -> (i64, &[(u32, u64)]) {
+    fn tail(&self) -> (i64, &[TimedCall]) {
         let dropped = self.calls.len().saturating_sub(MOST);
         (self.first as i64 + dropped as i64, &self.calls[dropped..])
     }
+}
+
+impl TimedCall {
+    /// Whether another rank may have completed this very call then.
+    fn is_before_end(&self, other: &TimedCall) -> bool {
+        other.complete_ns == 0 || !other.needs_all_ranks || self.start_ns <= other.complete_ns
+    }
+}
+
+/// A place at which the calls fit.
+struct Fit {
+    place: i64,
+    fitting: usize,
+    apart_ns: u128,
+    is_possible: bool,
 }
 
 /// What to add to the numbers of `late` so that its calls are those of `reference`, and how that is known. None if they
 /// fit nowhere. `has_one_clock`: the times of both can be compared.
 pub fn shift(reference: &Sequence, late: &Sequence, has_one_clock: bool) -> Option<(i64, &'static str)> {
     let ((reference_first, reference), (late_first, late)) = (reference.tail(), late.tail());
-    let mut best: Vec<(usize, i64, u128)> = Vec::new();
+    let mut fits: Vec<Fit> = Vec::new();
     // `place`: where the first late call would be among those of the reference.
     for place in 1 - late.len() as i64..reference.len() as i64 {
         let skipped = usize::try_from(-place).unwrap_or(0);
         let from = usize::try_from(place).unwrap_or(0);
         let both = || reference.iter().skip(from).zip(late.iter().skip(skipped));
-        let (fitting, compared) = (both().filter(|(a, b)| a.0 == b.0).count(), both().count());
+        let (fitting, compared) = (both().filter(|(a, b)| a.class == b.class).count(), both().count());
         // The last ones may differ: that is what is looked for.
-        let is_fit = fitting >= FEWEST.min(late.len()) && compared - fitting <= compared / 8 + 1;
-        if !is_fit {
+        if fitting < FEWEST.min(late.len()) || compared - fitting > compared / 8 + 1 {
             continue;
         }
-        let apart = both().map(|(a, b)| u128::from(a.1.abs_diff(b.1))).sum::<u128>() / compared.max(1) as u128;
-        best.push((fitting, place, apart));
+        let apart_ns = both().map(|(a, b)| u128::from(a.start_ns.abs_diff(b.start_ns))).sum::<u128>();
+        let is_possible =
+            both().filter(|(a, b)| a.class == b.class).all(|(a, b)| a.is_before_end(b) && b.is_before_end(a));
+        fits.push(Fit { place, fitting, apart_ns: apart_ns / compared.max(1) as u128, is_possible });
     }
-    let most = best.iter().map(|(fitting, ..)| *fitting).max()?;
+    let most = fits.iter().map(|fit| fit.fitting).max()?;
     // Calls that repeat fit at other places nearly as well.
-    let mut close = best.iter().filter(|(fitting, ..)| *fitting + *fitting / 4 + 2 >= most);
-    let only = best.iter().filter(|(fitting, ..)| *fitting + *fitting / 4 + 2 >= most).count() == 1;
-    let (_, place, _) = match (only, has_one_clock) {
-        (true, _) => close.next()?,
-        (false, true) => close.min_by_key(|(_, _, apart)| *apart)?,
+    let is_close = |fit: &&Fit| fit.fitting + fit.fitting / 4 + 2 >= most;
+    let is_only = fits.iter().filter(is_close).count() == 1;
+    let by_time = |fit: &&Fit| (std::cmp::Reverse(fit.fitting), fit.apart_ns);
+    let (fit, by) = match (is_only, has_one_clock) {
+        (true, _) => (fits.iter().find(is_close)?, "by signatures"),
+        (false, true) => {
+            let mut possible: Vec<&Fit> = fits.iter().filter(is_close).filter(|fit| fit.is_possible).collect();
+            possible.sort_by_key(by_time);
+            // Two that fit equally well tell nothing.
+            let is_clear = |next: &&&Fit, best: &&&Fit| {
+                next.fitting < best.fitting || next.apart_ns >= best.apart_ns.saturating_mul(2)
+            };
+            let best = possible.first().filter(|best| possible.get(1).is_none_or(|next| is_clear(&next, best)))?;
+            (*best, "by signatures and times")
+        }
         (false, false) => return None,
     };
-    let by = if only { "by signatures" } else { "by signatures and times" };
-    Some((reference_first + place - late_first, by))
+    Some((reference_first + fit.place - late_first, by))
 }
 
 #[cfg(test)]
@@ -58,8 +96,11 @@ mod tests {
     use super::*;
 
     fn sequence(calls: &[u32], from_ns: u64) -> Sequence {
-        let calls = calls.iter().enumerate().map(|(n, call)| (*call, from_ns + 1000 * n as u64)).collect();
-        Sequence { first: 1, calls }
+        let call = |(n, class): (usize, &u32)| {
+            let start_ns = from_ns + 1000 * n as u64;
+            TimedCall { class: *class, start_ns, complete_ns: start_ns + 100, needs_all_ranks: true }
+        };
+        Sequence { first: 1, calls: calls.iter().enumerate().map(call).collect() }
     }
 
     #[test]

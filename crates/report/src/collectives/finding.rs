@@ -29,7 +29,7 @@ pub enum FindingKind {
     /// Calls before this one differ, and are no longer there.
     Before { number: u64 },
     /// A member sends, or receives, and the other rank did not call the other side.
-    Transfer { member: usize, peer: usize, is_send: bool, number: u64, other: Option<u32>, signature: u32 },
+    Transfer { member: usize, peer: usize, is_send: bool, number: u64, peer_signature: Option<u32>, signature: u32 },
 }
 
 impl FindingKind {
@@ -57,7 +57,7 @@ impl FindingKind {
 }
 
 impl Finding {
-    /// The sentence. `first`: of several findings it is the one to look at.
+    /// The sentence.
     pub fn text(&self, job: &JobCollectives<'_>) -> String {
         let Some(of) = job.joined.get(self.communicator) else { return String::new() };
         let name = &of.name;
@@ -68,39 +68,36 @@ impl Finding {
             }
             FindingKind::Absent { number, absent, present } => {
                 let call = job.signature(of, present, *number).map_or_else(String::new, Signature::text);
-                let who = absent_text(of, absent);
-                let others = labels(present.iter().filter_map(|member| of.members.get(*member)));
+                let (absent, present) = (absent_text(of, absent), present_text(of, present));
                 let call = printable(&call);
-                format!("not arrived: call {number} of {name}: {who}, {others} {call}; {}", of.agreement())
+                format!("not arrived: call {number} of {name}: {absent}, {present} {call}; {}", of.agreement())
             }
             FindingKind::NotJoined { absent, present } => {
-                let made_by = present.iter().find_map(|member| job.communicator(of.members.get(*member)?)?.made_by.clone());
-                let others = labels(present.iter().filter_map(|member| of.members.get(*member)));
-                let call = made_by.unwrap_or_default();
-                format!("not arrived: {} did not call {call} for {name} yet; {others} called it", ranks_text(absent.clone()))
+                let (absent, of_present) = (ranks_text(absent.clone()), present_text(of, present));
+                let makers = present.iter().filter_map(|member| job.communicator(of.members.get(*member)?));
+                let call = makers.filter_map(|communicator| communicator.made_by.as_deref()).next().unwrap_or("");
+                format!("not arrived: {absent} did not call {call} for {name} yet; {of_present} called it")
             }
             FindingKind::Before { number } => format!(
                 "first mismatch: before call {number} of {name}, in calls that are no longer known here; \
                  cutap report --collectives on the recordings finds it"
             ),
-            FindingKind::Transfer { member, peer, is_send, number, other, signature } => {
+            FindingKind::Transfer { member, peer, is_send, number, peer_signature, signature } => {
                 let label = |place: &usize| of.members.get(*place).map_or("", |member| &member.label);
-                let run = of.members.get(*member).map(|member| member.run);
-                let text = |signature: u32| job.text(run, signature);
+                let text = |member: &usize, signature: u32| {
+                    job.text(of.members.get(*member).map(|member| member.run), signature)
+                };
                 let (verb, expected) = if *is_send { ("sent", "received") } else { ("received", "sent") };
-                let (who, whom) = (label(member), label(peer));
-                match other {
-                    Some(other) => {
-                        let peer_run = of.members.get(*peer).map(|member| member.run);
-                        let other = job.text(peer_run, *other);
-                        format!(
-                            "first mismatch: transfer {number} between {who} and {whom} in {name}: {who} {}, {whom} {other}",
-                            text(*signature)
-                        )
-                    }
+                let (caller, partner, call) = (label(member), label(peer), text(member, *signature));
+                match peer_signature {
+                    Some(signature) => format!(
+                        "first mismatch: transfer {number} between {caller} and {partner} in {name}: {caller} {call}, \
+                         {partner} {}",
+                        text(peer, *signature)
+                    ),
                     None => format!(
-                        "not arrived: {whom} has not {expected} what {who} {verb} in {name}: {}, transfer {number} of the two",
-                        text(*signature)
+                        "not arrived: {partner} has not {expected} what {caller} {verb} in {name}: {call}, transfer \
+                         {number} of the two"
                     ),
                 }
             }
@@ -108,18 +105,22 @@ impl Finding {
     }
 }
 
+fn present_text(of: &JoinedCommunicator, present: &[usize]) -> String {
+    labels(present.iter().filter_map(|member| of.members.get(*member)))
+}
+
 /// `rank 0 ncclAllReduce, rank 1 ncclBroadcast`.
 fn mismatch_text(job: &JobCollectives<'_>, of: &JoinedCommunicator, number: u64, groups: &[Vec<usize>]) -> String {
     let signature = |group: &Vec<usize>| job.signature(of, group, number);
     let all: Vec<Option<&Signature>> = groups.iter().map(signature).collect();
-    let known: Vec<&Signature> = all.iter().copied().flatten().collect();
+    let signatures: Vec<&Signature> = all.iter().copied().flatten().collect();
     let mut sides: Vec<(usize, String)> = Vec::new();
     for (group, signature) in groups.iter().zip(&all) {
-        let who = labels(group.iter().filter_map(|member| of.members.get(*member)));
-        let what = signature.map_or_else(String::new, |signature| signature.difference_text(&known));
-        sides.push((group.first().copied().unwrap_or(0), format!("{who} {}", printable(&what))));
+        let ranks = present_text(of, group);
+        let call = signature.map_or_else(String::new, |signature| signature.difference_text(&signatures));
+        sides.push((group.first().copied().unwrap_or(0), format!("{ranks} {}", printable(&call))));
     }
-    // With two of equal size nobody knows who is right: they come in the order of ranks.
+    // Of two that are equally many it is not known which is right: they come in the order of ranks.
     let is_even = groups.windows(2).all(|pair| matches!(pair, [a, b] if a.len() == b.len()));
     if is_even {
         sides.sort();
@@ -137,8 +138,8 @@ fn absent_text(of: &JoinedCommunicator, absent: &[(usize, String)]) -> String {
     }
     let with = |reason: &&str| {
         let members = absent.iter().filter(|(_, other)| other == reason);
-        let who = labels(members.filter_map(|(member, _)| of.members.get(*member)));
-        format!("{who} {reason}")
+        let ranks = labels(members.filter_map(|(member, _)| of.members.get(*member)));
+        format!("{ranks} {reason}")
     };
     reasons.iter().map(with).collect::<Vec<_>>().join(", ")
 }

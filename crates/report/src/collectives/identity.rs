@@ -38,7 +38,7 @@ pub fn derives(call: &Call) -> bool {
 }
 
 /// Whether the call makes a communicator of this process.
-pub fn makes(call: &Call) -> bool {
+pub fn makes_communicator(call: &Call) -> bool {
     derives(call) || is(call, Role::InitsCommunicator)
 }
 
@@ -99,9 +99,7 @@ pub fn making(call: &Call, parent: &Parent) -> Making {
     }
     if is(call, Role::ShrinksCommunicator) {
         let mut excluded: Vec<u32> = match argument(call, &["excludeRanksList"]).map(Value::target) {
-            Some(Value::Array(items)) => {
-                items.values.iter().filter_map(|value| Some(value.number()? as u32)).collect()
-            }
+            Some(Value::Array(items)) => items.values.iter().filter_map(|value| Some(value.number()? as u32)).collect(),
             _ => Vec::new(),
         };
         excluded.sort_unstable();

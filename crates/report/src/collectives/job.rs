@@ -1,12 +1,9 @@
-//! The collectives of all runs of a job: their communicators joined by identity, and what is wrong in each.
+//! The collectives of all runs of a job: their communicators joined by identity.
 
-use super::absent::Absence;
-use super::align::{Sequence, shift};
-use super::finding::{Finding, FindingKind};
-use super::member::{Member, labels, ranks_text};
-use super::order::OtherOrder;
-use super::run::{CallState, CollectiveCall, RunCollectives, RunCommunicator};
-use super::signature::{Signature, digest_of};
+use super::align::{Sequence, TimedCall, shift};
+use super::member::Member;
+use super::run::{CollectiveCall, RunCollectives, RunCommunicator};
+use super::signature::Signature;
 use std::collections::HashMap;
 
 /// A run, with what is known of it beside its collectives.
@@ -50,19 +47,8 @@ pub struct JoinedCommunicator {
 pub struct JobCollectives<'a> {
     pub runs: Vec<JobRun<'a>>,
     pub joined: Vec<JoinedCommunicator>,
-    /// The one to look at first is the first one.
-    pub findings: Vec<Finding>,
-    /// Calls that ranks made in different order.
-    pub orders: Vec<OtherOrder>,
     /// By run: the same number for signatures that agree.
     classes: Vec<Vec<u32>>,
-}
-
-/// What holds up the ranks, as far as it is known.
-#[derive(Debug)]
-pub enum Culprit<'a> {
-    Finding(&'a Finding),
-    Order(&'a OtherOrder),
 }
 
 impl JoinedCommunicator {
@@ -84,17 +70,8 @@ impl<'a> JobCollectives<'a> {
             *numbers.entry(signature.digest()).or_insert(next)
         };
         let classes = runs.iter().map(|run| run.collectives.signatures.iter().map(&mut class).collect()).collect();
-        let mut job = JobCollectives { runs, joined: Vec::new(), findings: Vec::new(), orders: Vec::new(), classes };
+        let mut job = JobCollectives { runs, joined: Vec::new(), classes };
         job.join();
-        for place in 0..job.joined.len() {
-            job.look(place);
-        }
-        job.orders = job.other_orders();
-        // What holds up ranks comes first, then what came first.
-        job.findings.sort_by_key(|finding| {
-            let is_sure = matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. });
-            (finding.is_over, !is_sure, finding.start_ns)
-        });
         job
     }
 
@@ -109,7 +86,7 @@ impl<'a> JobCollectives<'a> {
         self.communicator(member)?.call(own)
     }
 
-    fn class(&self, member: &Member, call: &CollectiveCall) -> u32 {
+    pub fn class(&self, member: &Member, call: &CollectiveCall) -> u32 {
         self.classes.get(member.run).and_then(|classes| classes.get(call.signature as usize)).copied().unwrap_or(0)
     }
 
@@ -191,8 +168,13 @@ impl<'a> JobCollectives<'a> {
 
     fn sequence(&self, run: usize, communicator: usize) -> Sequence {
         let of = &self.runs[run].collectives.communicators[communicator];
-        let class = |call: &CollectiveCall| self.classes[run].get(call.signature as usize).copied().unwrap_or(0);
-        Sequence { first: of.first, calls: of.calls.iter().map(|call| (class(call), call.start_ns)).collect() }
+        let call = |call: &CollectiveCall| TimedCall {
+            class: self.classes[run].get(call.signature as usize).copied().unwrap_or(0),
+            start_ns: call.start_ns,
+            complete_ns: call.complete_ns,
+            needs_all_ranks: self.runs[run].collectives.signature(call).is_some_and(Signature::needs_all_ranks),
+        };
+        Sequence { first: of.first, calls: of.calls.iter().map(call).collect() }
     }
 
     /// Gives members whose calls cannot be counted the numbers of a member whose calls can.
@@ -206,7 +188,8 @@ impl<'a> JobCollectives<'a> {
         let Some(reference) = members.iter().max_by_key(|member| (is_whole(member), calls(member))) else { return };
         let of_reference = self.sequence(reference.run, reference.communicator);
         let reference_run = reference.run;
-        let is_reference = |member: &Member| member.run == reference.run && member.communicator == reference.communicator;
+        let is_reference =
+            |member: &Member| (member.run, member.communicator) == (reference.run, reference.communicator);
         let aligned: Vec<Member> = members
             .iter()
             .map(|member| {
@@ -272,10 +255,12 @@ impl<'a> JobCollectives<'a> {
             }
         };
         let labels_of: Vec<String> = members.iter().map(label).collect();
-        let known: Vec<u32> = members.iter().filter_map(|member| member.rank).collect();
+        let given_ranks: Vec<u32> = members.iter().filter_map(|member| member.rank).collect();
         // Without the ranks of all members it is not known which one is missing.
         let missing = match ranks {
-            Some(ranks) if known.len() == members.len() => (0..ranks).filter(|rank| !known.contains(rank)).collect(),
+            Some(ranks) if given_ranks.len() == members.len() => {
+                (0..ranks).filter(|rank| !given_ranks.contains(rank)).collect()
+            }
             _ => Vec::new(),
         };
         let mut notes: Vec<String> = Vec::new();
@@ -284,7 +269,7 @@ impl<'a> JobCollectives<'a> {
                 notes.push(format!("the recording of {label} begins late or lacks calls: its calls were aligned {by}"));
             }
             if member.is_unaligned {
-                notes.push(format!("the recording of {label} lacks calls, and what it has fits no other rank: not known"));
+                notes.push(format!("the recording of {label} lacks calls, and its calls fit no other rank: not known"));
             }
         }
         let first = members.iter().filter(|member| !member.is_unaligned).map(|member| member.first).max();
@@ -319,164 +304,5 @@ impl<'a> JobCollectives<'a> {
         for (n, (joined, name)) in self.joined.iter_mut().zip(&names).enumerate() {
             joined.name = if all_unique { name.clone() } else { format!("comm#{}", n + 1) };
         }
-    }
-
-    fn look(&mut self, place: usize) {
-        let of = &self.joined[place];
-        let mut findings = self.not_joined(place, of);
-        let compared: Vec<usize> = (0..of.members.len()).filter(|n| !of.members[*n].is_unaligned).collect();
-        let mut agreed = 0;
-        let mut notes = Vec::new();
-        if self.digests_differ(of) {
-            let kind = FindingKind::Before { number: of.first };
-            findings.push(Finding { communicator: place, kind, start_ns: 0, is_over: false });
-        }
-        for number in of.first.. {
-            let mut groups: Vec<(u32, Vec<usize>)> = Vec::new();
-            let (mut absent, mut present) = (Vec::new(), Vec::new());
-            for n in compared.iter().copied() {
-                let member = &of.members[n];
-                let Some(call) = self.call(member, number) else {
-                    absent.push(n);
-                    continue;
-                };
-                present.push(n);
-                let class = self.class(member, call);
-                match groups.iter_mut().find(|(other, _)| *other == class) {
-                    Some((_, group)) => group.push(n),
-                    None => groups.push((class, vec![n])),
-                }
-            }
-            let Some(start_ns) = self.first_start(of, &present, number) else { break };
-            let is_over = present.iter().all(|n| {
-                self.call(&of.members[*n], number).is_some_and(|call| call.state == CallState::Complete)
-            });
-            if groups.len() > 1 {
-                groups.sort_by_key(|(_, group)| group.len());
-                let groups = groups.into_iter().map(|(_, group)| group).collect();
-                let kind = FindingKind::Mismatch { number, groups };
-                findings.push(Finding { communicator: place, kind, start_ns, is_over: is_over && absent.is_empty() });
-                break;
-            }
-            if absent.is_empty() {
-                agreed += 1;
-                continue;
-            }
-            let mut certain = Vec::new();
-            for n in absent {
-                match self.absence(of, n, number, &present) {
-                    Some(Absence::Certain(why)) => certain.push((n, why)),
-                    Some(Absence::Unknown(why)) => {
-                        let label = &of.members[n].label;
-                        notes.push(format!("call {number} of {label} is not known: {why}"));
-                    }
-                    None => {}
-                }
-            }
-            if !certain.is_empty() {
-                let kind = FindingKind::Absent { number, absent: certain, present };
-                findings.push(Finding { communicator: place, kind, start_ns, is_over: false });
-            }
-            break;
-        }
-        findings.extend(self.transfers(place, of));
-        self.joined[place].agreed = agreed;
-        self.joined[place].notes.extend(notes);
-        self.findings.extend(findings);
-    }
-
-    fn first_start(&self, of: &JoinedCommunicator, present: &[usize], number: u64) -> Option<u64> {
-        present.iter().filter_map(|n| Some(self.call(&of.members[*n], number)?.start_ns)).min()
-    }
-
-    /// Ranks whose runs are here, and that did not call what makes the communicator.
-    fn not_joined(&self, place: usize, of: &JoinedCommunicator) -> Vec<Finding> {
-        let is_starting = |member: &&Member| self.communicator(member).is_some_and(|of| of.is_starting);
-        if of.unknown_ranks.is_empty() || !of.members.iter().any(|member| is_starting(&member)) {
-            return Vec::new();
-        }
-        // A rank of the job is the same one here if that is so of all others.
-        let run_rank = |member: &Member| self.runs[member.run].rank;
-        let is_world = of.members.iter().all(|member| member.rank.is_some() && run_rank(member) == member.rank);
-        let made_ns = of.members.iter().filter_map(|member| Some((member.run, self.communicator(member)?.made_ns)));
-        let first_made = made_ns.min_by_key(|(_, ns)| *ns);
-        let is_known = |run: usize| first_made.is_some_and(|(other, ns)| self.is_known_at(run, other, ns));
-        let is_here = |rank: &&u32| {
-            let mut runs = self.runs.iter().enumerate();
-            runs.any(|(n, run)| run.rank == Some(**rank) && run.lacks.is_none() && is_known(n))
-        };
-        let absent: Vec<u32> = of.unknown_ranks.iter().filter(|rank| is_world && is_here(rank)).copied().collect();
-        if absent.is_empty() {
-            return Vec::new();
-        }
-        let present = (0..of.members.len()).collect();
-        let kind = FindingKind::NotJoined { absent, present };
-        vec![Finding { communicator: place, kind, start_ns: 0, is_over: false }]
-    }
-
-    /// Calls that are no longer there differ among members.
-    fn digests_differ(&self, of: &JoinedCommunicator) -> bool {
-        let digest = |member: &Member| {
-            let communicator = self.communicator(member)?;
-            if !communicator.is_whole || member.is_unaligned {
-                return None;
-            }
-            let before = (communicator.first..of.first).filter_map(|number| communicator.call(number));
-            let signature = |call: &CollectiveCall| self.runs[member.run].collectives.signature(call);
-            let digests = before.filter_map(|call| Some(signature(call)?.digest()));
-            Some(digests.fold(communicator.digest, |all, digest| digest_of(all, &digest.to_le_bytes())))
-        };
-        let mut digests: Vec<u64> = of.members.iter().filter_map(digest).collect();
-        digests.sort_unstable();
-        digests.dedup();
-        digests.len() > 1
-    }
-
-    /// What to look at first; none if nothing is wrong.
-    pub fn culprit(&self) -> Option<Culprit<'_>> {
-        let sure = |finding: &&Finding| {
-            !finding.is_over && matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. })
-        };
-        let finding = |culprit| Culprit::Finding(culprit);
-        let order = |is_wanted: &dyn Fn(&OtherOrder) -> bool| {
-            self.orders.iter().find(|order| !order.is_over && is_wanted(order)).map(Culprit::Order)
-        };
-        let open = || self.findings.iter().find(|finding| !finding.is_over).map(finding);
-        let first_sure = self.findings.iter().find(sure).map(finding);
-        first_sure
-            .or_else(|| order(&|order| order.is_one_stream))
-            .or_else(open)
-            .or_else(|| order(&|_| true))
-            .or_else(|| self.findings.first().map(finding))
-    }
-
-    /// The last line: what to look at first, or that nothing is wrong.
-    pub fn verdict(&self) -> Option<String> {
-        match self.culprit() {
-            Some(Culprit::Finding(first)) => return Some(first.text(self)),
-            Some(Culprit::Order(order)) => return Some(order.text(self)),
-            None => {}
-        }
-        let together: Vec<&JoinedCommunicator> = self.joined.iter().filter(|of| of.members.len() > 1).collect();
-        let agreed: u64 = together.iter().map(|of| of.agreed).sum();
-        let [first, ..] = together[..] else { return None };
-        let of = match together[..] {
-            [only] => only.name.clone(),
-            _ => format!("{} communicators", together.len()),
-        };
-        let who = labels(first.members.iter());
-        let count = match agreed {
-            1 => format!("1 call of {of} agrees"),
-            _ => format!("{agreed} calls of {of} agree"),
-        };
-        let on = if together.len() == 1 { format!(" on {who}") } else { String::new() };
-        let unknown = match &first.unknown_ranks[..] {
-            [] => String::new(),
-            ranks => {
-                let is = if ranks.len() == 1 { "is" } else { "are" };
-                format!("; {} {is} not known: no call in these files", ranks_text(ranks.to_vec()))
-            }
-        };
-        Some(format!("no mismatch: {count}{on}{unknown}"))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::graphs::{CapturedCall, CapturedGraphs};
 use super::group::CallGroup;
-use super::identity::{Parent, derives, makes, making};
+use super::identity::{Parent, derives, makes_communicator, making};
 use super::run::{CallState, CollectiveCall, CommunicatorEnd, Derived, RunCollectives, RunCommunicator, Transfer};
 use super::signature::{Signature, digest_of, is_collective};
 use crate::call::stream_argument;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// Transfers of a communicator that are kept.
 const MOST_TRANSFERS: usize = 1 << 16;
-/// The status of a call that goes on while it has returned.
+/// The status of a call that has returned and continues.
 const IN_PROGRESS: &str = "ncclInProgress";
 
 /// Tells a call from all others of the run: its thread's key, and its number there.
@@ -23,7 +23,7 @@ pub fn id_of(call: &Call) -> CallId {
     (call.thread.key, call.number())
 }
 
-/// A call as it is followed; those that failed are left out at the end.
+/// A followed call; those that failed are left out at the end.
 #[derive(Debug)]
 struct Followed {
     call: CollectiveCall,
@@ -46,7 +46,7 @@ struct Communicator {
     rank: Option<u32>,
     is_starting: bool,
     has_failed: bool,
-    ended: Option<CommunicatorEnd>,
+    communicator_end: Option<CommunicatorEnd>,
     parent: Option<Derived>,
     children: u64,
     calls: Vec<Followed>,
@@ -126,7 +126,7 @@ impl CollectiveLog {
     pub fn enter(&mut self, call: &Call) {
         if is_collective(&call.function) {
             self.enter_collective(call);
-        } else if makes(call) {
+        } else if makes_communicator(call) {
             self.enter_making(call);
         }
     }
@@ -136,7 +136,7 @@ impl CollectiveLog {
         let thread = call.thread.key;
         if is_collective(&call.function) {
             self.exit_collective(exit, place.capture);
-        } else if makes(call) || is(call, Role::InitsAllCommunicators) {
+        } else if makes_communicator(call) || is(call, Role::InitsAllCommunicators) {
             self.exit_making(exit);
         } else if is(call, Role::BeginsCollectiveGroup) {
             if is_taken(exit) {
@@ -155,7 +155,9 @@ impl CollectiveLog {
             self.communicators[communicator].rank.get_or_insert(rank as u32);
         } else if is_taken(exit) {
             self.graphs.exit(exit, place.capture);
-            if place.is_outermost && let Some(calls) = self.graphs.launched(call) {
+            if place.is_outermost
+                && let Some(calls) = self.graphs.launched(call)
+            {
                 self.launch(call, &calls);
             }
         }
@@ -170,19 +172,20 @@ impl CollectiveLog {
             places.push((of.communicator, communicator.calls.len()));
             let (start_ns, tid, stream) = (call.start_ns, call.thread.tid, stream.clone());
             let (signature, state) = (of.signature, CallState::Enqueued);
-            let call = CollectiveCall { signature, state, start_ns, tid, stream, group: 0 };
+            let call = CollectiveCall { signature, state, start_ns, complete_ns: 0, tid, stream, group: 0 };
             communicator.calls.push(Followed { call, transfer: of.transfer, has_failed: false });
         }
         self.open.insert(id_of(call), places);
     }
 
     /// A wait behind this call in its stream has returned.
-    pub fn complete(&mut self, id: CallId) {
+    pub fn complete(&mut self, id: CallId, now_ns: u64) {
         for (communicator, place) in self.open.remove(&id).into_iter().flatten() {
             let of = &mut self.communicators[communicator];
             // Abort empties its streams: what was in them has ended, and is not done.
-            if of.ended != Some(CommunicatorEnd::Aborted) {
-                of.calls[place].call.state = CallState::Complete;
+            if of.communicator_end != Some(CommunicatorEnd::Aborted) {
+                let call = &mut of.calls[place].call;
+                (call.state, call.complete_ns) = (CallState::Complete, now_ns);
             }
         }
     }
@@ -205,8 +208,8 @@ impl CollectiveLog {
             return Some(*communicator);
         }
         // It was made in a group, which wrote it later, or before the recording began.
-        let made = |of: &(usize, &Communicator)| of.1.process == process && of.1.handle == 0 && !of.1.has_failed;
-        let mut waiting = self.communicators.iter().enumerate().filter(made).map(|(place, _)| place);
+        let is_unnamed = |of: &(usize, &Communicator)| of.1.process == process && of.1.handle == 0 && !of.1.has_failed;
+        let mut waiting = self.communicators.iter().enumerate().filter(is_unnamed).map(|(place, _)| place);
         let place = match (waiting.next(), waiting.next()) {
             (Some(only), None) => only,
             _ => self.add(call, None),
@@ -234,7 +237,7 @@ impl CollectiveLog {
             rank: None,
             is_starting: false,
             has_failed: false,
-            ended: None,
+            communicator_end: None,
             parent: None,
             children: 0,
             calls: Vec::new(),
@@ -262,7 +265,8 @@ impl CollectiveLog {
         self.open.insert(id, vec![(place, of.calls.len())]);
         let stream = stream_argument::stream(call).unwrap_or_default();
         let (start_ns, tid) = (call.start_ns, call.thread.tid);
-        let call = CollectiveCall { signature, state: CallState::Called, start_ns, tid, stream, group: 0 };
+        let call =
+            CollectiveCall { signature, state: CallState::Called, start_ns, complete_ns: 0, tid, stream, group: 0 };
         of.calls.push(Followed { call, transfer, has_failed: false });
     }
 
@@ -398,7 +402,7 @@ impl CollectiveLog {
         if let Some((handle, _)) = argument(&exit.call)
             && let Some(place) = self.by_handle.remove(&(exit.call.thread.process.key, handle))
         {
-            self.communicators[place].ended = Some(end);
+            self.communicators[place].communicator_end = Some(end);
         }
     }
 
@@ -411,10 +415,10 @@ impl CollectiveLog {
 
 impl Communicator {
     fn state(&self, is_whole: bool) -> RunCommunicator {
-        let taken = || self.calls.iter().filter(|of| !of.has_failed);
+        let numbered = || self.calls.iter().filter(|of| !of.has_failed);
         let mut numbers: HashMap<(bool, u32), u64> = HashMap::new();
         let mut transfers: Vec<Transfer> = Vec::new();
-        for of in taken() {
+        for of in numbered() {
             let Some((is_send, peer)) = of.transfer else { continue };
             let number = numbers.entry((is_send, peer)).or_default();
             *number += 1;
@@ -433,11 +437,11 @@ impl Communicator {
             ranks: self.ranks,
             rank: self.rank,
             is_starting: self.is_starting,
-            ended: self.ended,
+            communicator_end: self.communicator_end,
             is_whole: is_whole && self.made_by.is_some(),
             first: 1,
             digest: 0,
-            calls: taken().filter(|of| of.transfer.is_none()).map(|of| of.call.clone()).collect(),
+            calls: numbered().filter(|of| of.transfer.is_none()).map(|of| of.call.clone()).collect(),
             transfers,
             has_older_transfers,
         }

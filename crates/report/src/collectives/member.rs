@@ -30,7 +30,7 @@ pub fn labels<'a>(members: impl Iterator<Item = &'a Member>) -> String {
     }
 }
 
-/// The same of numbers alone.
+/// `rank 0`, `ranks 0 to 3`, from numbers.
 pub fn ranks_text(mut ranks: Vec<u32>) -> String {
     ranks.sort_unstable();
     ranks.dedup();

@@ -1,5 +1,5 @@
 //! Collectives: what each rank called in which communicator, joined over ranks. One run is followed by
-//! [`CollectiveLog`], its answer is [`RunCollectives`], and [`JobCollectives`] joins the answers of several runs.
+//! [`CollectiveLog`], its answer is [`RunCollectives`], and [`JobVerdict`] joins the answers of several runs.
 
 mod absent;
 mod align;
@@ -14,14 +14,16 @@ mod order;
 mod run;
 mod signature;
 mod transfers;
+mod verdict;
 
 pub use finding::FindingKind;
-pub use job::{Culprit, JobCollectives, JobRun, JoinedCommunicator};
+pub use job::{JobCollectives, JobRun, JoinedCommunicator};
 pub use log::{CallId, CallPlace, CollectiveLog, id_of};
 pub use member::{Member, ranks_text};
 pub use order::OrderedCall;
 pub use run::{CallState, CommunicatorEnd, RunCollectives};
 pub use signature::{Signature, is_collective};
+pub use verdict::{Culprit, JobVerdict};
 
 #[cfg(test)]
 mod tests;

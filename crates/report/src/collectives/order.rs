@@ -1,8 +1,8 @@
-//! Ranks that call two collectives in different order may wait for each other for ever: collectives of two
-//! communicators, or a collective and a transfer of one.
+//! Ranks that call two collectives in different order may wait for each other until they are killed: collectives of
+//! two communicators, or a collective and a transfer of one.
 
 use super::job::{JobCollectives, JoinedCommunicator};
-use super::member::Member;
+use super::member::{Member, labels};
 use super::run::{CallState, CollectiveCall};
 use std::collections::HashMap;
 
@@ -21,8 +21,9 @@ pub enum OrderedCall {
 /// Two calls in different order on two ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherOrder {
-    /// In the order of the first rank.
+    /// In the order of the first side.
     pub calls: [OrderedCall; 2],
+    /// The ranks of each side, the fewest first.
     pub labels: [String; 2],
     /// On both ranks both calls went into one stream.
     pub is_one_stream: bool,
@@ -41,7 +42,8 @@ impl<'a> JobCollectives<'a> {
     /// The first calls of each pair of communicators or ranks that were called in different order.
     pub(super) fn other_orders(&self) -> Vec<OtherOrder> {
         let together: Vec<usize> = (0..self.joined.len()).filter(|n| self.joined[*n].members.len() > 1).collect();
-        let pairs = together.iter().flat_map(|one| together.iter().filter(move |two| one < two).map(move |two| (*one, *two)));
+        let second = |one: usize| together.iter().copied().filter(move |two| one < *two);
+        let pairs = together.iter().flat_map(|one| second(*one).map(|two| (*one, two)));
         let of_pairs = pairs.take(MOST_PAIRS).filter_map(|(one, two)| self.order_of_two(one, two));
         of_pairs.chain(together.iter().filter_map(|one| self.order_of_transfers(*one))).collect()
     }
@@ -52,11 +54,10 @@ impl<'a> JobCollectives<'a> {
         let process = |member: &Member| self.communicator(member).map(|of| of.pid);
         let same = |member: &Member, other: &Member| member.run == other.run && process(member) == process(other);
         let both = first.members.iter().filter_map(|a| Some((a, second.members.iter().find(|b| same(a, b))?)));
-        let mut both = both.filter(|(a, b)| !a.is_unaligned && !b.is_unaligned);
-        let (base_a, base_b) = both.next()?;
-        let steps = |a: &Member, b: &Member| self.steps(&[(one, a), (two, b)], None);
-        let base = steps(base_a, base_b);
-        both.find_map(|(a, b)| self.compared((base_a, &base), (a, &steps(a, b))))
+        let both = both.filter(|(a, b)| !a.is_unaligned && !b.is_unaligned);
+        let ranks: Vec<(&Member, Vec<Step<'a>>)> =
+            both.map(|(a, b)| (a, self.steps(&[(one, a), (two, b)], None))).collect();
+        compared(&ranks)
     }
 
     /// Of collectives and transfers of one communicator.
@@ -67,37 +68,13 @@ impl<'a> JobCollectives<'a> {
         };
         let with: Vec<&Member> = members.iter().filter(has_transfers).collect();
         let pairs = with.iter().enumerate().flat_map(|(n, a)| with[n + 1..].iter().map(move |b| (*a, *b)));
-        let found = pairs.take(MOST_PAIRS).filter_map(|(a, b)| {
+        let orders = pairs.take(MOST_PAIRS).filter_map(|(a, b)| {
             let ranks = (a.rank?, b.rank?);
-            let base = self.steps(&[(one, a)], Some((ranks.0, ranks.1)));
-            self.compared((a, &base), (b, &self.steps(&[(one, b)], Some((ranks.1, ranks.0)))))
+            let steps_of_a = self.steps(&[(one, a)], Some((ranks.0, ranks.1)));
+            let steps_of_b = self.steps(&[(one, b)], Some((ranks.1, ranks.0)));
+            compared(&[(a, steps_of_a), (b, steps_of_b)])
         });
-        found.min_by_key(|order| order.is_over)
-    }
-
-    /// The first two calls that both ranks have in different order.
-    fn compared(&self, (a, base): (&Member, &[Step<'_>]), (b, steps): (&Member, &[Step<'_>])) -> Option<OtherOrder> {
-        let by_call: HashMap<OrderedCall, &Step<'_>> = base.iter().map(|step| (step.of, step)).collect();
-        // Of those before, the one that is latest on the other rank.
-        let mut latest: Option<(&Step<'_>, &Step<'_>)> = None;
-        for step in steps {
-            let Some(other) = by_call.get(&step.of).copied() else { continue };
-            match latest {
-                Some((before, latest_other)) if other.place < latest_other.place && before.place < step.place => {
-                    let is_complete = |step: &Step<'_>| step.call.state == CallState::Complete;
-                    return Some(OtherOrder {
-                        calls: [step.of, before.of],
-                        labels: [a.label.clone(), b.label.clone()],
-                        is_one_stream: other.call.stream == latest_other.call.stream
-                            && step.call.stream == before.call.stream,
-                        is_over: is_complete(latest_other) || is_complete(step),
-                    });
-                }
-                Some((_, latest_other)) if other.place <= latest_other.place => {}
-                _ => latest = Some((step, other)),
-            }
-        }
-        None
+        orders.min_by_key(|order| order.is_over)
     }
 
     /// The calls of a process in these communicators, in the order of entry; with the transfers between this rank and
@@ -138,13 +115,57 @@ impl<'a> JobCollectives<'a> {
                 let is_send = member.rank == Some(from);
                 let peer = if is_send { to } else { from };
                 let transfers = &self.communicator(member)?.transfers;
-                let transfer = transfers.iter().find(|transfer| {
-                    (transfer.is_send, transfer.peer, transfer.number) == (is_send, peer, number)
-                });
+                let transfer = transfers
+                    .iter()
+                    .find(|transfer| (transfer.is_send, transfer.peer, transfer.number) == (is_send, peer, number));
                 transfer.map(|transfer| &transfer.call)
             }
         }
     }
+}
+
+/// The first two calls that ranks have in different order.
+fn compared(ranks: &[(&Member, Vec<Step<'_>>)]) -> Option<OtherOrder> {
+    let (_, base) = ranks.first()?;
+    let [first, second] = ranks.iter().skip(1).find_map(|(_, steps)| different(base, steps))?;
+    // Of those that have both: whether they have the first one first.
+    let sides = ranks.iter().filter_map(|(member, steps)| {
+        let step = |of: OrderedCall| steps.iter().find(|step| step.of == of);
+        let (first, second) = (step(first)?, step(second)?);
+        (first.place != second.place).then_some((*member, first, second))
+    });
+    type Side<'a, 'b> = Vec<(&'a Member, &'a Step<'b>, &'a Step<'b>)>;
+    let (mut right, mut wrong): (Side<'_, '_>, Side<'_, '_>) = sides.partition(|(_, a, b)| a.place < b.place);
+    let is_complete = |step: &Step<'_>| step.call.state == CallState::Complete;
+    let all = || right.iter().chain(&wrong);
+    let is_one_stream = all().all(|(_, a, b)| a.call.stream == b.call.stream);
+    // The later of two calls is complete on a rank that has gone on.
+    let is_over = right.iter().any(|(_, _, b)| is_complete(b)) || wrong.iter().any(|(_, a, _)| is_complete(a));
+    let is_swapped = wrong.len() < right.len();
+    if is_swapped {
+        std::mem::swap(&mut right, &mut wrong);
+    }
+    let labels_of = |side: &Side<'_, '_>| labels(side.iter().map(|(member, ..)| *member));
+    let calls = if is_swapped { [second, first] } else { [first, second] };
+    Some(OtherOrder { calls, labels: [labels_of(&right), labels_of(&wrong)], is_one_stream, is_over })
+}
+
+/// The first two calls that two ranks have in different order, in that of the first rank.
+fn different(base: &[Step<'_>], steps: &[Step<'_>]) -> Option<[OrderedCall; 2]> {
+    let by_call: HashMap<OrderedCall, usize> = base.iter().map(|step| (step.of, step.place)).collect();
+    // Of those before, the one that is latest on the other rank.
+    let mut latest: Option<(&Step<'_>, usize)> = None;
+    for step in steps {
+        let Some(place) = by_call.get(&step.of).copied() else { continue };
+        match latest {
+            Some((before, latest_place)) if place < latest_place && before.place < step.place => {
+                return Some([step.of, before.of]);
+            }
+            Some((_, latest_place)) if place <= latest_place => {}
+            _ => latest = Some((step, place)),
+        }
+    }
+    None
 }
 
 impl OrderedCall {

@@ -37,7 +37,7 @@ pub struct RunCommunicator {
     pub rank: Option<u32>,
     /// The call that made it has not returned.
     pub is_starting: bool,
-    pub ended: Option<CommunicatorEnd>,
+    pub communicator_end: Option<CommunicatorEnd>,
     /// All its calls were recorded, so they can be counted.
     pub is_whole: bool,
     /// Number of the first call in `calls`, from 1, and what stands for those before it.
@@ -107,6 +107,8 @@ pub struct CollectiveCall {
     pub state: CallState,
     /// On the clock of its host since that started.
     pub start_ns: u64,
+    /// When a wait behind it returned; 0: none has.
+    pub complete_ns: u64,
     pub tid: u32,
     pub stream: String,
     /// The group that it was called in; 0: none. Calls of one group have no order.

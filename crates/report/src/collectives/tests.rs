@@ -1,9 +1,10 @@
 //! Jobs that are made up: what is found, and that no healthy rank is named.
 
 use super::finding::FindingKind;
-use super::job::{JobCollectives, JobRun};
+use super::job::JobRun;
 use super::run::{CallState, CollectiveCall, RunCollectives, RunCommunicator, Transfer};
 use super::signature::Signature;
+use super::verdict::JobVerdict;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -52,14 +53,14 @@ fn run(rank: u32, collectives: &RunCollectives) -> JobRun<'_> {
 
 fn verdict(all: &[RunCollectives]) -> String {
     let runs = all.iter().enumerate().map(|(rank, of)| run(rank as u32, of)).collect();
-    JobCollectives::new(runs).verdict().unwrap_or_default()
+    JobVerdict::new(runs).sentence().unwrap_or_default()
 }
 
 #[test]
 fn the_few_are_named_first() {
     let all = [rank(0, 3, &[1, 2, 3]), rank(1, 3, &[1, 7, 3]), rank(2, 3, &[1, 2, 3])];
-    let expected = "first mismatch: call 2 of comm#1: rank 1 ncclAllReduce(count=7), ranks 0, 2 ncclAllReduce(count=2); \
-                    1 call agrees";
+    let sides = "rank 1 ncclAllReduce(count=7), ranks 0, 2 ncclAllReduce(count=2)";
+    let expected = format!("first mismatch: call 2 of comm#1: {sides}; 1 call agrees");
     assert_eq!(verdict(&all), expected);
 }
 
@@ -72,7 +73,8 @@ fn older_calls_are_compared_too() {
     wrong[100] = 99;
     let tails = |other: &[u64]| [rank(0, 2, &counts).tail(), rank(1, 2, other).tail()];
     let of_healthy = verdict(&tails(&longer));
-    assert!(of_healthy.starts_with("not arrived: call 2001 of comm#1: rank 0 did not arrive yet, rank 1"), "{of_healthy}");
+    let expected = "not arrived: call 2001 of comm#1: rank 0 did not arrive yet, rank 1";
+    assert!(of_healthy.starts_with(expected), "{of_healthy}");
     assert!(verdict(&tails(&wrong)).starts_with("first mismatch: before call "), "{}", verdict(&tails(&wrong)));
     let text = serde_json::to_string(&tails(&longer)[1]).unwrap();
     let again: RunCollectives = serde_json::from_str(&text).unwrap();
@@ -91,25 +93,24 @@ fn what_is_not_known_names_no_rank() {
     let with = |change: &dyn Fn(&mut JobRun<'_>)| {
         let mut runs = vec![run(0, &all[0]), run(1, &all[1])];
         change(&mut runs[1]);
-        JobCollectives::new(runs).verdict().unwrap_or_default()
+        JobVerdict::new(runs).sentence().unwrap_or_default()
     };
     let is_quiet = |text: &str| text.starts_with("no mismatch: 2 calls of comm#1 agree");
     assert!(is_quiet(&with(&|run| run.lacks = Some("7 calls".to_owned()))));
     assert!(is_quiet(&with(&|run| run.known_ns = 1500)));
     // Of another clock only a long silence is known.
-    let other = |run: &mut JobRun<'_>, known_ns| {
+    let move_clock = |run: &mut JobRun<'_>, known_ns| {
         run.boot_id = Some("other".to_owned());
         run.known_ns = known_ns;
     };
-    assert!(is_quiet(&with(&|run| other(run, SECOND))));
-    assert!(with(&|run| other(run, 10 * SECOND)).contains("rank 1 did not arrive yet"));
+    assert!(is_quiet(&with(&|run| move_clock(run, SECOND))));
+    assert!(with(&|run| move_clock(run, 10 * SECOND)).contains("rank 1 did not arrive yet"));
 }
 
 #[test]
 fn a_rank_without_a_file() {
     let all = [rank(0, 3, &[1, 2]), rank(1, 3, &[1, 2])];
-    let expected =
-        "no mismatch: 2 calls of comm#1 agree on ranks 0, 1; rank 2 is not known: no call in these files";
+    let expected = "no mismatch: 2 calls of comm#1 agree on ranks 0, 1; rank 2 is not known: no call in these files";
     assert_eq!(verdict(&all), expected);
 }
 
@@ -168,15 +169,15 @@ fn random_mistakes() {
             })
             .collect();
         let runs = all.iter().enumerate().map(|(n, of)| run(n as u32, of)).collect();
-        let job = JobCollectives::new(runs);
-        let [finding, ..] = &job.findings[..] else { panic!("{round}: nothing was found") };
+        let verdict = JobVerdict::new(runs);
+        let [finding, ..] = &verdict.findings[..] else { panic!("{round}: nothing was found") };
         assert_eq!(finding.kind.number(), Some(expected as u64 + 1), "{round}: {finding:?}");
         let named = match &finding.kind {
             FindingKind::Mismatch { groups, .. } => groups[0].clone(),
             FindingKind::Absent { absent, .. } => absent.iter().map(|(member, _)| *member).collect(),
             other => panic!("{round}: {other:?}"),
         };
-        let label = |member: &usize| job.joined[0].members[*member].label.clone();
+        let label = |member: &usize| verdict.job.joined[0].members[*member].label.clone();
         assert_eq!(named.iter().map(label).collect::<Vec<_>>(), [format!("rank {wrong}")], "{round}: {finding:?}");
     }
 }

@@ -10,7 +10,7 @@ type Key = (u32, u32, bool, u64);
 
 impl JobCollectives<'_> {
     /// The first transfer of which the other side is another one, or not there.
-    pub(super) fn transfers(&self, place: usize, of: &JoinedCommunicator) -> Option<Finding> {
+    pub(super) fn unmatched_transfer(&self, place: usize, of: &JoinedCommunicator) -> Option<Finding> {
         let mut all: HashMap<Key, (usize, &Transfer)> = HashMap::new();
         // The number of the last one of each side.
         let mut last: HashMap<(u32, u32, bool), u64> = HashMap::new();
@@ -27,7 +27,7 @@ impl JobCollectives<'_> {
         }
         let finding = |((from, to, is_send, number), (member, transfer)): (&Key, &(usize, &Transfer))| {
             let peer = *by_rank.get(if *is_send { to } else { from })?;
-            let other = all.get(&(*from, *to, !*is_send, *number));
+            let other_side = all.get(&(*from, *to, !*is_send, *number));
             let (own_run, peer_member) = (of.members.get(*member)?.run, of.members.get(peer)?);
             // It may be among older ones, or not be recorded yet.
             let last_of_peer = last.get(&(*from, *to, !*is_send)).copied();
@@ -36,7 +36,7 @@ impl JobCollectives<'_> {
                 None => self.communicator(peer_member)?.has_older_transfers,
             };
             let is_known = self.is_known_at(peer_member.run, own_run, transfer.call.start_ns);
-            if other.is_none() && (is_older || !is_known) {
+            if other_side.is_none() && (is_older || !is_known) {
                 return None;
             }
             let without_peer = |signature: u32, run: usize| {
@@ -44,13 +44,13 @@ impl JobCollectives<'_> {
                 Some((signature.parameter("count"), signature.parameter("datatype")))
             };
             let run = |member: usize| of.members.get(member).map_or(usize::MAX, |member| member.run);
-            let agrees = other.is_some_and(|(other_member, other)| {
+            let agrees = other_side.is_some_and(|(other_member, other)| {
                 without_peer(transfer.call.signature, run(*member))
                     == without_peer(other.call.signature, run(*other_member))
             });
             let is_complete = transfer.call.state == CallState::Complete;
             // A small one may be complete before the other side is there.
-            if agrees || other.is_none() && is_complete || other.is_some() && !*is_send {
+            if agrees || other_side.is_none() && is_complete || other_side.is_some() && !*is_send {
                 return None;
             }
             let kind = FindingKind::Transfer {
@@ -58,7 +58,7 @@ impl JobCollectives<'_> {
                 peer,
                 is_send: *is_send,
                 number: *number,
-                other: other.map(|(_, other)| other.call.signature),
+                peer_signature: other_side.map(|(_, other)| other.call.signature),
                 signature: transfer.call.signature,
             };
             Some(Finding { communicator: place, kind, start_ns: transfer.call.start_ns, is_over: is_complete })

@@ -1,7 +1,7 @@
 //! The collectives of several answers together: names that all ranks share, and which call holds up a rank.
 
 use super::document::{HangDocument, StreamWait};
-use crate::collectives::{CallState, Culprit, FindingKind, JobCollectives, JobRun, Member, OrderedCall};
+use crate::collectives::{CallState, Culprit, FindingKind, JobRun, JobVerdict, Member, OrderedCall};
 use cutap_trace::printable;
 use std::io;
 
@@ -17,7 +17,7 @@ pub struct NamedCollective {
 }
 
 /// The collectives of these answers.
-pub fn job<'a>(documents: &[&'a HangDocument]) -> JobCollectives<'a> {
+pub fn verdict<'a>(documents: &[&'a HangDocument]) -> JobVerdict<'a> {
     let run = |document: &&'a HangDocument| JobRun {
         file: document.run.clone(),
         rank: document.rank,
@@ -28,25 +28,24 @@ pub fn job<'a>(documents: &[&'a HangDocument]) -> JobCollectives<'a> {
         known_ns: document.known_ns,
         collectives: &document.collectives,
     };
-    JobCollectives::new(documents.iter().map(run).collect())
+    JobVerdict::new(documents.iter().map(run).collect())
 }
 
 /// The collective of a wait of this run: the one that does not fit, if that is in front of the wait too.
 pub fn named(
-    job: &JobCollectives<'_>,
+    verdict: &JobVerdict<'_>,
     (run, pid): (usize, u32),
     wait: &StreamWait,
     last_ns: u64,
 ) -> Option<NamedCollective> {
+    let job = &verdict.job;
     let collective = wait.collective.as_ref()?;
     let Some(place) = &collective.place else {
         return Some(NamedCollective { text: collective.text.clone(), ..NamedCollective::default() });
     };
-    let is_here =
-        |member: &&Member| member.run == run && job.communicator(member).is_some_and(|of| of.pid == pid);
-    let is_it = |member: &&Member| {
-        is_here(member) && job.communicator(member).is_some_and(|of| of.name == place.communicator)
-    };
+    let is_here = |member: &&Member| member.run == run && job.communicator(member).is_some_and(|of| of.pid == pid);
+    let is_it =
+        |member: &&Member| is_here(member) && job.communicator(member).is_some_and(|of| of.name == place.communicator);
     let joined = job.joined.iter().enumerate();
     let joined = joined.filter_map(|(n, of)| Some((n, of, of.members.iter().find(is_it)?))).next();
     let Some((n, of, member)) = joined else {
@@ -55,7 +54,7 @@ pub fn named(
     };
     let number = u64::try_from(place.number as i64 + member.shift).unwrap_or(place.number);
     let start_ns = job.call(member, number).map_or(0, |call| call.start_ns);
-    let wrong = wrong_calls(job).into_iter().filter_map(|wrong| {
+    let wrong = wrong_calls(verdict).into_iter().filter_map(|wrong| {
         // It may be in another communicator, and then in the same stream behind this one.
         let member = job.joined.get(wrong.communicator())?.members.iter().find(is_here)?;
         let call = job.ordered_call(member, wrong)?;
@@ -75,8 +74,8 @@ pub fn named(
 }
 
 /// The calls that do not fit.
-fn wrong_calls(job: &JobCollectives<'_>) -> Vec<OrderedCall> {
-    match job.culprit() {
+fn wrong_calls(verdict: &JobVerdict<'_>) -> Vec<OrderedCall> {
+    match verdict.culprit() {
         Some(Culprit::Order(order)) => order.calls.to_vec(),
         Some(Culprit::Finding(finding)) if finding.is_over => Vec::new(),
         Some(Culprit::Finding(finding)) => match &finding.kind {
@@ -90,17 +89,18 @@ fn wrong_calls(job: &JobCollectives<'_>) -> Vec<OrderedCall> {
 }
 
 /// Writes what is known of all ranks together; nothing where no two ranks of a communicator are here.
-pub fn write_job(job: &JobCollectives<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_job(verdict: &JobVerdict<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let job = &verdict.job;
     for of in job.joined.iter().filter(|of| of.members.len() > 1) {
         for note in &of.notes {
             writeln!(out, "{}: {}", of.name, printable(note))?;
         }
     }
-    let culprit = job.culprit();
-    for order in &job.orders {
+    let culprit = verdict.culprit();
+    for order in &verdict.orders {
         if !matches!(culprit, Some(Culprit::Order(first)) if std::ptr::eq(first, order)) {
             writeln!(out, "{}", printable(&order.text(job)))?;
         }
     }
-    job.verdict().map_or(Ok(()), |verdict| writeln!(out, "{}", printable(&verdict)))
+    verdict.sentence().map_or(Ok(()), |sentence| writeln!(out, "{}", printable(&sentence)))
 }

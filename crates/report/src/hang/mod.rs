@@ -93,7 +93,7 @@ impl EventVisitor for HangState {
         let submitted = self.queues.exit(exit, surroundings);
         let is_outermost = outer.iter().all(|outer| outer.function.range.is_some());
         self.collectives.exit(exit, CallPlace { capture, is_outermost });
-        self.queues.take_completed().into_iter().for_each(|id| self.collectives.complete(id));
+        self.queues.take_completed().into_iter().for_each(|id| self.collectives.complete(id, exit.end_ns));
         if submitted || inner_submitted {
             self.thread(&exit.call.thread).open.iter_mut().for_each(|open| open.has_submitted = true);
         }

@@ -200,8 +200,7 @@ impl Queues {
         if stream == next {
             let (text, is_blocking) = (String::new(), true);
             let (work, collectives, forgotten, capture) = (VecDeque::new(), VecDeque::new(), 0, None);
-            let new =
-                StreamQueue { process, name, text, context, is_blocking, capture, work, collectives, forgotten };
+            let new = StreamQueue { process, name, text, context, is_blocking, capture, work, collectives, forgotten };
             self.streams.push(new);
         }
         let of = &mut self.streams[stream];

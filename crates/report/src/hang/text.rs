@@ -1,8 +1,8 @@
 //! The text of `cutap where`: a line for each thread, and below it what it waits for.
 
-use super::collectives::{job, named, write_job};
+use super::collectives::{named, verdict, write_job};
 use super::document::{HangDocument, OpenEntry, ProcessState, StreamWait, ThreadState, WorkState};
-use crate::collectives::JobCollectives;
+use crate::collectives::JobVerdict;
 use crate::format::units::time;
 use crate::nesting::path_stacks::write_frames;
 use cutap_trace::printable;
@@ -26,21 +26,21 @@ pub fn write_documents(documents: &[HangDocument], out: &mut dyn io::Write) -> i
         _ => document.clone(),
     };
     let answers: Vec<HangDocument> = sorted.iter().map(|document| of_answer(document)).collect();
-    let job = job(&answers.iter().collect::<Vec<_>>());
+    let verdict = verdict(&answers.iter().collect::<Vec<_>>());
     for (place, (document, answer)) in sorted.iter().zip(&answers).enumerate() {
         if printed(document) {
             writeln!(out, "{}: saved while it hung (record --on-hang)", printable(&document.run))?;
         }
         let host = document.host.as_deref().filter(|_| hosts.len() > 1);
-        write_document(answer, (document.rank, host), (&job, place), out)?;
+        write_document(answer, (document.rank, host), (&verdict, place), out)?;
     }
-    write_job(&job, out)
+    write_job(&verdict, out)
 }
 
 fn write_document(
     document: &HangDocument,
     (rank, host): (Option<u32>, Option<&str>),
-    job: (&JobCollectives<'_>, usize),
+    of: (&JobVerdict<'_>, usize),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let rank = rank.map_or_else(String::new, |rank| format!("rank {rank}  "));
@@ -54,7 +54,7 @@ fn write_document(
         for thread in threads {
             is_empty = false;
             let heading = format!("{rank}{host}pid {}{}", process.pid, thread_text(process, thread));
-            write_thread(&heading, thread, document, (job.0, (job.1, process.pid)), out)?;
+            write_thread(&heading, thread, document, (of.0, (of.1, process.pid)), out)?;
         }
     }
     if is_empty {
@@ -76,7 +76,7 @@ fn write_thread(
     heading: &str,
     thread: &ThreadState,
     document: &HangDocument,
-    job: (&JobCollectives<'_>, (usize, u32)),
+    of: (&JobVerdict<'_>, (usize, u32)),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let Some((named, entry)) = thread.named.zip(thread.named_entry()) else {
@@ -98,7 +98,7 @@ fn write_thread(
         writeln!(out, "{:INDENT$}calls {}", "", calls.join(", which calls "))?;
     }
     for wait in thread.waits_for.iter().take(STREAMS) {
-        write_stream_wait(wait, thread, document, job, out)?;
+        write_stream_wait(wait, thread, document, of, out)?;
     }
     match thread.waits_for.len().saturating_sub(STREAMS) {
         0 => {}
@@ -163,7 +163,7 @@ fn write_stream_wait(
     wait: &StreamWait,
     thread: &ThreadState,
     document: &HangDocument,
-    (job, run): (&JobCollectives<'_>, (usize, u32)),
+    (verdict, run): (&JobVerdict<'_>, (usize, u32)),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let Some(oldest) = &wait.oldest else {
@@ -171,7 +171,7 @@ fn write_stream_wait(
         return writeln!(out, "{:INDENT$}waits for {through}, and no call is known that recorded it", "");
     };
     let first = wait.collective.as_ref().unwrap_or(oldest);
-    let collective = named(job, run, wait, document.last_ns);
+    let collective = named(verdict, run, wait, document.last_ns);
     let text = collective.as_ref().map_or_else(|| work_text(first), |collective| collective.text.clone());
     writeln!(out, "{:INDENT$}waits for {text}", "")?;
     let submitted_ns = collective.as_ref().and_then(|collective| collective.submitted_ns).unwrap_or(first.submitted_ns);

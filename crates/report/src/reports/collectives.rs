@@ -2,7 +2,10 @@
 //! not fit.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
-use crate::collectives::{CallState, Culprit, FindingKind, JobCollectives, JobRun, JoinedCommunicator, RunCollectives};
+use crate::collectives::{
+    CallState, CommunicatorEnd, Culprit, FindingKind, JobCollectives, JobRun, JobVerdict, JoinedCommunicator,
+    RunCollectives, ranks_text,
+};
 use crate::format::json_writer::write_json;
 use crate::format::units::time;
 use crate::hang::{HangState, write_job};
@@ -87,8 +90,8 @@ struct SpreadRow {
 }
 
 impl Collectives {
-    fn job(&self) -> JobCollectives<'_> {
-        JobCollectives::new(self.runs.iter().map(RunFacts::of_job).collect())
+    fn verdict(&self) -> JobVerdict<'_> {
+        JobVerdict::new(self.runs.iter().map(RunFacts::of_job).collect())
     }
 
     /// When ranks came to each call, by signature.
@@ -142,9 +145,9 @@ impl Collectives {
             let before = communicator.first - 1;
             let (called, enqueued) = (at_least(CallState::Called) + before, at_least(CallState::Enqueued) + before);
             let complete = at_least(CallState::Complete) + before;
-            let ended = match communicator.ended {
-                Some(crate::collectives::CommunicatorEnd::Aborted) => ", aborted",
-                Some(crate::collectives::CommunicatorEnd::Destroyed) => ", destroyed",
+            let end = match communicator.communicator_end {
+                Some(CommunicatorEnd::Aborted) => ", aborted",
+                Some(CommunicatorEnd::Destroyed) => ", destroyed",
                 None if communicator.is_starting => ", not initialised yet",
                 None => "",
             };
@@ -152,10 +155,10 @@ impl Collectives {
                 Some(rank) if rank != member.label => format!(" ({rank} of {})", of.name),
                 _ => String::new(),
             };
-            writeln!(out, "{called:>10} {enqueued:>8} {complete:>8}  {}{of_rank}{ended}", printable(&member.label))?;
+            writeln!(out, "{called:>10} {enqueued:>8} {complete:>8}  {}{of_rank}{end}", printable(&member.label))?;
         }
         for ranks in of.unknown_ranks.chunks(16) {
-            let text = crate::collectives::ranks_text(ranks.to_vec());
+            let text = ranks_text(ranks.to_vec());
             writeln!(out, "{:>10} {:>8} {:>8}  {text}, not known: no call in these files", "-", "-", "-")?;
         }
         let mut rows = Self::spread(job, of);
@@ -209,7 +212,7 @@ impl Report for Collectives {
         self.has_calls
     }
 
-    fn ends(&mut self, run_ends: &[FinishedRun]) {
+    fn run_ends(&mut self, run_ends: &[FinishedRun]) {
         let mut states = std::mem::take(&mut self.states);
         self.runs = run_ends
             .iter()
@@ -229,27 +232,29 @@ impl Report for Collectives {
     }
 
     fn write_text(&self, _: &End, _: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let job = self.job();
+        let verdict = self.verdict();
+        let job = &verdict.job;
         for of in &job.joined {
-            self.write_communicator(&job, of, out)?;
+            self.write_communicator(job, of, out)?;
         }
-        if clocks_differ(&job) {
+        if clocks_differ(job) {
             writeln!(out, "hosts have different clocks: spread is known between ranks of one host only")?;
         }
-        let culprit = job.culprit();
-        for finding in &job.findings {
+        let culprit = verdict.culprit();
+        for finding in &verdict.findings {
             if !matches!(culprit, Some(Culprit::Finding(first)) if std::ptr::eq(first, finding)) {
-                writeln!(out, "also: {}", printable(&finding.text(&job)))?;
+                writeln!(out, "also: {}", printable(&finding.text(job)))?;
             }
         }
-        write_job(&job, out)
+        write_job(&verdict, out)
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let job = self.job();
+        let verdict = self.verdict();
+        let job = &verdict.job;
         for of in &job.joined {
-            write_line(&communicator_json(&job, of), out)?;
-            for row in Self::spread(&job, of) {
+            write_line(&communicator_json(job, of), out)?;
+            for row in Self::spread(job, of) {
                 let mean = (row.timed > 0).then(|| row.total_ns / row.timed);
                 let last: BTreeMap<&str, u64> =
                     of.members.iter().map(|member| member.label.as_str()).zip(row.last.iter().copied()).collect();
@@ -260,13 +265,14 @@ impl Report for Collectives {
                 write_line(&line, out)?;
             }
         }
-        for order in &job.orders {
+        for order in &verdict.orders {
             let line = json!({
-                "type": "collective_finding", "kind": "order", "ranks": order.labels, "text": order.text(&job),
+                "type": "collective_finding", "kind": "order", "sides": order.labels, "is_over": order.is_over,
+                "text": order.text(job),
             });
             write_line(&line, out)?;
         }
-        for finding in &job.findings {
+        for finding in &verdict.findings {
             let of = &job.joined[finding.communicator];
             let label = |member: &usize| of.members.get(*member).map_or("", |member| &member.label);
             let groups: Vec<Value> = match &finding.kind {
@@ -288,7 +294,7 @@ impl Report for Collectives {
             let line = json!({
                 "type": "collective_finding", "kind": finding.kind.word(), "communicator": of.name,
                 "call": finding.kind.number(), "agreed": of.agreed, "sides": groups, "is_over": finding.is_over,
-                "text": finding.text(&job),
+                "text": finding.text(job),
             });
             write_line(&line, out)?;
         }
@@ -309,7 +315,7 @@ fn communicator_json(job: &JobCollectives<'_>, of: &JoinedCommunicator) -> Value
                 "rank": member.label, "rank_in_communicator": member.rank, "pid": communicator.pid,
                 "run": job.runs.get(member.run).map(|run| &run.file), "called": at_least(CallState::Called),
                 "enqueued": at_least(CallState::Enqueued), "complete": at_least(CallState::Complete),
-                "ended": communicator.ended, "aligned": member.aligned,
+                "ended": communicator.communicator_end, "aligned": member.aligned,
             }))
         })
         .collect();

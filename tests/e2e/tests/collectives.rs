@@ -324,7 +324,7 @@ fn an_aborted_communicator() {
 fn a_late_recording_is_aligned() {
     let mut job = Job::start_with("late", 4, &["--capture-range", "cudaProfilerApi"]);
     let last = "first mismatch: call 11 of comm#1: rank 3 ncclAllReduce(count=512), ranks 0 to 2 \
-                ncclAllReduce(count=1024); 4 calls agree from call 7";
+                ncclAllReduce(count=1029); 4 calls agree from call 7";
     job.once(last);
     job.kill();
     let report = job.report(&[]).stdout;
@@ -360,6 +360,33 @@ fn answers_and_missing_files() {
     assert_eq!(without.lines().last(), Some(expected), "{without}");
     let alone = finish(Command::new(cutap()).arg("where").arg(&answers[1])).stdout;
     assert!(alone.contains(", call 9 of comm#1\n") && !alone.contains("mismatch"), "{alone}");
+}
+
+/// The fields of each line are those of the schema.
+#[test]
+fn lines_are_in_the_schema() {
+    let schema = fs::read_to_string(sources().join("../../docs/reference/json-schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let types = schema["oneOf"].as_array().expect("a list");
+    let mut jobs = [Job::start("order", 2), Job::start("count", 2)];
+    jobs[0].once(
+        "different order: rank 0 called call 18 of comm#1 before call 6 of comm#2, rank 1 the other way round: each \
+         waits for the other, for both calls are in one stream",
+    );
+    jobs[1].once(&mismatch(2, 11, "ncclAllReduce(count=1024)", "ncclAllReduce(count=512)"));
+    for job in &mut jobs {
+        job.kill();
+        let report = job.report(&["--json"]).stdout;
+        let lines = || json_lines(&report).filter(|line| line["type"] != "end");
+        assert!(lines().any(|line| line["type"] == "collective_finding"), "{report}");
+        for line in lines() {
+            let of = types.iter().find(|of| of["properties"]["type"]["const"] == line["type"]);
+            let of = of.unwrap_or_else(|| panic!("no such line: {line}"));
+            let fields: Vec<&String> = line.as_object().expect("an object").keys().collect();
+            let described: Vec<&String> = of["properties"].as_object().expect("an object").keys().collect();
+            assert_eq!(fields, described, "{line}");
+        }
+    }
 }
 
 /// A program without NCCL has no collectives.

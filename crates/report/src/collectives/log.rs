@@ -57,6 +57,7 @@ struct Communicator {
 pub struct CollectiveLog {
     signatures: Vec<Signature>,
     by_signature: HashMap<Signature, u32>,
+    streams: Vec<String>,
     communicators: Vec<Communicator>,
     /// By process and handle.
     by_handle: HashMap<(u32, u64), usize>,
@@ -165,12 +166,12 @@ impl CollectiveLog {
 
     /// A graph with these collectives is in a stream.
     fn launch(&mut self, call: &Call, calls: &[CapturedCall]) {
-        let stream = stream_argument::stream(call).unwrap_or_default();
+        let stream = self.stream(call);
         let mut places = Vec::new();
         for of in calls {
             let communicator = &mut self.communicators[of.communicator];
             places.push((of.communicator, communicator.calls.len()));
-            let (start_ns, tid, stream) = (call.start_ns, call.thread.tid, stream.clone());
+            let (start_ns, tid) = (call.start_ns, call.thread.tid);
             let (signature, state) = (of.signature, CallState::Enqueued);
             let call = CollectiveCall { signature, state, start_ns, complete_ns: 0, tid, stream, group: 0 };
             communicator.calls.push(Followed { call, transfer: of.transfer, has_failed: false });
@@ -199,6 +200,16 @@ impl CollectiveLog {
         let number = of.calls[place].transfer.is_none().then(|| (of.name.clone(), before.count() as u64 + 1));
         let signature = self.signatures.get(of.calls[place].call.signature as usize)?;
         Some((signature.text(), number))
+    }
+
+    /// The place of the stream among the names.
+    fn stream(&mut self, call: &Call) -> u32 {
+        let name = stream_argument::stream(call).unwrap_or_default();
+        let place = self.streams.iter().position(|stream| *stream == name).unwrap_or_else(|| {
+            self.streams.push(name);
+            self.streams.len() - 1
+        });
+        place as u32
     }
 
     fn of_argument(&mut self, call: &Call) -> Option<usize> {
@@ -261,9 +272,9 @@ impl CollectiveLog {
             self.signatures.push(signature.clone());
             next
         });
+        let stream = self.stream(call);
         let of = &mut self.communicators[place];
         self.open.insert(id, vec![(place, of.calls.len())]);
-        let stream = stream_argument::stream(call).unwrap_or_default();
         let (start_ns, tid) = (call.start_ns, call.thread.tid);
         let call =
             CollectiveCall { signature, state: CallState::Called, start_ns, complete_ns: 0, tid, stream, group: 0 };
@@ -409,7 +420,11 @@ impl CollectiveLog {
     /// What is known now. `is_whole`: no call of the run is missing.
     pub fn state(&self, is_whole: bool) -> RunCollectives {
         let of = self.communicators.iter().filter(|of| !of.has_failed);
-        RunCollectives { signatures: self.signatures.clone(), communicators: of.map(|of| of.state(is_whole)).collect() }
+        RunCollectives {
+            signatures: self.signatures.clone(),
+            streams: self.streams.clone(),
+            communicators: of.map(|of| of.state(is_whole)).collect(),
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// Pairs of communicators, and of ranks of one, that are compared.
 const MOST_PAIRS: usize = 256;
+/// Calls of each communicator that are compared, the last ones.
+const MOST_CALLS: usize = 4096;
 
 /// A call that two ranks make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,7 +85,8 @@ impl<'a> JobCollectives<'a> {
         let mut steps: Vec<Step<'a>> = Vec::new();
         for (place, member) in of {
             let Some(communicator) = self.communicator(member) else { continue };
-            steps.extend(communicator.calls.iter().enumerate().map(|(n, call)| {
+            let older = communicator.calls.len().saturating_sub(MOST_CALLS);
+            steps.extend(communicator.calls.iter().enumerate().skip(older).map(|(n, call)| {
                 let number = (communicator.first + n as u64) as i64 + member.shift;
                 let of = OrderedCall::Collective(*place, u64::try_from(number).unwrap_or(0));
                 Step { of, place: 0, call }

@@ -12,6 +12,8 @@ const TAIL: usize = 256;
 pub struct RunCollectives {
     /// Which the calls name by their places.
     pub signatures: Vec<Signature>,
+    /// Names of streams: `stream#1`. The calls name them by their places.
+    pub streams: Vec<String>,
     pub communicators: Vec<RunCommunicator>,
 }
 
@@ -110,7 +112,8 @@ pub struct CollectiveCall {
     /// When a wait behind it returned; 0: none has.
     pub complete_ns: u64,
     pub tid: u32,
-    pub stream: String,
+    /// Its stream, by its place in the names.
+    pub stream: u32,
     /// The group that it was called in; 0: none. Calls of one group have no order.
     pub group: u64,
 }
@@ -142,6 +145,11 @@ impl RunCommunicator {
 impl RunCollectives {
     pub fn signature(&self, call: &CollectiveCall) -> Option<&Signature> {
         self.signatures.get(call.signature as usize)
+    }
+
+    /// The name of a call's stream.
+    pub fn stream(&self, call: &CollectiveCall) -> &str {
+        self.streams.get(call.stream as usize).map_or("", String::as_str)
     }
 
     /// Without the older calls, for which a number stands that agrees on all ranks if the calls do.

@@ -21,7 +21,7 @@ fn rank(rank: u32, ranks: u32, counts: &[u64]) -> RunCollectives {
             all.signatures.len() - 1
         });
         let (state, start_ns) = (CallState::Enqueued, n as u64 * 1000 + u64::from(rank));
-        CollectiveCall { signature: place as u32, state, start_ns, stream: "stream#1".to_owned(), ..Default::default() }
+        CollectiveCall { signature: place as u32, state, start_ns, ..Default::default() }
     });
     let calls = calls.collect();
     all.communicators.push(RunCommunicator {

@@ -137,7 +137,7 @@ impl<'a> JobVerdict<'a> {
             [only] => only.name.clone(),
             _ => format!("{} communicators", together.len()),
         };
-        let ranks = labels(first.members.iter());
+        let ranks = labels(first.members.iter().filter(|member| !member.is_unaligned));
         let count = match agreed {
             1 => format!("1 call of {of} agrees"),
             _ => format!("{agreed} calls of {of} agree"),

@@ -58,8 +58,9 @@ pub fn named(
         // It may be in another communicator, and then in the same stream behind this one.
         let member = job.joined.get(wrong.communicator())?.members.iter().find(is_here)?;
         let call = job.ordered_call(member, wrong)?;
-        let is_behind = call.state == CallState::Enqueued && call.stream == wait.stream && call.start_ns > start_ns;
-        let signature = job.runs.get(run)?.collectives.signature(call).filter(|_| is_behind)?;
+        let own = job.runs.get(run)?.collectives;
+        let is_there = call.state == CallState::Enqueued && own.stream(call) == wait.stream;
+        let signature = own.signature(call).filter(|_| is_there && call.start_ns > start_ns)?;
         let before = match wrong {
             OrderedCall::Collective(communicator, wrong) if communicator == n => wrong - number,
             _ => 0,

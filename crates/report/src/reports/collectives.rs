@@ -266,9 +266,10 @@ impl Report for Collectives {
             }
         }
         for order in &verdict.orders {
+            let sides: Vec<Value> = order.labels.iter().map(|ranks| json!({"ranks": ranks, "call": null})).collect();
             let line = json!({
-                "type": "collective_finding", "kind": "order", "sides": order.labels, "is_over": order.is_over,
-                "text": order.text(job),
+                "type": "collective_finding", "kind": "order", "communicator": null, "call": null, "sides": sides,
+                "is_over": order.is_over, "text": order.text(job),
             });
             write_line(&line, out)?;
         }
@@ -293,7 +294,7 @@ impl Report for Collectives {
             };
             let line = json!({
                 "type": "collective_finding", "kind": finding.kind.word(), "communicator": of.name,
-                "call": finding.kind.number(), "agreed": of.agreed, "sides": groups, "is_over": finding.is_over,
+                "call": finding.kind.number(), "sides": groups, "is_over": finding.is_over,
                 "text": finding.text(job),
             });
             write_line(&line, out)?;
@@ -315,7 +316,7 @@ fn communicator_json(job: &JobCollectives<'_>, of: &JoinedCommunicator) -> Value
                 "rank": member.label, "rank_in_communicator": member.rank, "pid": communicator.pid,
                 "run": job.runs.get(member.run).map(|run| &run.file), "called": at_least(CallState::Called),
                 "enqueued": at_least(CallState::Enqueued), "complete": at_least(CallState::Complete),
-                "ended": communicator.communicator_end, "aligned": member.aligned,
+                "communicator_end": communicator.communicator_end, "aligned": member.aligned,
             }))
         })
         .collect();

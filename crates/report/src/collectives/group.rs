@@ -1,6 +1,7 @@
 //! Groups: calls between the start and the end of a group are enqueued by its end.
 
-use super::log::CallId;
+/// Tells a call from all others of the run: its thread's key, and its number there.
+pub type CallId = (u32, u32);
 
 /// The group of a thread.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Follows the collectives of one run: in which communicator each is, and how far it has come.
 
 use super::graphs::{CapturedCall, CapturedGraphs};
-use super::group::CallGroup;
+use super::group::{CallGroup, CallId};
 use super::identity::{Parent, derives, makes_communicator, making};
 use super::run::{CallState, CollectiveCall, CommunicatorEnd, Derived, RunCollectives, RunCommunicator, Transfer};
 use super::signature::{Signature, digest_of, is_collective};
@@ -16,9 +16,7 @@ const MOST_TRANSFERS: usize = 1 << 16;
 /// The status of a call that has returned and continues.
 const IN_PROGRESS: &str = "ncclInProgress";
 
-/// Tells a call from all others of the run: its thread's key, and its number there.
-pub type CallId = (u32, u32);
-
+/// The call's key.
 pub fn id_of(call: &Call) -> CallId {
     (call.thread.key, call.number())
 }

@@ -17,8 +17,9 @@ mod transfers;
 mod verdict;
 
 pub use finding::FindingKind;
+pub use group::CallId;
 pub use job::{JobCollectives, JobRun, JoinedCommunicator};
-pub use log::{CallId, CallPlace, CollectiveLog, id_of};
+pub use log::{CallPlace, CollectiveLog, id_of};
 pub use member::{Member, ranks_text};
 pub use order::OrderedCall;
 pub use run::{CallState, CommunicatorEnd, RunCollectives};

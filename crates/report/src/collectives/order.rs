@@ -195,12 +195,12 @@ impl OtherOrder {
     /// The sentence.
     pub fn text(&self, job: &JobCollectives<'_>) -> String {
         let [first, second] = self.calls.map(|call| call.text(job));
-        let [one, other] = &self.labels;
+        let [few, many] = &self.labels;
         let result = match (self.is_over, self.is_one_stream) {
             (true, _) => "they went on",
             (false, true) => "each waits for the other, for both calls are in one stream",
             (false, false) => "they may wait for each other",
         };
-        format!("different order: {one} called {first} before {second}, {other} the other way round: {result}")
+        format!("different order: {few} called {first} before {second}, {many} the other way round: {result}")
     }
 }

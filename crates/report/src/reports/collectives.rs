@@ -321,7 +321,8 @@ fn communicator_json(job: &JobCollectives<'_>, of: &JoinedCommunicator) -> Value
         })
         .collect();
     json!({
-        "type": "communicator", "communicator": of.name, "identity": of.identity, "made_by": of.made_by, "ranks": of.ranks,
+        "type": "communicator", "communicator": of.name, "identity": of.identity, "made_by": of.made_by,
+        "ranks": of.ranks,
         "first": of.first, "agreed": of.agreed, "members": members, "unknown_ranks": of.unknown_ranks,
         "notes": of.notes,
     })

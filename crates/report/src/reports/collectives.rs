@@ -46,6 +46,13 @@ struct RunFacts {
     collectives: RunCollectives,
 }
 
+impl SpreadRow {
+    /// None if no call has times that can be compared.
+    fn mean_ns(&self) -> Option<u64> {
+        self.total_ns.checked_div(self.timed)
+    }
+}
+
 impl RunFacts {
     fn of_job(&self) -> JobRun<'_> {
         JobRun {
@@ -169,8 +176,8 @@ impl Collectives {
             writeln!(out, "     calls   spread      max  came last")?;
         }
         for row in &rows {
-            let mean = if row.timed > 0 { time(row.total_ns / row.timed) } else { "-".to_owned() };
-            let most = if row.timed > 0 { time(row.max_ns) } else { "-".to_owned() };
+            let mean = row.mean_ns().map_or_else(|| "-".to_owned(), time);
+            let most = row.mean_ns().map_or_else(|| "-".to_owned(), |_| time(row.max_ns));
             let last = row.last.iter().enumerate().max_by_key(|(n, count)| (**count, std::cmp::Reverse(*n)));
             let last = match last.filter(|(_, count)| **count > 0) {
                 Some((member, count)) => {
@@ -255,7 +262,7 @@ impl Report for Collectives {
         for of in &job.joined {
             write_line(&communicator_json(job, of), out)?;
             for row in Self::spread(job, of) {
-                let mean = (row.timed > 0).then(|| row.total_ns / row.timed);
+                let mean = row.mean_ns();
                 let last: BTreeMap<&str, u64> =
                     of.members.iter().map(|member| member.label.as_str()).zip(row.last.iter().copied()).collect();
                 let line = json!({

@@ -122,6 +122,11 @@ impl Drop for Job {
             pids.for_each(|pid| drop(Command::new("kill").args(["-9", &pid]).status()));
         }
         self.ranks.iter_mut().for_each(|rank| drop((rank.kill(), rank.wait())));
+        // The memory in which ranks meet has a name until the last one has come.
+        let number = fs::read(self.folder.join("id")).ok().and_then(|id| id.first_chunk::<8>().copied());
+        if let Some(number) = number.map(u64::from_ne_bytes) {
+            let _ = fs::remove_file(format!("/dev/shm/nccl-stand-in-{number:016x}"));
+        }
     }
 }
 

@@ -71,6 +71,29 @@ pub enum Role {
     AsksForEnd,
     /// Puts an operation into a stream in which several ranks take part.
     CollectiveWork,
+    /// Sends to another rank: the rank's call of [`Role::ReceivesFromRank`] takes it.
+    SendsToRank,
+    ReceivesFromRank,
+    /// One rank's data goes to all: several functions do the same.
+    Broadcasts,
+    /// Makes a communicator of ranks that pass one id.
+    InitsCommunicator,
+    /// Makes the communicators of all ranks, in one process.
+    InitsAllCommunicators,
+    /// Makes communicators of the ranks of another one that pass one color.
+    SplitsCommunicator,
+    /// Makes a communicator without some ranks of another one.
+    ShrinksCommunicator,
+    /// Makes a communicator with more ranks than another one.
+    GrowsCommunicator,
+    DestroysCommunicator,
+    /// Ends a communicator and what it is doing.
+    AbortsCommunicator,
+    /// Writes the number of this rank.
+    RankOfCommunicator,
+    /// The collectives that follow are enqueued by the end of the group.
+    BeginsCollectiveGroup,
+    EndsCollectiveGroup,
     /// Launches a kernel, with the blocks of its grid in the words behind it.
     LaunchesGrid,
     /// Adds a node to a graph that may allocate or free memory.

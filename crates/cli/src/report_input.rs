@@ -67,6 +67,7 @@ pub fn read(
         read_events(runs, &options, &mut |event| sink.event(event))?;
     }
     run_ends.iter().flat_map(|of| &of.end.functions.counted).for_each(|counted| report.counted(counted));
+    report.run_ends(&run_ends);
     refused(report)?;
     Ok(run_ends)
 }

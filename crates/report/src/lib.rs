@@ -4,6 +4,7 @@
 pub mod api;
 mod call;
 mod call_text;
+mod collectives;
 mod diff;
 mod explain;
 mod export;

@@ -419,8 +419,9 @@ fn json_lines_fit_the_schema() {
             }
         }
     }
-    // No finding and no graph is in these runs. `exit_codes` of the command line compares a finding.
-    seen.extend(["finding", "gpu_graph"].map(|name| format!("\"{name}\"")));
+    // No finding, no graph and no NCCL is in these runs. `exit_codes` of the command line compares a finding.
+    let elsewhere = ["finding", "gpu_graph", "communicator", "collective", "collective_finding"];
+    seen.extend(elsewhere.map(|name| format!("\"{name}\"")));
     let all: BTreeSet<String> = types.iter().map(|of| of["properties"]["type"]["const"].to_string()).collect();
     assert_eq!(seen, all);
 }

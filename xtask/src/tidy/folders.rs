@@ -74,6 +74,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "outputs",
             "export",
             "explain",
+            "collectives",
             "hang",
             "diff",
             "reports",

@@ -1,6 +1,7 @@
 //! What `cutap where` says of a run, as data: text is written from it, and JSON is it. One document is self-contained,
 //! so those of many hosts can be joined. A field that another version of cutap does not write has its default.
 
+use crate::collectives::RunCollectives;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,7 +30,17 @@ pub struct HangDocument {
     pub quiet_ns: u64,
     /// Why the work before a wait may not be known; none where all calls are there.
     pub lacks: Option<String>,
+    /// Why collectives may be missing.
+    pub lacks_collectives: Option<String>,
     pub processes: Vec<ProcessState>,
+    /// How its program ended.
+    pub program_end: Option<String>,
+    /// The last moment of which something is known, on the clock of its host.
+    pub last_ns: u64,
+    /// Until when all its calls are known.
+    pub known_ns: u64,
+    /// Its collectives, without the older ones.
+    pub collectives: RunCollectives,
     /// What the same question was answered while the program hung: `record --on-hang`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<Box<HangDocument>>,
@@ -117,6 +128,19 @@ pub struct WorkState {
     pub made_by: Option<String>,
     /// The range that it was submitted in.
     pub range: Option<String>,
+    /// Which call of its communicator it is, if it is a collective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<CollectivePlace>,
+}
+
+/// A collective by its number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CollectivePlace {
+    /// As in a trace of the run: `comm#1`.
+    pub communicator: String,
+    /// From 1.
+    pub number: u64,
 }
 
 impl ProcessState {

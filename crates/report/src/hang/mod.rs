@@ -1,23 +1,28 @@
 //! Where each thread of a run is: its open calls, since when, and the work that a wait waits for. `cutap where` prints
 //! it, and `record --on-hang` saves it.
 
-mod collective;
+mod collectives;
 mod document;
 mod queues;
 mod subject;
 mod text;
 
+pub use collectives::write_job;
 pub use document::{HangDocument, ProcessState, StreamWait, ThreadState, WorkState};
 pub use text::{write_documents, write_wait};
 
+use crate::collectives::{CallPlace, CollectiveLog, RunCollectives, is_collective};
 use crate::nesting::stacks::lines;
-use crate::notes::missing_calls::missing_earlier_calls;
-use cutap_calls::blocks;
-use cutap_trace::{Call, End, EventVisitor, Exit, Process, Thread, monotonic};
+use crate::notes::missing_calls::{missing_collectives, missing_earlier_calls};
+use cutap_calls::{blocks, ends_capture};
+use cutap_trace::{Call, End, EventVisitor, Exit, Process, Thread, Why, monotonic};
 use document::{OpenEntry, TYPE};
 use queues::{Queues, Surroundings, arguments_text};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// A collector writes at least this often.
+const WRITTEN_EVERY_NS: u64 = 2_000_000_000;
 
 /// A call that began and has not ended.
 #[derive(Debug)]
@@ -41,6 +46,7 @@ struct ThreadCalls {
 pub struct HangState {
     threads: BTreeMap<u32, ThreadCalls>,
     queues: Queues,
+    collectives: CollectiveLog,
     /// The last moment of which something is known.
     last_ns: u64,
     /// When a call ended last that does more than ask.
@@ -51,6 +57,7 @@ impl EventVisitor for HangState {
     fn enter(&mut self, call: &Call) {
         self.last_ns = self.last_ns.max(call.start_ns);
         let first_order = self.queues.order();
+        self.collectives.enter(call);
         if !call.function.entry_only {
             self.thread(&call.thread).open.push(OpenCall { call: call.clone(), first_order, has_submitted: false });
         }
@@ -81,7 +88,12 @@ impl EventVisitor for HangState {
         thread.last = Some((exit.end_ns, exit.call.clone()));
         let outer: Vec<Call> = thread.open.iter().map(|open| open.call.clone()).collect();
         let surroundings = Surroundings { outer: &outer, first_order, has_submitted: inner_submitted };
+        let is_of_capture = is_collective(&exit.call.function) || ends_capture(&exit.call.function.name);
+        let capture = if is_of_capture { self.queues.capture(&exit.call) } else { None };
         let submitted = self.queues.exit(exit, surroundings);
+        let is_outermost = outer.iter().all(|outer| outer.function.range.is_some());
+        self.collectives.exit(exit, CallPlace { capture, is_outermost });
+        self.queues.take_completed().into_iter().for_each(|id| self.collectives.complete(id, exit.end_ns));
         if submitted || inner_submitted {
             self.thread(&exit.call.thread).open.iter_mut().for_each(|open| open.has_submitted = true);
         }
@@ -94,9 +106,22 @@ impl HangState {
         self.threads.entry(thread.key).or_insert_with(new)
     }
 
+    /// Until when all calls are known. A recording that is being written is behind its program.
+    pub fn known_until(&self, end: &End) -> u64 {
+        let is_open = end.recording.as_ref().is_some_and(|recording| recording.cut.why == Why::Open);
+        let behind_ns = if is_open { WRITTEN_EVERY_NS } else { 0 };
+        self.last_ns.max(end.last_ns.saturating_sub(behind_ns))
+    }
+
+    /// The collectives of the run, all of them.
+    pub fn collectives(&self, end: &End) -> RunCollectives {
+        self.collectives.state(missing_collectives(end).is_none())
+    }
+
     /// What is known at the end of the run, or now. `runs_on` says of a process and a thread whether that runs now, on
     /// this machine, and in which system call; none if nothing of the run does.
     pub fn document(mut self, run: &str, end: &End, runs_on: Option<&dyn Fn(u32, u32) -> LiveThread>) -> HangDocument {
+        let known_ns = self.known_until(end);
         self.last_ns = self.last_ns.max(end.last_ns);
         if runs_on.is_some() {
             self.last_ns = self.last_ns.max(monotonic());
@@ -125,6 +150,9 @@ impl HangState {
             program: process.exe.rsplit('/').next().unwrap_or(&process.exe).to_owned(),
             threads,
         });
+        let lacks = missing_earlier_calls(end);
+        let lacks_collectives = missing_collectives(end);
+        let collectives = self.collectives.state(lacks_collectives.is_none()).tail();
         HangDocument {
             kind: TYPE.to_owned(),
             run: run.to_owned(),
@@ -134,8 +162,13 @@ impl HangState {
             launcher: end.host.launcher.clone(),
             is_live: runs_on.is_some(),
             quiet_ns: self.last_ns.saturating_sub(self.progress_ns),
-            lacks: missing_earlier_calls(end),
+            lacks,
+            lacks_collectives,
             processes: processes.collect(),
+            program_end: end.coverage.program_end.map(|program_end| program_end.to_string()),
+            last_ns: self.last_ns,
+            known_ns,
+            collectives,
             saved: end.hang.as_deref().and_then(|text| serde_json::from_str(text).ok()).map(Box::new),
         }
     }
@@ -155,7 +188,8 @@ impl HangState {
         let named = open.iter().position(|open| scope_of(open).is_some()).or_else(|| open.iter().rposition(is_call));
         let waits_for = named.and_then(|named| {
             let open = open.get(named)?;
-            Some(self.queues.waits(&open.call, scope_of(open)?, open.first_order, end_of(&open.call)?))
+            let times = (open.first_order, end_of(&open.call)?);
+            Some(self.queues.waits(&open.call, scope_of(open)?, times, &self.collectives))
         });
         let entries = open.iter().map(|OpenCall { call, .. }| OpenEntry {
             name: call.function.display_name().to_owned(),

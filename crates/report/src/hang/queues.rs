@@ -1,11 +1,11 @@
 //! The work of each stream that is not known complete, the oldest first. A stream keeps its order: when something in it
 //! is complete, all before it is. So is what it waited for by events, and what the default stream made it wait for.
 
-use super::collective::{collective_text, is_collective};
-use super::document::{StreamWait, WorkState};
+use super::document::{CollectivePlace, StreamWait, WorkState};
 use super::subject::{self, StreamName, WaitScope, has};
 use crate::call::arguments::{inputs, words};
 use crate::call::stream_argument;
+use crate::collectives::{CallId, CollectiveLog, Signature, id_of, is_collective};
 use cutap_calls::{Role, begins_capture, ends_capture};
 use cutap_trace::{Call, Exit};
 use std::collections::{HashMap, VecDeque};
@@ -48,6 +48,8 @@ struct StreamQueue {
     is_blocking: bool,
     capture: Option<u32>,
     work: VecDeque<Work>,
+    /// Collectives in it that are not known complete, with the order behind which they are.
+    collectives: VecDeque<(u64, CallId)>,
     forgotten: u64,
 }
 
@@ -80,6 +82,8 @@ pub struct Queues {
     contexts: HashMap<u32, u64>,
     order: u64,
     captures: u32,
+    /// Collectives that have become complete.
+    completed: Vec<CallId>,
 }
 
 /// Where a call was made.
@@ -110,7 +114,24 @@ impl Queues {
         if let Some(scope) = subject::completes(call) {
             self.places(call, scope, surroundings.first_order).into_iter().for_each(|place| self.complete(place));
         }
-        self.submit(exit, surroundings)
+        let has_submitted = self.submit(exit, surroundings);
+        if is_collective(&call.function) || has(&call.function, Role::LaunchesGraph) {
+            let stream = self.stream(call, subject::stream(call).unwrap_or(subject::default_stream(&call.function)));
+            let order = self.order;
+            self.streams[stream].collectives.push_back((order, id_of(call)));
+        }
+        has_submitted
+    }
+
+    /// The collectives that have become complete since the last time.
+    pub fn take_completed(&mut self) -> Vec<CallId> {
+        std::mem::take(&mut self.completed)
+    }
+
+    /// The capture that the stream of a call is in.
+    pub fn capture(&mut self, call: &Call) -> Option<u32> {
+        let stream = self.stream(call, subject::stream(call)?);
+        self.streams[stream].capture
     }
 
     fn follow_contexts(&mut self, exit: &Exit) {
@@ -178,8 +199,9 @@ impl Queues {
         let stream = *self.by_name.entry((process, name, owner)).or_insert(next);
         if stream == next {
             let (text, is_blocking) = (String::new(), true);
-            let (work, forgotten, capture) = (VecDeque::new(), 0, None);
-            self.streams.push(StreamQueue { process, name, text, context, is_blocking, capture, work, forgotten });
+            let (work, collectives, forgotten, capture) = (VecDeque::new(), VecDeque::new(), 0, None);
+            let new = StreamQueue { process, name, text, context, is_blocking, capture, work, collectives, forgotten };
+            self.streams.push(new);
         }
         let of = &mut self.streams[stream];
         of.context = of.context.or(context);
@@ -272,6 +294,12 @@ impl Queues {
                 places.extend(work.waits_on.map(|(place, _)| place));
             }
             of.forgotten = 0;
+            while let Some((order, id)) = of.collectives.front().copied()
+                && order < before
+            {
+                of.collectives.pop_front();
+                self.completed.push(id);
+            }
             if let Some(newest) = newest {
                 places.extend(self.peers(stream).map(|peer| Place { stream: peer, before: newest }));
             }
@@ -293,7 +321,13 @@ impl Queues {
     }
 
     /// What a call waits for that is open.
-    pub fn waits(&mut self, call: &Call, scope: WaitScope, first_order: u64, now_ns: u64) -> Vec<StreamWait> {
+    pub fn waits(
+        &mut self,
+        call: &Call,
+        scope: WaitScope,
+        (first_order, now_ns): (u64, u64),
+        log: &CollectiveLog,
+    ) -> Vec<StreamWait> {
         let is_event = matches!(scope, WaitScope::Event(_));
         let through = if is_event { vec![subject::event_text(call)] } else { Vec::new() };
         let mut places = self.places(call, scope, first_order);
@@ -314,7 +348,7 @@ impl Queues {
             let Some(oldest) = self.streams[place.stream].oldest(place.before) else { continue };
             if stream_waits.iter().all(|(stream, ..)| *stream != place.stream) {
                 let through = through.iter().cloned().chain(steps).collect();
-                stream_waits.push((place.stream, oldest.order, self.stream_wait(place, through, now_ns)));
+                stream_waits.push((place.stream, oldest.order, self.stream_wait(place, through, now_ns, log)));
             }
         }
         stream_waits.sort_by_key(|(_, order, _)| *order);
@@ -345,15 +379,24 @@ impl Queues {
         (place, steps)
     }
 
-    fn stream_wait(&self, place: Place, through: Vec<String>, now_ns: u64) -> StreamWait {
+    fn stream_wait(&self, place: Place, through: Vec<String>, now_ns: u64, log: &CollectiveLog) -> StreamWait {
         let of = &self.streams[place.stream];
         let before = || of.work.iter().take_while(|work| work.order < place.before);
-        let collective = before().find_map(|work| Some((work, work.collective.as_ref()?)));
+        let collective = before().find_map(|work| {
+            // A graph is one that has collectives in it.
+            let in_graph = || log.place(work.made_by.as_ref().unwrap_or(&work.call));
+            let (text, place) = match &work.collective {
+                Some(call) => log.place(call).unwrap_or_else(|| (Signature::of(call).text(), None)),
+                None => in_graph()?,
+            };
+            let place = place.map(|(communicator, number)| CollectivePlace { communicator, number });
+            Some(WorkState { text, kernel: None, place, ..work.state(now_ns) })
+        });
         StreamWait {
             stream: of.text.clone(),
             through,
             oldest: before().next().map(|work| work.state(now_ns)),
-            collective: collective.map(|(work, call)| WorkState { text: collective_text(call), ..work.state(now_ns) }),
+            collective,
             next: before().skip(1).take(NEXT).map(Work::short_text).collect(),
             pieces: before().count() as u64,
             forgotten: of.forgotten,
@@ -376,6 +419,7 @@ impl Work {
             submitted_ns: now_ns.saturating_sub(self.call.start_ns),
             made_by,
             range: self.range.as_ref().map(|range| range.to_string()),
+            place: None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The text of `cutap where`: a line for each thread, and below it what it waits for.
 
+use super::collectives::{named, verdict, write_job};
 use super::document::{HangDocument, OpenEntry, ProcessState, StreamWait, ThreadState, WorkState};
+use crate::collectives::JobVerdict;
 use crate::format::units::time;
 use crate::nesting::path_stacks::write_frames;
 use cutap_trace::printable;
@@ -17,25 +19,28 @@ pub fn write_documents(documents: &[HangDocument], out: &mut dyn io::Write) -> i
     let mut sorted: Vec<&HangDocument> = documents.iter().collect();
     sorted.sort_by_key(|document| document.rank.unwrap_or(u32::MAX));
     let hosts: BTreeSet<&str> = sorted.iter().filter_map(|document| document.host.as_deref()).collect();
-    for document in &sorted {
-        // What was saved while it hung says more than the end of a program that was killed.
-        let printed_document = match &document.saved {
-            Some(saved) if !document.is_live => &**saved,
-            _ => *document,
-        };
-        if !std::ptr::eq(printed_document, *document) {
+    // What was saved while it hung says more than the end of a program that was killed.
+    let printed = |document: &&'_ HangDocument| -> bool { document.saved.is_some() && !document.is_live };
+    let of_answer = |document: &HangDocument| match &document.saved {
+        Some(saved) if !document.is_live => (**saved).clone(),
+        _ => document.clone(),
+    };
+    let answers: Vec<HangDocument> = sorted.iter().map(|document| of_answer(document)).collect();
+    let verdict = verdict(&answers.iter().collect::<Vec<_>>());
+    for (place, (document, answer)) in sorted.iter().zip(&answers).enumerate() {
+        if printed(document) {
             writeln!(out, "{}: saved while it hung (record --on-hang)", printable(&document.run))?;
         }
         let host = document.host.as_deref().filter(|_| hosts.len() > 1);
-        write_document(printed_document, document.rank, host, out)?;
+        write_document(answer, (document.rank, host), (&verdict, place), out)?;
     }
-    Ok(())
+    write_job(&verdict, out)
 }
 
 fn write_document(
     document: &HangDocument,
-    rank: Option<u32>,
-    host: Option<&str>,
+    (rank, host): (Option<u32>, Option<&str>),
+    of: (&JobVerdict<'_>, usize),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let rank = rank.map_or_else(String::new, |rank| format!("rank {rank}  "));
@@ -49,7 +54,7 @@ fn write_document(
         for thread in threads {
             is_empty = false;
             let heading = format!("{rank}{host}pid {}{}", process.pid, thread_text(process, thread));
-            write_thread(&heading, thread, document, out)?;
+            write_thread(&heading, thread, document, (of.0, (of.1, process.pid)), out)?;
         }
     }
     if is_empty {
@@ -71,6 +76,7 @@ fn write_thread(
     heading: &str,
     thread: &ThreadState,
     document: &HangDocument,
+    of: (&JobVerdict<'_>, (usize, u32)),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let Some((named, entry)) = thread.named.zip(thread.named_entry()) else {
@@ -92,7 +98,7 @@ fn write_thread(
         writeln!(out, "{:INDENT$}calls {}", "", calls.join(", which calls "))?;
     }
     for wait in thread.waits_for.iter().take(STREAMS) {
-        write_stream_wait(wait, thread, out)?;
+        write_stream_wait(wait, thread, document, of, out)?;
     }
     match thread.waits_for.len().saturating_sub(STREAMS) {
         0 => {}
@@ -130,16 +136,45 @@ fn write_system_call(thread: &ThreadState, out: &mut dyn io::Write) -> io::Resul
 
 fn entry_text(entry: &OpenEntry) -> String {
     let name = printable(&entry.name);
-    if entry.is_range { format!("range \"{name}\"") } else { format!("{name}({})", entry.arguments) }
+    if entry.is_range { format!("range \"{name}\"") } else { format!("{name}({})", short_words(&entry.arguments)) }
 }
 
-fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::Write) -> io::Result<()> {
+/// Long numbers, as the unique id of a communicator is, without their ends.
+fn short_words(text: &str) -> String {
+    const LONGEST: usize = 64;
+    const KEPT: usize = 16;
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let (word, after) = rest.split_at(digits);
+        match word.get(..KEPT).filter(|_| digits > LONGEST) {
+            Some(first) => short.extend([first, "..."]),
+            None => short.push_str(word),
+        }
+        let next = after.chars().next();
+        short.extend(next);
+        rest = &after[next.map_or(0, char::len_utf8)..];
+    }
+    short
+}
+
+fn write_stream_wait(
+    wait: &StreamWait,
+    thread: &ThreadState,
+    document: &HangDocument,
+    (verdict, run): (&JobVerdict<'_>, (usize, u32)),
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let Some(oldest) = &wait.oldest else {
         let through = wait.through.first().map_or("an event", |event| event);
         return writeln!(out, "{:INDENT$}waits for {through}, and no call is known that recorded it", "");
     };
     let first = wait.collective.as_ref().unwrap_or(oldest);
-    writeln!(out, "{:INDENT$}waits for {}", "", work_text(first))?;
+    let collective = named(verdict, run, wait, document.last_ns);
+    let text = collective.as_ref().map_or_else(|| work_text(first), |collective| collective.text.clone());
+    writeln!(out, "{:INDENT$}waits for {text}", "")?;
+    let submitted_ns = collective.as_ref().and_then(|collective| collective.submitted_ns).unwrap_or(first.submitted_ns);
     let by = match first.tid == thread.tid {
         true => String::new(),
         false => format!(" by thread {}", first.tid),
@@ -148,7 +183,12 @@ fn write_stream_wait(wait: &StreamWait, thread: &ThreadState, out: &mut dyn io::
     let inside = made_by.map_or_else(String::new, |name| format!(" in {}", printable(name)));
     let range = first.range.as_ref().map_or_else(String::new, |name| format!(", in range \"{}\"", printable(name)));
     let stream = if wait.stream.is_empty() { "its stream" } else { &wait.stream };
-    writeln!(out, "{:INDENT$}put into {stream} {} ago{by}{inside}{range}", "", time(first.submitted_ns))?;
+    writeln!(out, "{:INDENT$}put into {stream} {} ago{by}{inside}{range}", "", time(submitted_ns))?;
+    match collective.map_or(0, |collective| collective.before) {
+        0 => {}
+        1 => writeln!(out, "{:INDENT$}the collective before it agrees, and is not known complete", "")?,
+        before => writeln!(out, "{:INDENT$}{before} collectives before it agree, and are not known complete", "")?,
+    }
     if !wait.through.is_empty() {
         writeln!(out, "{:INDENT$}waited for through {}", "", wait.through.join(", then "))?;
     }

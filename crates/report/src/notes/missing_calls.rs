@@ -22,6 +22,14 @@ pub fn missing_earlier_calls(end: &End) -> Option<String> {
     (!missing.is_empty()).then(|| missing.join(", "))
 }
 
+/// The collectives that a run may lack. A filter that selects functions leaves out the same ones on all ranks.
+pub fn missing_collectives(end: &End) -> Option<String> {
+    let mut end = end.clone();
+    let has_condition = |text: &str| text.contains(['<', '>', '=', ':']) || text.contains("error");
+    end.coverage.filter = end.coverage.filter.take().filter(|text| has_condition(text));
+    missing_earlier_calls(&end)
+}
+
 /// The calls that a run lacks and that another run may have. Two runs with one filter lack the same ones by it.
 pub fn missing_against(end: &End, other: &End) -> Option<String> {
     let filter = end.coverage.filter.as_deref().filter(|filter| other.coverage.filter.as_deref() != Some(*filter));

@@ -2,6 +2,7 @@
 //! call with those that are written.
 
 use crate::call::columns::{CallColumn, ColumnType, Presence, RANK, RUN, call_columns};
+use crate::outputs::collective_fields;
 use crate::outputs::field_row::{FieldRow, PATH, RUNS};
 use crate::outputs::gpu_fields;
 use crate::outputs::problem_fields;
@@ -289,7 +290,7 @@ const ALLOCATED: &[FieldRow] = &[
     ("rank?", "integer", RANK),
 ];
 
-const LINES: [Line; 32] = [
+const LINES: [Line; 35] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
@@ -351,6 +352,21 @@ const LINES: [Line; 32] = [
     },
     Line { name: "gpu_device", about: "A device (`report --gaps`).", fields: Fields::Rows(gpu_fields::DEVICE) },
     Line { name: "gpu_gap", about: "Why a device was idle (`report --gaps`).", fields: Fields::Rows(gpu_fields::GAP) },
+    Line {
+        name: "communicator",
+        about: "A communicator of NCCL (`report --collectives`).",
+        fields: Fields::Rows(collective_fields::COMMUNICATOR),
+    },
+    Line {
+        name: "collective",
+        about: "Calls of a communicator that are alike (`report --collectives`).",
+        fields: Fields::Rows(collective_fields::COLLECTIVE),
+    },
+    Line {
+        name: "collective_finding",
+        about: "What does not fit among ranks (`report --collectives`).",
+        fields: Fields::Rows(collective_fields::FINDING),
+    },
     Line { name: "error", about: "Failed calls (`report --errors`).", fields: Fields::Rows(ERROR) },
     Line { name: "leak", about: "What was left (`report --leaks`).", fields: Fields::Rows(LEAK) },
     Line { name: "finding", about: "A finding of `explain`.", fields: Fields::Rows(problem_fields::FINDING) },

@@ -2,6 +2,7 @@
 
 pub mod call_rows;
 pub mod clock_json;
+mod collective_fields;
 pub mod counts;
 mod field_row;
 mod gpu_fields;

@@ -5,8 +5,8 @@ use crate::call_text::text_format::TextFormat;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::statistics::rows::Rows;
 use cutap_trace::{
-    CallSink, CountedFunction, End, Event, EventVisitor, Filter, FinishedCall, Function, Instance, SelectedCalls,
-    TimeWindow, WorkRows,
+    CallSink, CountedFunction, End, Event, EventVisitor, Filter, FinishedCall, FinishedRun, Function, Instance,
+    SelectedCalls, TimeWindow, WorkRows,
 };
 use std::borrow::Cow;
 use std::io;
@@ -33,6 +33,7 @@ reports! {
     gaps,
     copies,
     graphs,
+    collectives,
     undecoded,
     folded,
 }
@@ -156,6 +157,8 @@ pub trait Report {
     }
     /// Takes them.
     fn gpu_times(&mut self, _: &WorkRows<'_>) {}
+    /// Takes what is known of each run at its end.
+    fn run_ends(&mut self, _: &[FinishedRun]) {}
     /// Whether the run must have stacks.
     fn needs_stacks(&self) -> bool {
         false

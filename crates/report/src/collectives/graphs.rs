@@ -1,0 +1,79 @@
+//! Collectives that were captured: each launch of the graph calls them.
+
+use cutap_calls::{Role, ends_capture, has_role};
+use cutap_trace::decode::Value;
+use cutap_trace::{Call, Exit};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A collective in a graph.
+#[derive(Debug, Clone, Copy)]
+pub struct CapturedCall {
+    /// The communicator, by its place in the log.
+    pub communicator: usize,
+    pub signature: u32,
+    /// The direction and the rank of a transfer.
+    pub transfer: Option<(bool, u32)>,
+}
+
+/// Graphs with collectives, by process and handle.
+#[derive(Debug, Default)]
+pub struct CapturedGraphs {
+    captures: HashMap<u32, Vec<CapturedCall>>,
+    graphs: HashMap<(u32, u64), Rc<[CapturedCall]>>,
+    executables: HashMap<(u32, u64), Rc<[CapturedCall]>>,
+}
+
+fn handle_in(value: &Value, wanted: &str) -> Option<u64> {
+    match value {
+        Value::Handle { value, kind, .. } if kind.short == wanted => Some(*value),
+        Value::Pointee(_, inner) => handle_in(inner, wanted),
+        _ => None,
+    }
+}
+
+fn argument(call: &Call, wanted: &str) -> Option<u64> {
+    call.inputs().iter().find_map(|value| handle_in(value, wanted))
+}
+
+fn written(exit: &Exit, wanted: &str) -> Option<u64> {
+    exit.outputs.iter().find_map(|(_, value)| handle_in(value, wanted))
+}
+
+fn is(call: &Call, role: Role) -> bool {
+    has_role(call.function.name.as_bytes(), role)
+}
+
+impl CapturedGraphs {
+    /// A collective was called in this capture.
+    pub fn add(&mut self, capture: u32, call: CapturedCall) {
+        self.captures.entry(capture).or_default().push(call);
+    }
+
+    /// Follows graphs from the capture to what can be launched. `capture`: that of the stream of the call.
+    pub fn exit(&mut self, exit: &Exit, capture: Option<u32>) {
+        let (call, process) = (&exit.call, exit.call.thread.process.key);
+        if ends_capture(&call.function.name) {
+            let graph = written(exit, "graph").filter(|_| capture.is_some());
+            if let Some((graph, calls)) = graph.zip(capture.and_then(|capture| self.captures.remove(&capture))) {
+                self.graphs.insert((process, graph), calls.into());
+            }
+        } else if is(call, Role::InstantiatesGraph) && !self.graphs.is_empty() {
+            let calls = argument(call, "graph").and_then(|graph| self.graphs.get(&(process, graph)).cloned());
+            match (written(exit, "graphExec"), calls) {
+                (Some(executable), Some(calls)) => drop(self.executables.insert((process, executable), calls)),
+                // The handle of another one may come again.
+                (Some(executable), None) => drop(self.executables.remove(&(process, executable))),
+                _ => {}
+            }
+        }
+    }
+
+    /// The collectives that this call launches.
+    pub fn launched(&self, call: &Call) -> Option<Rc<[CapturedCall]>> {
+        if self.executables.is_empty() || !is(call, Role::LaunchesGraph) {
+            return None;
+        }
+        self.executables.get(&(call.thread.process.key, argument(call, "graphExec")?)).cloned()
+    }
+}

@@ -1,0 +1,183 @@
+//! Jobs that are made up: what is found, and that no healthy rank is named.
+
+use super::finding::FindingKind;
+use super::job::JobRun;
+use super::run::{CallState, CollectiveCall, RunCollectives, RunCommunicator, Transfer};
+use super::signature::Signature;
+use super::verdict::JobVerdict;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Collectives of a rank, each by its count.
+fn rank(rank: u32, ranks: u32, counts: &[u64]) -> RunCollectives {
+    let mut all = RunCollectives::default();
+    let calls = counts.iter().enumerate().map(|(n, count)| {
+        let signature = Signature {
+            function: "ncclAllReduce".to_owned(),
+            parameters: vec![("count".to_owned(), count.to_string())],
+        };
+        let place = all.signatures.iter().position(|of| *of == signature).unwrap_or_else(|| {
+            all.signatures.push(signature);
+            all.signatures.len() - 1
+        });
+        let (state, start_ns) = (CallState::Enqueued, n as u64 * 1000 + u64::from(rank));
+        CollectiveCall { signature: place as u32, state, start_ns, ..Default::default() }
+    });
+    let calls = calls.collect();
+    all.communicators.push(RunCommunicator {
+        name: "comm#1".to_owned(),
+        identity: Some("0x1".to_owned()),
+        made_by: Some("ncclCommInitRank".to_owned()),
+        ranks: Some(ranks),
+        rank: Some(rank),
+        is_whole: true,
+        first: 1,
+        calls,
+        ..Default::default()
+    });
+    all
+}
+
+fn run(rank: u32, collectives: &RunCollectives) -> JobRun<'_> {
+    JobRun {
+        file: format!("run.{rank}.cutap"),
+        rank: Some(rank),
+        boot_id: Some("boot".to_owned()),
+        lacks: None,
+        program_end: None,
+        last_ns: SECOND,
+        known_ns: SECOND,
+        collectives,
+    }
+}
+
+fn verdict(all: &[RunCollectives]) -> String {
+    let runs = all.iter().enumerate().map(|(rank, of)| run(rank as u32, of)).collect();
+    JobVerdict::new(runs).sentence().unwrap_or_default()
+}
+
+#[test]
+fn the_few_are_named_first() {
+    let all = [rank(0, 3, &[1, 2, 3]), rank(1, 3, &[1, 7, 3]), rank(2, 3, &[1, 2, 3])];
+    let sides = "rank 1 ncclAllReduce(count=7), ranks 0, 2 ncclAllReduce(count=2)";
+    let expected = format!("first mismatch: call 2 of comm#1: {sides}; 1 call agrees");
+    assert_eq!(verdict(&all), expected);
+}
+
+/// Answers for other machines have the last calls, and a number for the others.
+#[test]
+fn older_calls_are_compared_too() {
+    let counts: Vec<u64> = (0..2000).map(|n| n % 7).collect();
+    let longer: Vec<u64> = (0..2300).map(|n| n % 7).collect();
+    let mut wrong = longer.clone();
+    wrong[100] = 99;
+    let tails = |other: &[u64]| [rank(0, 2, &counts).tail(), rank(1, 2, other).tail()];
+    let of_healthy = verdict(&tails(&longer));
+    let expected = "not arrived: call 2001 of comm#1: rank 0 did not arrive yet, rank 1";
+    assert!(of_healthy.starts_with(expected), "{of_healthy}");
+    assert!(verdict(&tails(&wrong)).starts_with("first mismatch: before call "), "{}", verdict(&tails(&wrong)));
+    let text = serde_json::to_string(&tails(&longer)[1]).unwrap();
+    let again: RunCollectives = serde_json::from_str(&text).unwrap();
+    assert_eq!(again, tails(&longer)[1]);
+}
+
+/// What a recording lacks is no reason to name its rank.
+#[test]
+fn what_is_not_known_names_no_rank() {
+    let mut all = [rank(0, 2, &[1, 2, 3]), rank(1, 2, &[1, 2])];
+    assert!(verdict(&all).contains("rank 1 did not arrive yet"));
+    // It is complete, so all have called it.
+    all[0].communicators[0].calls[2].state = CallState::Complete;
+    assert!(verdict(&all).starts_with("no mismatch: 2 calls of comm#1 agree"), "{}", verdict(&all));
+    all[0].communicators[0].calls[2].state = CallState::Enqueued;
+    let with = |change: &dyn Fn(&mut JobRun<'_>)| {
+        let mut runs = vec![run(0, &all[0]), run(1, &all[1])];
+        change(&mut runs[1]);
+        JobVerdict::new(runs).sentence().unwrap_or_default()
+    };
+    let is_quiet = |text: &str| text.starts_with("no mismatch: 2 calls of comm#1 agree");
+    assert!(is_quiet(&with(&|run| run.lacks = Some("7 calls".to_owned()))));
+    assert!(is_quiet(&with(&|run| run.known_ns = 1500)));
+    // Of another clock only a long silence is known.
+    let move_clock = |run: &mut JobRun<'_>, known_ns| {
+        run.boot_id = Some("other".to_owned());
+        run.known_ns = known_ns;
+    };
+    assert!(is_quiet(&with(&|run| move_clock(run, SECOND))));
+    assert!(with(&|run| move_clock(run, 10 * SECOND)).contains("rank 1 did not arrive yet"));
+}
+
+#[test]
+fn a_rank_without_a_file() {
+    let all = [rank(0, 3, &[1, 2]), rank(1, 3, &[1, 2])];
+    let expected = "no mismatch: 2 calls of comm#1 agree on ranks 0, 1; rank 2 is not known: no call in these files";
+    assert_eq!(verdict(&all), expected);
+}
+
+#[test]
+fn transfers_are_matched_by_their_numbers() {
+    let transfer = |is_send, peer, number, signature| Transfer {
+        is_send,
+        peer,
+        number,
+        call: CollectiveCall { signature, state: CallState::Enqueued, start_ns: number, ..Default::default() },
+    };
+    let mut all = [rank(0, 2, &[4, 5]), rank(1, 2, &[4, 5])];
+    all[0].communicators[0].transfers = vec![transfer(true, 1, 1, 0), transfer(true, 1, 2, 1)];
+    all[1].communicators[0].transfers = vec![transfer(false, 0, 1, 0), transfer(false, 0, 2, 1)];
+    assert!(verdict(&all).starts_with("no mismatch"), "{}", verdict(&all));
+    all[1].communicators[0].transfers[1].call.signature = 0;
+    assert!(verdict(&all).starts_with("first mismatch: transfer 2 between rank 0 and rank 1"), "{}", verdict(&all));
+    all[1].communicators[0].transfers.pop();
+    assert!(verdict(&all).contains("rank 1 has not received what rank 0 sent"), "{}", verdict(&all));
+}
+
+/// A small generator of numbers that look random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// One rank of three or more makes a mistake; the others call some more before they wait. The call that first differs
+/// is named, and of the ranks only the one that made the mistake.
+#[test]
+fn random_mistakes() {
+    let mut numbers = Numbers(7);
+    for round in 0..2000 {
+        let ranks = 3 + numbers.below(6) as u32;
+        let wrong = numbers.below(u64::from(ranks)) as u32;
+        let kinds = 1 + numbers.below(4);
+        let calls: Vec<u64> = (0..40).map(|_| numbers.below(kinds)).collect();
+        let at = numbers.below(30) as usize;
+        let mut of_wrong = calls.clone();
+        match numbers.below(4) {
+            0 => of_wrong[at] = 99,
+            1 => drop(of_wrong.remove(at)),
+            2 => of_wrong.insert(at, 99),
+            _ => of_wrong.truncate(at),
+        }
+        let expected = calls.iter().zip(&of_wrong).position(|(a, b)| a != b).unwrap_or(of_wrong.len().min(calls.len()));
+        let all: Vec<RunCollectives> = (0..ranks)
+            .map(|n| {
+                let own = if n == wrong { &of_wrong } else { &calls };
+                let more = expected + 1 + numbers.below(3) as usize;
+                rank(n, ranks, &own[..own.len().min(more)])
+            })
+            .collect();
+        let runs = all.iter().enumerate().map(|(n, of)| run(n as u32, of)).collect();
+        let verdict = JobVerdict::new(runs);
+        let [finding, ..] = &verdict.findings[..] else { panic!("{round}: nothing was found") };
+        assert_eq!(finding.kind.number(), Some(expected as u64 + 1), "{round}: {finding:?}");
+        let named = match &finding.kind {
+            FindingKind::Mismatch { groups, .. } => groups[0].clone(),
+            FindingKind::Absent { absent, .. } => absent.iter().map(|(member, _)| *member).collect(),
+            other => panic!("{round}: {other:?}"),
+        };
+        let label = |member: &usize| verdict.job.joined[0].members[*member].label.clone();
+        assert_eq!(named.iter().map(label).collect::<Vec<_>>(), [format!("rank {wrong}")], "{round}: {finding:?}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What is wrong among the ranks of a job, and what to look at first.
+
+use super::absent::Absence;
+use super::finding::{Finding, FindingKind};
+use super::job::{JobCollectives, JobRun, JoinedCommunicator};
+use super::member::{Member, labels, ranks_text};
+use super::order::OtherOrder;
+use super::run::{CallState, CollectiveCall};
+use super::signature::digest_of;
+
+/// The collectives of a job with what is wrong in them.
+#[derive(Debug)]
+pub struct JobVerdict<'a> {
+    pub job: JobCollectives<'a>,
+    /// What holds up ranks comes first.
+    pub findings: Vec<Finding>,
+    /// Calls that ranks made in different order.
+    pub orders: Vec<OtherOrder>,
+}
+
+/// What holds up the ranks.
+#[derive(Debug)]
+pub enum Culprit<'a> {
+    Finding(&'a Finding),
+    Order(&'a OtherOrder),
+}
+
+impl<'a> JobVerdict<'a> {
+    pub fn new(runs: Vec<JobRun<'a>>) -> JobVerdict<'a> {
+        let mut all = JobVerdict { job: JobCollectives::new(runs), findings: Vec::new(), orders: Vec::new() };
+        for place in 0..all.job.joined.len() {
+            all.compare_calls(place);
+        }
+        all.orders = all.job.other_orders();
+        // What holds up ranks comes first, then what came first.
+        all.findings.sort_by_key(|finding| {
+            let is_sure = matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. });
+            (finding.is_over, !is_sure, finding.start_ns)
+        });
+        all
+    }
+
+    fn compare_calls(&mut self, place: usize) {
+        let job = &self.job;
+        let of = &job.joined[place];
+        let mut findings = job.not_joined(place, of);
+        let compared: Vec<usize> = (0..of.members.len()).filter(|n| !of.members[*n].is_unaligned).collect();
+        let mut agreed = 0;
+        let mut notes = Vec::new();
+        if job.digests_differ(of) {
+            let kind = FindingKind::Before { number: of.first };
+            findings.push(Finding { communicator: place, kind, start_ns: 0, is_over: false });
+        }
+        for number in of.first.. {
+            let mut groups: Vec<(u32, Vec<usize>)> = Vec::new();
+            let (mut absent, mut present) = (Vec::new(), Vec::new());
+            for n in compared.iter().copied() {
+                let member = &of.members[n];
+                let Some(call) = job.call(member, number) else {
+                    absent.push(n);
+                    continue;
+                };
+                present.push(n);
+                let class = job.class(member, call);
+                match groups.iter_mut().find(|(other, _)| *other == class) {
+                    Some((_, group)) => group.push(n),
+                    None => groups.push((class, vec![n])),
+                }
+            }
+            let Some(start_ns) = job.first_start(of, &present, number) else { break };
+            let is_over = present
+                .iter()
+                .all(|n| job.call(&of.members[*n], number).is_some_and(|call| call.state == CallState::Complete));
+            if groups.len() > 1 {
+                groups.sort_by_key(|(_, group)| group.len());
+                let groups = groups.into_iter().map(|(_, group)| group).collect();
+                let kind = FindingKind::Mismatch { number, groups };
+                findings.push(Finding { communicator: place, kind, start_ns, is_over: is_over && absent.is_empty() });
+                break;
+            }
+            if absent.is_empty() {
+                agreed += 1;
+                continue;
+            }
+            let mut certain = Vec::new();
+            for n in absent {
+                match job.absence(of, n, number, &present) {
+                    Some(Absence::Certain(why)) => certain.push((n, why)),
+                    Some(Absence::Unknown(why)) => {
+                        let label = &of.members[n].label;
+                        notes.push(format!("call {number} of {label} is not known: {why}"));
+                    }
+                    None => {}
+                }
+            }
+            if !certain.is_empty() {
+                let kind = FindingKind::Absent { number, absent: certain, present };
+                findings.push(Finding { communicator: place, kind, start_ns, is_over: false });
+            }
+            break;
+        }
+        findings.extend(job.unmatched_transfer(place, of));
+        self.job.joined[place].agreed = agreed;
+        self.job.joined[place].notes.extend(notes);
+        self.findings.extend(findings);
+    }
+
+    /// What to look at first; none if nothing is wrong.
+    pub fn culprit(&self) -> Option<Culprit<'_>> {
+        let sure = |finding: &&Finding| {
+            !finding.is_over && matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. })
+        };
+        let finding = |culprit| Culprit::Finding(culprit);
+        let order = |is_wanted: &dyn Fn(&OtherOrder) -> bool| {
+            self.orders.iter().find(|order| !order.is_over && is_wanted(order)).map(Culprit::Order)
+        };
+        let open = || self.findings.iter().find(|finding| !finding.is_over).map(finding);
+        let first_sure = self.findings.iter().find(sure).map(finding);
+        first_sure
+            .or_else(|| order(&|order| order.is_one_stream))
+            .or_else(open)
+            .or_else(|| order(&|_| true))
+            .or_else(|| self.findings.first().map(finding))
+    }
+
+    /// The last line: what to look at first, or that nothing is wrong.
+    pub fn sentence(&self) -> Option<String> {
+        match self.culprit() {
+            Some(Culprit::Finding(first)) => return Some(first.text(&self.job)),
+            Some(Culprit::Order(order)) => return Some(order.text(&self.job)),
+            None => {}
+        }
+        let together: Vec<&JoinedCommunicator> = self.job.joined.iter().filter(|of| of.members.len() > 1).collect();
+        let agreed: u64 = together.iter().map(|of| of.agreed).sum();
+        let [first, ..] = together[..] else { return None };
+        let of = match together[..] {
+            [only] => only.name.clone(),
+            _ => format!("{} communicators", together.len()),
+        };
+        let ranks = labels(first.members.iter().filter(|member| !member.is_unaligned));
+        let count = match agreed {
+            1 => format!("1 call of {of} agrees"),
+            _ => format!("{agreed} calls of {of} agree"),
+        };
+        let on = if together.len() == 1 { format!(" on {ranks}") } else { String::new() };
+        let unknown = match &first.unknown_ranks[..] {
+            [] => String::new(),
+            ranks => {
+                let is = if ranks.len() == 1 { "is" } else { "are" };
+                format!("; {} {is} not known: no call in these files", ranks_text(ranks.to_vec()))
+            }
+        };
+        Some(format!("no mismatch: {count}{on}{unknown}"))
+    }
+}
+
+impl JobCollectives<'_> {
+    fn first_start(&self, of: &JoinedCommunicator, present: &[usize], number: u64) -> Option<u64> {
+        present.iter().filter_map(|n| Some(self.call(&of.members[*n], number)?.start_ns)).min()
+    }
+
+    /// Ranks whose runs are here, and that did not call what makes the communicator.
+    fn not_joined(&self, place: usize, of: &JoinedCommunicator) -> Vec<Finding> {
+        let is_starting = |member: &&Member| self.communicator(member).is_some_and(|of| of.is_starting);
+        if of.unknown_ranks.is_empty() || !of.members.iter().any(|member| is_starting(&member)) {
+            return Vec::new();
+        }
+        // A rank of the job is the same one here if that is so of all others.
+        let run_rank = |member: &Member| self.runs[member.run].rank;
+        let is_world = of.members.iter().all(|member| member.rank.is_some() && run_rank(member) == member.rank);
+        let made_ns = of.members.iter().filter_map(|member| Some((member.run, self.communicator(member)?.made_ns)));
+        let first_made = made_ns.min_by_key(|(_, ns)| *ns);
+        let is_known = |run: usize| first_made.is_some_and(|(other, ns)| self.is_known_at(run, other, ns));
+        let is_here = |rank: &&u32| {
+            let mut runs = self.runs.iter().enumerate();
+            runs.any(|(n, run)| run.rank == Some(**rank) && run.lacks.is_none() && is_known(n))
+        };
+        let absent: Vec<u32> = of.unknown_ranks.iter().filter(|rank| is_world && is_here(rank)).copied().collect();
+        if absent.is_empty() {
+            return Vec::new();
+        }
+        let present = (0..of.members.len()).collect();
+        let kind = FindingKind::NotJoined { absent, present };
+        vec![Finding { communicator: place, kind, start_ns: 0, is_over: false }]
+    }
+
+    /// Calls that are no longer there differ among members.
+    fn digests_differ(&self, of: &JoinedCommunicator) -> bool {
+        let digest = |member: &Member| {
+            let communicator = self.communicator(member)?;
+            if !communicator.is_whole || member.is_unaligned {
+                return None;
+            }
+            let before = (communicator.first..of.first).filter_map(|number| communicator.call(number));
+            let signature = |call: &CollectiveCall| self.runs[member.run].collectives.signature(call);
+            let digests = before.filter_map(|call| Some(signature(call)?.digest()));
+            Some(digests.fold(communicator.digest, |all, digest| digest_of(all, &digest.to_le_bytes())))
+        };
+        let mut digests: Vec<u64> = of.members.iter().filter_map(digest).collect();
+        digests.sort_unstable();
+        digests.dedup();
+        digests.len() > 1
+    }
+}

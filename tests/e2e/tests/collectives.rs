@@ -1,0 +1,403 @@
+//! Collectives over ranks: `cutap where` of several ranks and `report --collectives`, with real processes and a
+//! stand-in for NCCL (tests/programs/collectives). Each job makes one mistake.
+
+use cutap_e2e::{Finished, Scratch, cutap, finish, json_lines, out, scratch, sources, wait_for};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The program of the ranks, beside the stand-in for NCCL that it is linked with.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let folder = out().join("collectives");
+        fs::create_dir_all(&folder).expect("the target folder is writable");
+        let script = r#"eval "$("$0" env --sim -o "$1")"; unset LD_PRELOAD; echo "${LD_LIBRARY_PATH%%:*}""#;
+        let run = scratch("sim");
+        let said = finish(Command::new("sh").args(["-c", script]).arg(cutap()).arg(run.join("run")));
+        let driver = Path::new(said.stdout.trim()).join("libcuda.so.1");
+        assert!(driver.is_file(), "{said:?}");
+        let library = ["-fPIC", "-shared", "-pthread", "-Wl,-soname,libnccl.so.2"].map(str::to_owned);
+        build(&folder, "nccl.c", "libnccl.so.2", &library);
+        let words = [driver.display().to_string(), folder.join("libnccl.so.2").display().to_string()];
+        build(&folder, "ranks.c", "ranks", &[&words[..], &["-Wl,-rpath,$ORIGIN".to_owned()]].concat())
+    })
+}
+
+/// Renamed into place: another test process may be running it.
+fn build(folder: &Path, source: &str, name: &str, words: &[String]) -> PathBuf {
+    let fresh = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(sources().join("collectives").join(source));
+    let done = finish(gcc.arg("-o").arg(&fresh).args(words).args(["-ldl", "-lrt"]));
+    assert!(done.status.success(), "{gcc:?}\n{}", done.stderr);
+    let place = folder.join(name);
+    fs::rename(&fresh, &place).expect("a rename within one folder");
+    place
+}
+
+/// The ranks of a job, each under `cutap record`.
+struct Job {
+    ranks: Vec<Child>,
+    folder: Scratch,
+    kind: &'static str,
+}
+
+impl Job {
+    fn start(kind: &'static str, count: usize) -> Job {
+        Job::start_with(kind, count, &[])
+    }
+
+    /// The last rank is recorded with these flags.
+    fn start_with(kind: &'static str, count: usize, flags: &[&str]) -> Job {
+        let folder = scratch("collectives");
+        let rank = |rank: usize| {
+            let mut record = Command::new(cutap());
+            record.args(["record", "--sim", "-q"]).args(flags.iter().filter(|_| rank + 1 == count));
+            record.arg("-o").arg(folder.join(format!("run.{rank}.cutap"))).arg("--").arg(program());
+            record.arg(kind).arg(folder.join("id"));
+            record.envs([("RANK", rank.to_string()), ("WORLD_SIZE", count.to_string())]);
+            record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            record.spawn().expect("cutap starts")
+        };
+        let ranks = (0..count).map(rank).collect();
+        Job { ranks, folder, kind }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        (0..self.ranks.len()).map(|rank| self.folder.join(format!("run.{rank}.cutap"))).collect()
+    }
+
+    /// The process of each rank, or its file if it has ended.
+    fn runs(&self) -> Option<Vec<String>> {
+        let run = |(record, file): (&Child, PathBuf)| {
+            let children = format!("/proc/{0}/task/{0}/children", record.id());
+            let pids = fs::read_to_string(children).unwrap_or_default();
+            let is_rank = |pid: &&str| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == *program());
+            let pid = pids.split_whitespace().find(is_rank).map(str::to_owned);
+            pid.or_else(|| file.is_file().then(|| file.display().to_string()))
+        };
+        self.ranks.iter().zip(self.files()).map(run).collect()
+    }
+
+    /// What `where` says of all ranks, once its last line is this.
+    fn once(&self, last: &str) -> String {
+        let mut text = String::new();
+        wait_for(&format!("{} ranks, {}: {last}", self.ranks.len(), self.kind), LIMIT, || {
+            let Some(runs) = self.runs() else { return false };
+            text = finish(Command::new(cutap()).arg("where").args(runs)).stdout;
+            normal_last(&text) == last
+        });
+        text
+    }
+
+    /// Kills the programs of all ranks, and waits until their recordings are whole.
+    fn kill(&mut self) {
+        for run in self.runs().into_iter().flatten().filter(|run| run.parse::<u32>().is_ok()) {
+            let _ = Command::new("kill").args(["-9", &run]).status();
+        }
+        self.wait();
+    }
+
+    fn wait(&mut self) {
+        for rank in &mut self.ranks {
+            rank.wait().expect("it is our child");
+        }
+    }
+
+    fn report(&self, flags: &[&str]) -> Finished {
+        finish(Command::new(cutap()).args(["report", "--collectives"]).args(flags).args(self.files()))
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if let Some(runs) = self.runs() {
+            let pids = runs.into_iter().filter(|run| run.parse::<u32>().is_ok());
+            pids.for_each(|pid| drop(Command::new("kill").args(["-9", &pid]).status()));
+        }
+        self.ranks.iter_mut().for_each(|rank| drop((rank.kill(), rank.wait())));
+        // The memory in which ranks meet has a name until the last one has come.
+        let number = fs::read(self.folder.join("id")).ok().and_then(|id| id.first_chunk::<8>().copied());
+        if let Some(number) = number.map(u64::from_ne_bytes) {
+            let _ = fs::remove_file(format!("/dev/shm/nccl-stand-in-{number:016x}"));
+        }
+    }
+}
+
+/// The last line, with a time that differs from run to run replaced.
+fn normal_last(text: &str) -> String {
+    let last = text.lines().last().unwrap_or_default();
+    match last.split_once(" before the others") {
+        Some((head, rest)) => {
+            let (head, _) = head.rsplit_once(' ').unwrap_or((head, ""));
+            format!("{head} TIME before the others{rest}")
+        }
+        None => last.to_owned(),
+    }
+}
+
+const REDUCE: &str = "ncclAllReduce(count=1024, datatype=ncclFloat16, op=ncclSum)";
+
+/// The ranks without the last one, and the last one.
+fn ranks(count: usize) -> (&'static str, &'static str) {
+    if count == 2 { ("rank 0", "rank 1") } else { ("ranks 0 to 2", "rank 3") }
+}
+
+/// `call 11 of comm#1: rank 0 A, rank 1 B; 10 calls agree`: the few are first.
+fn mismatch(count: usize, number: u32, right: &str, wrong: &str) -> String {
+    let (others, last) = ranks(count);
+    let (right, wrong) = (format!("{others} {right}"), format!("{last} {wrong}"));
+    let sides = if count == 2 { format!("{right}, {wrong}") } else { format!("{wrong}, {right}") };
+    format!("first mismatch: call {number} of comm#1: {sides}; {} calls agree", number - 1)
+}
+
+fn not_arrived(count: usize, number: u32, why: &str) -> String {
+    let (others, last) = ranks(count);
+    format!("not arrived: call {number} of comm#1: {last} {why}, {others} {REDUCE}; {} calls agree", number - 1)
+}
+
+/// Of jobs with these mistakes and last lines, what `where` says while they hang. Once they were killed, the last
+/// line is the same.
+fn names(count: usize, mistakes: &[(&'static str, String)]) -> Vec<String> {
+    // All begin before the first one is waited for.
+    let jobs: Vec<Job> = mistakes.iter().map(|(kind, _)| Job::start(kind, count)).collect();
+    let each = jobs.into_iter().zip(mistakes).map(|(mut job, (kind, last))| {
+        let text = job.once(last);
+        job.kill();
+        let report = job.report(&[]);
+        assert_eq!(&normal_last(&report.stdout), last, "{kind} of {count}: {report:?}");
+        let killed = finish(Command::new(cutap()).arg("where").args(job.files())).stdout;
+        assert_eq!(&normal_last(&killed), last, "{kind} of {count}");
+        text
+    });
+    each.collect()
+}
+
+fn arguments_differ(count: usize) {
+    let all = "ncclAllReduce(count=1024)";
+    let (half, single) = ("ncclAllReduce(datatype=ncclFloat16)", "ncclAllReduce(datatype=ncclFloat32)");
+    let operations = ("ncclAllReduce(op=ncclSum)", "ncclAllReduce(op=ncclMax)");
+    let mistakes = [
+        ("count", mismatch(count, 11, all, "ncclAllReduce(count=512)")),
+        ("datatype", mismatch(count, 11, half, single)),
+        ("operation", mismatch(count, 11, operations.0, operations.1)),
+        ("root", mismatch(count, 12, "ncclBroadcast(root=0)", "ncclBroadcast(root=1)")),
+    ];
+    names(count, &mistakes);
+}
+
+fn calls_differ(count: usize) {
+    let (_, last) = ranks(count);
+    let two = ["call 18 of comm#1", "call 6 of comm#2"];
+    let (few, many, [first, second]) =
+        if count == 2 { ("rank 0", "rank 1", two) } else { ("rank 3", "ranks 0 to 2", [two[1], two[0]]) };
+    let order = format!(
+        "different order: {few} called {first} before {second}, {many} the other way round: each waits for the other, \
+         for both calls are in one stream"
+    );
+    let mistakes = [
+        ("function", mismatch(count, 11, "ncclAllReduce", "ncclBroadcast")),
+        ("skipped", mismatch(count, 11, "ncclAllReduce", "ncclBroadcast")),
+        ("order", order),
+    ];
+    let texts = names(count, &mistakes);
+    let [function, _, order] = &texts[..] else { panic!("{texts:?}") };
+    let of_last = function.lines().skip_while(|line| !line.starts_with(last)).nth(1).unwrap_or_default();
+    assert!(function.contains(&format!("          waits for {REDUCE}, call 11 of comm#1\n")), "{function}");
+    assert_eq!(of_last, "          waits for ncclBroadcast(count=1, datatype=ncclInt64, root=0), call 11 of comm#1");
+    assert!(order.contains(", call 18 of comm#1\n") && order.contains(", call 6 of comm#2\n"), "{order}");
+}
+
+fn ranks_are_absent(count: usize) {
+    let (others, last) = ranks(count);
+    let killed = "did not call it: its program was ended by SIGKILL, TIME before the others";
+    let none = format!("not arrived: {last} did not call ncclCommInitRank for comm#1 yet; {others} called it");
+    let mistakes = [
+        ("missing", not_arrived(count, 11, "did not arrive yet")),
+        ("stopped", not_arrived(count, 11, "did not arrive yet")),
+        ("killed", not_arrived(count, 11, killed)),
+        ("no_init", none),
+    ];
+    names(count, &mistakes);
+}
+
+#[test]
+fn arguments_of_two_ranks_differ() {
+    arguments_differ(2);
+}
+
+#[test]
+fn arguments_of_four_ranks_differ() {
+    arguments_differ(4);
+}
+
+#[test]
+fn calls_of_two_ranks_differ() {
+    calls_differ(2);
+}
+
+#[test]
+fn calls_of_four_ranks_differ() {
+    calls_differ(4);
+}
+
+#[test]
+fn one_of_two_ranks_is_absent() {
+    ranks_are_absent(2);
+}
+
+#[test]
+fn one_of_four_ranks_is_absent() {
+    ranks_are_absent(4);
+}
+
+/// Nothing is wrong with these, whatever they do: calls that fail have no number.
+#[test]
+fn healthy_jobs() {
+    let kinds = [
+        ("healthy", 16),
+        ("nonblocking", 16),
+        ("before_init", 16),
+        ("failed", 16),
+        ("groups", 32),
+        ("transfers", 16),
+        ("graph", 28),
+    ];
+    let mut jobs: Vec<(Job, u32)> = kinds.into_iter().map(|(kind, calls)| (Job::start(kind, 2), calls)).collect();
+    for (job, calls) in &mut jobs {
+        job.wait();
+        let report = job.report(&[]);
+        let expected = format!("no mismatch: {calls} calls of comm#1 agree on ranks 0, 1");
+        assert_eq!(report.stdout.lines().last(), Some(expected.as_str()), "{}: {report:?}", job.kind);
+        let complete = format!("{calls:>10} {calls:>8} {calls:>8}  rank 1, destroyed");
+        assert!(report.stdout.contains(&complete), "{}: {}", job.kind, report.stdout);
+    }
+}
+
+/// Each rank has one of two, in the order of its key.
+#[test]
+fn split_communicators() {
+    let mut job = Job::start("split", 4);
+    job.wait();
+    let report = job.report(&["--json"]).stdout;
+    let lines: Vec<Value> = json_lines(&report).filter(|line| line["type"] == "communicator").collect();
+    let member = |of: &Value| (of["rank"].as_str().unwrap().to_owned(), of["rank_in_communicator"].as_u64().unwrap());
+    let members = |line: &Value| -> Vec<(String, u64)> {
+        line["members"].as_array().expect("a list").iter().map(member).collect()
+    };
+    let facts = |line: &Value| (line["ranks"].as_u64(), line["agreed"].as_u64(), members(line));
+    let rank = |label: &str, rank: u64| (label.to_owned(), rank);
+    assert_eq!(facts(&lines[1]), (Some(2), Some(8), vec![rank("rank 0", 1), rank("rank 2", 0)]), "{report}");
+    assert_eq!(facts(&lines[2]), (Some(2), Some(8), vec![rank("rank 1", 1), rank("rank 3", 0)]), "{report}");
+}
+
+/// The ranks are one process, which shows in one recording.
+#[test]
+fn ranks_of_one_process() {
+    let mut healthy = Job::start("one_process", 1);
+    healthy.wait();
+    let report = healthy.report(&[]);
+    assert_eq!(normal_last(&report.stdout), "no mismatch: 8 calls of comm#1 agree on ranks 0, 1", "{report:?}");
+    let sides = "rank 0 ncclAllReduce(count=4), rank 1 ncclAllReduce(count=5)";
+    let last = format!("first mismatch: call 6 of comm#1: {sides}; 5 calls agree");
+    names(1, &[("one_process_count", last)]);
+}
+
+/// A communicator that was aborted has ended: what it held is not complete.
+#[test]
+fn an_aborted_communicator() {
+    let mut job = Job::start("aborted", 2);
+    job.wait();
+    let report = job.report(&[]).stdout;
+    let expected = "not arrived: call 13 of comm#1: rank 1 aborted the communicator before it, rank 0 \
+                    ncclAllReduce(count=7, datatype=ncclFloat32, op=ncclSum); 12 calls agree";
+    assert_eq!(report.lines().last(), Some(expected));
+    assert!(report.contains("        13       13       12  rank 0, aborted\n"), "{report}");
+}
+
+/// A recording that begins late gets the numbers of the others, and that is said.
+#[test]
+fn a_late_recording_is_aligned() {
+    let mut job = Job::start_with("late", 4, &["--capture-range", "cudaProfilerApi"]);
+    let last = "first mismatch: call 11 of comm#1: rank 3 ncclAllReduce(count=512), ranks 0 to 2 \
+                ncclAllReduce(count=1029); 4 calls agree from call 7";
+    job.once(last);
+    job.kill();
+    let report = job.report(&[]).stdout;
+    let lines: Vec<&str> = report.lines().rev().take(2).collect();
+    assert_eq!(lines[0], last);
+    assert!(lines[1].contains("rank 3 begins late or lacks calls: its calls were aligned by signatures"), "{report}");
+}
+
+/// Answers of several nodes are read together; a rank without a file is not known, and no other one is blamed.
+#[test]
+fn answers_and_missing_files() {
+    let mut job = Job::start("missing", 4);
+    let last = not_arrived(4, 11, "did not arrive yet");
+    job.once(&last);
+    job.kill();
+    let files = job.files();
+    let answers: Vec<PathBuf> = files
+        .iter()
+        .map(|file| {
+            let answer = finish(Command::new(cutap()).args(["where", "--json"]).arg(file)).stdout;
+            // That of another host, whose clock is another one.
+            let is_first = file == &files[0];
+            let answer = if is_first { answer.replace("\"boot_id\":\"", "\"boot_id\":\"other") } else { answer };
+            let path = file.with_extension("json");
+            fs::write(&path, answer).expect("the folder is writable");
+            path
+        })
+        .collect();
+    let joined = finish(Command::new(cutap()).arg("where").args(&answers)).stdout;
+    assert_eq!(joined.lines().last(), Some(last.as_str()), "{joined}");
+    let without = finish(Command::new(cutap()).arg("where").args(&answers[..3])).stdout;
+    let expected = "no mismatch: 12 calls of comm#1 agree on ranks 0 to 2; rank 3 is not known: no call in these files";
+    assert_eq!(without.lines().last(), Some(expected), "{without}");
+    let alone = finish(Command::new(cutap()).arg("where").arg(&answers[1])).stdout;
+    assert!(alone.contains(", call 9 of comm#1\n") && !alone.contains("mismatch"), "{alone}");
+}
+
+/// The fields of each line are those of the schema.
+#[test]
+fn lines_are_in_the_schema() {
+    let schema = fs::read_to_string(sources().join("../../docs/reference/json-schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let types = schema["oneOf"].as_array().expect("a list");
+    let mut jobs = [Job::start("order", 2), Job::start("count", 2)];
+    jobs[0].once(
+        "different order: rank 0 called call 18 of comm#1 before call 6 of comm#2, rank 1 the other way round: each \
+         waits for the other, for both calls are in one stream",
+    );
+    jobs[1].once(&mismatch(2, 11, "ncclAllReduce(count=1024)", "ncclAllReduce(count=512)"));
+    for job in &mut jobs {
+        job.kill();
+        let report = job.report(&["--json"]).stdout;
+        let lines = || json_lines(&report).filter(|line| line["type"] != "end");
+        assert!(lines().any(|line| line["type"] == "collective_finding"), "{report}");
+        for line in lines() {
+            let of = types.iter().find(|of| of["properties"]["type"]["const"] == line["type"]);
+            let of = of.unwrap_or_else(|| panic!("no such line: {line}"));
+            let fields: Vec<&String> = line.as_object().expect("an object").keys().collect();
+            let described: Vec<&String> = of["properties"].as_object().expect("an object").keys().collect();
+            assert_eq!(fields, described, "{line}");
+        }
+    }
+}
+
+/// A program without NCCL has no collectives.
+#[test]
+fn no_collectives() {
+    let folder = scratch("collectives-none");
+    let file = folder.join("run.cutap");
+    let mut record = Command::new(cutap());
+    finish(record.args(["record", "--sim", "-q", "-o"]).arg(&file).arg("--").arg(out().join("hang_kinds")));
+    let report = finish(Command::new(cutap()).args(["report", "--collectives"]).arg(&file));
+    assert!(report.stdout.starts_with("no collective of NCCL was called"), "{report:?}");
+}

@@ -19,10 +19,13 @@ const times = [
 const word = (title, key) => ({title, value: row => row[key]});
 const gpu = {...number("GPU", "gpu_ns", time), text: ns => ns ? time(ns) : ""};
 const shape = of => of.grid ? `<<<${of.grid.join("x")}, ${of.block.join("x")}>>> ${count(of.calls)}` : "";
+const shapes = row => [...row.shapes].sort((a, b) => b.calls - a.calls).slice(0, 3).map(shape).join("  ");
 const of_gpu = [
     {...number("total", "total_ns", time), bar: row => row.share ?? 0}, number("calls", "calls"),
     number("mean", "mean_ns", time), number("p95", "p95_ns", time),
 ];
+
+const nodeText = row => row.nodes.map(node => node.work).join(" ");
 
 // The lists: name of the data, title, columns.
 const LISTS = [
@@ -30,7 +33,7 @@ const LISTS = [
         "library"),
         word("runtime", "runtime")]],
     ["gpu_kernels", "Kernels on the GPU", [...of_gpu, number("max", "max_ns", time), word("kernel", "kernel"),
-        {title: "grid, block", value: row => row.shapes.slice(0, 3).map(shape).join("  ")}]],
+        {title: "grid, block", value: row => shapes(row)}]],
     ["kernels", "Launches by kernel", [...times, word("kernel", "name")]],
     ["copies", "Copies and sets", [...of_gpu, number("bytes", "bytes", bytes),
         {...number("bandwidth", "bytes_per_second"), text: n => bytes(n) + "/s"}, word("what", "what")]],
@@ -38,7 +41,19 @@ const LISTS = [
     ["threads", "Threads", [...times, gpu, word("thread", "name")]],
     ["ranks", "Ranks", [...times, gpu, word("rank", "name")]],
     ["instances", "Runtimes", [...times, word("runtime", "name")]],
-    ["ranges", "Ranges", null], ["gaps", "Gaps", null], ["graphs", "Graphs", null],
+    ["ranges", "Ranges", null],
+    ["gaps", "Idle GPU", [
+        {...number("idle", "total_ns", time), bar: row => row.share}, {title: "share", number: true,
+            value: row => row.share, text: n => share(n, 1)},
+        number("gaps", "count"), number("longest", "max_ns", time), word("why", "why"), word("GPU", "device")]],
+    ["graphs", "Graphs", [
+        number("total", "total_ns", time), number("launches", "launches"), number("p50", "replay_p50_ns", time),
+        number("p95", "replay_p95_ns", time), {title: "nodes", number: true, value: row => row.nodes.length,
+            text: count},
+        word("executable", "executable"), {title: "work, and the calls that made it", value: nodeText, text: (_,
+            row) =>
+            el("div", null, row.nodes.slice(0, 40).map(node => el("div", null, `${node.work} `,
+                el("span", {class: "quiet"}, `${time(node.total_ns)}, ${(node.path || []).join(" > ")}`))))}]],
 ];
 
 // Columns of rows whose names say what they are.
@@ -61,15 +76,18 @@ function guessed(rows) {
     });
 }
 
+// The rows of a list. The times of whole GPUs stand on the first page.
+const rowsOf = (tables, name) => (tables[name] || []).filter(row => row.type !== "gpu_device");
+
 export function functionLists(tables) {
-    return LISTS.filter(([name]) => (tables[name] || []).length > 0);
+    return LISTS.filter(([name]) => rowsOf(tables, name).length > 0);
 }
 
 export function functions({tables}, timeline) {
     const lists = functionLists(tables);
     const [name, title, columns] = lists.find(([name]) => name === state().list) || lists[0];
     const chosen = el("div");
-    const rows = tables[name];
+    const rows = rowsOf(tables, name);
     const tabs = el("div", {class: "tools"}, lists.map(([list, title]) => el("button", {
         "aria-pressed": String(list === name), onclick: () => change({list}),
     }, title)));

@@ -5,7 +5,7 @@ import {ofLayer} from "./colours.js";
 import {el, short} from "./dom.js";
 import {pathLines} from "./paths.js";
 import {change} from "./state.js";
-import {count, time} from "./units.js";
+import {count, share, time} from "./units.js";
 
 const ACTIVITIES = {
     waits: "waiting for the device", modules: "loading modules", start_up: "starting and ending CUDA",
@@ -76,25 +76,29 @@ export function overview({tables}) {
     const layers = (tables.layers || []).map(row => [row.name, row.self_ns, ofLayer(row.name)]);
     const libraries = (tables.libraries || []).slice(0, 12).map(row => [row.name, row.self_ns]);
     const kernels = (tables.gpu_kernels || []).slice(0, 8).map(row => [row.kernel, row.total_ns, ofLayer("gpu")]);
+    const gpus = (tables.gaps || []).filter(row => row.type === "gpu_device");
+    const busy = gpus.map(row => [`GPU ${row.device}, of ${time(row.whole_ns)}`, row.busy_ns, ofLayer("gpu"),
+        share(row.busy_share, 1)]);
     const {notes} = tables.run;
     if (!layers.length) {
-        return el("div", {class: "columns"}, card("What ran", ran(tables)),
+        return el("div", {class: "cards"}, card("What ran", ran(tables)),
             card("No call was recorded", notesList(notes)));
     }
     const whole = layers.reduce((sum, row) => sum + row[1], 0);
     const outside = tables.run.length_ns > whole ? ` of ${time(tables.run.length_ns)}` : "";
-    return el("div", {class: "columns"},
+    return el("div", {class: "cards"},
         card("What ran", ran(tables)),
         card("What cutap explain found", findings(tables.findings || [])),
         spent(tables.findings || []),
         card(`Time in calls by layer: ${time(whole)}${outside}`, bars(layers)),
         card("Time in calls by library", bars(libraries)),
+        busy.length > 0 && card("GPU busy", bars(busy)),
         kernels.length > 0 && card("Kernels on the GPU", bars(kernels)),
         card("Longest functions", bars(tables.functions.slice(0, 8).map(row => [row.name, row.self_ns,
             ofLayer(row.layer)])),
             el("p", null, el("a", {href: "#functions", onclick: open("functions")}, "all functions"))),
         (tables.ranks || []).length > 1 && card("Ranks", bars(tables.ranks.map(row => [row.name, row.self_ns]))),
-        card("What was not seen", notesList(notes)));
+        card("Notes on what was seen, and what was not", notesList(notes)));
 }
 
 function open(page) {

@@ -56,7 +56,7 @@ export async function callPanel(aside, model, n, go) {
         el("dt", null, "lane"), el("dd", null, model.laneText(model.laneOf(n))),
         el("dt", null, "same"), el("dd", null,
             `${count(place + 1)} of ${count(same.length)}, together ${time(total)}`)),
-    flags & flag.OPEN && el("p", {class: "error"}, "It never returned."), detailed,
+    flags & flag.OPEN ? el("p", {class: "error"}, "It never returned.") : null, detailed,
     list("submitted by", boxes.caller[n] !== NONE ? [boxes.caller[n]] : []), list("work of the GPU", model.work(n)),
     list("inside", model.parents(n)), list("calls inside", model.children(n)),
     el("div", {class: "tools"}, el("button", {onclick: () => change({q: text})}, "search this name"),

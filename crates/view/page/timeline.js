@@ -8,7 +8,7 @@ import {callPanel} from "./panel.js";
 import {change, state} from "./state.js";
 import {count, moment, share, time} from "./units.js";
 
-const [LINE, HEAD, GAP] = [17, 20, 8];
+const [LINE, HEAD, GAP] = [18, 20, 8];
 
 // The order of lanes in a process: ranges, threads, then the GPU.
 const ORDER = {ranges: 0, thread: 1, gpu: 2};
@@ -77,8 +77,8 @@ export function timeline(data, model) {
     const chart = new Chart({
         ...layout, length: model.length, label: "timeline of calls", ruler: moment,
         tip: (strip, n) => [el("b", null, short(model.text(n), 200)), el("div", null, time(model.boxes.took[n]),
-            ` at ${moment(model.boxes.start[n], 1000)}`), model.boxes.flags[n] & flag.ERROR && el("div",
-                {class: "error"}, "failed")],
+            ` at ${moment(model.boxes.start[n], 1000)}`), model.boxes.flags[n] & flag.ERROR
+            ? el("div", {class: "error"}, "failed") : null],
         onselect: target => change({s: target ? target.n : ""}),
         links: ({n}) => links(model, n).map(pair => pair.map(box => target(box))),
         onmove: () => {

@@ -39,15 +39,12 @@ export function share(part, whole) {
     return whole > 0 ? (100 * part / whole).toFixed(1) + "%" : "";
 }
 
+const MOMENTS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
+
 // A moment since the start, as exact as the step between two marks of a ruler.
 export function moment(ns, step) {
-    if (step >= 1e6) {
-        return trimmed((ns / 1e9).toFixed(Math.max(0, 9 - Math.floor(Math.log10(step))))) + "s";
-    }
-    const decimals = Math.max(0, 6 - Math.floor(Math.log10(Math.max(step, 1))));
-    return trimmed((ns / 1e6).toFixed(Math.min(decimals, 6))) + "ms";
-}
-
-function trimmed(text) {
-    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+    const [unit, word] = MOMENTS.find(([unit]) => ns >= unit || step >= unit) || MOMENTS[3];
+    const decimals = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit / Math.max(step, 1)))));
+    const text = (ns / unit).toFixed(decimals);
+    return (text.includes(".") ? text.replace(/\.?0+$/, "") : text) + word;
 }

@@ -19,10 +19,12 @@ pub struct TimeBox {
     pub detail: Option<Arc<CallDetail>>,
     /// The kernel that a call launches.
     pub kernel: Option<Arc<str>>,
-    /// Where an arrow to it begins: the thread's key and the beginning of its call, CLOCK_MONOTONIC. Of a call, these
-    /// are its own.
-    pub caller: Option<(u32, u64)>,
+    /// Where an arrow to it begins. Of a call, this is its own place.
+    pub caller: Option<CallerPlace>,
 }
+
+/// The key of a process, the id of a thread, and the beginning of a call, CLOCK_MONOTONIC.
+pub type CallerPlace = (u32, u32, u64);
 
 /// Bits of [`TimeBox::flags`].
 pub mod flag {

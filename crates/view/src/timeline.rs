@@ -1,6 +1,6 @@
 //! Calls, ranges and work of the GPU over time, from the events of a run.
 
-use crate::boxes::{TimeBox, flag};
+use crate::boxes::{CallerPlace, TimeBox, flag};
 use crate::columns::Columns;
 use crate::dropped::DroppedBoxes;
 use crate::kept::KeptBoxes;
@@ -124,7 +124,7 @@ impl Timeline {
         let boxes = kept.finish(&mut |of| dropped.add_box(&of));
         let (all_dropped, width_ns) = (dropped.all(), dropped.width_ns());
         let sums = dropped.finish();
-        let of_call: HashMap<(u32, u64), usize> = (boxes.iter().enumerate())
+        let of_call: HashMap<CallerPlace, usize> = (boxes.iter().enumerate())
             .filter(|(_, of)| of.flags & flag::GPU == 0)
             .filter_map(|(n, of)| Some((of.caller?, n)))
             .collect();
@@ -251,7 +251,7 @@ impl EventVisitor for Timeline {
             return self.dropped.add(lane, depth, start_ns, name, took_ns);
         }
         let detail = Some(Arc::new(CallDetail::of(exit)));
-        let (kernel, caller) = (exit.kernel().cloned(), Some((call.thread.key, call.start_ns)));
+        let (kernel, caller) = (exit.kernel().cloned(), Some((call.thread.process.key, call.thread.tid, call.start_ns)));
         self.add(TimeBox { lane, depth, start_ns, took_ns, name, flags, detail, kernel, caller });
     }
 
@@ -272,7 +272,7 @@ impl EventVisitor for Timeline {
             flags: flag::GPU,
             detail: None,
             kernel: row.kernel.clone(),
-            caller: slice.arrow_from,
+            caller: slice.arrow_from.map(|(tid, start_ns)| (row.process.key, tid, start_ns)),
         };
         self.add(one);
     }

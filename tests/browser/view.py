@@ -35,11 +35,12 @@ def recordings(program, work, folder):
     name = os.path.join(folder, "<img src=x onerror=document.title='run'>\u202e<b>")
     shutil.copy(work, name)
     hostile = os.path.join(folder, "<svg onload=document.title='run'>.cutap")
-    subprocess.run([program, "record", "-q", "--sim", "-o", hostile, name, "</script>", "x" * 10000],
-                   capture_output=True, check=False)
+    words = [program, "record", "-q", "--sim", "-o", hostile, name, "</script>", "x" * 10000]
+    environment = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(work)}
+    subprocess.run(words, capture_output=True, check=False, env=environment)
     ranks = [gpu, torch]
     return [("torch", [torch], PAGES, 0), ("gpu", [gpu], PAGES[:5], 0), ("none", [none], PAGES[:1], 0),
-            ("cut", [cut], PAGES[:2], 125), ("hostile", [hostile], PAGES[:1], 0), ("ranks", ranks, PAGES, 0)]
+            ("cut", [cut], PAGES[:2], 125), ("hostile", [hostile], PAGES[:3], 0), ("ranks", ranks, PAGES, 0)]
 
 
 def has_all_pages(browser, name, pages, shots):

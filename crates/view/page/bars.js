@@ -3,14 +3,14 @@
 import {el, short, shown, svg} from "./dom.js";
 import {count, share, time} from "./units.js";
 
-// rows: [name, value, colour, text]
+// rows: [name, value, colour, text, part of the whole width]
 export function bars(rows, text = time) {
     const whole = rows.reduce((sum, row) => sum + row[1], 0);
     const most = Math.max(...rows.map(row => row[1]), 1);
-    return el("div", {class: "bars"}, rows.map(([name, value, colour, more]) => [
+    return el("div", {class: "bars"}, rows.map(([name, value, colour, more, part]) => [
         el("span", {class: "name", title: shown(name)}, short(name, 60)),
         el("span", {class: "track"}, el("span", {
-            class: "value", style: {width: Math.max(0.3, 100 * value / most) + "%",
+            class: "value", style: {width: Math.max(0.3, 100 * (part ?? value / most)) + "%",
                 background: colour || "var(--accent)"},
         })),
         el("span", {class: "number"}, `${text(value)}  ${more ?? share(value, whole)}`),

@@ -32,6 +32,12 @@ function pagesOf(data, model) {
     ].filter(Boolean);
 }
 
+// The names of the runs without their folders.
+function title(runs) {
+    const names = runs.map(run => run.replace(/\/+$/, "").split("/").pop());
+    return names.length > 2 ? `${names.length} runs: ${short(names[0], 40)} ...` : short(names.join(" "), 120);
+}
+
 function theme() {
     const root = document.documentElement;
     const isDark = readTheme().dark;
@@ -50,7 +56,7 @@ async function start() {
     const pages = pagesOf(data, model);
     const nav = el("nav", {"aria-label": "pages"});
     put(document.getElementById("top"),
-        el("span", {class: "run"}, short(data.tables.run.runs.join(" "), 200)), nav,
+        el("span", {class: "run"}, title(data.tables.run.runs)), nav,
         el("button", {onclick: theme, "aria-label": "light or dark"}, "\u25d0"), el("button", {onclick: help,
             "aria-label": "help"}, "?"));
     let shown = null;

@@ -78,7 +78,7 @@ export function overview({tables}) {
     const kernels = (tables.gpu_kernels || []).slice(0, 8).map(row => [row.kernel, row.total_ns, ofLayer("gpu")]);
     const gpus = (tables.gaps || []).filter(row => row.type === "gpu_device");
     const busy = gpus.map(row => [`GPU ${row.device}, of ${time(row.whole_ns)}`, row.busy_ns, ofLayer("gpu"),
-        share(row.busy_share, 1)]);
+        share(row.busy_share, 1), row.busy_share]);
     const {notes} = tables.run;
     if (!layers.length) {
         return el("div", {class: "cards"}, card("What ran", ran(tables)),
@@ -97,7 +97,8 @@ export function overview({tables}) {
         card("Longest functions", bars(tables.functions.slice(0, 8).map(row => [row.name, row.self_ns,
             ofLayer(row.layer)])),
             el("p", null, el("a", {href: "#functions", onclick: open("functions")}, "all functions"))),
-        (tables.ranks || []).length > 1 && card("Ranks", bars(tables.ranks.map(row => [row.name, row.self_ns]))),
+        (tables.ranks || []).length > 1 && card("Time in calls by rank", bars(tables.ranks.map(row => [row.name,
+            row.self_ns]))),
         card("Notes on what was seen, and what was not", notesList(notes)));
 }
 

@@ -107,6 +107,12 @@ export class Chart {
                 this.drawStrip(to, strip, y);
             }
         }
+        for (const curve of this.curves || []) {
+            const y = curve.y - this.top + RULER;
+            if (y + curve.height >= RULER && y <= height) {
+                this.drawCurve(to, curve, y);
+            }
+        }
         this.drawLinks(to);
         this.drawRuler(to, width);
     }
@@ -187,6 +193,24 @@ export class Chart {
                 last = x;
             }
         }
+    }
+
+    // A value over time: in a pixel the largest one, so a short peak is seen.
+    drawCurve(to, {start, value, most, height}, y) {
+        to.fillStyle = colour("accent");
+        to.globalAlpha = 0.35;
+        let n = Math.max(0, lower(start, 0, start.length, this.from) - 1);
+        for (let x = 0; x < this.width; x++) {
+            const end = this.from + (x + 1) / this.scale;
+            let largest = value[n];
+            while (n + 1 < start.length && start[n + 1] < end) {
+                n++;
+                largest = Math.max(largest, value[n]);
+            }
+            const size = largest / most * height;
+            to.fillRect(x, y + height - size, 1, size);
+        }
+        to.globalAlpha = 1;
     }
 
     // Lines from a call to the work of the GPU.

@@ -40,6 +40,10 @@ const LISTS = [
     ["streams", "Streams", [...times, word("stream", "name")]],
     ["threads", "Threads", [...times, gpu, word("thread", "name")]],
     ["ranks", "Ranks", [...times, gpu, word("rank", "name")]],
+    ["spread", "Spread over ranks", [
+        {...number("difference", "difference", time)}, number("longest", "most", time), word("in", "mostIn"),
+        number("shortest", "least", time), word("in", "leastIn"), word("function", "name"), word("library",
+            "library")]],
     ["instances", "Runtimes", [...times, word("runtime", "name")]],
     ["ranges", "Ranges", null],
     ["gaps", "Idle GPU", [
@@ -77,7 +81,23 @@ function guessed(rows) {
 }
 
 // The rows of a list. The times of whole GPUs stand on the first page.
-const rowsOf = (tables, name) => (tables[name] || []).filter(row => row.type !== "gpu_device");
+function rowsOf(tables, name) {
+    return name === "spread" ? spread(tables) : (tables[name] || []).filter(row => row.type !== "gpu_device");
+}
+
+// How different the time of a function is in the runs that are read together.
+function spread(tables) {
+    const several = (tables.functions || []).filter(row => (row.runs || []).length > 1);
+    return several.map(row => {
+        const runs = [...row.runs].sort((a, b) => a.total_ns - b.total_ns);
+        const [least, most] = [runs[0], runs[runs.length - 1]];
+        const named = run => run.rank === null || run.rank === undefined ? run.run : `rank ${run.rank}`;
+        return {
+            name: row.name, library: row.library, most: most.total_ns, least: least.total_ns, mostIn: named(most),
+            leastIn: named(least), difference: most.total_ns - least.total_ns,
+        };
+    });
+}
 
 export function functionLists(tables) {
     return LISTS.filter(([name]) => rowsOf(tables, name).length > 0);

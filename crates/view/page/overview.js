@@ -68,6 +68,13 @@ function spent(list) {
     return rows.length > 0 && card("Time of the run", bars(rows));
 }
 
+// What could not be read stands before all else.
+function damage(tables) {
+    const {damage} = tables.run;
+    return damage.length > 0 && el("section", {class: "card damage"}, el("h2", null, "Not all could be read"),
+        damage.map(line => el("p", null, line)));
+}
+
 function card(title, ...children) {
     return el("section", {class: "card"}, el("h2", null, title), children);
 }
@@ -81,12 +88,13 @@ export function overview({tables}) {
         share(row.busy_share, 1), row.busy_share]);
     const {notes} = tables.run;
     if (!layers.length) {
-        return el("div", {class: "cards"}, card("What ran", ran(tables)),
+        return el("div", {class: "cards"}, damage(tables), card("What ran", ran(tables)),
             card("No call was recorded", notesList(notes)));
     }
     const whole = layers.reduce((sum, row) => sum + row[1], 0);
     const outside = tables.run.length_ns > whole ? ` of ${time(tables.run.length_ns)}` : "";
     return el("div", {class: "cards"},
+        damage(tables),
         card("What ran", ran(tables)),
         card("What cutap explain found", findings(tables.findings || [])),
         spent(tables.findings || []),
@@ -106,11 +114,21 @@ function open(page) {
     return event => { event.preventDefault(); change({page}); };
 }
 
+// Lines that begin with spaces belong to the note before them.
 function notesList(notes) {
     if (!notes.length) {
         return el("p", {class: "hint"}, "Nothing is known to be missing.");
     }
-    return el("ul", null, notes.map(note => el("li", null, note)));
+    const all = [];
+    notes.flatMap(note => note.split("\n")).forEach(line => {
+        if (line.startsWith("  ") && all.length) {
+            all[all.length - 1].push(line.trim());
+        } else {
+            all.push([line]);
+        }
+    });
+    return el("ul", null, all.map(([note, ...more]) => el("li", null, note,
+        more.length > 0 && el("div", {class: "quiet mono"}, more.join(", ")))));
 }
 
 export {card};

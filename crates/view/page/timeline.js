@@ -6,19 +6,20 @@ import {colour, ofName} from "./colours.js";
 import {el, put, short} from "./dom.js";
 import {callPanel} from "./panel.js";
 import {change, state} from "./state.js";
-import {count, moment, share, time} from "./units.js";
+import {bytes, count, moment, share, time} from "./units.js";
 
-const [LINE, HEAD, GAP] = [18, 20, 8];
+const [LINE, HEAD, GAP, CURVE] = [18, 20, 8, 40];
 
 // The order of lanes in a process: ranges, threads, then the GPU.
 const ORDER = {ranges: 0, thread: 1, gpu: 2};
 
-function lay(model) {
+function lay(model, held) {
     const lanes = model.lanes.map((lane, n) => ({lane, n, rows: [], sums: []}));
     model.rows.forEach(row => lanes[row.lane].rows.push(row));
     model.sumRows.forEach(row => lanes[row.lane].sums.push(row));
     lanes.sort((a, b) => a.lane.process - b.lane.process || ORDER[a.lane.kind] - ORDER[b.lane.kind] || a.n - b.n);
-    const layout = {heads: [], strips: [], height: 0};
+    const layout = {heads: [], strips: [], curves: [], height: 0};
+    const curves = held.pools.map(pool => curveStrip(pool, model.length));
     for (const {lane, rows, sums} of lanes) {
         const boxes = rows.reduce((sum, row) => sum + row.to - row.from, 0);
         layout.heads.push({y: layout.height, height: HEAD, text: `${model.laneText(lane)} \u00b7 ${count(boxes)}`});
@@ -27,8 +28,23 @@ function lay(model) {
         sums.forEach(row => layout.strips.push(sumStrip(model, row, layout.height + row.depth * LINE)));
         rows.forEach(row => layout.strips.push(boxStrip(model, row, layout.height + row.depth * LINE)));
         layout.height += (depth + 1) * LINE + GAP;
+        const isLast = lanes.findLast(other => other.lane.process === lane.process).lane === lane;
+        for (const curve of isLast ? curves.filter(curve => curve.process === lane.process) : []) {
+            layout.heads.push({y: layout.height, height: HEAD,
+                text: `${curve.kind}: ${bytes(curve.most)} at the peak`});
+            layout.curves.push({...curve, y: layout.height + HEAD, height: CURVE});
+            layout.height += HEAD + CURVE + GAP;
+        }
     }
     return layout;
+}
+
+// Bytes that are allocated, as a line.
+function curveStrip({process, kind, steps}, length) {
+    let held = 0;
+    const values = steps.map(([, , change]) => held += change);
+    const [start, value] = [[0, ...steps.map(step => step[0]), length], [0, ...values, held]];
+    return {process, kind, start, value, most: Math.max(1, ...value.slice(0, 100000))};
 }
 
 function boxStrip(model, row, y) {
@@ -65,7 +81,7 @@ function colourCache(model) {
 }
 
 export function timeline(data, model) {
-    const layout = lay(model);
+    const layout = lay(model, data.tables.held);
     const aside = el("aside");
     const found = el("span", {class: "quiet"});
     const input = el("input", {

@@ -26,6 +26,8 @@ pub struct About {
     /// The filter and the time that were asked for.
     pub filter: Option<String>,
     pub window: Option<(u64, u64)>,
+    /// Sentences on what could not be read.
+    pub damage: Vec<String>,
 }
 
 /// All that a page shows.
@@ -146,6 +148,7 @@ impl Picture {
         let program_ends = notes_of_runs(&end_refs, &|end| program_end_note(end).into_iter().collect());
         Ok(json!({
             "runs": about.runs, "version": about.version, "filter": about.filter,
+            "damage": about.damage,
             "window": about.window.map(|(from, to)| json!([from, (to != u64::MAX).then_some(to)])),
             "origin_ns": origin_ns, "length_ns": self.timeline.length_ns(),
             "processes": self.processes.values().map(process).collect::<Vec<_>>(),

@@ -8,8 +8,9 @@ use crate::lanes::{LaneOf, Lanes};
 use crate::names::Names;
 use cutap_report::{CallDetail, GpuTracks, RangeTracks};
 use cutap_trace::{Call, EventVisitor, Exit, GpuRow, Process, RangeMoment, State};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Boxes that are kept whole, and sums of the others.
@@ -121,7 +122,8 @@ impl Timeline {
     pub fn finish(self) -> TimelineData {
         let length_ns = self.length_ns();
         let Timeline { names, lanes, kept, mut dropped, .. } = self;
-        let boxes = kept.finish(&mut |of| dropped.add_box(&of));
+        let mut boxes = kept.finish(&mut |of| dropped.add_box(&of));
+        nest(&mut boxes);
         let (all_dropped, width_ns) = (dropped.all(), dropped.width_ns());
         let sums = dropped.finish();
         let of_call: HashMap<CallerPlace, usize> = (boxes.iter().enumerate())
@@ -152,6 +154,33 @@ impl Timeline {
         });
         TimelineData { head, boxes: columns.finish(), sums: sum_columns.finish(), details: details(&boxes) }
     }
+}
+
+/// Under a filter that needs the ends of calls, no call knows its depth. Boxes of a lane that overlap get theirs.
+fn nest(boxes: &mut [TimeBox]) {
+    let end = |of: &TimeBox| of.start_ns.saturating_add(of.took_ns);
+    let overlap = |pair: &[TimeBox]| match pair {
+        [one, next] => (one.lane, one.depth) == (next.lane, next.depth) && end(one) > next.start_ns,
+        _ => false,
+    };
+    let lanes: HashSet<u32> = boxes.windows(2).filter(|pair| overlap(pair)).map(|pair| pair[0].lane).collect();
+    if lanes.is_empty() {
+        return;
+    }
+    boxes.sort_by_key(|of| (of.lane, of.start_ns, Reverse(of.took_ns)));
+    let (mut lane, mut open): (u32, Vec<u64>) = (0, Vec::new());
+    for of in boxes.iter_mut().filter(|of| lanes.contains(&of.lane)) {
+        if std::mem::replace(&mut lane, of.lane) != of.lane {
+            open.clear();
+        }
+        // The end of a call may be known less exactly than the start of the next.
+        while open.last().is_some_and(|end| *end <= of.start_ns) {
+            open.pop();
+        }
+        of.depth = u16::try_from(open.len()).unwrap_or(u16::MAX);
+        open.push(end(of));
+    }
+    boxes.sort_by_key(|of| (of.lane, of.depth, of.start_ns));
 }
 
 /// Stretches of one lane and depth: lane, depth, first, and the one behind the last.

@@ -117,6 +117,10 @@ fn parts_and_ranks() {
     // Rules and memory follow all calls.
     assert_eq!(tables["allocations"], Value::from(report(&["--allocations"], &[&one, &two])));
     check_boxes(&page, &tables);
+    // A condition on the end of calls: their nesting is that of time.
+    let (page, _) = view(&folder, &["-e", ">=1ns"], &[&one]);
+    let all = page.boxes();
+    assert!(all.len() > 1600, "{}", all.len());
 }
 
 /// A file name, words and a thread that look like HTML, move text, or never end.
@@ -167,7 +171,10 @@ fn without_calls_damaged_and_refused() {
         assert!(done.stderr.contains("is damaged") || done.stderr.contains("is cut off"), "{done:?}");
         page.check_policy();
         page.boxes();
-        assert_eq!(page.json("tables")["run"]["runs"][0], file.display().to_string());
+        let run = &page.json("tables")["run"];
+        assert_eq!(run["runs"][0], file.display().to_string());
+        let sentence = run["damage"][0].as_str().unwrap();
+        assert!(done.stderr.contains(sentence), "{sentence}");
     }
     let refused = run(&["view", "--no-open", "-o"], &[&whole, &whole]);
     assert_eq!(refused.status.code(), Some(125));

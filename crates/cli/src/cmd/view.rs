@@ -3,10 +3,11 @@
 
 use crate::args::{FilterArgs, InputArgs};
 use crate::derived_file::DerivedFile;
-use crate::inputs::{all_whole, say_filter_of_run, say_notes};
+use crate::input::whole;
+use crate::inputs::{say_filter_of_run, say_notes};
 use crate::progress::Progress;
 use crate::reading::read_events;
-use cutap_collect::{Result, file_size, filter as parse_filter, print_notice, scan_executables};
+use cutap_collect::{Error, Result, file_size, filter as parse_filter, print_notice, scan_executables};
 use cutap_trace::{End, Event, FinishedRun, ReaderOptions, Runs};
 use cutap_view::{About, Picture};
 use std::io::BufWriter;
@@ -67,11 +68,13 @@ impl View {
         }
         let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
         all_ends.iter_mut().for_each(scan_executables);
+        let mut damage: Vec<Error> = run_ends.iter().filter_map(|of| whole(&of.path, &of.end).err()).collect();
         let about = About {
             runs: runs.paths().iter().map(|path| path.display().to_string()).collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             filter: self.filter.text(),
             window: window.map(|window| (window.from_ns, window.to_ns)),
+            damage: damage.iter().map(ToString::to_string).collect(),
         };
         let written = picture.finish(&about, &all_ends).and_then(|page| {
             page.write(&mut BufWriter::with_capacity(1 << 18, file))?;
@@ -79,7 +82,9 @@ impl View {
         });
         let size = written.map_err(|e| PICTURE.cannot_write(&path, &e))?;
         self.say(&path, size, &runs, &run_ends);
-        all_whole(&run_ends)
+        let last = damage.pop();
+        damage.iter().for_each(|of| print_notice(&of.to_string()));
+        last.map_or(Ok(()), Err)
     }
 
     /// Says where the picture is, and opens it.

@@ -96,6 +96,25 @@ def timeline(browser, file, shots):
     browser.wait("return document.querySelector('dialog') === null")
 
 
+def long_boxes_are_drawn(browser, file):
+    """A long call that begins in the same pixel as short ones has its colour, at each zoom."""
+    browser.open(file, "#timeline&q=cublasCreate_v2")
+    browser.click("input")
+    browser.keys("Enter")
+    browser.wait("return location.hash.includes('s=')")
+    middle, step = browser.run("return location.hash.match(/t=(\\d+)%2C(\\d+)/).slice(1).map(Number)"), 1.0
+    middle, half = (middle[0] + middle[1]) / 2, (middle[1] - middle[0]) / 2
+    for step in range(1, 12):
+        browser.open(file, f"#timeline&t={round(middle - half * step)}%2C{round(middle + half * step)}")
+        browser.wait("return new Promise(done => requestAnimationFrame(() => setTimeout(() => done(true), 60)))")
+        colours = browser.run("""
+            const canvas = document.querySelector('canvas');
+            const ratio = canvas.width / canvas.clientWidth;
+            const at = y => [...canvas.getContext('2d').getImageData(canvas.width / 2, y * ratio, 1, 1).data].join(' ');
+            return [at(22 + 20 + 8), at(canvas.clientHeight - 4)];""")
+        assert colours[0] != colours[1], f"no box at zoom {step}: {colours}"
+
+
 def click_selects(browser, file):
     """The first box of the first lane begins a bit behind the left edge: a click on it selects it."""
     browser.open(file, "#timeline")
@@ -171,6 +190,7 @@ def main():
             torch, gpu = os.path.join(folder, "torch.html"), os.path.join(folder, "gpu.html")
             timeline(browser, torch, shots)
             timeline(browser, gpu, shots)
+            long_boxes_are_drawn(browser, torch)
             click_selects(browser, gpu)
             calls(browser, torch, shots)
             functions(browser, torch)

@@ -12,6 +12,17 @@ export class Model {
         this.length = Math.max(head.length_ns, 1);
         this.rows = head.box_rows.map(([lane, depth, from, to]) => ({lane, depth, from, to}));
         this.sumRows = head.sum_rows.map(([lane, depth, from, to]) => ({lane, depth, from, to}));
+        this.home = this.homeOf();
+    }
+
+    // The time in which there are boxes, and a bit around it: programs load for seconds before their first call.
+    homeOf() {
+        const {start} = this.boxes;
+        const starts = [...this.rows.map(row => start[row.from]),
+            ...this.sumRows.map(row => this.sums.start[row.from])];
+        const first = starts.length ? Math.min(...starts) : 0;
+        const margin = (this.length - first) / 100;
+        return [Math.max(0, first - margin), this.length];
     }
 
     get hasBoxes() {

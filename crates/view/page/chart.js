@@ -42,6 +42,11 @@ export class Chart {
         this.moved();
     }
 
+    // Shows all that is drawn.
+    fit() {
+        this.show(...this.home || [0, this.length]);
+    }
+
     zoom(factor, x = this.width / 2) {
         const at = this.from + x / this.scale;
         this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
@@ -149,7 +154,8 @@ export class Chart {
                 to.globalAlpha = 1;
             }
             const next = lower(start, n + 1, end, this.from + (pixel + 1) / scale);
-            n = Math.max(n + 1, next);
+            // The last one that begins in this pixel may be long.
+            n = next - 1 > n && took[next - 1] * scale >= 1.5 ? next - 1 : Math.max(n + 1, next);
         }
         this.drawMarks(to, strip, y);
         if (this.selected && this.selected.strip === strip) {
@@ -306,7 +312,7 @@ export class Chart {
         canvas.addEventListener("dblclick", event => {
             const target = this.at(...place(event));
             const {strip, n} = target || {};
-            target ? this.show(strip.start[n], strip.start[n] + strip.took[n]) : this.show(0, this.length);
+            target ? this.show(strip.start[n], strip.start[n] + strip.took[n]) : this.fit();
         });
     }
 
@@ -338,7 +344,7 @@ export class Chart {
         const moves = {
             w: () => this.zoom(1 / 1.4), s: () => this.zoom(1.4), a: () => this.pan(-0.2), d: () => this.pan(0.2),
             ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), ArrowUp: () => this.scroll(-60),
-            ArrowDown: () => this.scroll(60), "0": () => this.show(0, this.length),
+            ArrowDown: () => this.scroll(60), "0": () => this.fit(),
         };
         moves[key]?.();
         return Boolean(moves[key]);

@@ -91,7 +91,7 @@ export function timeline(data, model) {
     });
     let later = 0;
     const chart = new Chart({
-        ...layout, length: model.length, label: "timeline of calls", ruler: moment,
+        ...layout, length: model.length, home: model.home, label: "timeline of calls", ruler: moment,
         tip: (strip, n) => [el("b", null, short(model.text(n), 200)), el("div", null, time(model.boxes.took[n]),
             ` at ${moment(model.boxes.start[n], 1000)}`), model.boxes.flags[n] & flag.ERROR
             ? el("div", {class: "error"}, "failed") : null],
@@ -108,7 +108,7 @@ export function timeline(data, model) {
 
     // The window as the address has it.
     function place() {
-        const isAll = chart.from === 0 && chart.to === model.length;
+        const isAll = chart.from === model.home[0] && chart.to === model.home[1];
         return isAll ? "" : [chart.from, chart.to].map(Math.round).join(",");
     }
 
@@ -172,7 +172,7 @@ export function timeline(data, model) {
         if (to > from && (Math.round(chart.from) !== from || Math.round(chart.to) !== to)) {
             [chart.from, chart.to] = [Math.max(0, from), Math.min(model.length, to)];
         } else if (!now.t) {
-            [chart.from, chart.to] = [0, model.length];
+            [chart.from, chart.to] = model.home;
         }
         chart.top = Number(now.y) || chart.top;
         const n = now.s === undefined || now.s === "" ? -1 : Number(now.s);
@@ -188,7 +188,7 @@ export function timeline(data, model) {
         search(now.q);
     }
 
-    const fit = el("button", {onclick: () => chart.show(0, model.length)}, "whole run");
+    const fit = el("button", {onclick: () => chart.fit()}, "whole run");
     const root = el("div", {class: "split"}, chart.element, aside);
     const bar = el("div", {class: "chartbar"}, input, found, el("span", {class: "grow"}),
         el("span", {class: "hint"}, "drag, wheel, W A S D; double click fits a box"), fit);

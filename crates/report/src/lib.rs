@@ -51,7 +51,10 @@ pub use outputs::json_schema::{json_lines_page, json_schema};
 pub use outputs::kernel_lines::{KernelLines, KernelStyle};
 pub use outputs::quiet::Quiet;
 pub use outputs::summary::Summary;
-pub use reports::{AllocationPlace, Allocations, EventSink, HeldStep, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns, gpu_kernels};
+pub use reports::{
+    AllocationPlace, Allocations, EventSink, HeldStep, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns,
+    gpu_kernels,
+};
 pub use resources::baseline::{Baseline, ProblemKey, ProblemSize};
 pub use resources::ended_calls::{CallPlace, EndedCalls};
 pub use resources::leaks::Leaks;

@@ -60,9 +60,8 @@ impl HeldMemory {
 
     /// For the page: the places, and the steps of each process and kind of memory: time, place, bytes.
     pub fn json(&self, allocations: &Allocations, origin_ns: u64) -> Value {
-        let places: BTreeMap<u32, Value> = (allocations.places())
-            .map(|(number, path, kind)| (number, json!({"path": path, "kind": kind})))
-            .collect();
+        let places: BTreeMap<u32, Value> =
+            (allocations.places()).map(|(number, path, kind)| (number, json!({"path": path, "kind": kind}))).collect();
         let mut pools: BTreeMap<(u32, &str), Vec<Value>> = BTreeMap::new();
         for HeldStep { ns, process, kind, place, bytes } in &self.steps {
             let step = json!([ns.saturating_sub(origin_ns), place, bytes]);
@@ -85,7 +84,13 @@ mod tests {
         let mut held = HeldMemory::bounded(100);
         for n in 0..10_000u64 {
             let bytes = if n % 2 == 0 { n as i64 + 1 } else { -(n as i64) };
-            held.add(vec![HeldStep { ns: n * 100, process: 0, kind: "device memory", place: (n / 2 % 3) as u32, bytes }]);
+            held.add(vec![HeldStep {
+                ns: n * 100,
+                process: 0,
+                kind: "device memory",
+                place: (n / 2 % 3) as u32,
+                bytes,
+            }]);
         }
         assert!(held.steps.len() <= 200, "{}", held.steps.len());
         assert_eq!(held.steps.iter().map(|step| step.bytes).sum::<i64>(), 5000);

@@ -44,9 +44,9 @@ impl Page {
         Ok(())
     }
 
-    /// Adds JSON that the page can do without, if the file does not become too large.
-    pub fn json_if_room(&mut self, name: &'static str, value: &Value) -> io::Result<()> {
-        self.json(name, value)?;
+    /// Adds data that the page can do without, if the file does not become too large.
+    pub fn add_if_room(&mut self, name: &'static str, bytes: &[u8]) -> io::Result<()> {
+        self.add(name, bytes)?;
         if self.len() > MOST_BYTES {
             self.parts.pop();
         }

@@ -119,13 +119,13 @@ impl Picture {
         tables.insert("held".to_owned(), self.held.json(&self.allocations, origin_ns));
         tables.insert("paths".to_owned(), paths(&self.paths));
         let title = about.runs.join(" ");
-        let timeline = self.timeline.finish();
+        let timeline = self.timeline.finish()?;
         tables.insert("timeline".to_owned(), timeline.head);
         let mut page = Page::new(&title);
         page.json("tables", &Value::Object(tables))?;
         page.add("boxes", &timeline.boxes)?;
         page.add("sums", &timeline.sums)?;
-        page.json_if_room("details", &timeline.details)?;
+        page.add_if_room("details", &timeline.details)?;
         Ok(page)
     }
 

@@ -11,6 +11,7 @@ use cutap_trace::{Call, EventVisitor, Exit, GpuRow, Process, RangeMoment, State}
 use foldhash::{HashMap, HashSet};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
+use std::io;
 use std::sync::Arc;
 
 /// Boxes that are kept whole, and sums of the others.
@@ -48,8 +49,8 @@ pub struct TimelineData {
     pub boxes: Vec<u8>,
     /// Columns of sums: bin, time, name, count.
     pub sums: Vec<u8>,
-    /// For each box of a call its arguments, result, kernel and the number of its stack.
-    pub details: Value,
+    /// JSON: for each box of a call its arguments, result, kernel and the number of its stack.
+    pub details: Vec<u8>,
 }
 
 impl Timeline {
@@ -119,7 +120,7 @@ impl Timeline {
     }
 
     /// What the page gets.
-    pub fn finish(self) -> TimelineData {
+    pub fn finish(self) -> io::Result<TimelineData> {
         let length_ns = self.length_ns();
         let Timeline { names, lanes, kept, mut dropped, .. } = self;
         let mut boxes = kept.finish(&mut |of| dropped.add_box(&of));
@@ -152,7 +153,8 @@ impl Timeline {
             "boxes": boxes.len(), "sums": sums.len(), "bin_ns": width_ns,
             "dropped": {"count": all_dropped.count, "ns": all_dropped.ns},
         });
-        TimelineData { head, boxes: columns.finish(), sums: sum_columns.finish(), details: details(&boxes) }
+        let details = details(&boxes)?;
+        Ok(TimelineData { head, boxes: columns.finish(), sums: sum_columns.finish(), details })
     }
 }
 
@@ -195,13 +197,17 @@ fn rows(of: impl Iterator<Item = (u32, u16)>) -> Value {
     rows.into_iter().map(|(lane, depth, from, to)| json!([lane, depth, from, to])).collect()
 }
 
-/// The texts of all boxes. A stack that several calls have is there once.
-fn details(boxes: &[TimeBox]) -> Value {
+/// The texts of all boxes as JSON. A stack that several calls have is there once. As a tree of values they would take
+/// most of the memory.
+fn details(boxes: &[TimeBox]) -> io::Result<Vec<u8>> {
     let (mut stacks, mut numbers): (Vec<&[String]>, HashMap<&[String], usize>) = Default::default();
-    let mut texts = Vec::with_capacity(boxes.len());
-    for of in boxes {
+    let mut out = b"{\"calls\":[".to_vec();
+    for (n, of) in boxes.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
         let Some(detail) = &of.detail else {
-            texts.push(Value::from(0));
+            out.push(b'0');
             continue;
         };
         let stack = (!detail.stack.is_empty()).then(|| {
@@ -210,9 +216,12 @@ fn details(boxes: &[TimeBox]) -> Value {
                 stacks.len() - 1
             })
         });
-        texts.push(json!([detail.arguments, detail.result, of.kernel.as_deref(), stack]));
+        serde_json::to_writer(&mut out, &(&detail.arguments, &detail.result, of.kernel.as_deref(), stack))?;
     }
-    json!({"calls": texts, "stacks": stacks})
+    out.extend(b"],\"stacks\":");
+    serde_json::to_writer(&mut out, &stacks)?;
+    out.push(b'}');
+    Ok(out)
 }
 
 impl EventVisitor for Timeline {
@@ -280,7 +289,8 @@ impl EventVisitor for Timeline {
             return self.dropped.add(lane, depth, start_ns, name, took_ns);
         }
         let detail = Some(Arc::new(CallDetail::of(exit)));
-        let (kernel, caller) = (exit.kernel().cloned(), Some((call.thread.process.key, call.thread.tid, call.start_ns)));
+        let (kernel, caller) =
+            (exit.kernel().cloned(), Some((call.thread.process.key, call.thread.tid, call.start_ns)));
         self.add(TimeBox { lane, depth, start_ns, took_ns, name, flags, detail, kernel, caller });
     }
 

@@ -82,8 +82,20 @@ impl Page {
         for word in ["url(", "@import"] {
             assert!(!style.contains(word), "{word}");
         }
-        for word in ["eval(", "Function(", "fetch(", "XMLHttp", "WebSocket", "import(", "innerHTML", "outerHTML",
-            "insertAdjacentHTML", "document.write", "sendBeacon", "localStorage"] {
+        for word in [
+            "eval(",
+            "Function(",
+            "fetch(",
+            "XMLHttp",
+            "WebSocket",
+            "import(",
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "sendBeacon",
+            "localStorage",
+        ] {
             assert!(!script.contains(word), "{word}");
         }
     }

@@ -1,5 +1,5 @@
-//! Sums of the boxes that are not kept: for each lane, depth and name, in bins of time. The bins are one nanosecond wide
-//! at first, and twice as wide whenever there are too many sums.
+//! Sums of the boxes that are not kept: for each lane, depth and name, in bins of time. Bins are about a microsecond
+//! wide at first, and twice as wide whenever there are too many sums.
 
 use crate::boxes::TimeBox;
 use foldhash::HashMap;

@@ -19,7 +19,7 @@ impl KeptBoxes {
     }
 
     /// Whether a box would be kept now. One that would not needs no texts.
-    pub fn takes(&self, flags: u8, took_ns: u64) -> bool {
+    pub fn has_room_for(&self, flags: u8, took_ns: u64) -> bool {
         importance(flags, took_ns) >= self.least
     }
 
@@ -61,18 +61,18 @@ mod tests {
 
     #[test]
     fn the_longest_and_the_failures_stay() {
-        let (mut kept, mut dropped) = (KeptBoxes::new(10), Vec::new());
+        let (mut boxes, mut dropped) = (KeptBoxes::new(10), Vec::new());
         for n in 0..1000u64 {
             let took = n.wrapping_mul(7919) % 1000;
             let flags = if took == 3 { flag::ERROR } else { 0 };
             let one = of(took, flags);
-            match kept.takes(flags, took) {
-                true => kept.add(one, &mut |of| dropped.push(of.took_ns)),
+            match boxes.has_room_for(flags, took) {
+                true => boxes.add(one, &mut |of| dropped.push(of.took_ns)),
                 false => dropped.push(took),
             }
         }
-        let kept: Vec<u64> = kept.finish(&mut |of| dropped.push(of.took_ns)).iter().map(|of| of.took_ns).collect();
-        assert_eq!(kept, [3, 991, 992, 993, 994, 995, 996, 997, 998, 999]);
+        let took: Vec<u64> = boxes.finish(&mut |of| dropped.push(of.took_ns)).iter().map(|of| of.took_ns).collect();
+        assert_eq!(took, [3, 991, 992, 993, 994, 995, 996, 997, 998, 999]);
         assert_eq!(dropped.len(), 990, "each box is kept or dropped");
     }
 }

@@ -38,7 +38,7 @@ pub struct Picture {
     paths: CallTree,
     explain: Explain,
     allocations: Allocations,
-    held: HeldMemory,
+    held_memory: HeldMemory,
     timeline: Timeline,
     processes: BTreeMap<u32, Arc<Process>>,
     devices: BTreeSet<u32>,
@@ -53,7 +53,7 @@ impl Picture {
             paths: CallTree::with_ranges(),
             explain: Explain::default(),
             allocations: Allocations::with_steps(),
-            held: HeldMemory::default(),
+            held_memory: HeldMemory::default(),
             timeline: Timeline::default(),
             processes: BTreeMap::new(),
             devices: BTreeSet::new(),
@@ -94,7 +94,7 @@ impl Picture {
         self.sections.iter_mut().filter(|section| section.reads_all()).for_each(|section| section.event(event));
         self.explain.event(event);
         self.allocations.event(event);
-        self.held.add(self.allocations.take_steps());
+        self.held_memory.add(self.allocations.take_steps());
     }
 
     /// The page. `ends` are those of the runs, after all else is known of them.
@@ -116,7 +116,7 @@ impl Picture {
         let durations = self.functions.rows().iter().map(|row| json!(row.sums.times.octaves())).collect();
         list("durations", durations);
         let origin_ns = self.timeline.origin_ns();
-        tables.insert("held".to_owned(), self.held.json(&self.allocations, origin_ns));
+        tables.insert("held".to_owned(), self.held_memory.json(&self.allocations, origin_ns));
         tables.insert("paths".to_owned(), paths(&self.paths));
         let title = about.runs.join(" ");
         let timeline = self.timeline.finish()?;

@@ -79,7 +79,7 @@ impl Section {
         if let Input::Events(sink) = self.report.input() {
             sink.event(event);
         }
-        // It looks for stacks in a reading of its own.
+        // It looks for stacks in a second reading.
         if let Some(sink) = self.report.stacks() {
             EventSink::event(sink, event);
         }

@@ -23,7 +23,7 @@ const MOST_SUMS: usize = 200_000;
 pub struct Timeline {
     names: Names,
     lanes: Lanes,
-    kept: KeptBoxes,
+    kept_boxes: KeptBoxes,
     dropped: DroppedBoxes,
     gpu_tracks: GpuTracks,
     range_tracks: RangeTracks,
@@ -59,7 +59,7 @@ impl Timeline {
         Timeline {
             names: Names::default(),
             lanes: Lanes::default(),
-            kept: KeptBoxes::new(boxes),
+            kept_boxes: KeptBoxes::new(boxes),
             dropped: DroppedBoxes::new(sums),
             gpu_tracks: GpuTracks::default(),
             range_tracks: RangeTracks::default(),
@@ -86,8 +86,8 @@ impl Timeline {
     /// Keeps the box if it is important enough, else its sums.
     fn add(&mut self, one: TimeBox) {
         let dropped = &mut self.dropped;
-        if self.kept.takes(one.flags, one.took_ns) {
-            self.kept.add(one, &mut |of| dropped.add_box(&of));
+        if self.kept_boxes.has_room_for(one.flags, one.took_ns) {
+            self.kept_boxes.add(one, &mut |of| dropped.add_box(&of));
         } else {
             dropped.add_box(&one);
         }
@@ -122,8 +122,8 @@ impl Timeline {
     /// What the page gets.
     pub fn finish(self) -> io::Result<TimelineData> {
         let length_ns = self.length_ns();
-        let Timeline { names, lanes, kept, mut dropped, .. } = self;
-        let mut boxes = kept.finish(&mut |of| dropped.add_box(&of));
+        let Timeline { names, lanes, kept_boxes, mut dropped, .. } = self;
+        let mut boxes = kept_boxes.finish(&mut |of| dropped.add_box(&of));
         nest(&mut boxes);
         let (all_dropped, width_ns) = (dropped.all(), dropped.width_ns());
         let sums = dropped.finish();
@@ -285,7 +285,7 @@ impl EventVisitor for Timeline {
         let depth = u16::try_from(call.depth).unwrap_or(u16::MAX);
         let start_ns = self.since_start(call.start_ns);
         // The texts of a call that is not kept would cost most of the time.
-        if !self.kept.takes(flags, took_ns) {
+        if !self.kept_boxes.has_room_for(flags, took_ns) {
             return self.dropped.add(lane, depth, start_ns, name, took_ns);
         }
         let detail = Some(Arc::new(CallDetail::of(exit)));

@@ -81,14 +81,14 @@ impl View {
             Ok(page.len())
         });
         let size = written.map_err(|e| PICTURE.cannot_write(&path, &e))?;
-        self.say(&path, size, &runs, &run_ends);
+        self.open_and_say(&path, size, &runs, &run_ends);
         let last = damage.pop();
         damage.iter().for_each(|of| print_notice(&of.to_string()));
         last.map_or(Ok(()), Err)
     }
 
     /// Says where the picture is, and opens it.
-    fn say(&self, path: &Path, size: usize, runs: &Runs, run_ends: &[FinishedRun]) {
+    fn open_and_say(&self, path: &Path, size: usize, runs: &Runs, run_ends: &[FinishedRun]) {
         let opened = !self.no_open && opens(path);
         let (path, size) = (path.display(), file_size(size as u64));
         let next = if opened { "a browser opens it" } else { "open it in a browser" };

@@ -22,7 +22,7 @@ export class Model {
             ...this.sumRows.map(row => this.sums.start[row.from])];
         const first = starts.length ? Math.min(...starts) : 0;
         const margin = (this.length - first) / 100;
-        return [Math.max(0, first - margin), this.length];
+        return [Math.max(0, Math.round(first - margin)), this.length];
     }
 
     get hasBoxes() {

@@ -83,7 +83,7 @@ mod tests {
     fn sums_of_places_stay() {
         let mut held = HeldMemory::bounded(100);
         for n in 0..10_000u64 {
-            let bytes = if n % 2 == 0 { n as i64 + 1 } else { -(n as i64) };
+            let bytes = if n % 2 == 0 { n as i64 + 2 } else { -(n as i64) };
             held.add(vec![HeldStep {
                 ns: n * 100,
                 process: 0,

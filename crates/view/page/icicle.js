@@ -2,7 +2,7 @@
 // up, or around one function.
 
 import {Chart} from "./chart.js";
-import {ofName} from "./colours.js";
+import {isDark, ofName} from "./colours.js";
 import {el, put, short} from "./dom.js";
 import {change, state} from "./state.js";
 import {count, share, time} from "./units.js";
@@ -63,7 +63,8 @@ function strips(root, top, upward, labels) {
                 to: start.length,
             nodes, name: n => nodes[n].label, marks: [],
             text: n => nodes[n].label < 0 ? root.title : labels[nodes[n].label][0],
-            colour: n => nodes[n].label < 0 ? "hsl(220 10% 60%)" : ofName(...labels[nodes[n].label]),
+            colour: n => nodes[n].label < 0
+                ? `hsl(220 10% ${isDark() ? 32 : 76}%)` : ofName(...labels[nodes[n].label]),
         };
     });
 }

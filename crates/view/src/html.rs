@@ -117,6 +117,16 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_left_out_of_a_file_that_would_be_too_large() {
+        let mut page = Page::new("run");
+        page.add_if_room("details", b"[]").unwrap();
+        assert_eq!(page.parts.len(), 1);
+        page.parts.push(("boxes", "x".repeat(MOST_BYTES - page.len() - 64)));
+        page.add_if_room("details", b"[]").unwrap();
+        assert_eq!((page.parts.len(), page.len()), (2, MOST_BYTES));
+    }
+
+    #[test]
     fn titles_are_text() {
         assert_eq!(escaped("<b>&\u{202e}\n"), "&lt;b&gt;&amp;\\u{202e}\\n");
     }

@@ -77,8 +77,8 @@ impl View {
             damage: damage.iter().map(ToString::to_string).collect(),
         };
         let written = picture.finish(&about, &all_ends).and_then(|page| {
-            page.write(&mut BufWriter::with_capacity(1 << 18, file))?;
-            Ok(page.len())
+            page.write(&mut BufWriter::with_capacity(1 << 18, &file))?;
+            Ok(file.metadata()?.len())
         });
         let size = written.map_err(|e| PICTURE.cannot_write(&path, &e))?;
         self.open_and_say(&path, size, &runs, &run_ends);
@@ -88,9 +88,9 @@ impl View {
     }
 
     /// Says where the picture is, and opens it.
-    fn open_and_say(&self, path: &Path, size: usize, runs: &Runs, run_ends: &[FinishedRun]) {
+    fn open_and_say(&self, path: &Path, size: u64, runs: &Runs, run_ends: &[FinishedRun]) {
         let opened = !self.no_open && opens(path);
-        let (path, size) = (path.display(), file_size(size as u64));
+        let (path, size) = (path.display(), file_size(size));
         let next = if opened { "a browser opens it" } else { "open it in a browser" };
         print_notice(&format!("the picture is in {path} ({size}); {next}"));
         say_notes(runs, run_ends);

@@ -41,6 +41,7 @@ fn of_tables(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     files.extend(cutap_registry::variables::generate(root)?);
     let mut files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
     files.extend(cutap_registry::kernel::generate(root)?);
+    files.push(crate::page::generate(root)?);
     Ok(files)
 }
 

@@ -7,6 +7,7 @@ mod codegen;
 mod demo;
 mod fuzz;
 mod import;
+mod page;
 mod test;
 mod tidy;
 
@@ -19,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
+  page               join crates/view/page into the template of cutap view; codegen does it too
   fuzz [SECONDS]     the fuzz targets for so long each (600), where cargo-fuzz is installed
   import [FAMILY]... read NVIDIA's headers (fetched from PyPI) and write api/*/{functions,types}.toml
   import --check [FAMILY]...          prove these files current, and compare them with other sources
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["fuzz", seconds] if seconds.parse::<u32>().is_ok() => fuzz::run(&root, seconds.parse().unwrap_or(600)),
         ["codegen"] => codegen::run(&root, false, &build::PROGRAM),
         ["codegen", "--check"] => codegen::run(&root, true, &build::PROGRAM),
+        ["page"] => page::run(&root),
         ["import", ref words @ ..] => import::run(&root, words),
         ["import-rm", ref words @ ..] => import::run_rm(&root, words),
         ["import-nvproxy", folder, tag] => import::run_nvproxy(&root, folder, tag),

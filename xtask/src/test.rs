@@ -91,6 +91,13 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
         });
     }
     if large {
+        stage("pages of cutap view in a browser", &mut || {
+            let mut script = Command::new("python3");
+            script.arg("-B").arg(root.join("tests/browser/view.py"));
+            run(script.arg(release(root).join("cutap")).arg(root.join("target/e2e/gpu_work")))
+        });
+    }
+    if large {
         stage("the program as it is released", &mut || released(root));
     }
     for line in &sum.skipped {

@@ -2,7 +2,7 @@
 //! line that cutap takes.
 
 /// A command, and lines with their meaning.
-const EXAMPLES: [(&str, &[(&str, &str)]); 20] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 21] = [
     (
         "",
         &[
@@ -58,6 +58,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 20] = [
     (
         "explain",
         &[("cutap explain", "likely problems of run.cutap"), ("cutap explain --json job.cutap", "for a program")],
+    ),
+    (
+        "view",
+        &[
+            ("cutap view", "run.cutap as run.html"),
+            ("cutap view -o job.html --no-open rank.*.cutap", "the ranks of a job, in one page"),
+        ],
     ),
     (
         "where",

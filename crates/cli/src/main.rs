@@ -6,6 +6,7 @@ mod cmd;
 mod command_line;
 mod completion;
 mod demo_recording;
+mod derived_file;
 mod embedded;
 mod examples;
 mod first_screen;

@@ -20,6 +20,7 @@ mod statistics;
 pub use call::columns::{
     CallColumn, CallView, ColumnType, ColumnUnit, ColumnValue, Presence, Structured, call_column, call_columns,
 };
+pub use call::detail::CallDetail;
 pub use call::kernel::kernel_call;
 pub use call::submission::submitted;
 pub use call::values::write_value;
@@ -28,8 +29,9 @@ pub use call_text::text::Text;
 pub use call_text::text_format::{TextFormat, TimeColumn};
 pub use diff::{Diff, DiffOptions, Profile, ProfileOptions};
 pub use explain::Explain;
-pub use export::{Chrome, Perfetto};
+pub use export::{Chrome, GpuSlice, GpuTracks, OpenRange, Perfetto, RangeTracks};
 pub use format::csv::write_csv;
+pub use format::label::Label;
 pub use format::units::time;
 pub use hang::{
     HangDocument, HangState, LiveThread, ProcessState, StreamWait, ThreadState, WorkState, write_documents, write_wait,
@@ -50,14 +52,18 @@ pub use outputs::json_schema::{json_lines_page, json_schema};
 pub use outputs::kernel_lines::{KernelLines, KernelStyle};
 pub use outputs::quiet::Quiet;
 pub use outputs::summary::Summary;
-pub use reports::{EventSink, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns, gpu_kernels};
+pub use reports::{
+    AllocationPlace, Allocations, EventSink, HeldStep, Input, REPORTS, Report, ReportKind, Takes, all_sort_columns,
+    gpu_kernels,
+};
 pub use resources::baseline::{Baseline, ProblemKey, ProblemSize};
 pub use resources::ended_calls::{CallPlace, EndedCalls};
 pub use resources::leaks::Leaks;
 pub use resources::selected_functions::SelectedFunctions;
 pub use statistics::by_table::{write_json as write_table_json, write_text as write_table};
 pub use statistics::call_stats::{CallStats, Column, Unit, View};
-pub use statistics::call_tree::{CallPaths, CallTree};
+pub use statistics::call_tree::{CallPaths, CallTree, Chain};
+pub use statistics::histogram::Histogram;
 pub use statistics::rows::Rows;
 pub use statistics::streams::Streams;
 pub use statistics::tables::{By, Row, Tables};

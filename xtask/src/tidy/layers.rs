@@ -46,6 +46,7 @@ const MAY: &[(&str, &[&str])] = &[
         ],
     ),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
+    ("cutap-view", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-trace", "cutap-report"]),
     ("cutap-gpu-clocks", &["cutap-calls", "cutap-wire"]),
     (
         "cutap-collect",
@@ -72,6 +73,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-file",
             "cutap-trace",
             "cutap-report",
+            "cutap-view",
             "cutap-gpu-clocks",
             "cutap-collect",
             "cutap-inspect",

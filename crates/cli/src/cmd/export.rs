@@ -2,19 +2,19 @@
 //! the run.
 
 use crate::args::{FilterArgs, InputArgs};
+use crate::derived_file::DerivedFile;
 use crate::inputs::{all_whole, say_counted, say_filter_of_run};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
-use cutap_collect::output_file::{self, OpenWording, holds_recording, is_same_file};
-use cutap_collect::{Error, Result, cannot, file_size, print_notice, scan_executables};
+use cutap_collect::{Result, file_size, print_notice, scan_executables};
 use cutap_report::{Chrome, Json, Output, Perfetto, end_notes, notes_of_runs};
 use cutap_trace::{End, Event, ReaderOptions};
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "write the export to";
-const ADVICE: &str = "give a file that you may write";
+/// The file that is written.
+const EXPORT: DerivedFile = DerivedFile { noun: "export", verb: "exported", command: "cutap export --perfetto OUT" };
 
 #[derive(Debug, clap::Args)]
 pub struct Export {
@@ -65,22 +65,8 @@ impl Export {
         let (format, path) = self.target.choice();
         let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
         let runs = self.input.open()?;
-        let display_path = path.display();
-        if runs.paths().iter().any(|run| is_same_file(run, &path)) {
-            return Err(Error::own(format!(
-                "{display_path} is what is to be exported; give another name for the export"
-            )));
-        }
-        if let Some(run) = runs.paths().iter().find(|run| inside(run, &path)) {
-            let run = run.display();
-            return Err(Error::own(format!(
-                "{display_path} is in the run directory {run}, which is only read; {ADVICE} elsewhere"
-            )));
-        }
-        if path.as_os_str() == "-" {
-            return Err(Error::own("cannot write the export to -: give a file, or /dev/stdout"));
-        }
-        let mut output = Counted { output: output(format, open(&path)?), calls: 0 };
+        let file = EXPORT.open(&runs, &path)?;
+        let mut output = Counted { output: output(format, file), calls: 0 };
         let progress = Progress::of("exporting", &runs);
         let (run_ends, lines) = write_all(&runs, &ReaderOptions { filter, ..ReaderOptions::default() }, &mut output)?;
         let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
@@ -90,7 +76,7 @@ impl Export {
         let whole = all_whole(&run_ends);
         match output_result {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return whole,
-            run_ends => run_ends.map_err(|e| cannot(WHAT, &path, &e, ADVICE))?,
+            run_ends => run_ends.map_err(|e| EXPORT.cannot_write(&path, &e))?,
         }
         say_written(format, &path, output.calls);
         say_filter_of_run(&run_ends);
@@ -101,34 +87,6 @@ impl Export {
         }
         whole
     }
-}
-
-/// Opens the file and empties it. What another cutap writes or reads is refused.
-fn open(path: &Path) -> Result<File> {
-    let advice = "give another file";
-    let file = output_file::open_alone(
-        path,
-        false,
-        &OpenWording {
-            action: WHAT,
-            advice: ADVICE,
-            alternative: advice,
-            locked: advice,
-            for_pipe: "it is written when somebody does",
-        },
-    )?;
-    if holds_recording(path, &file) {
-        let path = path.display();
-        return Err(Error::own(format!(
-            "{path} is a recording, and the export would replace it; \
-             give the file to write first: cutap export --perfetto OUT {path}"
-        )));
-    }
-    // A pipe or a device has nothing that would be lost.
-    if file.metadata().is_ok_and(|data| data.is_file()) {
-        file.set_len(0).map_err(|e| cannot(WHAT, path, &e, ADVICE))?;
-    }
-    Ok(file)
 }
 
 /// Says what was written, where, and how it is opened. A reader of a pipe needs no such line.
@@ -175,12 +133,4 @@ fn output(format: Format, file: File) -> Box<dyn Output> {
         Format::Chrome => Box::new(Chrome::new(out)),
         Format::Json => Box::new(Json::new(out)),
     }
-}
-
-/// The file is, or would be, one of those in the folder.
-fn inside(run: &Path, output: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    let folder = output.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    let there = real(output).or_else(|| real(folder?));
-    run.is_dir() && real(run).zip(there).is_some_and(|(run, there)| there.starts_with(run))
 }

@@ -26,6 +26,7 @@ mod run;
 mod show;
 pub mod syscall;
 pub mod trace;
+mod view;
 mod where_threads;
 
 use clap::Subcommand;
@@ -54,6 +55,8 @@ pub enum Command {
     Diff(diff::DiffArgs),
     /// Check rules on the calls of a program or a recording, for CI
     Check(check::Check),
+    /// Draw a recording as one page of HTML that a browser opens
+    View(view::View),
     /// Write a recording for Perfetto, Chrome or other programs
     Export(export::Export),
     /// Save the calls of a run whose collector was killed
@@ -102,6 +105,7 @@ impl Command {
             Command::Env(args) => args.run(),
             Command::Show(args) => args.run(),
             Command::Report(args) => args.run(),
+            Command::View(args) => args.run(),
             Command::Export(args) => args.run(),
             Command::Recover(args) => args.run(),
             Command::Ctl(args) => args.run(),

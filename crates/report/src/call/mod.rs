@@ -5,6 +5,7 @@ pub mod arguments;
 pub mod call_bytes;
 pub mod call_json;
 pub mod columns;
+pub mod detail;
 pub mod gpu_work;
 pub mod hooked;
 pub mod kernel;

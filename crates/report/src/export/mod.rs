@@ -13,4 +13,6 @@ mod proto;
 mod range_tracks;
 
 pub use chrome::Chrome;
+pub use gpu_tracks::{GpuSlice, GpuTracks};
 pub use perfetto::Perfetto;
+pub use range_tracks::{OpenRange, RangeTracks};

@@ -11,7 +11,7 @@ type DomainKey = (u32, Arc<str>);
 
 /// The tracks so far.
 #[derive(Debug, Default)]
-pub(super) struct RangeTracks {
+pub struct RangeTracks {
     /// Of each domain: the number of each track, and whether a range is open on it.
     tracks: HashMap<DomainKey, Vec<(u32, bool)>>,
     /// Open ranges by process and id.
@@ -22,7 +22,7 @@ pub(super) struct RangeTracks {
 
 /// A range that began.
 #[derive(Debug, Clone)]
-pub(super) struct OpenRange {
+pub struct OpenRange {
     /// The number of its track, from 1.
     pub track: u32,
     /// The number of the range, from 1.

@@ -34,7 +34,8 @@ pub(super) const KIND: ReportKind = ReportKind {
 /// Lines on kinds of memory, when there are many processes.
 const POOLS: usize = 8;
 
-struct Allocations {
+/// The report, which also tells what places hold over time.
+pub struct Allocations {
     leaks: Leaks,
     lines: Lines,
     /// The number of each site.
@@ -51,13 +52,56 @@ struct Allocations {
     /// By the function's key.
     kinds: Vec<Option<Option<&'static str>>>,
     rows: Rows,
+    /// What places hold over time, if that is wanted.
+    steps: Option<Vec<HeldStep>>,
 }
 
 impl Default for Allocations {
     fn default() -> Allocations {
         let (lines, sites, runs, pending, alive) = Default::default();
-        let (pools, processes, kinds, rows) = Default::default();
-        Allocations { leaks: Leaks::with_changes(), lines, sites, runs, pending, alive, pools, processes, kinds, rows }
+        let (pools, processes, kinds, rows, steps) = Default::default();
+        let leaks = Leaks::with_changes();
+        Allocations { leaks, lines, sites, runs, pending, alive, pools, processes, kinds, rows, steps }
+    }
+}
+
+/// A place began or ceased to hold bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldStep {
+    /// CLOCK_MONOTONIC.
+    pub ns: u64,
+    /// The key of the process.
+    pub process: u32,
+    /// The kind of memory.
+    pub kind: &'static str,
+    /// The number of the place.
+    pub place: u32,
+    /// More bytes, or fewer.
+    pub bytes: i64,
+}
+
+/// Where memory is allocated: a number, the path from the outermost call, and the kind of memory.
+pub type AllocationPlace<'a> = (u32, &'a [String], &'static str);
+
+impl Allocations {
+    /// A report that also hands out each step of what places hold.
+    pub fn with_steps() -> Allocations {
+        Allocations { steps: Some(Vec::new()), ..Allocations::default() }
+    }
+
+    /// The steps since the last question.
+    pub fn take_steps(&mut self) -> Vec<HeldStep> {
+        self.steps.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// All places, in no order.
+    pub fn places(&self) -> impl Iterator<Item = AllocationPlace<'_>> {
+        self.sites.iter().map(|((path, _, kind), (number, _))| (*number, path.as_slice(), *kind))
+    }
+
+    fn step(&mut self, of: (u32, &'static str), place: u32, bytes: i64, ns: u64) {
+        let step = HeldStep { ns, process: of.0, kind: of.1, place, bytes };
+        self.steps.iter_mut().for_each(|steps| steps.push(step));
     }
 }
 
@@ -84,6 +128,10 @@ struct Row<'a> {
     share: f64,
 }
 
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
 /// The kind of memory that a function allocates. One that hands out the address of memory that exists, or that is
 /// another process's, allocates nothing.
 fn allocates(function: &Function) -> Option<&'static str> {
@@ -104,7 +152,7 @@ impl Allocations {
         *self.kinds.get_mut(key)?.get_or_insert_with(|| allocates(function))
     }
 
-    fn changed(&mut self, change: Change, thread: u32) {
+    fn changed(&mut self, change: Change, thread: u32, ns: u64) {
         match change {
             Change::Made(thing, Some(bytes)) => self.pending.entry(thread).or_default().push((thing, bytes)),
             Change::Made(_, None) => {}
@@ -117,6 +165,7 @@ impl Allocations {
                     && let Some(pool) = self.pools.get_mut(&(thing.0, thing.1))
                 {
                     pool.freed(site, bytes);
+                    self.step((thing.0, thing.1), site, -signed(bytes), ns);
                 }
             }
         }
@@ -125,7 +174,7 @@ impl Allocations {
     fn add_allocation(&mut self, exit: &Exit) {
         let call = &exit.call;
         for change in self.leaks.changes() {
-            self.changed(change, call.thread.key);
+            self.changed(change, call.thread.key, exit.end_ns);
         }
         let Some(kind) = self.kind(&call.function).filter(|_| self.leaks.follows(exit)) else { return };
         let open = self.leaks.open_calls();
@@ -151,10 +200,12 @@ impl Allocations {
             sums.bytes = sums.bytes.saturating_add(size);
             sums.most = sums.most.max(size);
         }
+        let site = *site;
         for (thing, bytes) in allocations {
-            self.alive.insert(thing, (*site, bytes));
-            self.pools.entry((thing.0, thing.1)).or_default().allocated(*site, bytes, exit.end_ns);
+            self.alive.insert(thing, (site, bytes));
+            self.pools.entry((thing.0, thing.1)).or_default().allocated(site, bytes, exit.end_ns);
             self.processes.entry(thing.0).or_insert_with(|| call.thread.process.clone());
+            self.step((thing.0, thing.1), site, signed(bytes), exit.end_ns);
         }
     }
 

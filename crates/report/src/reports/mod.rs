@@ -43,6 +43,8 @@ mod ranges;
 mod selected_ranges;
 mod steps;
 
+pub use allocations::{AllocationPlace, Allocations, HeldStep};
+
 /// `report --by kernel` of a run with GPU time.
 pub fn gpu_kernels() -> Box<dyn Report> {
     Box::new(gpu_kernels::GpuKernels::default())

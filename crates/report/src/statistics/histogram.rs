@@ -42,6 +42,17 @@ impl Histogram {
         self.count += other.count;
     }
 
+    /// How many values of each power of two there are: the first is that of 1 and 0, the next that of 2 and 3.
+    pub fn octaves(&self) -> Vec<u64> {
+        let mut octaves = Vec::new();
+        for (bucket, count) in self.buckets.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let octave = (middle(bucket) | 1).ilog2() as usize;
+            octaves.resize(octaves.len().max(octave + 1), 0);
+            octaves[octave] += count;
+        }
+        octaves
+    }
+
     /// How many.
     pub fn count(&self) -> u64 {
         self.count
@@ -100,6 +111,15 @@ mod tests {
             assert!(found.abs_diff(exact) as f64 <= exact as f64 * 0.01, "p{percent}: {found} for {exact}");
         }
         assert_eq!(histogram.most(), *values.last().unwrap());
+    }
+
+    #[test]
+    fn powers_of_two() {
+        let mut histogram = Histogram::default();
+        [0, 1, 2, 3, 4, 127, 128, 255, 256, 1 << 20].iter().for_each(|value| histogram.add(*value));
+        let octaves = histogram.octaves();
+        assert_eq!((octaves.len(), octaves.iter().sum::<u64>()), (21, 10));
+        assert_eq!((&octaves[..9], octaves[20]), (&[2, 2, 1, 0, 0, 0, 1, 2, 1][..], 1));
     }
 
     #[test]

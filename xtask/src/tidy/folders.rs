@@ -72,6 +72,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "explain",
             "diff",
             "reports",
+            "tables",
             "api",
         ],
     ),

@@ -44,6 +44,7 @@ const MAY: &[(&str, &[&str])] = &[
         ],
     ),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
+    ("cutap-tables", &["cutap-report"]),
     (
         "cutap-collect",
         &[
@@ -69,6 +70,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-file",
             "cutap-trace",
             "cutap-report",
+            "cutap-tables",
             "cutap-collect",
             "cutap-inspect",
             "cutap-kernel",

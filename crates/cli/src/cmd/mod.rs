@@ -11,6 +11,7 @@ mod doctor;
 mod env;
 mod explain;
 mod export;
+mod export_tables;
 mod help;
 mod hook_header;
 mod inspect;

@@ -76,6 +76,15 @@ impl Runs {
         Ok(runs)
     }
 
+    /// The rank of the first run: what it was recorded as, or else what the name of its file says.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn rank(&self) -> Result<Option<u32>, Error> {
+        let Some(path) = self.paths.first() else { return Ok(None) };
+        Ok(RunReader::new(path)?.rank().or_else(|| rank_of(path)))
+    }
+
     /// How much of them was read.
     pub fn progress(&self) -> &Arc<ReadProgress> {
         &self.progress

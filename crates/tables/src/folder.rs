@@ -27,7 +27,7 @@ pub enum TablesError {
     File(PathBuf, io::Error),
 }
 
-/// A run and its rank, as they are in paths.
+/// The name of a run in paths, and its rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunName {
     /// The run.
@@ -83,12 +83,12 @@ impl TablesFolder {
         if !runs.is_dir() {
             let mut entries = fs::read_dir(path).map_err(failed)?;
             // Another process may make it now.
-            let other = entries.find_map(|entry| {
+            let other_file = entries.find_map(|entry| {
                 let name = entry.ok()?.file_name();
                 (name != RUNS).then(|| name.to_string_lossy().into_owned())
             });
-            if let Some(other) = other.filter(|_| !runs.is_dir()) {
-                return Err(TablesError::OtherFiles(other));
+            if let Some(other_file) = other_file.filter(|_| !runs.is_dir()) {
+                return Err(TablesError::OtherFiles(other_file));
             }
             fs::create_dir_all(&runs).map_err(failed)?;
         }
@@ -109,8 +109,8 @@ impl TablesFolder {
         if manifests.join(manifest::NAME).exists() {
             return Err(TablesError::Present);
         }
-        let place =
-            RunPlace { root: self.path.clone(), manifests, in_tables: name.path(), tables: tables.to_vec(), _lock: lock };
+        let (root, tables) = (self.path.clone(), tables.to_vec());
+        let place = RunPlace { root, manifests, in_tables: name.path(), tables, _lock: lock };
         place.remove_files();
         Ok(place)
     }

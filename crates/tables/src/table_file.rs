@@ -3,7 +3,8 @@
 use crate::column_buffer::{ColumnBuffer, Texts};
 use crate::row_group;
 use cutap_report::{Cell, FieldType, SCHEMA_VERSION, TableSchema};
-use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition};
+use parquet::basic::{TimeUnit, Type as Physical, ZstdLevel};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};

@@ -106,7 +106,8 @@ fn run_name(path: &Path, rank: Option<u32>) -> String {
     let separator = ['.', '-', '_'];
     let is_rank = rank.is_some() && name.get(digits.len()..).and_then(|digits| digits.parse().ok()) == rank;
     let without = if is_rank { digits.trim_end_matches(separator) } else { name };
-    let without = if is_rank { without.strip_suffix("rank").unwrap_or(without).trim_end_matches(separator) } else { without };
+    let without =
+        if is_rank { without.strip_suffix("rank").unwrap_or(without).trim_end_matches(separator) } else { without };
     if without.is_empty() { name.to_owned() } else { without.to_owned() }
 }
 
@@ -120,7 +121,7 @@ fn refused(folder: &Path, name: Option<&RunName>, error: TablesError) -> Error {
             printable(&other)
         )),
         TablesError::Present => Error::own(format!(
-            "{folder_name} has {name} already, and it stays as it is; rename the recording or give another directory"
+            "{folder_name} has {name} already, which stays unchanged; rename the recording or give another directory"
         )),
         TablesError::Locked => Error::own(format!(
             "another cutap is writing {name} to {folder_name}; wait for it or give another directory"

@@ -135,7 +135,7 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// The numbers of a size, which is a struct or stands in several arguments.
+/// The numbers of a size, from a struct or from several arguments.
 fn sizes_of(of: &[&Value]) -> Vec<u64> {
     let mut sizes: Vec<u64> = Vec::with_capacity(3);
     for value in of {

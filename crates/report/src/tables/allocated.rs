@@ -14,18 +14,18 @@ use foldhash::HashMap;
 pub(super) struct LiveAllocations(HashMap<Thing, AllocationRow>);
 
 impl LiveAllocations {
-    /// A call has ended: the allocations that are over with it.
+    /// A call has ended: the allocations that have ended with it.
     pub fn exit(&mut self, exit: &Exit, start_ns: i64, end_ns: i64) -> Vec<AllocationRow> {
-        let mut over = Vec::new();
-        let Some(described) = exit.call.function.described else { return over };
+        let mut ended = Vec::new();
+        let Some(described) = exit.call.function.described else { return ended };
         if described.function.effects.is_empty() || exit.duration_ns.is_none() || exit.has_failed() {
-            return over;
+            return ended;
         }
         let of_call = freed(exit, described.function);
-        over.extend(of_call.iter().filter_map(|thing| self.0.remove(thing)));
-        over.iter_mut().for_each(|row| row.freed = Some((end_ns, id(&exit.call))));
+        ended.extend(of_call.iter().filter_map(|thing| self.0.remove(thing)));
+        ended.iter_mut().for_each(|row| row.freed = Some((end_ns, id(&exit.call))));
         if hands_out(&exit.call.function.name) {
-            return over;
+            return ended;
         }
         for thing in allocated(exit, described.function) {
             let row = AllocationRow {
@@ -41,9 +41,9 @@ impl LiveAllocations {
             };
             // A call inside this one may have allocated it. Without that, the earlier memory was freed unseen.
             let before = self.0.insert(thing, row);
-            over.extend(before.filter(|before| before.call_ns < start_ns || before.thread != exit.call.thread.key));
+            ended.extend(before.filter(|before| before.call_ns < start_ns || before.thread != exit.call.thread.key));
         }
-        over
+        ended
     }
 
     /// What is left at the end, in the order of threads and time.

@@ -125,7 +125,7 @@ impl Table for Errors {
     type Row<'a> = CallRow<'a>;
     const NAME: &'static str = "errors";
     const MEANING: &'static str =
-        "A call that failed. A call inside it that failed too has another row, and `parent` leads to this one.";
+        "A call that failed. A failed call inside it has another row with this `id` as `parent`.";
     const COLUMNS: &'static [ErrorColumn] = &[
         ErrorColumn::new("id", F::Measure, "`id` in `calls`", |r| Cell::word(call_id(r.view))),
         ErrorColumn::new("parent", F::Measure, "`id` of the call that it was made from", |r| {

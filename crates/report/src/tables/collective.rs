@@ -23,18 +23,18 @@ impl CollectiveArguments {
         if !call.function.name.starts_with("nccl") {
             return None;
         }
-        let mut found = CollectiveArguments::default();
+        let mut of_data = CollectiveArguments::default();
         for (param, value) in call.function.params().iter().zip(call.inputs()) {
             match param.name {
-                "comm" => write_value(value, &mut found.communicator),
-                "datatype" => write_value(value, &mut found.data_type),
-                "op" => write_value(value, found.operation.insert(String::new())),
-                "count" | "sendcount" | "recvcount" => found.count = value.number().map(|count| count as u64),
-                "root" | "peer" => found.peer = if let Value::Int(peer) = value { Some(*peer) } else { None },
+                "comm" => write_value(value, &mut of_data.communicator),
+                "datatype" => write_value(value, &mut of_data.data_type),
+                "op" => write_value(value, of_data.operation.insert(String::new())),
+                "count" | "sendcount" | "recvcount" => of_data.count = value.number().map(|count| count as u64),
+                "root" | "peer" => of_data.peer = if let Value::Int(peer) = value { Some(*peer) } else { None },
                 _ => {}
             }
         }
-        (!found.communicator.is_empty() && !found.data_type.is_empty()).then_some(found)
+        (!of_data.communicator.is_empty() && !of_data.data_type.is_empty()).then_some(of_data)
     }
 
     /// The row.

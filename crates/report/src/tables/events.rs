@@ -45,9 +45,12 @@ impl Table for Gpu {
             RowContent::Copy(_) => Cell::Text("copy"),
             _ => Cell::Text("set"),
         }),
-        TableColumn::<Gpu>::new("start_ns", F::Measure, "nanoseconds from the start of the run to its beginning", |r| {
-            r.start_ns.map_or(Cell::None, Cell::Integer)
-        }),
+        TableColumn::<Gpu>::new(
+            "start_ns",
+            F::Measure,
+            "nanoseconds from the start of the run to its beginning",
+            |r| r.start_ns.map_or(Cell::None, Cell::Integer),
+        ),
         TableColumn::<Gpu>::new("duration_ns", F::Measure, "how long it took", |r| Cell::number(r.duration_ns)),
         TableColumn::<Gpu>::new("device", F::Number, "number of the device", |r| {
             Cell::Integer(r.row.row.place.device.into())
@@ -107,14 +110,21 @@ impl Table for Allocations {
     const NAME: &'static str = "allocations";
     const MEANING: &'static str = "Memory that a call allocated. Calls inside that one have no other row for it.";
     const COLUMNS: &'static [TableColumn<Allocations>] = &[
-        TableColumn::<Allocations>::new("call", F::Measure, "`id` in `calls` of the call that allocated it", |a| Cell::word(a.call)),
+        TableColumn::<Allocations>::new("call", F::Measure, "`id` in `calls` of the call that allocated it", |a| {
+            Cell::word(a.call)
+        }),
         TableColumn::<Allocations>::new("pid", F::Number, "process", |a| Cell::Integer(a.pid.into())),
         TableColumn::<Allocations>::new("memory", F::Text, "kind of memory", |a| Cell::Text(a.memory)),
         TableColumn::<Allocations>::new("address", F::Measure, "its address", |a| Cell::word(a.address)),
-        TableColumn::<Allocations>::new("bytes", F::Number, "its size, if the arguments have it", |a| Cell::number(a.bytes)),
-        TableColumn::<Allocations>::new("start_ns", F::Measure, "nanoseconds from the start of the run until it was there", |a| {
-            Cell::Integer(a.start_ns)
+        TableColumn::<Allocations>::new("bytes", F::Number, "its size, if the arguments have it", |a| {
+            Cell::number(a.bytes)
         }),
+        TableColumn::<Allocations>::new(
+            "start_ns",
+            F::Measure,
+            "nanoseconds from the start of the run until it was there",
+            |a| Cell::Integer(a.start_ns),
+        ),
         TableColumn::<Allocations>::new("freed_ns", F::Measure, "until it was freed; null if no call freed it", |a| {
             a.freed.map_or(Cell::None, |(ns, _)| Cell::Integer(ns))
         }),
@@ -146,20 +156,31 @@ impl Table for Ranges {
     const MEANING: &'static str = "A range or mark of NVTX.";
     const COLUMNS: &'static [TableColumn<Ranges>] = &[
         TableColumn::<Ranges>::new("id", F::Measure, "`id` in `calls`", |r| Cell::word(r.id)),
-        TableColumn::<Ranges>::new("parent", F::Measure, "`id` of the call or range around it", |r| Cell::number(r.parent)),
+        TableColumn::<Ranges>::new("parent", F::Measure, "`id` of the call or range around it", |r| {
+            Cell::number(r.parent)
+        }),
         TableColumn::<Ranges>::new("pid", F::Number, "process", |r| Cell::Integer(r.pid.into())),
         TableColumn::<Ranges>::new("tid", F::Number, "thread that began it", |r| Cell::Integer(r.tid.into())),
         TableColumn::<Ranges>::new("name", F::Text, "its name", |r| Cell::Text(r.name)),
         TableColumn::<Ranges>::new("domain", F::Text, "its domain", |r| Cell::Text(r.domain)),
-        TableColumn::<Ranges>::new("kind", F::Text, "`range`, `mark`, or `start`: one that may end in another thread", |r| {
-            Cell::Text(r.kind)
-        }),
-        TableColumn::<Ranges>::new("start_ns", F::Measure, "nanoseconds from the start of the run to its beginning", |r| {
-            Cell::Integer(r.start_ns)
-        }),
-        TableColumn::<Ranges>::new("duration_ns", F::Measure, "how long it lasted; null of a mark, or if it did not end", |r| {
-            Cell::number(r.duration_ns)
-        }),
+        TableColumn::<Ranges>::new(
+            "kind",
+            F::Text,
+            "`range`, `mark`, or `start`: one that may end in another thread",
+            |r| Cell::Text(r.kind),
+        ),
+        TableColumn::<Ranges>::new(
+            "start_ns",
+            F::Measure,
+            "nanoseconds from the start of the run to its beginning",
+            |r| Cell::Integer(r.start_ns),
+        ),
+        TableColumn::<Ranges>::new(
+            "duration_ns",
+            F::Measure,
+            "how long it lasted; null of a mark, or if it did not end",
+            |r| Cell::number(r.duration_ns),
+        ),
         TableColumn::<Ranges>::new("payload", F::Text, "the number that the program gave", |r| Cell::text(r.payload)),
         TableColumn::<Ranges>::new("category", F::Number, "the number of the category", |r| Cell::number(r.category)),
     ];
@@ -193,18 +214,27 @@ impl Table for Collectives {
         TableColumn::<Collectives>::new("pid", F::Number, "process", |r| Cell::Integer(r.pid.into())),
         TableColumn::<Collectives>::new("tid", F::Number, "thread", |r| Cell::Integer(r.tid.into())),
         TableColumn::<Collectives>::new("function", F::Text, "the exported name", |r| Cell::Text(r.function)),
-        TableColumn::<Collectives>::new("start_ns", F::Measure, "nanoseconds from the start of the run to its beginning", |r| {
-            Cell::Integer(r.start_ns)
+        TableColumn::<Collectives>::new(
+            "start_ns",
+            F::Measure,
+            "nanoseconds from the start of the run to its beginning",
+            |r| Cell::Integer(r.start_ns),
+        ),
+        TableColumn::<Collectives>::new("duration_ns", F::Measure, "how long the call took", |r| {
+            Cell::number(r.duration_ns)
         }),
-        TableColumn::<Collectives>::new("duration_ns", F::Measure, "how long the call took", |r| Cell::number(r.duration_ns)),
         TableColumn::<Collectives>::new("gpu_ns", F::Measure, "with `--gpu-time`: the GPU's work for it", |r| {
             Cell::number(r.gpu_ns)
         }),
         TableColumn::<Collectives>::new("stream", F::Text, "name of the stream", |r| Cell::text(r.stream)),
-        TableColumn::<Collectives>::new("communicator", F::Text, "the handle of the communicator", |r| Cell::text(r.communicator)),
+        TableColumn::<Collectives>::new("communicator", F::Text, "the handle of the communicator", |r| {
+            Cell::text(r.communicator)
+        }),
         TableColumn::<Collectives>::new("data_type", F::Text, "type of an element", |r| Cell::text(r.data_type)),
         TableColumn::<Collectives>::new("operation", F::Text, "the reduction", |r| Cell::text(r.operation)),
-        TableColumn::<Collectives>::new("count", F::Number, "elements, as the argument has them", |r| Cell::number(r.count)),
+        TableColumn::<Collectives>::new("count", F::Number, "elements, as the argument has them", |r| {
+            Cell::number(r.count)
+        }),
         TableColumn::<Collectives>::new("peer", F::Number, "the root or the peer, if there is one", |r| {
             r.peer.map_or(Cell::None, Cell::Integer)
         }),

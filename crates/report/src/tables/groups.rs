@@ -81,7 +81,9 @@ impl Table for Functions {
         Functions,
         TableColumn::<Functions>::new("pid", F::Number, "process", |(k, _)| Cell::Integer(k.pid.into())),
         TableColumn::<Functions>::new("layer", F::Text, "layer", |(k, _)| Cell::Text(k.layer)),
-        TableColumn::<Functions>::new("library", F::Text, "SONAME or file name of its object", |(k, _)| Cell::Text(&k.library)),
+        TableColumn::<Functions>::new("library", F::Text, "SONAME or file name of its object", |(k, _)| Cell::Text(
+            &k.library
+        )),
         TableColumn::<Functions>::new("function", F::Text, "the exported name", |(k, _)| Cell::Text(&k.function)),
     ];
 }
@@ -89,15 +91,16 @@ impl Table for Functions {
 impl Table for Kernels {
     type Row<'a> = Group<'a>;
     const NAME: &'static str = "kernels";
-    const MEANING: &'static str =
-        "A kernel and a function that launched it. A launch of the runtime has a second row for the driver's function.";
+    const MEANING: &'static str = "A kernel and a function that launched it. The driver's function has another row.";
     const COLUMNS: &'static [TableColumn<Kernels>] = sums![
         Kernels,
         TableColumn::<Kernels>::new("pid", F::Number, "process", |(k, _)| Cell::Integer(k.pid.into())),
         TableColumn::<Kernels>::new("kernel", F::Text, "demangled name", |(k, _)| Cell::text(k.kernel.as_deref())),
         TableColumn::<Kernels>::new("layer", F::Text, "layer of the function", |(k, _)| Cell::Text(k.layer)),
         TableColumn::<Kernels>::new("library", F::Text, "its library", |(k, _)| Cell::Text(&k.library)),
-        TableColumn::<Kernels>::new("function", F::Text, "the function that launched it", |(k, _)| Cell::Text(&k.function)),
+        TableColumn::<Kernels>::new("function", F::Text, "the function that launched it", |(k, _)| Cell::Text(
+            &k.function
+        )),
     ];
 }
 
@@ -112,18 +115,27 @@ impl Table for Processes {
         TableColumn::<Processes>::new("pid", F::Number, "its id, as it saw it", |(p, ..)| Cell::Integer(p.pid.into())),
         TableColumn::<Processes>::new("ppid", F::Number, "its parent's id", |(p, ..)| Cell::Integer(p.ppid.into())),
         TableColumn::<Processes>::new("exe", F::Text, "path of the program", |(p, ..)| Cell::Text(&p.exe)),
-        TableColumn::<Processes>::new("arguments", F::Text, "the command line, a space between words", |(_, _, arguments)| {
-            Cell::Text(arguments)
-        }),
+        TableColumn::<Processes>::new(
+            "arguments",
+            F::Text,
+            "the command line, a space between words",
+            |(_, _, arguments)| Cell::Text(arguments),
+        ),
         TableColumn::<Processes>::new("forked", F::Boolean, "a forked child that never called exec", |(p, ..)| {
             Cell::Boolean(p.forked)
         }),
-        TableColumn::<Processes>::new("start_ns", F::Measure, "nanoseconds from the start of the run", |(_, start, _)| {
-            Cell::Integer(*start)
-        }),
-        TableColumn::<Processes>::new("time", F::Timestamp, "its beginning by the wall clock, in microseconds", |(p, ..)| {
-            Cell::word(p.start_realtime_ns / 1000)
-        }),
+        TableColumn::<Processes>::new(
+            "start_ns",
+            F::Measure,
+            "nanoseconds from the start of the run",
+            |(_, start, _)| Cell::Integer(*start),
+        ),
+        TableColumn::<Processes>::new(
+            "time",
+            F::Timestamp,
+            "its beginning by the wall clock, in microseconds",
+            |(p, ..)| Cell::word(p.start_realtime_ns / 1000),
+        ),
     ];
 }
 
@@ -132,14 +144,18 @@ impl Table for Threads {
     const NAME: &'static str = "threads";
     const MEANING: &'static str = "A thread that made a call.";
     const COLUMNS: &'static [TableColumn<Threads>] = &[
-        TableColumn::<Threads>::new("thread", F::Number, "its number in the run", |t| Cell::Integer(t.thread.key.into())),
+        TableColumn::<Threads>::new("thread", F::Number, "its number in the run", |t| {
+            Cell::Integer(t.thread.key.into())
+        }),
         TableColumn::<Threads>::new("pid", F::Number, "its process", |t| Cell::Integer(t.thread.process.pid.into())),
         TableColumn::<Threads>::new("tid", F::Number, "its id", |t| Cell::Integer(t.thread.tid.into())),
         TableColumn::<Threads>::new("name", F::Text, "its name, if not that of the program", |t| {
             Cell::text(t.thread.name.as_deref())
         }),
         TableColumn::<Threads>::new("calls", F::Number, "its calls", |t| Cell::word(t.calls)),
-        TableColumn::<Threads>::new("first_ns", F::Measure, "beginning of the first call", |t| Cell::Integer(t.first_ns)),
+        TableColumn::<Threads>::new("first_ns", F::Measure, "beginning of the first call", |t| {
+            Cell::Integer(t.first_ns)
+        }),
         TableColumn::<Threads>::new("last_ns", F::Measure, "beginning of the last call", |t| Cell::Integer(t.last_ns)),
     ];
 }

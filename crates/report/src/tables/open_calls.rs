@@ -44,8 +44,8 @@ impl OpenTimes {
             Some(_) => drop(open.remove(place)),
             None => open.truncate(place),
         }
-        let around = place.checked_sub(1).and_then(|around| open.get_mut(around));
-        let parent = around.map(|around| {
+        let open_around = place.checked_sub(1).and_then(|around| open.get_mut(around));
+        let parent = open_around.map(|around| {
             around.inside_ns = around.inside_ns.saturating_add(took.unwrap_or(0));
             around.id
         });

@@ -9,6 +9,7 @@ use super::column::{Table, TableSchema, TableSink, schema};
 use super::events::{Allocations, Collectives, Gpu, GpuRowCells, RangeRow, Ranges};
 use super::groups::{CallSums, Functions, GroupKey, Kernels, Notes, Processes, ThreadSums, Threads};
 use super::open_calls::OpenTimes;
+use crate::Output;
 use crate::call::call_bytes::{call_bytes, copies};
 use crate::call::columns::CallView;
 use crate::call::range;
@@ -17,7 +18,6 @@ use crate::call_text::launch::grid;
 use crate::nesting::nest::id;
 use crate::nesting::open_ranges::OpenRanges;
 use crate::notes::footer::end_notes;
-use crate::Output;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, End, Event, EventVisitor, Exit, GpuRow, Process, RangeMoment};
 use cutap_wire::rows::RowContent;
@@ -186,7 +186,7 @@ impl<S: TableSink> TableRows<S> {
         (sums.first_ns, sums.last_ns) = (sums.first_ns.min(start_ns), sums.last_ns.max(start_ns));
     }
 
-    /// The row of a range that is over, or of a mark.
+    /// The row of a finished range, or of a mark.
     fn range(&mut self, view: CallView<'_>) -> io::Result<()> {
         let Some(moment) = view.call.function.range else { return Ok(()) };
         let process = view.call.thread.process.key;

@@ -77,6 +77,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "hang",
             "diff",
             "reports",
+            "tables",
             "api",
         ],
     ),

@@ -47,6 +47,7 @@ const MAY: &[(&str, &[&str])] = &[
     ),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
     ("cutap-gpu-clocks", &["cutap-calls", "cutap-wire"]),
+    ("cutap-tables", &["cutap-report"]),
     (
         "cutap-collect",
         &[
@@ -73,6 +74,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-trace",
             "cutap-report",
             "cutap-gpu-clocks",
+            "cutap-tables",
             "cutap-collect",
             "cutap-inspect",
             "cutap-kernel",

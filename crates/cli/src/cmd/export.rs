@@ -1,8 +1,9 @@
 //! `cutap export`: writes the calls of a run directory or a recording in the format of another program. It only reads
-//! the run.
+//! the run. Tables are in `export_tables`.
 
+use super::export_tables;
 use crate::args::{FilterArgs, InputArgs};
-use crate::inputs::{all_whole, say_counted, say_filter_of_run};
+use crate::inputs::{all_whole, inside, say_counted, say_filter_of_run};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
 use cutap_collect::output_file::{self, OpenWording, holds_recording, is_same_file};
@@ -20,6 +21,9 @@ const ADVICE: &str = "give a file that you may write";
 pub struct Export {
     #[command(flatten)]
     target: Target,
+    /// With --parquet: without the arguments of calls, which makes it faster and the files smaller
+    #[arg(long, requires = "parquet")]
+    no_arguments: bool,
     #[command(flatten)]
     filter: FilterArgs,
     /// Also calls that the filter of the run leaves out
@@ -42,6 +46,9 @@ struct Target {
     /// Write one JSON object a line, like show --json
     #[arg(long, value_name = "OUT")]
     json: Option<PathBuf>,
+    /// Write tables as Parquet files into the folder DIR, for DuckDB, Polars, pandas, Spark
+    #[arg(long, value_name = "DIR")]
+    parquet: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +69,10 @@ impl Target {
 impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
+        if let Some(folder) = &self.target.parquet {
+            let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
+            return export_tables::export(folder, &self.input, &filter, !self.no_arguments);
+        }
         let (format, path) = self.target.choice();
         let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
         let runs = self.input.open()?;
@@ -175,12 +186,4 @@ fn output(format: Format, file: File) -> Box<dyn Output> {
         Format::Chrome => Box::new(Chrome::new(out)),
         Format::Json => Box::new(Json::new(out)),
     }
-}
-
-/// The file is, or would be, one of those in the folder.
-fn inside(run: &Path, output: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    let folder = output.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    let there = real(output).or_else(|| real(folder?));
-    run.is_dir() && real(run).zip(there).is_some_and(|(run, there)| there.starts_with(run))
 }

@@ -12,6 +12,7 @@ mod doctor;
 mod env;
 mod explain;
 mod export;
+mod export_tables;
 mod gpu_clocks;
 mod help;
 mod hook_header;

@@ -1,0 +1,15 @@
+//! Tables of runs as Parquet files: a folder for each table, in it one for each run and rank, and a manifest of each
+//! run, which is written last. What a row has is decided in `cutap_report`.
+
+mod column_buffer;
+mod folder;
+mod manifest;
+mod row_group;
+mod table_file;
+mod writer;
+
+pub use folder::{RunName, TablesError, TablesFolder};
+pub use writer::TablesWriter;
+
+#[cfg(test)]
+mod tests;

@@ -14,14 +14,34 @@ pub(crate) struct Texts {
     texts: Vec<ByteArray>,
     /// What they hold, with the tables around them.
     bytes: usize,
+    /// Where a text lay and its number: most rows have the same few texts in the same memory.
+    recent: Vec<(usize, u32)>,
 }
+
+/// Places of texts that are remembered.
+const RECENT: usize = 1024;
 
 impl Texts {
     pub fn new() -> Texts {
-        Texts { numbers: HashMap::new(), texts: vec![ByteArray::from("")], bytes: 0 }
+        Texts { numbers: HashMap::new(), texts: vec![ByteArray::from("")], bytes: 0, recent: vec![(0, 0); RECENT] }
     }
 
     fn number(&mut self, text: &str) -> u32 {
+        let address = text.as_ptr() as usize;
+        let place = (address ^ (address >> 10) ^ text.len()) % RECENT;
+        // The memory may have another text by now.
+        if let (before, number) = self.recent[place]
+            && before == address
+            && self.texts[number as usize].data() == text.as_bytes()
+        {
+            return number;
+        }
+        let number = self.searched(text);
+        self.recent[place] = (address, number);
+        number
+    }
+
+    fn searched(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
@@ -39,6 +59,15 @@ impl Texts {
 
     pub fn text(&self, number: u32) -> ByteArray {
         self.texts.get(number as usize).cloned().unwrap_or_default()
+    }
+
+    pub fn as_bytes(&self, number: u32) -> &[u8] {
+        self.texts.get(number as usize).map_or(&[], ByteArray::data)
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
     }
 }
 
@@ -93,6 +122,11 @@ impl ColumnBuffer {
             FieldType::Text => ColumnBuffer::Texts(Vec::new()),
             FieldType::Arguments => ColumnBuffer::Arguments(ArgumentColumn::default()),
         }
+    }
+
+    /// How many of the file's columns it is.
+    pub fn leaves(&self) -> usize {
+        if let ColumnBuffer::Arguments(_) = self { 5 } else { 1 }
     }
 
     /// Adds a value. One of another type than the column's is none.

@@ -5,7 +5,10 @@ mod column_buffer;
 mod folder;
 mod manifest;
 mod row_group;
+mod row_group_writer;
+mod run_length;
 mod table_file;
+mod text_column;
 mod writer;
 
 pub use folder::{RunName, TablesError, TablesFolder};

@@ -1,21 +1,31 @@
 //! Writes a row group: column after column, the rows in their order by thread and time.
 
 use crate::column_buffer::{ArgumentColumn, ColumnBuffer, Texts};
+use crate::text_column;
+use bytes::Bytes;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
+use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
 /// Rows that are handed to the encoder together: what waits is memory.
 const TOGETHER: usize = 8192;
 
-/// Writes the column to the next one of the row group; arguments are five of the file's columns.
+/// Writes the column to the next one of the row group, which has this description; arguments are five of the file's
+/// columns.
 pub(crate) fn write<W: Write + Send>(
     to: &mut SerializedRowGroupWriter<'_, W>,
+    description: ColumnDescPtr,
     column: &ColumnBuffer,
     rows: &[u32],
     texts: &Texts,
 ) -> Result<()> {
+    if let ColumnBuffer::Texts(values) = column
+        && let Some((bytes, close)) = text_column::chunk(description, values, rows, texts)?
+    {
+        return to.append_column(&Bytes::from(bytes), close);
+    }
     match column {
         ColumnBuffer::Integers(values, known) => next(to, |to| {
             let to = to.typed::<Int64Type>();

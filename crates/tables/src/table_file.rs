@@ -1,7 +1,7 @@
 //! The file of a table: rows gather to row groups.
 
-use crate::column_buffer::{ColumnBuffer, Texts};
-use crate::row_group;
+use crate::row_group_writer::{RowGroup, RowGroupWriter};
+use crate::text_column::ZSTD;
 use cutap_report::{Cell, FieldType, SCHEMA_VERSION, TableSchema};
 use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition};
 use parquet::basic::{TimeUnit, Type as Physical, ZstdLevel};
@@ -18,19 +18,15 @@ use std::sync::Arc;
 /// Rows of a row group.
 const ROWS: usize = 500_000;
 /// Memory of texts and arguments at which a row group ends before that.
-const TEXT_BYTES: usize = 160 << 20;
+const TEXT_BYTES: usize = 80 << 20;
 
 /// A file that is written.
 pub(crate) struct TableFile {
     pub path: PathBuf,
     pub rows: u64,
-    file: SerializedFileWriter<BufWriter<File>>,
+    writer: RowGroupWriter,
     schema: TableSchema,
-    columns: Vec<ColumnBuffer>,
-    texts: Texts,
-    /// The column of the next cell.
-    next: usize,
-    order: Vec<(u32, i64)>,
+    group: RowGroup,
 }
 
 impl TableFile {
@@ -40,65 +36,45 @@ impl TableFile {
             file_schema(&schema)?,
             Arc::new(properties(&schema)?),
         )?;
-        let columns = buffers(&schema);
-        let (texts, next, order) = (Texts::new(), 0, Vec::new());
-        Ok(TableFile { path: path.to_owned(), rows: 0, file, schema, columns, texts, next, order })
+        let group = RowGroup::new(&schema);
+        Ok(TableFile { path: path.to_owned(), rows: 0, writer: RowGroupWriter::new(file), schema, group })
     }
 
-    pub fn cell(&mut self, cell: Cell<'_>) {
-        if let Some(column) = self.columns.get_mut(self.next) {
-            column.push(cell, &mut self.texts);
+    pub fn row(&mut self, cells: &[Cell<'_>], order: (u32, i64)) -> Result<()> {
+        let group = &mut self.group;
+        for (column, cell) in group.columns.iter_mut().zip(cells) {
+            column.push(*cell, &mut group.texts);
         }
-        self.next += 1;
-    }
-
-    pub fn end_row(&mut self, order: (u32, i64)) -> Result<()> {
-        self.next = 0;
-        self.order.push(order);
+        group.order.push(order);
         self.rows += 1;
-        if self.order.len() >= ROWS || self.texts.bytes() >= TEXT_BYTES { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if self.order.is_empty() {
+        if group.order.len() < ROWS && group.texts.bytes() < TEXT_BYTES {
             return Ok(());
         }
-        let mut rows: Vec<u32> = (0..self.order.len() as u32).collect();
-        rows.sort_by_key(|row| self.order[*row as usize]);
-        let mut group = self.file.next_row_group()?;
-        for (column, field) in self.columns.iter_mut().zip(&self.schema.fields) {
-            row_group::write(&mut group, column, &rows, &self.texts)?;
-            *column = ColumnBuffer::new(field.field_type);
-        }
-        group.close()?;
-        self.order.clear();
-        self.texts = Texts::new();
-        Ok(())
+        let full = std::mem::replace(&mut self.group, RowGroup::new(&self.schema));
+        self.writer.write_beside(full)
     }
 
     /// Writes what waits and the end of the file, which is on the disk then: its path, rows and bytes.
-    pub fn finish(mut self) -> Result<(PathBuf, u64, u64)> {
-        self.flush()?;
-        let file = self.file.into_inner()?.into_inner().map_err(|e| ParquetError::from(e.into_error()))?;
+    pub fn finish(self) -> Result<(PathBuf, u64, u64)> {
+        let file = self.writer.finish(self.group)?;
+        let file = file.into_inner()?.into_inner().map_err(|e| ParquetError::from(e.into_error()))?;
         file.sync_all()?;
         Ok((self.path, self.rows, file.metadata()?.len()))
     }
 }
 
-fn buffers(schema: &TableSchema) -> Vec<ColumnBuffer> {
-    schema.fields.iter().map(|field| ColumnBuffer::new(field.field_type)).collect()
-}
-
-/// zstd for all; numbers of which there are many as differences, the rest with dictionaries.
+/// zstd for all, and numbers as differences: the general writer's dictionaries of numbers cost more than they save.
 fn properties(schema: &TableSchema) -> Result<WriterProperties> {
     let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD)?))
         .set_statistics_enabled(EnabledStatistics::Chunk)
+        // Columns of texts have none, and readers expect all or none.
+        .set_offset_index_disabled(true)
         .set_max_row_group_row_count(Some(ROWS))
         .set_created_by(concat!("cutap ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(vec![KeyValue::new("cutap.schema".to_owned(), SCHEMA_VERSION.to_string())]));
     for field in &schema.fields {
-        if matches!(field.field_type, FieldType::Measure | FieldType::Timestamp) {
+        if matches!(field.field_type, FieldType::Number | FieldType::Measure | FieldType::Timestamp) {
             let path = ColumnPath::from(field.name);
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)

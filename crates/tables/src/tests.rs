@@ -14,20 +14,16 @@ fn name() -> RunName {
 /// A row of calls whose numbers are all `number`.
 fn push(to: &mut TablesWriter, number: i64, arguments: &[ArgumentCell<'_>]) {
     let text = format!("text {}", number % 5);
-    for field in &table_schemas()[0].fields {
-        to.cell(
-            0,
-            match field.field_type {
-                FieldType::Boolean => Cell::Boolean(number % 2 == 1),
-                FieldType::Text if number % 3 == 0 => Cell::None,
-                FieldType::Text => Cell::Text(&text),
-                FieldType::Arguments if number % 4 == 0 => Cell::None,
-                FieldType::Arguments => Cell::Arguments(arguments),
-                _ => Cell::Integer(number),
-            },
-        );
-    }
-    to.end_row(0, ((number % 2) as u32, number)).unwrap();
+    let schema = &table_schemas()[0];
+    let cells = schema.fields.iter().map(|field| match field.field_type {
+        FieldType::Boolean => Cell::Boolean(number % 2 == 1),
+        FieldType::Text if number % 3 == 0 => Cell::None,
+        FieldType::Text => Cell::Text(&text),
+        FieldType::Arguments if number % 4 == 0 => Cell::None,
+        FieldType::Arguments => Cell::Arguments(arguments),
+        _ => Cell::Integer(number),
+    });
+    to.row(0, &cells.collect::<Vec<_>>(), ((number % 2) as u32, number)).unwrap();
 }
 
 fn write(folder: &Path, rows: i64) {

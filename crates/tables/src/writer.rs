@@ -60,38 +60,28 @@ impl TablesWriter {
     }
 }
 
+impl TablesWriter {
+    fn push(&mut self, table: usize, cells: &[Cell<'_>], order: (u32, i64)) -> Result<(), TablesError> {
+        let file = match &mut self.files[table] {
+            Some(file) => file,
+            none => none.insert(create(&self.place, &self.schemas[table])?),
+        };
+        file.row(cells, order).map_err(|e| file_error(&file.path, e))
+    }
+}
+
 fn create(place: &RunPlace, schema: &TableSchema) -> Result<TableFile, TablesError> {
     let path = place.make_folder(schema.name)?;
     TableFile::create(&path, schema.clone()).map_err(|e| file_error(&path, e))
 }
 
 impl TableSink for TablesWriter {
-    fn cell(&mut self, table: usize, cell: Cell<'_>) {
-        if self.error.is_some() {
-            return;
-        }
-        if self.files[table].is_none() {
-            match create(&self.place, &self.schemas[table]) {
-                Ok(file) => self.files[table] = Some(file),
-                Err(e) => return self.error = Some(e),
-            }
-        }
-        if let Some(file) = &mut self.files[table] {
-            file.cell(cell);
-        }
-    }
-
-    fn end_row(&mut self, table: usize, order: (u32, i64)) -> io::Result<()> {
-        if let (None, Some(file)) = (&self.error, &mut self.files[table])
-            && let Err(e) = file.end_row(order)
-        {
-            let path = file.path.clone();
-            self.error = Some(file_error(&path, e));
-        }
-        match self.error {
-            Some(_) => Err(io::ErrorKind::Other.into()),
-            None => Ok(()),
-        }
+    fn row(&mut self, table: usize, cells: &[Cell<'_>], order: (u32, i64)) -> io::Result<()> {
+        let written = self.push(table, cells, order);
+        written.map_err(|e| {
+            self.error.get_or_insert(e);
+            io::ErrorKind::Other.into()
+        })
     }
 }
 

@@ -127,15 +127,17 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Takes the rows of all tables. The cells of a row come in the order of the columns.
+/// Columns of a table at most.
+pub(crate) const MOST_COLUMNS: usize = 40;
+
+/// Takes the rows of all tables.
 pub trait TableSink {
-    /// The next cell of a row of the table with this number in `table_schemas`.
-    fn cell(&mut self, table: usize, cell: Cell<'_>);
-    /// The row is whole. Rows are sorted by `order`: the thread and the time.
+    /// A row of the table with this number in `table_schemas`: its cells in the order of the columns. Rows are sorted
+    /// by `order`: the thread and the time.
     ///
     /// # Errors
     /// It cannot be written.
-    fn end_row(&mut self, table: usize, order: (u32, i64)) -> std::io::Result<()>;
+    fn row(&mut self, table: usize, cells: &[Cell<'_>], order: (u32, i64)) -> std::io::Result<()>;
 }
 
 /// The id of the call in a view.

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder of manifests. Engines leave out names that begin with `_`.
-const RUNS: &str = "_runs";
+pub(crate) const RUNS: &str = "_runs";
 /// Bytes of the name of a run in a path at most: a name of a file has 255.
 const MOST: usize = 200;
 

@@ -4,6 +4,8 @@
 mod column_buffer;
 mod folder;
 mod manifest;
+mod questions;
+mod reader;
 mod row_group;
 mod row_group_writer;
 mod run_length;
@@ -12,6 +14,9 @@ mod text_column;
 mod writer;
 
 pub use folder::{RunName, TablesError, TablesFolder};
+pub use manifest::{RunFile, RunManifest};
+pub use questions::{QUESTIONS, Question, VIEWS, View};
+pub use reader::{is_tables_folder, manifests};
 pub use writer::TablesWriter;
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The manifest of a run: which files it has. It is written when all of them are whole.
 
 use cutap_report::SCHEMA_VERSION;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -14,6 +15,37 @@ pub(crate) struct ManifestFile {
     pub path: String,
     pub rows: u64,
     pub bytes: u64,
+}
+
+/// A run and rank that is whole.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RunManifest {
+    /// The version of the schema.
+    pub schema: u32,
+    /// Name of the run.
+    pub run: String,
+    /// Its rank.
+    pub rank: u32,
+    /// Its files.
+    pub files: Vec<RunFile>,
+}
+
+/// A file of a run.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RunFile {
+    /// The table.
+    pub table: String,
+    /// From the folder of all tables.
+    pub path: String,
+    /// How many rows it has.
+    pub rows: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// Reads a manifest.
+pub(crate) fn read(path: &Path) -> io::Result<RunManifest> {
+    Ok(serde_json::from_slice(&fs::read(path)?)?)
 }
 
 pub(crate) const NAME: &str = "manifest.json";

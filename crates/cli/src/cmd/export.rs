@@ -1,7 +1,7 @@
 //! `cutap export`: writes the calls of a run directory or a recording in the format of another program. It only reads
 //! the run. Tables are in `export_tables`.
 
-use super::export_tables;
+use super::export_tables::{self, TablesOptions};
 use crate::args::{FilterArgs, InputArgs};
 use crate::inputs::{all_whole, inside, say_counted, say_filter_of_run};
 use crate::progress::Progress;
@@ -71,7 +71,8 @@ impl Export {
     pub fn run(self) -> Result<()> {
         if let Some(folder) = &self.target.parquet {
             let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
-            return export_tables::export(folder, &self.input, &filter, !self.no_arguments);
+            let options = TablesOptions { with_arguments: !self.no_arguments, is_quiet: false };
+            return export_tables::export(folder, self.input.open()?.paths(), &filter, options);
         }
         let (format, path) = self.target.choice();
         let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);

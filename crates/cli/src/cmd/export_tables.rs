@@ -1,6 +1,5 @@
 //! `cutap export --parquet DIR`: the tables of each run, one run after the other.
 
-use crate::args::InputArgs;
 use crate::inputs::{all_whole, inside, say_counted, say_filter_of_run};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
@@ -10,9 +9,16 @@ use cutap_tables::{RunName, TablesError, TablesFolder, TablesWriter};
 use cutap_trace::{End, Filter, ReaderOptions, Runs, printable};
 use std::path::{Path, PathBuf};
 
+/// What tables have, and what is said of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TablesOptions {
+    pub with_arguments: bool,
+    /// Nothing is said of what is written: it is for one query.
+    pub is_quiet: bool,
+}
+
 /// Writes the tables of all runs. A run that is not whole is exported as far as it can be read, and fails the command.
-pub(super) fn export(folder: &Path, input: &InputArgs, filter: &Filter, with_arguments: bool) -> Result<()> {
-    let paths = input.open()?.paths().to_vec();
+pub(super) fn export(folder: &Path, paths: &[PathBuf], filter: &Filter, options: TablesOptions) -> Result<()> {
     if let Some(run) = paths.iter().find(|run| inside(run, &folder.join("calls"))) {
         return Err(Error::own(format!(
             "{} is in the run directory {}, which is only read; give another directory",
@@ -20,11 +26,11 @@ pub(super) fn export(folder: &Path, input: &InputArgs, filter: &Filter, with_arg
             run.display()
         )));
     }
-    let named = names(&paths)?;
+    let named = names(paths)?;
     let tables = TablesFolder::open(folder).map_err(|e| refused(folder, None, e))?;
     let mut all_read = Ok(());
     for (path, name) in paths.iter().zip(&named) {
-        let of_run = export_run(folder, &tables, path, name, filter, with_arguments);
+        let of_run = export_run(folder, &tables, path, name, filter, options);
         match of_run {
             Ok(Ok(())) => {}
             // The tables have what could be read.
@@ -45,15 +51,15 @@ fn export_run(
     path: &Path,
     name: &RunName,
     filter: &Filter,
-    with_arguments: bool,
+    options: TablesOptions,
 ) -> Result<Result<()>> {
     let refused = |e| refused(folder, Some(name), e);
     let runs = Runs::open(&[path.to_owned()])?;
     let writer = TablesWriter::begin(tables, name).map_err(refused)?;
-    let mut rows = TableRows::new(writer, runs.host()?.name, with_arguments);
+    let mut rows = TableRows::new(writer, runs.host()?.name, options.with_arguments);
     let progress = Progress::of("exporting", &runs);
-    let options = ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() };
-    let (run_ends, written) = write_all(&runs, &options, &mut rows)?;
+    let reading = ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() };
+    let (run_ends, written) = write_all(&runs, &reading, &mut rows)?;
     let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
     all_ends.iter_mut().for_each(scan_executables);
     let written = written.and_then(|()| rows.end_runs(&all_ends));
@@ -64,6 +70,9 @@ fn export_run(
     written.map_err(|e| cannot("write the tables to", folder, &e, ADVICE))?;
     let bytes = writer.finish(name, &path.to_string_lossy()).map_err(refused)?;
     drop(progress);
+    if options.is_quiet {
+        return Ok(all_whole(&run_ends));
+    }
     let calls = if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") };
     let (folder_name, size) = (folder.display(), file_size(bytes));
     print_notice(&format!(
@@ -111,7 +120,7 @@ fn run_name(path: &Path, rank: Option<u32>) -> String {
 }
 
 /// The sentence of an error.
-fn refused(folder: &Path, name: Option<&RunName>, error: TablesError) -> Error {
+pub(super) fn refused(folder: &Path, name: Option<&RunName>, error: TablesError) -> Error {
     let (folder_name, name) = (folder.display(), name.map(|name| printable(&name.to_string()).into_owned()));
     let name = name.unwrap_or_default();
     match error {

@@ -19,6 +19,7 @@ mod hook_header;
 mod inspect;
 mod man;
 mod pack;
+mod query;
 mod record;
 mod recover;
 mod reference;
@@ -57,6 +58,8 @@ pub enum Command {
     Check(check::Check),
     /// Write a recording for Perfetto, Chrome or other programs
     Export(export::Export),
+    /// Ask recordings in SQL, or a folder of export --parquet
+    Query(query::Query),
     /// Save the calls of a run whose collector was killed
     Recover(recover::Recover),
     /// Switch what a running program records, or ask what it does
@@ -104,6 +107,7 @@ impl Command {
             Command::Show(args) => args.run(),
             Command::Report(args) => args.run(),
             Command::Export(args) => args.run(),
+            Command::Query(args) => args.run(),
             Command::Recover(args) => args.run(),
             Command::Ctl(args) => args.run(),
             Command::Pack(args) => args.run(),

@@ -3,7 +3,7 @@
 //! a test that passes. The last line sums up all tests.
 
 use crate::build::{cargo, output, release, run};
-use crate::{codegen, tidy};
+use crate::{codegen, engines, tidy};
 use anyhow::{Result, bail, ensure};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -89,6 +89,9 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
                 Ok(())
             }
         });
+    }
+    if large {
+        stage("tables by other engines", &mut || engines::compare(root));
     }
     if large {
         stage("the program as it is released", &mut || released(root));

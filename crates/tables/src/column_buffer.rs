@@ -125,11 +125,12 @@ impl ColumnBuffer {
     }
 
     /// How many of the file's columns it is.
-    pub fn leaves(&self) -> usize {
+    pub fn file_columns(&self) -> usize {
         if let ColumnBuffer::Arguments(_) = self { 5 } else { 1 }
     }
 
     /// Adds a value. One of another type than the column's is none.
+    #[inline]
     pub fn push(&mut self, cell: Cell<'_>, texts: &mut Texts) {
         match (self, cell) {
             (ColumnBuffer::Integers(values, known), cell) => {

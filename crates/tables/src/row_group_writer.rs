@@ -96,7 +96,7 @@ fn write(file: &mut FileWriter, of: RowGroup) -> Result<()> {
     let mut next = 0;
     for column in of.columns {
         row_group::write(&mut group, descriptions[next].clone(), &column, &rows, &of.texts)?;
-        next += column.leaves();
+        next += column.file_columns();
     }
     group.close().map(drop)
 }

@@ -40,11 +40,15 @@ impl TableFile {
         Ok(TableFile { path: path.to_owned(), rows: 0, writer: RowGroupWriter::new(file), schema, group })
     }
 
-    pub fn row(&mut self, cells: &[Cell<'_>], order: (u32, i64)) -> Result<()> {
+    pub fn row<'c>(&mut self, cells: impl Iterator<Item = Cell<'c>>, order: (u32, i64)) -> Result<()> {
         let group = &mut self.group;
-        for (column, cell) in group.columns.iter_mut().zip(cells) {
-            column.push(*cell, &mut group.texts);
-        }
+        let mut columns = group.columns.iter_mut();
+        // Cells are made and kept one by one: an array of them in between cost more than all numbers.
+        cells.for_each(|cell| {
+            if let Some(column) = columns.next() {
+                column.push(cell, &mut group.texts);
+            }
+        });
         group.order.push(order);
         self.rows += 1;
         if group.order.len() < ROWS && group.texts.bytes() < TEXT_BYTES {

@@ -23,7 +23,7 @@ fn push(to: &mut TablesWriter, number: i64, arguments: &[ArgumentCell<'_>]) {
         FieldType::Arguments => Cell::Arguments(arguments),
         _ => Cell::Integer(number),
     });
-    to.row(0, &cells.collect::<Vec<_>>(), ((number % 2) as u32, number)).unwrap();
+    to.row(0, cells, ((number % 2) as u32, number)).unwrap();
 }
 
 fn write(folder: &Path, rows: i64) {

@@ -61,7 +61,12 @@ impl TablesWriter {
 }
 
 impl TablesWriter {
-    fn push(&mut self, table: usize, cells: &[Cell<'_>], order: (u32, i64)) -> Result<(), TablesError> {
+    fn push<'c>(
+        &mut self,
+        table: usize,
+        cells: impl Iterator<Item = Cell<'c>>,
+        order: (u32, i64),
+    ) -> Result<(), TablesError> {
         let file = match &mut self.files[table] {
             Some(file) => file,
             none => none.insert(create(&self.place, &self.schemas[table])?),
@@ -76,7 +81,7 @@ fn create(place: &RunPlace, schema: &TableSchema) -> Result<TableFile, TablesErr
 }
 
 impl TableSink for TablesWriter {
-    fn row(&mut self, table: usize, cells: &[Cell<'_>], order: (u32, i64)) -> io::Result<()> {
+    fn row<'c>(&mut self, table: usize, cells: impl Iterator<Item = Cell<'c>>, order: (u32, i64)) -> io::Result<()> {
         let written = self.push(table, cells, order);
         written.map_err(|e| {
             self.error.get_or_insert(e);

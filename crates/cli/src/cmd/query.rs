@@ -76,7 +76,7 @@ impl Query {
         if let [folder] = &*runs
             && is_tables_folder(folder)
         {
-            return self.ask(&engine, folder, &sql);
+            return self.query_tables(&engine, folder, &sql);
         }
         if let Some(folder) = runs.iter().find(|run| is_tables_folder(run)) {
             return Err(Error::own(format!(
@@ -86,7 +86,7 @@ impl Query {
         }
         let paths = runs.iter().map(|run| of_pid(run)).collect::<Result<Vec<_>>>()?;
         paths.iter().try_for_each(|run| crate::input::readable(run))?;
-        let folder = TemporaryFolder::make()?;
+        let folder = TemporaryFolder::create()?;
         let options = TablesOptions { with_arguments: reads_arguments(&sql), is_quiet: true };
         // The tables have what could be read, and the user reads what is missing.
         if let Err(cut) = export_tables::export(&folder.0, &paths, &Filter::default(), options) {
@@ -95,11 +95,11 @@ impl Query {
             }
             print_notice(&cut.to_string());
         }
-        self.ask(&engine, &folder.0, &sql)
+        self.query_tables(&engine, &folder.0, &sql)
     }
 
     /// Hands the request to the engine.
-    fn ask(&self, engine: &Path, folder: &Path, sql: &str) -> Result<i32> {
+    fn query_tables(&self, engine: &Path, folder: &Path, sql: &str) -> Result<i32> {
         let runs = manifests(folder).map_err(|e| refused(folder, None, e))?;
         if let Some(run) = runs.iter().find(|run| run.schema != SCHEMA_VERSION) {
             return Err(Error::own(format!(
@@ -125,8 +125,8 @@ impl Query {
             let _ = stdin.write_all(request.as_bytes());
         }
         let status = child.wait().map_err(cannot_run)?;
-        let ended = || Error::own(format!("{ENGINE} ended by a {status}; ask for fewer rows or columns"));
-        status.code().ok_or_else(ended)
+        let by_signal = || Error::own(format!("{ENGINE} ended by a {status}; ask for fewer rows or columns"));
+        status.code().ok_or_else(by_signal)
     }
 
     fn request(&self, folder: &Path, runs: &[RunManifest], sql: &str) -> Value {
@@ -193,7 +193,7 @@ fn engine() -> Result<PathBuf> {
 struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
-    fn make() -> Result<TemporaryFolder> {
+    fn create() -> Result<TemporaryFolder> {
         let path = std::env::temp_dir().join(format!("cutap-query-{}", std::process::id()));
         std::fs::create_dir(&path)
             .map_err(|e| cutap_collect::cannot("make the folder", &path, &e, "set TMPDIR to one that you may write"))?;
@@ -217,9 +217,9 @@ fn print_list() -> Result<()> {
             let _ = writeln!(text, "  {:<15} {:<10} {meaning}", field.name, word(field.field_type));
         }
     }
-    text.push_str("\nViews\n\n");
+    text.push_str("\nViews\n");
     for view in VIEWS {
-        let _ = writeln!(text, "{}: {}", view.name, view.meaning.replace('`', ""));
+        let _ = writeln!(text, "\n-- {}\ncreate view {} as\n{}", view.meaning.replace('`', ""), view.name, view.sql);
     }
     text.push_str("\nQuestions\n");
     for question in QUESTIONS {

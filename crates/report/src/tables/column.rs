@@ -127,9 +127,6 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Columns of a table at most.
-pub(crate) const MOST_COLUMNS: usize = 40;
-
 /// Takes the rows of all tables.
 pub trait TableSink {
     /// A row of the table with this number in `table_schemas`: its cells in the order of the columns. Rows are sorted
@@ -137,7 +134,12 @@ pub trait TableSink {
     ///
     /// # Errors
     /// It cannot be written.
-    fn row(&mut self, table: usize, cells: &[Cell<'_>], order: (u32, i64)) -> std::io::Result<()>;
+    fn row<'c>(
+        &mut self,
+        table: usize,
+        cells: impl Iterator<Item = Cell<'c>>,
+        order: (u32, i64),
+    ) -> std::io::Result<()>;
 }
 
 /// The id of the call in a view.

@@ -5,7 +5,7 @@ use super::allocated::LiveAllocations;
 use super::arguments::ArgumentCells;
 use super::calls::{CallRow, Calls, Errors, RowTimes};
 use super::collective::CollectiveArguments;
-use super::column::{Cell, MOST_COLUMNS, Table, TableSchema, TableSink, schema};
+use super::column::{Cell, Table, TableSchema, TableSink, schema};
 use super::events::{Allocations, Collectives, Gpu, GpuRowCells, RangeRow, Ranges};
 use super::groups::{CallSums, Functions, GroupKey, Kernels, Notes, Processes, ThreadSums, Threads};
 use super::open_calls::OpenTimes;
@@ -265,12 +265,8 @@ fn push<T: Numbered, S: TableSink>(
     row: &T::Row<'_>,
     order: (u32, i64),
 ) -> io::Result<()> {
-    const { assert!(T::COLUMNS.len() < MOST_COLUMNS) };
-    // The memory is on the stack: rows are many.
-    let mut cells = [Cell::None; MOST_COLUMNS];
-    cells.iter_mut().zip(T::COLUMNS).for_each(|(cell, column)| *cell = (column.value)(row));
-    cells[T::COLUMNS.len()] = Cell::text(host);
-    sink.row(T::NUMBER, &cells[..=T::COLUMNS.len()], order)
+    let cells = T::COLUMNS.iter().map(|column| (column.value)(row));
+    sink.row(T::NUMBER, cells.chain([Cell::text(host)]), order)
 }
 
 /// The device of the memory in a value.

@@ -103,8 +103,8 @@ async fn parquet_file(mut rows: SendableRecordBatchStream, path: &Path) -> Resul
     let result = async {
         let level = ZstdLevel::try_new(1).map_err(parquet_error)?;
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-        let mut file = ArrowWriter::try_new(File::create(&partial)?, rows.schema(), Some(properties))
-            .map_err(parquet_error)?;
+        let mut file =
+            ArrowWriter::try_new(File::create(&partial)?, rows.schema(), Some(properties)).map_err(parquet_error)?;
         while let Some(batch) = rows.next().await {
             file.write(&batch?).map_err(parquet_error)?;
         }

@@ -14,8 +14,9 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use object_store::path::Path;
+use datafusion::physical_plan::empty::EmptyExec;
 use object_store::ObjectMeta;
+use object_store::path::Path;
 use std::sync::Arc;
 
 /// The table, with the columns `run` and `rank` behind those of the files.
@@ -42,7 +43,7 @@ impl FileTable {
             Arc::new(Field::new("rank", DataType::Int64, false)),
         ];
         Ok(FileTable {
-            schema: TableSchema::new(Arc::new(Schema::new(fields)), of_run),
+            schema: TableSchema::builder(Arc::new(Schema::new(fields))).with_table_partition_cols(of_run).build(),
             files: of.files.iter().map(file).collect::<Result<_>>()?,
             rows: of.files.iter().map(|file| file.rows).sum(),
         })
@@ -51,8 +52,7 @@ impl FileTable {
 
 fn file(of: &RunFile) -> Result<PartitionedFile> {
     let location = Path::from_absolute_path(&of.path).map_err(|e| DataFusionError::External(Box::new(e)))?;
-    let meta =
-        ObjectMeta { location, last_modified: Default::default(), size: of.bytes, e_tag: None, version: None };
+    let meta = ObjectMeta { location, last_modified: Default::default(), size: of.bytes, e_tag: None, version: None };
     let values = vec![ScalarValue::Utf8View(Some(of.run.clone())), ScalarValue::Int64(Some(of.rank))];
     Ok(PartitionedFile::new_from_meta(meta).with_partition_values(values))
 }
@@ -94,6 +94,11 @@ impl TableProvider for FileTable {
         _filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if self.files.is_empty() {
+            let schema = self.schema.table_schema();
+            let columns = projection.map(|projection| schema.project(projection)).transpose()?;
+            return Ok(Arc::new(EmptyExec::new(columns.map_or_else(|| schema.clone(), Arc::new))));
+        }
         let groups = FileGroup::new(self.files.clone()).split_files(state.config().target_partitions());
         let mut statistics = Statistics::new_unknown(self.schema.table_schema());
         statistics.num_rows = Precision::Exact(self.rows);

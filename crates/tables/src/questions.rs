@@ -125,7 +125,7 @@ order by errors desc, library, function, result_name, range",
         sql: "\
 select run, rank, tid, function, start_ns, duration_ns
 from calls where function like '%ynchronize' and duration_ns is not null
-order by duration_ns desc, start_ns limit 10",
+order by duration_ns desc, start_ns, run, rank, tid limit 10",
     },
     Question {
         text: "How many kernels does each step launch?",

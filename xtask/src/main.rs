@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod codegen;
 mod demo;
+mod engines;
 mod fuzz;
 mod import;
 mod page;

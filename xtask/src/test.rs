@@ -3,7 +3,7 @@
 //! a test that passes. The last line sums up all tests.
 
 use crate::build::{cargo, output, release, run};
-use crate::{codegen, tidy};
+use crate::{codegen, engines, tidy};
 use anyhow::{Result, bail, ensure};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -96,8 +96,7 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
             script.arg("-B").arg(root.join("tests/browser/view.py"));
             run(script.arg(release(root).join("cutap")).arg(root.join("target/e2e/gpu_work")))
         });
-    }
-    if large {
+        stage("tables by other engines", &mut || engines::compare(root));
         stage("the program as it is released", &mut || released(root));
     }
     for line in &sum.skipped {

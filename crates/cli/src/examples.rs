@@ -2,7 +2,7 @@
 //! line that cutap takes.
 
 /// A command, and lines with their meaning.
-const EXAMPLES: [(&str, &[(&str, &str)]); 21] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 22] = [
     (
         "",
         &[
@@ -86,6 +86,14 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 21] = [
         &[
             ("cutap export --perfetto out.pftrace", "a timeline for ui.perfetto.dev"),
             ("cutap export --json calls.jsonl job.cutap", "one object for each call"),
+        ],
+    ),
+    (
+        "query",
+        &[
+            ("cutap query 'select function, count(*) from calls group by 1'", "of run.cutap"),
+            ("cutap query tables --csv 'select * from ranks'", "of a folder of export --parquet"),
+            ("cutap query --list", "tables, columns and worked questions"),
         ],
     ),
     ("recover", &[("cutap recover -o saved.cutap /tmp/cutap-run-1234", "cutap ctl lists runs")]),

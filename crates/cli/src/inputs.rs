@@ -73,6 +73,14 @@ pub fn of_pid(run: &Path) -> Result<PathBuf> {
     Ok(recording.filter(|path| output_file::is_locked(path)).unwrap_or(folder))
 }
 
+/// The file is, or would be, one of those in the folder.
+pub fn inside(run: &Path, output: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let folder = output.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+    let there = real(output).or_else(|| real(folder?));
+    run.is_dir() && real(run).zip(there).is_some_and(|(run, there)| there.starts_with(run))
+}
+
 /// The names of runs, for the command line of another command.
 pub fn named(runs: &Runs) -> String {
     let names: Vec<String> = runs.paths().iter().map(|path| path.display().to_string()).collect();

@@ -2,9 +2,8 @@
 //! first. Each answers with what does the job today. `cutap -- top` runs a program of that name.
 
 /// A word, and what to type.
-const RESERVED: [(&str, &str); 10] = [
+const RESERVED: [(&str, &str); 9] = [
     ("top", "cutap report lists the functions with the most time, also while the program runs"),
-    ("query", "cutap export --json FILE writes each call as a line of JSON, and cutap report --csv the tables"),
     ("chaos", "cutap run --inject RULE makes calls fail; cutap help inject explains it"),
     (
         "attach",

@@ -16,6 +16,7 @@ mod outputs;
 mod reports;
 mod resources;
 mod statistics;
+mod tables;
 
 pub use call::columns::{
     CallColumn, CallView, ColumnType, ColumnUnit, ColumnValue, Presence, Structured, call_column, call_columns,
@@ -67,6 +68,9 @@ pub use statistics::histogram::Histogram;
 pub use statistics::rows::Rows;
 pub use statistics::streams::Streams;
 pub use statistics::tables::{By, Row, Tables};
+pub use tables::{
+    ArgumentCell, Cell, Field, FieldType, SCHEMA_VERSION, TableRows, TableSchema, TableSink, table_schemas, tables_page,
+};
 
 use cutap_trace::{End, Event};
 use std::io;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The page as `cutap __reference` calls it, and its file.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("command-line", "command-line.md"),
     ("messages", "messages.md"),
     ("json-lines", "json-lines.md"),
     ("json-schema", "json-schema.json"),
+    ("tables", "tables.md"),
 ];
 
 /// Builds the program by these words for cargo, and lets it print.

@@ -78,6 +78,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "hang",
             "diff",
             "reports",
+            "tables",
             "api",
         ],
     ),

@@ -1,6 +1,7 @@
 //! `cutap export`: writes the calls of a run directory or a recording in the format of another program. It only reads
-//! the run.
+//! the run. Tables are in `export_tables`.
 
+use super::export_tables::{self, TablesOptions};
 use crate::args::{FilterArgs, InputArgs};
 use crate::derived_file::DerivedFile;
 use crate::inputs::{all_whole, say_counted, say_filter_of_run};
@@ -20,6 +21,9 @@ const EXPORT: DerivedFile = DerivedFile { noun: "export", verb: "exported", comm
 pub struct Export {
     #[command(flatten)]
     target: Target,
+    /// With --parquet: without the arguments of calls, which makes it faster and the files smaller
+    #[arg(long, requires = "parquet")]
+    no_arguments: bool,
     #[command(flatten)]
     filter: FilterArgs,
     /// Also calls that the filter of the run leaves out
@@ -42,6 +46,9 @@ struct Target {
     /// Write one JSON object a line, like show --json
     #[arg(long, value_name = "OUT")]
     json: Option<PathBuf>,
+    /// Write tables as Parquet files into the folder DIR, for DuckDB, Polars, pandas, Spark
+    #[arg(long, value_name = "DIR")]
+    parquet: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +69,11 @@ impl Target {
 impl Export {
     /// A pipe whose reader leaves is a clean end.
     pub fn run(self) -> Result<()> {
+        if let Some(folder) = &self.target.parquet {
+            let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
+            let options = TablesOptions { with_arguments: !self.no_arguments, is_quiet: false };
+            return export_tables::export(folder, self.input.open()?.paths(), &filter, options);
+        }
         let (format, path) = self.target.choice();
         let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
         let runs = self.input.open()?;

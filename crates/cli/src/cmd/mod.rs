@@ -12,12 +12,14 @@ mod doctor;
 mod env;
 mod explain;
 mod export;
+mod export_tables;
 mod gpu_clocks;
 mod help;
 mod hook_header;
 mod inspect;
 mod man;
 mod pack;
+mod query;
 mod record;
 mod recover;
 mod reference;
@@ -59,6 +61,8 @@ pub enum Command {
     View(view::View),
     /// Write a recording for Perfetto, Chrome or other programs
     Export(export::Export),
+    /// Ask recordings in SQL, or a folder of export --parquet
+    Query(query::Query),
     /// Save the calls of a run whose collector was killed
     Recover(recover::Recover),
     /// Switch what a running program records, or ask what it does
@@ -107,6 +111,7 @@ impl Command {
             Command::Report(args) => args.run(),
             Command::View(args) => args.run(),
             Command::Export(args) => args.run(),
+            Command::Query(args) => args.run(),
             Command::Recover(args) => args.run(),
             Command::Ctl(args) => args.run(),
             Command::Pack(args) => args.run(),

@@ -5,7 +5,7 @@ mod command_line_page;
 use crate::command_line;
 use crate::stdout::print;
 use cutap_collect::Result;
-use cutap_report::{json_lines_page, json_schema, messages_page};
+use cutap_report::{json_lines_page, json_schema, messages_page, tables_page};
 
 #[derive(Debug, clap::Args)]
 pub struct Reference {
@@ -18,6 +18,7 @@ enum Page {
     Messages,
     JsonLines,
     JsonSchema,
+    Tables,
 }
 
 impl Reference {
@@ -27,6 +28,7 @@ impl Reference {
             Page::Messages => messages_page(),
             Page::JsonLines => json_lines_page(),
             Page::JsonSchema => json_schema(),
+            Page::Tables => tables_page(),
         })
     }
 }

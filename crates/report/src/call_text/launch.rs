@@ -24,6 +24,13 @@ pub(crate) struct Launch<'a> {
     parameters: Vec<(&'static str, &'a Value)>,
 }
 
+/// The blocks of a launch as `x,y,z`; none of another call.
+pub(crate) fn grid(call: &Call) -> Option<String> {
+    let launch = Launch::of(call)?;
+    let mut sizes = sizes_of(&launch.grid).into_iter().chain([1, 1, 1]);
+    Some(format!("{},{},{}", sizes.next()?, sizes.next()?, sizes.next()?))
+}
+
 /// Whether calls with these parameters may be launches of a kernel: a few comparisons, for each call.
 pub(crate) fn may_launch(params: &[Param]) -> bool {
     params.iter().take(3).any(|param| matches!(param.name, "gridDim" | "gridDimX" | "config"))
@@ -128,8 +135,8 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// `16`, `(16,2)` or `(16,2,1)`: trailing ones are left out.
-fn write_size(of: &[&Value], to: &mut String) {
+/// The numbers of a size, from a struct or from several arguments.
+fn sizes_of(of: &[&Value]) -> Vec<u64> {
     let mut sizes: Vec<u64> = Vec::with_capacity(3);
     for value in of {
         match value.target() {
@@ -139,6 +146,12 @@ fn write_size(of: &[&Value], to: &mut String) {
             value => sizes.extend(value.number().map(|n| n as u64)),
         }
     }
+    sizes
+}
+
+/// `16`, `(16,2)` or `(16,2,1)`: trailing ones are left out.
+fn write_size(of: &[&Value], to: &mut String) {
+    let mut sizes = sizes_of(of);
     while sizes.len() > 1 && sizes.last() == Some(&1) {
         sizes.pop();
     }

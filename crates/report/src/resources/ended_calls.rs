@@ -306,7 +306,7 @@ fn stream(exit: &Exit) -> u64 {
     }
 }
 
-fn freed(exit: &Exit, function: &Function) -> Vec<Thing> {
+pub(crate) fn freed(exit: &Exit, function: &Function) -> Vec<Thing> {
     let process = exit.call.thread.process.key;
     let mut all = Vec::new();
     for effect in function.effects {
@@ -319,7 +319,7 @@ fn freed(exit: &Exit, function: &Function) -> Vec<Thing> {
     all
 }
 
-fn allocated(exit: &Exit, function: &Function) -> Vec<Thing> {
+pub(crate) fn allocated(exit: &Exit, function: &Function) -> Vec<Thing> {
     let process = exit.call.thread.process.key;
     let mut all = Vec::new();
     for effect in function.effects {

@@ -12,6 +12,7 @@ use crate::gpu_time::GpuTimes;
 use crate::io::clock::Clock;
 use crate::io::read_progress::ReadProgress;
 use crate::run::error::Error;
+use crate::run::facts::RunHost;
 use crate::run::process_dir::ProcessDir;
 use crate::run::run_reader::RunReader;
 use crate::summary::end::End;
@@ -74,6 +75,23 @@ impl Runs {
             *place = RunPlace { name: Some(name), of: paths.len() as u32, shift_ns };
         }
         Ok(runs)
+    }
+
+    /// The rank of the first run: what it was recorded as, or else what the name of its file says.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn rank(&self) -> Result<Option<u32>, Error> {
+        let Some(path) = self.paths.first() else { return Ok(None) };
+        Ok(RunReader::new(path)?.rank().or_else(|| rank_of(path)))
+    }
+
+    /// The host of the first run.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn host(&self) -> Result<RunHost, Error> {
+        self.paths.first().map_or_else(|| Ok(RunHost::default()), |path| Ok(RunReader::new(path)?.host()))
     }
 
     /// How much of them was read.

@@ -1,0 +1,193 @@
+//! `cutap export --parquet`: the files of a run are whole or not there, and a finished run stays unchanged. What
+//! is in the files is read back by `cutap-tables` and, in `cargo xtask test --large`, by other engines.
+
+use cutap_e2e::{cutap, finish, out, scratch};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn record(file: &Path) {
+    let mut record = Command::new(cutap());
+    record.arg("record").arg("-o").arg(file).arg("--").arg(out().join("layers")).env("LD_LIBRARY_PATH", out());
+    assert!(finish(&mut record).status.success());
+}
+
+fn export(tables: &Path, runs: &[&Path]) -> Command {
+    let mut export = Command::new(cutap());
+    export.arg("export").arg("--parquet").arg(tables).args(runs);
+    export
+}
+
+/// All files below a folder, by their paths from it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() { folders.push(path) } else { found.push(path.strip_prefix(folder).unwrap().to_owned()) }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn manifest(tables: &Path, run: &str, rank: u32) -> Value {
+    let path = tables.join(format!("_runs/run={run}/rank={rank}/manifest.json"));
+    serde_json::from_slice(&fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).unwrap()
+}
+
+fn rows(manifest: &Value, table: &str) -> Option<u64> {
+    manifest["files"].as_array()?.iter().find(|file| file["table"] == table)?["rows"].as_u64()
+}
+
+#[test]
+fn as_many_calls_as_json_lines_have() {
+    let folder = scratch("parquet-rows");
+    let (file, tables) = (folder.join("run.cutap"), folder.join("tables"));
+    record(&file);
+    let export_result = finish(&mut export(&tables, &[&file]));
+    assert!(export_result.status.success(), "{export_result:?}");
+    let lines = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout;
+    let of_type = |word: &str| {
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["type"] == word).collect::<Vec<_>>()
+    };
+    let calls = of_type("call");
+    let manifest = manifest(&tables, "run", 0);
+    assert_eq!(rows(&manifest, "calls"), Some(calls.len() as u64));
+    let failed = calls.iter().filter(|call| call["error"] == true).count() as u64;
+    assert_eq!(rows(&manifest, "errors"), Some(failed));
+    assert_eq!(rows(&manifest, "processes"), Some(of_type("process").len() as u64));
+    assert_eq!(rows(&manifest, "gpu"), None, "there is no table of what was not recorded");
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let host = host.trim();
+    for of in manifest["files"].as_array().unwrap() {
+        let bytes = fs::read(tables.join(of["path"].as_str().unwrap())).unwrap();
+        assert_eq!(of["bytes"], bytes.len());
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+        // The end of a file has the least text of each column, and that of the host is its name.
+        let has_host = bytes.windows(host.len()).any(|window| window == host.as_bytes());
+        assert_eq!(has_host, of["rows"] != 0, "{of}");
+    }
+    let without = finish(export(&folder.join("without"), &[&file]).arg("--no-arguments"));
+    assert!(without.status.success(), "{without:?}");
+}
+
+#[test]
+fn a_run_that_is_there_stays() {
+    let folder = scratch("parquet-again");
+    let (file, tables) = (folder.join("run.cutap"), folder.join("tables"));
+    record(&file);
+    assert!(finish(&mut export(&tables, &[&file])).status.success());
+    let before: Vec<_> = files(&tables).into_iter().map(|path| fs::read(tables.join(path)).unwrap()).collect();
+    let again = finish(&mut export(&tables, &[&file]));
+    assert_eq!(again.status.code(), Some(125));
+    assert!(again.stderr.contains("has run run, rank 0 already, which stays unchanged"), "{}", again.stderr);
+    let after: Vec<_> = files(&tables).into_iter().map(|path| fs::read(tables.join(path)).unwrap()).collect();
+    assert_eq!(before, after);
+    // Ranks of a job are one run.
+    for rank in ["job.0.cutap", "job.1.cutap", "a b%'\u{e4}=.cutap"] {
+        fs::copy(&file, folder.join(rank)).unwrap();
+    }
+    fs::remove_file(&file).unwrap();
+    let copies = ["job.0.cutap", "job.1.cutap", "a b%'\u{e4}=.cutap"].map(|name| folder.join(name));
+    let export_result = finish(&mut export(&tables, &copies.each_ref().map(PathBuf::as_path)));
+    assert!(export_result.status.success(), "{export_result:?}");
+    let hostile = manifest(&tables, "a%20b%25%27%C3%A4%3D", 0);
+    assert_eq!(hostile["run"], "a b%'\u{e4}=");
+    let names: Vec<PathBuf> = files(&tables.join("calls"));
+    assert_eq!(names.len(), 4, "{names:?}");
+}
+
+#[test]
+fn folders_of_others_full_and_read_only() {
+    let folder = scratch("parquet-folder");
+    let file = folder.join("run.cutap");
+    record(&file);
+    let other = folder.join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("letter.txt"), "mine").unwrap();
+    let refused = finish(&mut export(&other, &[&file]));
+    assert_eq!(refused.status.code(), Some(125));
+    assert!(refused.stderr.contains("has other files, such as letter.txt"), "{}", refused.stderr);
+    assert_eq!(files(&other), [Path::new("letter.txt")]);
+    let a_file = finish(&mut export(&file, &[&file]));
+    assert_eq!((a_file.status.code(), a_file.stderr.lines().count()), (Some(125), 1), "{}", a_file.stderr);
+    // Root may write everywhere, so that /proc stands for a folder that is read-only.
+    let read_only = finish(&mut export(Path::new("/proc/tables"), &[&file]));
+    assert_eq!((read_only.status.code(), read_only.stderr.lines().count()), (Some(125), 1), "{}", read_only.stderr);
+    // No file may have a byte: no table has room.
+    let tables = folder.join("full");
+    let mut limited = Command::new("bash");
+    let export_limited = "(trap '' XFSZ; ulimit -f 0; exec \"$0\" export --parquet \"$1\" \"$2\")";
+    // The limit is one of the file with standard error too, which a pipe is not.
+    limited.args(["-c", &format!("{export_limited} 2>&1 | cat >&2; exit ${{PIPESTATUS[0]}}")]);
+    let full = finish(limited.arg(cutap()).arg(&tables).arg(&file));
+    assert_eq!(full.status.code(), Some(125), "{full:?}");
+    assert_eq!(full.stderr.lines().count(), 1, "{}", full.stderr);
+    assert_eq!(files(&tables), [] as [PathBuf; 0], "nothing is left of what could not be written");
+}
+
+#[test]
+fn cut_damaged_and_without_calls() {
+    let folder = scratch("parquet-cut");
+    let file = folder.join("run.cutap");
+    record(&file);
+    let whole = fs::read(&file).unwrap();
+    fs::write(folder.join("cut.cutap"), &whole[..whole.len() / 2]).unwrap();
+    let mut bytes = whole.clone();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    fs::write(folder.join("damaged.cutap"), &bytes).unwrap();
+    let tables = folder.join("tables");
+    for name in ["cut", "damaged"] {
+        let result = finish(&mut export(&tables, &[&folder.join(name).with_extension("cutap")]));
+        assert_eq!(result.status.code(), Some(125), "{name}: {}", result.stderr);
+        // What could be read is there, and its notes say what is missing.
+        assert!(rows(&manifest(&tables, name, 0), "calls").is_some());
+    }
+    let empty = folder.join("empty.cutap");
+    finish(Command::new(cutap()).arg("record").arg("-o").arg(&empty).args(["--", "true"]));
+    let result = finish(&mut export(&tables, &[&empty]));
+    assert!(result.status.success(), "{result:?}");
+    assert_eq!(rows(&manifest(&tables, "empty", 0), "calls"), Some(0));
+    fs::write(folder.join("none.cutap"), "text").unwrap();
+    let none = finish(&mut export(&tables, &[&folder.join("none.cutap")]));
+    assert_eq!((none.status.code(), none.stderr.lines().count()), (Some(125), 1), "{}", none.stderr);
+}
+
+#[test]
+fn two_at_once_and_a_killed_one() {
+    let folder = scratch("parquet-two");
+    let (file, tables) = (folder.join("run.cutap"), folder.join("tables"));
+    record(&file);
+    let start = || export(&tables, &[&file]).stderr(Stdio::null()).spawn().unwrap();
+    let codes: Vec<Option<i32>> =
+        [start(), start(), start()].into_iter().map(|mut child| child.wait().unwrap().code()).collect();
+    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
+    assert_eq!(codes.iter().filter(|code| **code == Some(125)).count(), 2, "{codes:?}");
+    assert_eq!(files(&tables.join("calls")).len(), 1);
+    // What a killed export leaves: files without a manifest. The next export writes them again.
+    let left = tables.join("calls/run=job/rank=0");
+    fs::create_dir_all(&left).unwrap();
+    fs::create_dir_all(tables.join("_runs/run=job/rank=0")).unwrap();
+    fs::write(left.join(".calls.partial"), "PAR1").unwrap();
+    fs::write(left.join("calls.parquet"), "PAR1").unwrap();
+    let job = folder.join("job.cutap");
+    fs::copy(&file, &job).unwrap();
+    let result = finish(&mut export(&tables, &[&job]));
+    assert!(result.status.success(), "{result:?}");
+    assert_eq!(files(&left), [Path::new("calls.parquet")]);
+    assert!(fs::read(left.join("calls.parquet")).unwrap().ends_with(b"PAR1"));
+    let other = folder.join("other.cutap");
+    fs::copy(&file, &other).unwrap();
+    let mut child = export(&tables, &[&other]).stderr(Stdio::null()).spawn().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Killed before its end or after: there is a manifest with all files, or none.
+    let has_manifest = tables.join("_runs/run=other/rank=0/manifest.json").exists();
+    let second = finish(&mut export(&tables, &[&other]));
+    assert_eq!(second.status.success(), !has_manifest, "{second:?}");
+}

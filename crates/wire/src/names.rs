@@ -65,9 +65,9 @@ pub mod kind {
     pub const HOOK: u8 = 16;
     /// a = id of a schema, b = type of the entry, c = object id of the domain; s = name, t = u32 each: number of the
     /// entry from 0, offset, flags, length of an array. An entry of a payload of NVTX.
-    pub const PAYLOAD_ENTRY: u8 = 17;
+    pub const PAYLOAD_ENTRY: u8 = 19;
     /// a = id of an enumeration, b = value, c = object id of the domain | bytes << 32; s = name of the value.
-    pub const PAYLOAD_ENUM: u8 = 18;
+    pub const PAYLOAD_ENUM: u8 = 20;
 }
 
 /// Bytes of the second string of a PAYLOAD_ENTRY.

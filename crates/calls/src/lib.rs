@@ -16,6 +16,7 @@ pub mod kernel;
 pub mod known;
 mod layer;
 mod lookup;
+pub mod python;
 mod role;
 mod status;
 

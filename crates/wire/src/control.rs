@@ -103,6 +103,14 @@ pub const GPU_TIME_TAKEN: u64 = 1 << 19;
 /// Calls of functions that start no work (`calls::is_chatter`) are counted, and recorded only where they fail.
 pub const COUNT_CHATTER: u64 = 1 << 22;
 
+/// The Python frames of calls are kept: of those that start work, allocate, free, wait or fail; with the file
+/// [`PYTHON_RULES`] of those that it wants.
+pub const PYTHON: u64 = 1 << 23;
+/// The rules of which calls they are, in a file beside this page.
+pub const PYTHON_RULES: &str = "python";
+/// Bytes of that file at most.
+pub const PYTHON_RULES_BYTES: usize = 1024;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 

@@ -8,6 +8,10 @@ use crate::words::{Fragments, word};
 
 /// In word 1: the registers of the caller follow.
 pub const WITH_REGISTERS: u64 = 1 << 32;
+/// In word 1: no piece of the stack follows, but the Python frames of the thread ([`crate::python`]).
+pub const PYTHON: u64 = 1 << 33;
+/// In word 1, with [`PYTHON`]: there are more frames, further out.
+pub const MORE_FRAMES: u64 = 1 << 34;
 /// Registers, as they were in the caller when it made the call, in this order: rip (the return address), rsp (as it is
 /// after the return), rbp, rbx, r12, r13, r14, r15.
 pub const REGISTERS: usize = 8;

@@ -1,0 +1,160 @@
+//! The code objects whose frames were met. Each has a number, by a hash of its address and of all that its name and
+//! lines are made from: another one in its place has another number. Name and lines are written when the number is
+//! given, while the code is on this thread's stack and so cannot change.
+
+use super::interpreter::{self, Interpreter};
+use super::memory::{MOST, Memory};
+use crate::process::names;
+use crate::process::page;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use cutap_calls::python::Field;
+use cutap_wire::diagnostic;
+use cutap_wire::names::{LONGEST, Name, kind};
+use cutap_wire::python::texts;
+
+/// Code objects that have a number.
+const CODES: usize = 1 << 16;
+/// Places that are looked at for one.
+const PROBES: usize = 64;
+/// The hash of each number, minus one; 0: not given.
+static HASHES: [AtomicU64; CODES] = [const { AtomicU64::new(0) }; CODES];
+/// Its name is written.
+static NAMED: [AtomicBool; CODES] = [const { AtomicBool::new(false) }; CODES];
+
+/// Bytes of a file's name that are kept: the last ones of a longer one.
+const FILE: usize = 1024;
+/// Bytes of a function's name: the first ones.
+const FUNCTION: usize = MOST;
+
+/// Adds a word to a hash.
+#[inline(always)]
+fn mixed(hash: u64, word: u64) -> u64 {
+    let product = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    product ^ product >> 32
+}
+
+/// The number of a code object, 0: there is no room for another one. None: it makes no sense.
+#[inline(always)]
+pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> {
+    let Some(hash) = hash(python, memory, code) else {
+        // A name of another type than Python's own texts, for one.
+        return memory.is_proved.then_some(0);
+    };
+    let start = hash as usize;
+    for place in (0..PROBES).map(|n| start.wrapping_add(n) % CODES) {
+        let (Some(of), Some(named)) = (HASHES.get(place), NAMED.get(place)) else { continue };
+        let known = of.load(Relaxed);
+        if known == hash && named.load(Acquire) {
+            return Some(place as u32 + 1);
+        }
+        let is_ours = known == hash || known == 0 && of.compare_exchange(0, hash, AcqRel, Acquire).is_ok();
+        if is_ours || of.load(Relaxed) == hash {
+            // Another thread may be writing the same name: twice does no harm.
+            describe(python, code, place as u32 + 1)?;
+            named.store(true, Release);
+            return Some(place as u32 + 1);
+        }
+    }
+    page::count(diagnostic::PYTHON_NOT_KEPT, 1);
+    Some(0)
+}
+
+/// What tells a code object from any other, also from one in its place.
+#[inline(always)]
+fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<u64> {
+    let first = memory.half(python.field(code, Field::CodeFirstLine)?)?;
+    let lines = memory.address(python.field(code, Field::CodeLines)?)?;
+    let file = memory.address(python.field(code, Field::CodeFile)?)?;
+    let name = memory.address(python.field(code, Field::CodeName)?)?;
+    let mut all = mixed(mixed(code as u64, u64::from(first)), lines as u64);
+    all = mixed(mixed(all, file as u64), name as u64);
+    all = of_text(python, memory, file, all)?;
+    all = of_text(python, memory, name, all)?;
+    let length = memory.word(python.field(lines, Field::BytesSize)?)? as usize;
+    let data = python.field(lines, Field::BytesData)?;
+    all = mixed(all, length as u64);
+    all = memory.bytes(data, length, |bytes| of_bytes(bytes, all))?;
+    if length > MOST {
+        all = memory.bytes(data.wrapping_add(length - MOST), MOST, |bytes| of_bytes(bytes, all))?;
+    }
+    Some(all | 1)
+}
+
+/// Adds a text: its own hash, where Python knows it, else its last characters.
+#[inline(always)]
+fn of_text(python: &Interpreter, memory: Memory, text: usize, all: u64) -> Option<u64> {
+    if !interpreter::is_text(memory, text) {
+        return None;
+    }
+    let known = memory.word(python.field(text, Field::TextHash)?)?;
+    if known != u64::MAX {
+        return Some(mixed(all, known));
+    }
+    let characters = Characters::of(python, memory, text)?;
+    let from = characters.bytes.saturating_sub(MOST);
+    memory.bytes(characters.at.wrapping_add(from), characters.bytes, |bytes| of_bytes(bytes, mixed(all, from as u64)))
+}
+
+#[inline(always)]
+fn of_bytes(bytes: &[u8], all: u64) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let all = words.iter().fold(all, |all, word| mixed(all, u64::from_le_bytes(*word)));
+    rest.iter().fold(all, |all, byte| mixed(all, u64::from(*byte)))
+}
+
+/// The characters of a text.
+struct Characters {
+    at: usize,
+    bytes: usize,
+    /// Bytes of each.
+    width: u8,
+}
+
+impl Characters {
+    fn of(python: &Interpreter, memory: Memory, text: usize) -> Option<Characters> {
+        let length = memory.word(python.field(text, Field::TextLength)?)? as usize;
+        let state = memory.half(python.field(text, Field::TextState)?)?;
+        // Three bits of the width, compact, ASCII. Before them, by version, 2, 8 or 16 bits with a number up to 3.
+        let fields = |at: u32| (state >> at & 7, state >> (at + 3) & 3);
+        let is_width = |(width, _): &(u32, u32)| matches!(width, 1 | 2 | 4);
+        let (width, rest) = [2, 8, 16].into_iter().map(fields).find(is_width)?;
+        let begins = match rest {
+            3 => Field::TextShort,
+            1 => Field::TextLong,
+            _ => return None,
+        };
+        let at = python.field(text, begins)?;
+        let bytes = length.checked_mul(width as usize).filter(|bytes| *bytes < 1 << 30)?;
+        Some(Characters { at, bytes, width: width as u8 })
+    }
+}
+
+/// Writes the name and the lines of a code object.
+#[cold]
+#[inline(never)]
+fn describe(python: &Interpreter, code: usize, number: u32) -> Option<()> {
+    let memory = Memory { is_proved: false };
+    let first = memory.half(python.field(code, Field::CodeFirstLine)?)?;
+    let file = Characters::of(python, memory, memory.address(python.field(code, Field::CodeFile)?)?)?;
+    let name = Characters::of(python, memory, memory.address(python.field(code, Field::CodeName)?)?)?;
+    let lines = memory.address(python.field(code, Field::CodeLines)?)?;
+    let length = memory.word(python.field(lines, Field::BytesSize)?)? as usize;
+    let data = python.field(lines, Field::BytesData)?;
+    let a = u64::from(number);
+    let table = Name { kind: kind::PYTHON_LINES, ticks: 0, a, b: length as u64, c: 0, s: &[], t: &[] };
+    names::write_copy(&table, data, length.min(LONGEST));
+    let mut text = [0u8; FILE + FUNCTION];
+    let file_bytes = file.bytes.min(FILE);
+    let name_bytes = name.bytes.min(FUNCTION);
+    let from = file.at.wrapping_add(file.bytes - file_bytes);
+    // SAFETY: there is room for both.
+    unsafe {
+        crate::process::copy::checked(from, text.as_mut_ptr(), file_bytes);
+        crate::process::copy::checked(name.at, text.as_mut_ptr().add(file_bytes), name_bytes);
+    }
+    let s = text.get(..file_bytes + name_bytes)?;
+    let b = u64::from(first) | u64::from(python.lines) << 32;
+    let c = texts(file_bytes as u16, file.width, name.width);
+    names::write(&Name { kind: kind::PYTHON_CODE, ticks: 0, a, b, c, s, t: &[] });
+    Some(())
+}

@@ -21,15 +21,25 @@ static HASHES: [AtomicU64; CODES] = [const { AtomicU64::new(0) }; CODES];
 /// Its name is written.
 static NAMED: [AtomicBool; CODES] = [const { AtomicBool::new(false) }; CODES];
 
+/// Bytes of a table of lines that the hash has from its beginning, and from its end.
+const LINES: usize = 64;
+/// Bytes of a text that it has, from its end.
+const TEXT: usize = 64;
+/// Of an object of variable size, where its size is.
+const OBJECT_SIZE: usize = 16;
+
 /// Bytes of a file's name that are kept: the last ones of a longer one.
 const FILE: usize = 1024;
 /// Bytes of a function's name: the first ones.
 const FUNCTION: usize = MOST;
 
+/// An odd number without a pattern: 2^64 divided by the golden ratio.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Adds a word to a hash.
 #[inline(always)]
 fn mixed(hash: u64, word: u64) -> u64 {
-    let product = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let product = (hash ^ word).wrapping_mul(FACTOR);
     product ^ product >> 32
 }
 
@@ -59,47 +69,64 @@ pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> 
     Some(0)
 }
 
-/// What tells a code object from any other, also from one in its place.
+/// What tells a code object from any other, also from one in its place. The parts do not wait for each other.
 #[inline(always)]
 fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<u64> {
     let first = memory.half(python.field(code, Field::CodeFirstLine)?)?;
     let lines = memory.address(python.field(code, Field::CodeLines)?)?;
     let file = memory.address(python.field(code, Field::CodeFile)?)?;
     let name = memory.address(python.field(code, Field::CodeName)?)?;
-    let mut all = mixed(mixed(code as u64, u64::from(first)), lines as u64);
-    all = mixed(mixed(all, file as u64), name as u64);
-    all = of_text(python, memory, file, all)?;
-    all = of_text(python, memory, name, all)?;
+    // Of 3.11 and newer, the length of the code too.
+    let size = memory.word(code.wrapping_add(OBJECT_SIZE))?;
     let length = memory.word(python.field(lines, Field::BytesSize)?)? as usize;
     let data = python.field(lines, Field::BytesData)?;
-    all = mixed(all, length as u64);
-    all = memory.bytes(data, length, |bytes| of_bytes(bytes, all))?;
-    if length > MOST {
-        all = memory.bytes(data.wrapping_add(length - MOST), MOST, |bytes| of_bytes(bytes, all))?;
-    }
-    Some(all | 1)
+    let begin = memory.bytes(data, length.min(LINES), |bytes| of_bytes(bytes, length as u64))?;
+    let last = LINES.min(length - length.min(LINES));
+    let end = match last {
+        0 => 0,
+        last => memory.bytes(data.wrapping_add(length - last), last, |bytes| of_bytes(bytes, 0))?,
+    };
+    let own = mixed(mixed(code as u64, size ^ u64::from(first) << 32), lines as u64);
+    let texts = mixed(of_text(python, memory, file)?, of_text(python, memory, name)?.rotate_left(32));
+    Some(mixed(mixed(own, texts), mixed(begin, end)) | 1)
 }
 
-/// Adds a text: its own hash, where Python knows it, else its last characters.
+/// A text: where it is, and its own hash, where Python knows it, else its last characters.
 #[inline(always)]
-fn of_text(python: &Interpreter, memory: Memory, text: usize, all: u64) -> Option<u64> {
+fn of_text(python: &Interpreter, memory: Memory, text: usize) -> Option<u64> {
     if !interpreter::is_text(memory, text) {
         return None;
     }
     let known = memory.word(python.field(text, Field::TextHash)?)?;
     if known != u64::MAX {
-        return Some(mixed(all, known));
+        return Some(mixed(text as u64, known));
     }
     let characters = Characters::of(python, memory, text)?;
-    let from = characters.bytes.saturating_sub(MOST);
-    memory.bytes(characters.at.wrapping_add(from), characters.bytes, |bytes| of_bytes(bytes, mixed(all, from as u64)))
+    let from = characters.bytes.saturating_sub(TEXT);
+    let last = characters.bytes - from;
+    memory.bytes(characters.at.wrapping_add(from), last, |bytes| mixed(text as u64, of_bytes(bytes, from as u64)))
 }
 
+/// A hash of bytes: two words at a time, which do not wait for each other.
 #[inline(always)]
-fn of_bytes(bytes: &[u8], all: u64) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let all = words.iter().fold(all, |all, word| mixed(all, u64::from_le_bytes(*word)));
-    rest.iter().fold(all, |all, byte| mixed(all, u64::from(*byte)))
+fn of_bytes(bytes: &[u8], seed: u64) -> u64 {
+    let (pairs, rest) = bytes.as_chunks::<16>();
+    let (mut one, mut two) = (seed ^ bytes.len() as u64, seed);
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    for pair in pairs {
+        let [first, second] = pair.as_chunks::<8>().0 else { continue };
+        one = (one ^ word(first)).wrapping_mul(FACTOR);
+        two = (two ^ word(second)).wrapping_mul(FACTOR);
+    }
+    if let Some(first) = rest.first_chunk::<8>() {
+        one = (one ^ word(first)).wrapping_mul(FACTOR);
+    }
+    // The last eight, of which some were there before.
+    two ^= match bytes.last_chunk::<8>() {
+        Some(last) => word(last),
+        None => bytes.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
+    };
+    mixed(one, two)
 }
 
 /// The characters of a text.
@@ -111,6 +138,7 @@ struct Characters {
 }
 
 impl Characters {
+    #[inline(always)]
     fn of(python: &Interpreter, memory: Memory, text: usize) -> Option<Characters> {
         let length = memory.word(python.field(text, Field::TextLength)?)? as usize;
         let state = memory.half(python.field(text, Field::TextState)?)?;

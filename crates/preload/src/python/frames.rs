@@ -4,6 +4,7 @@ use super::codes;
 use super::interpreter::{self, Interpreter};
 use super::memory::Memory;
 use crate::process::page;
+use core::mem::MaybeUninit;
 use cutap_calls::python::{Field, OWNED_BY_C};
 use cutap_wire::diagnostic;
 use cutap_wire::python::{LAST_OF_EVALUATION, MOST_FRAMES, frame};
@@ -13,14 +14,14 @@ const MOST_OF_C: usize = 256;
 
 /// What was read.
 pub struct Read {
-    /// Frames.
+    /// Frames that were written.
     pub count: usize,
     /// There are more, further out.
     pub has_more: bool,
 }
 
 /// Reads this thread's frames, as `cutap_wire::python` has them. None: it has none, or there is no Python that is known.
-pub fn read(words: &mut [u64; MOST_FRAMES]) -> Option<Read> {
+pub fn read(words: &mut [MaybeUninit<u64>; MOST_FRAMES]) -> Option<Read> {
     let python = interpreter::interpreter()?;
     let state = python.thread_state();
     if state == 0 {
@@ -47,9 +48,10 @@ fn chain(
     python: &Interpreter,
     memory: Memory,
     state: usize,
-    words: &mut [u64; MOST_FRAMES],
+    words: &mut [MaybeUninit<u64>; MOST_FRAMES],
 ) -> Result<Read, usize> {
     let mut count = 0;
+    let mut last = 0;
     let mut at = first(python, memory, state).ok_or(0usize)?;
     let mut steps = 0;
     while at != 0 {
@@ -65,12 +67,13 @@ fn chain(
         if owner >= OWNED_BY_C {
             // C code called the interpreter for the frames before this one.
             if let Some(word) = count.checked_sub(1).and_then(|last| words.get_mut(last)) {
-                *word |= LAST_OF_EVALUATION;
+                last |= LAST_OF_EVALUATION;
+                word.write(last);
             }
         } else {
-            let word = one(python, memory, at).ok_or(count)?;
+            last = one(python, memory, at).ok_or(count)?;
             if let Some(to) = words.get_mut(count) {
-                *to = word;
+                to.write(last);
                 count += 1;
             }
         }

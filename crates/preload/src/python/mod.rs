@@ -18,6 +18,7 @@ use crate::process::{page, run};
 use crate::ring::record;
 use crate::ring::thread_state::ThreadState;
 use crate::slots::frame::Frame;
+use core::mem::MaybeUninit;
 use cutap_wire::control::PYTHON;
 use cutap_wire::diagnostic;
 use cutap_wire::python::MOST_FRAMES;
@@ -60,17 +61,17 @@ pub fn keep(thread_state: &mut ThreadState, at: usize, number: u32) {
     if kept != 0 && is_kept(thread_state) {
         return;
     }
-    let mut words = [0u64; MOST_FRAMES];
+    let mut words = [MaybeUninit::<u64>::uninit(); MOST_FRAMES];
     let Some(read) = frames::read(&mut words) else { return };
     let Some(words) = words.get(..read.count).filter(|words| !words.is_empty()) else { return };
     let more = if read.has_more { stack::MORE_FRAMES } else { 0 };
     let length = (HEAD + words.len()) as u32;
-    // SAFETY: the record has that many words.
+    // SAFETY: the record has that many words; the frames that are counted were written.
     let written = record::append_about_call_with(thread_state, at, kind::STACK, number, length, |to| unsafe {
         // One piece of one.
         to.word(1, 1 << 16 | stack::PYTHON | more);
         for (n, word) in words.iter().enumerate() {
-            to.word(HEAD + n, *word);
+            to.word(HEAD + n, word.assume_init());
         }
     });
     match written {

@@ -1,7 +1,7 @@
 //! The line of the program that makes a call: the innermost one that is not of a library.
 
 use cutap_printable::printable;
-use cutap_trace::{Frame, Stack};
+use cutap_trace::{End, Frame, Process, Stack};
 use std::sync::Arc;
 
 /// Folders of libraries of Python, and what is no file of the program.
@@ -36,6 +36,18 @@ impl SourceLine {
     pub fn long(&self) -> String {
         format!("{}:{} {}", printable(&self.file), self.line, self.function)
     }
+}
+
+/// The flag of `record` that has the lines of a program.
+pub(crate) fn flag_of(process: &Process) -> &'static str {
+    let file = process.exe.rsplit('/').next().unwrap_or(&process.exe);
+    if file.starts_with("python") { "--python" } else { "--stack" }
+}
+
+/// The same of a run.
+pub(crate) fn flag_of_run(end: &End) -> &'static str {
+    let mut flags = end.processes.all.iter().map(|process| flag_of(process));
+    flags.find(|flag| *flag == "--python").unwrap_or("--stack")
 }
 
 /// Whether a file is of a library of Python, also of its own.

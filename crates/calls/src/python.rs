@@ -1,7 +1,7 @@
 //! Where CPython keeps the frames of a thread, and the names and lines of its code.
 
 use crate::generated::python::{LAYOUTS, NONE, OTHERS};
-use crate::{blocks, glob, has_role, is_chatter, tells_of_memory, Layer, Role};
+use crate::{Layer, Role, blocks, glob, has_role, is_chatter, tells_of_memory};
 
 /// A field of a struct of CPython, or where something begins in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,8 +73,8 @@ pub fn is_other_python(object: &[u8]) -> bool {
     OTHERS.iter().any(|pattern| glob(pattern, object))
 }
 
-/// Whether the Python frames of a function's calls are kept where nobody says of which: it may start work, allocates,
-/// frees or waits.
+/// Whether the Python frames of a function's calls are kept where no filter chooses. They are if it may start work,
+/// allocates, frees or waits.
 pub fn is_of_interest(layer: u8, name: &[u8]) -> bool {
     let is_cuda = |layer: u8| {
         [Layer::DRIVER, Layer::RUNTIME, Layer::LIBRARY, Layer::HIDDEN].iter().any(|of| of.number() == layer)
@@ -118,7 +118,8 @@ mod tests {
         for name in ["cuLaunchKernel", "cuMemAlloc_v2", "cuMemFree_v2", "cuStreamSynchronize", "cuMemcpyHtoD_v2"] {
             assert!(is_of_interest(driver, name.as_bytes()), "{name}");
         }
-        for name in ["cuCtxGetCurrent", "cuDeviceGetAttribute", "cuStreamQuery", "cuGetErrorName", "cuEventElapsedTime"] {
+        for name in ["cuCtxGetCurrent", "cuDeviceGetAttribute", "cuStreamQuery", "cuGetErrorName", "cuEventElapsedTime"]
+        {
             assert!(!is_of_interest(driver, name.as_bytes()), "{name}");
         }
         assert!(is_of_interest(Layer::LIBRARY.number(), b"cublasSgemm_v2"));

@@ -40,7 +40,7 @@ struct Raw {
     source: String,
     exports: Exports,
     debug: Debug,
-    others: Others,
+    other_pythons: OtherPythons,
     layouts: Vec<Spanned<RawLayout>>,
 }
 
@@ -62,7 +62,7 @@ struct Debug {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Others {
+struct OtherPythons {
     names: Vec<String>,
 }
 
@@ -105,9 +105,13 @@ pub fn generate(root: &Path) -> Result<File, Error> {
         "\n/// Where they say that there is no lock.\npub const DEBUG_FREE_THREADED: usize = {free_threaded};"
     )
     .unwrap();
-    let others: Vec<String> = raw.others.names.iter().map(|name| format!("b{name:?}")).collect();
-    writeln!(out, "\n/// Libraries of other implementations.\npub static OTHERS: &[&[u8]] = &[{}];", others.join(", "))
-        .unwrap();
+    let patterns: Vec<String> = raw.other_pythons.names.iter().map(|name| format!("b{name:?}")).collect();
+    writeln!(
+        out,
+        "\n/// Libraries of other implementations.\npub static OTHERS: &[&[u8]] = &[{}];",
+        patterns.join(", ")
+    )
+    .unwrap();
     out.push_str("\n/// By minor version.\npub static LAYOUTS: &[Layout] = &[");
     let mut last = 0;
     for spanned in &raw.layouts {

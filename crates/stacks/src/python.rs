@@ -1,5 +1,5 @@
-//! Frames of Python: the code objects of a process, the lines of instructions in them, and stacks that have native and
-//! Python frames in the order in which they called each other.
+//! Frames of Python: the code objects of a process, and the lines of instructions in them. A stack may have native and
+//! Python frames, in the order in which they called each other.
 
 use crate::python_lines::line;
 use crate::stacks::{End, Frame, Stack};
@@ -19,7 +19,7 @@ const KEPT: usize = 1 << 18;
 /// A code object.
 #[derive(Debug, Clone)]
 pub struct Code {
-    /// The file, or what stands in its place: `<string>`.
+    /// The file, or a word for what has none: `<string>`.
     pub file: Arc<str>,
     pub function: Arc<str>,
     /// The first line.

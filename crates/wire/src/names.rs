@@ -63,8 +63,10 @@ pub mod kind {
     pub const ROW_NAME: u8 = 15;
     /// a = number from 0; s = file name. A hook library.
     pub const HOOK: u8 = 16;
-    /// a = number from 1, b = first line | one of [`crate::python::line_table`] << 32, c = [`crate::python::texts`];
-    /// s = file name, then the function's name, as Python keeps their characters. A code object of Python.
+    /// A code object of Python.
+    ///
+    /// a = number from 1, b = first line | [`crate::python::line_table`] << 32,
+    /// c = [`crate::python::texts`]; s = characters of the file's name, then of the function's.
     pub const PYTHON_CODE: u8 = 17;
     /// a = number of a code object, b = bytes that its table has; s = the first of them. Before its PYTHON_CODE.
     pub const PYTHON_LINES: u8 = 18;

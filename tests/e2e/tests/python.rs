@@ -58,7 +58,7 @@ fn printed(stdout: &str) -> BTreeMap<u64, Vec<Frames>> {
     threads
 }
 
-/// The same of the recording.
+/// What the recording has.
 fn recorded(file: &Path) -> BTreeMap<u64, Vec<(Frames, String)>> {
     let json = shown(&["show", "--json", "-e", "cuCtxSynchronize,cuMemFree"], file);
     let mut calls: Vec<Value> = json_lines(&json).filter(|line| line["type"] == "call").collect();

@@ -41,7 +41,9 @@ impl Request {
             return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
         }
         if options.python.is_some() && (options.form.counts || options.form.summary) {
-            return Err(Error::own("--python is of no use with -c and -C, which print no calls; leave one of them out"));
+            return Err(Error::own(
+                "--python is of no use with -c and -C, which print no calls; leave one of them out",
+            ));
         }
         if options.form.counts && filter.asks_calls() {
             return Err(Error::own(format!(

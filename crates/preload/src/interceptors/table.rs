@@ -13,8 +13,8 @@ use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
-    Candidate, IMAGE, IMAGE_FIRST, IMAGES, INJECTION_PATH, KERNEL, PROFILES, PROFILES_ALONE, PYTHON, RECORD, SELF_INDUCED,
-    STACK, SUBMIT, is_self_induced_name,
+    Candidate, IMAGE, IMAGE_FIRST, IMAGES, INJECTION_PATH, KERNEL, PROFILES, PROFILES_ALONE, PYTHON, RECORD,
+    SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
 };
 use crate::slots::slot::Slot;
 use cutap_calls::hidden::SlotName;

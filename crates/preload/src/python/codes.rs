@@ -53,11 +53,11 @@ pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> 
     let start = hash as usize;
     for place in (0..PROBES).map(|n| start.wrapping_add(n) % CODES) {
         let (Some(of), Some(named)) = (HASHES.get(place), NAMED.get(place)) else { continue };
-        let known = of.load(Relaxed);
-        if known == hash && named.load(Acquire) {
+        let there = of.load(Relaxed);
+        if there == hash && named.load(Acquire) {
             return Some(place as u32 + 1);
         }
-        let is_ours = known == hash || known == 0 && of.compare_exchange(0, hash, AcqRel, Acquire).is_ok();
+        let is_ours = there == hash || there == 0 && of.compare_exchange(0, hash, AcqRel, Acquire).is_ok();
         if is_ours || of.load(Relaxed) == hash {
             // Another thread may be writing the same name: twice does no harm.
             describe(python, code, place as u32 + 1)?;
@@ -97,9 +97,9 @@ fn of_text(python: &Interpreter, memory: Memory, text: usize) -> Option<u64> {
     if !interpreter::is_text(memory, text) {
         return None;
     }
-    let known = memory.word(python.field(text, Field::TextHash)?)?;
-    if known != u64::MAX {
-        return Some(mixed(text as u64, known));
+    let own_hash = memory.word(python.field(text, Field::TextHash)?)?;
+    if own_hash != u64::MAX {
+        return Some(mixed(text as u64, own_hash));
     }
     let characters = Characters::of(python, memory, text)?;
     let from = characters.bytes.saturating_sub(TEXT);

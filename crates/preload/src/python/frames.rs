@@ -20,7 +20,7 @@ pub struct Read {
     pub has_more: bool,
 }
 
-/// Reads this thread's frames, as `cutap_wire::python` has them. None: it has none, or there is no Python that is known.
+/// Reads this thread's frames, as `cutap_wire::python` has them. None: it has no frames, or no Python that is known.
 pub fn read(words: &mut [MaybeUninit<u64>; MOST_FRAMES]) -> Option<Read> {
     let python = interpreter::interpreter()?;
     let state = python.thread_state();

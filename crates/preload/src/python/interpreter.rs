@@ -29,13 +29,8 @@ pub struct Interpreter {
     pub index_bytes: u8,
 }
 
-static INTERPRETER: Shared<Interpreter> = Shared(UnsafeCell::new(Interpreter {
-    thread: 0,
-    runtime: 0,
-    offsets: [NONE; FIELDS],
-    lines: 0,
-    index_bytes: 0,
-}));
+static INTERPRETER: Shared<Interpreter> =
+    Shared(UnsafeCell::new(Interpreter { thread: 0, runtime: 0, offsets: [NONE; FIELDS], lines: 0, index_bytes: 0 }));
 
 const NOT_YET: u8 = 0;
 const BEING_MADE: u8 = 1;
@@ -56,14 +51,14 @@ static TEXT_TYPE: AtomicUsize = AtomicUsize::new(0);
 #[inline(always)]
 pub fn interpreter() -> Option<&'static Interpreter> {
     if STATE.load(Acquire) != READY {
-        return look();
+        return find_python();
     }
     // SAFETY: written before the state became READY, and never after.
     Some(unsafe { &*INTERPRETER.0.get() })
 }
 
 #[cold]
-fn look() -> Option<&'static Interpreter> {
+fn find_python() -> Option<&'static Interpreter> {
     let adds = lock::adds().map_or(1, |adds| adds + 1);
     if LOOKED.load(Acquire) == adds || lock::is_mine() {
         return None;
@@ -72,24 +67,24 @@ fn look() -> Option<&'static Interpreter> {
         return None;
     }
     let (mut is_unknown, mut name, mut length) = (false, [0u8; NAME], 0);
-    let found = live::each(
+    let result = live::each(
         |_| true,
         |object| {
-            let made = match of_object(object) {
+            let python = match of_object(object) {
                 Found::Nothing => return None,
                 Found::Python(python) => Some(python),
                 Found::Unknown => None,
             };
-            is_unknown = made.is_none();
+            is_unknown = python.is_none();
             let text = if object.name().is_empty() { &b"the program"[..] } else { object.name() };
             name.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
             length = text.len().min(NAME);
-            Some(made)
+            Some(python)
         },
     );
-    let state = match found.flatten() {
+    let state = match result.flatten() {
         Some(python) => {
-            // SAFETY: only the thread that made the state BEING_MADE is here, and nobody reads until it is READY.
+            // SAFETY: only the thread that made the state BEING_MADE is here. No other one reads before READY.
             unsafe { *INTERPRETER.0.get() = python };
             READY
         }
@@ -229,22 +224,22 @@ pub fn is_text(memory: Memory, object: usize) -> bool {
 }
 
 #[inline(always)]
-fn is_of(memory: Memory, object: usize, known: &AtomicUsize, name: &[u8]) -> bool {
+fn is_of(memory: Memory, object: usize, type_address: &AtomicUsize, name: &[u8]) -> bool {
     match memory.address(object.wrapping_add(OBJECT_TYPE)) {
-        Some(of) if of != 0 && of == known.load(Relaxed) => true,
-        Some(of) => known.load(Relaxed) == 0 && is_named(of, known, name),
+        Some(of) if of != 0 && of == type_address.load(Relaxed) => true,
+        Some(of) => type_address.load(Relaxed) == 0 && is_named(of, type_address, name),
         None => false,
     }
 }
 
 /// The first object of a type: the type has this name.
 #[cold]
-fn is_named(of: usize, known: &AtomicUsize, name: &[u8]) -> bool {
+fn is_named(of: usize, type_address: &AtomicUsize, name: &[u8]) -> bool {
     let checked = Memory { is_proved: false };
     let is_named = |at| checked.bytes(at, name.len(), |text| text == name);
     let named = checked.address(of.wrapping_add(TYPE_NAME)).and_then(is_named) == Some(true);
     if named {
-        known.store(of, Relaxed);
+        type_address.store(of, Relaxed);
     }
     named
 }

@@ -32,11 +32,11 @@ impl Memory {
             return Some(unsafe { load8(at) });
         }
         let mut word = 0u64;
-        // SAFETY: a word of ours.
+        // SAFETY: a word on this stack.
         (unsafe { copy::checked(at, (&raw mut word).cast(), 8) } == 8).then_some(word)
     }
 
-    /// The same of an address that is kept there.
+    /// An address.
     #[inline(always)]
     pub fn address(self, at: usize) -> Option<usize> {
         self.word(at).map(|word| word as usize)
@@ -53,7 +53,7 @@ impl Memory {
             return Some(unsafe { load4(at) });
         }
         let mut word = 0u32;
-        // SAFETY: four bytes of ours.
+        // SAFETY: four bytes on this stack.
         (unsafe { copy::checked(at, (&raw mut word).cast(), 4) } == 4).then_some(word)
     }
 
@@ -84,7 +84,7 @@ impl Memory {
     #[inline(never)]
     fn copied<R>(self, at: usize, length: usize, f: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let mut bytes = [0u8; MOST];
-        // SAFETY: so many bytes of ours.
+        // SAFETY: so many bytes on this stack.
         let read = unsafe { copy::checked(at, bytes.as_mut_ptr(), length.min(MOST)) };
         bytes.get(..length).filter(|_| read == length).map(f)
     }

@@ -1,5 +1,5 @@
-//! The Python frames that a call was made from. A thread that is in a C call changes none of its own frames, and frames
-//! keep their code alive: so the chain is read without the interpreter's lock. On the way of a call only a number of
+//! The Python frames that a call was made from. A thread that is in a C call changes none of its frames, and frames
+//! keep their code alive. So the chain is read without the interpreter's lock. On the way of a call only a number of
 //! each code object and an instruction are written; names and lines go to the names stream once.
 //!
 //! Limits:
@@ -54,11 +54,11 @@ pub fn keep_of_failed(thread_state: &mut ThreadState, at: usize, number: u32, na
 /// Writes the frames of an open call. `at`: where on the stack it stands. A call inside one whose frames were written
 /// has the same.
 pub fn keep(thread_state: &mut ThreadState, at: usize, number: u32) {
-    let kept = thread_state.python;
+    let last = thread_state.python;
     let is_kept = |thread_state: &ThreadState| {
-        thread_state.open.iter().take(thread_state.depth).any(|call| call.number.wrapping_add(1) == kept)
+        thread_state.open.iter().take(thread_state.depth).any(|call| call.number.wrapping_add(1) == last)
     };
-    if kept != 0 && is_kept(thread_state) {
+    if last != 0 && is_kept(thread_state) {
         return;
     }
     let mut words = [MaybeUninit::<u64>::uninit(); MOST_FRAMES];

@@ -40,7 +40,7 @@ pub fn keeps_frames_of(layer: u8, library: &[u8], name: &[u8]) -> bool {
         }
 }
 
-/// Whether those of calls of other functions are kept where they fail: unless somebody chose the functions.
+/// Whether those of calls of other functions are kept where they fail: unless a filter chooses the functions.
 pub fn keeps_failed() -> bool {
     rules().is_empty()
 }

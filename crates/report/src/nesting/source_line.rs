@@ -44,13 +44,13 @@ pub(crate) fn flag_of(process: &Process) -> &'static str {
     if file.starts_with("python") { "--python" } else { "--stack" }
 }
 
-/// The same of a run.
+/// The flag that has the lines of the programs of a run.
 pub(crate) fn flag_of_run(end: &End) -> &'static str {
     let mut flags = end.processes.all.iter().map(|process| flag_of(process));
     flags.find(|flag| *flag == "--python").unwrap_or("--stack")
 }
 
-/// Whether a file is of a library of Python, also of its own.
+/// Whether a file is one of a library, also of Python's standard library.
 fn is_of_library(file: &str) -> bool {
     OF_LIBRARIES.iter().any(|part| file.contains(part))
 }

@@ -1,8 +1,8 @@
 //! The table of `report --by line`: calls by the line of the program that makes them. It needs stacks.
 
 use crate::nesting::open_calls::OpenCalls;
-use crate::nesting::source_line::{SourceLine, line_of};
 use crate::nesting::path_stacks::stack_of;
+use crate::nesting::source_line::{SourceLine, line_of};
 use crate::statistics::call_stats::CallEnd;
 use crate::statistics::tables::{By, Tables};
 use cutap_trace::{Call, EventVisitor, Exit};

@@ -231,12 +231,7 @@ impl Sink for EventQueue {
         }
     }
 
-    fn python_frames(
-        &mut self,
-        open: &mut OpenCall<QueuedCall>,
-        frames: &PythonFrames<'_>,
-        context: &mut Context<'_>,
-    ) {
+    fn python_frames(&mut self, open: &mut OpenCall<QueuedCall>, frames: &PythonFrames<'_>, context: &mut Context<'_>) {
         if host_stacks::add_python(open, frames, context) {
             self.facts_changed(open);
         }

@@ -357,3 +357,16 @@ fn characters(bytes: &[u8], width: u8) -> String {
     let text = bytes.chunks_exact(width).map(|bytes| char::from_u32(number(bytes)).unwrap_or('\u{fffd}'));
     clean(text.collect::<String>().as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::characters;
+
+    #[test]
+    fn texts_of_python() {
+        assert_eq!(characters(b"caf\xe9.py", 1), "caf\u{e9}.py");
+        assert_eq!(characters(&[0x61, 0, 0x70, 0x65], 2), "a\u{6570}");
+        assert_eq!(characters(&[0xbb, 0xd4, 1, 0, 0x62, 0, 0, 0, 7], 4), "\u{1d4bb}b");
+        assert_eq!(characters(&[0, 0xd8], 2), "\u{fffd}", "half of a pair");
+    }
+}

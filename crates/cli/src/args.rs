@@ -357,7 +357,7 @@ pub struct StackArgs {
     /// Also keep the caller's stack: of the program's own calls, or of these
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = OUTERMOST)]
     stack: Option<String>,
-    /// Also keep the lines of Python: of calls that work, wait or fail, or of these
+    /// Also keep the lines of Python: of work, waits and errors, or of these
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = OUTERMOST)]
     python: Option<String>,
     /// How much of each stack is copied, 512 to 64K

@@ -1,4 +1,5 @@
-//! The commands of maintainers and CI: `cargo xtask demo | test | bench | dist | codegen | tidy`. Each command is one file.
+//! The commands of maintainers and CI: `cargo xtask demo | test | bench | dist | codegen | tidy`. Each command is one
+//! file.
 //! This file only selects one.
 
 mod bench;

@@ -144,3 +144,56 @@ fn chosen_calls() {
     let refused = finish(Command::new(cutap()).args(["report", "--by", "line"]).arg(&file));
     assert!(!refused.status.success() && refused.stderr.contains("cutap record --python"), "{}", refused.everything());
 }
+
+/// Threads, signals, forks and the garbage collector at the same time, up to the end of the interpreter.
+#[test]
+fn storm() {
+    let folder = scratch("python");
+    let file = folder.join("run.cutap");
+    let seconds = env::var("CUTAP_STORM_SECONDS").unwrap_or_else(|_| "0.7".to_owned());
+    for python in pythons() {
+        let run = |words: &[&str]| {
+            let mut command = Command::new(cutap());
+            command.args(["record", "--sim", "-q", "--force"]).args(words).arg("-o").arg(&file).arg("--").arg(&python);
+            let ran = finish(command.arg(sources().join("python/storm.py")).arg(&seconds));
+            assert!(ran.status.success(), "{}: {}", python.display(), ran.everything());
+            ran.stdout
+        };
+        assert_eq!(run(&["--python"]), "child 7\nchild 7\nchild 7\ndone\n", "{}", python.display());
+        let notes = shown(&["report", "--notes"], &file);
+        assert!(!notes.contains("Python"), "{notes}");
+    }
+}
+
+/// `python -m cutap` of the wheel starts the program that is in it, and puts this Python in front of a script.
+#[test]
+fn wheel() {
+    let folder = scratch("python");
+    let root = sources().join("../..");
+    let mut build = Command::new("python3");
+    build.arg(root.join("xtask/wheel/build.py")).args(["/bin/echo", "1.2.3"]).arg(folder.join("dist"));
+    let built = finish(&mut build);
+    assert!(built.status.success(), "{}", built.everything());
+    let name = built.stdout.trim();
+    assert!(name.contains("/cutap-1.2.3-py3-none-manylinux_2_") && name.ends_with("_x86_64.whl"), "{name}");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target"]).arg(folder.join("site")).arg(name);
+    let installed = finish(&mut pip);
+    assert!(installed.status.success(), "{}", installed.everything());
+    fs::write(folder.join("train.py"), "").unwrap();
+    let says = |words: &[&str]| {
+        let mut python = Command::new("python3");
+        python.args(["-m", "cutap"]).args(words).current_dir(&*folder).env("PYTHONPATH", folder.join("site"));
+        let ran = finish(&mut python);
+        assert!(ran.status.success(), "{}", ran.everything());
+        ran.stdout
+    };
+    let script = says(&["record", "--python", "train.py", "3"]);
+    let words: Vec<&str> = script.split_whitespace().collect();
+    assert!(
+        matches!(words[..], ["record", "--python", python, "train.py", "3"] if python.contains("/python")),
+        "{script}"
+    );
+    assert_eq!(says(&["report", "--leaks"]), "report --leaks\n");
+    assert_eq!(says(&["record", "sh", "train.py"]), "record sh train.py\n");
+}

@@ -1,6 +1,6 @@
-//! The code objects whose frames were met. Each has a number, by a hash of its address and of all that its name and
-//! lines are made from: another one in its place has another number. Name and lines are written when the number is
-//! given, while the code is on this thread's stack and so cannot change.
+//! The code objects whose frames were met. Each has a number, by a hash of all that its name and lines are made from.
+//! So another one in its place has another number, and one that is made again has the same. Name and lines are written
+//! when the number is given, while the code is on this thread's stack and so cannot change.
 
 use super::interpreter::{self, Interpreter};
 use super::memory::{MOST, Memory};
@@ -69,7 +69,8 @@ pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> 
     Some(0)
 }
 
-/// What tells a code object from any other, also from one in its place. The parts do not wait for each other.
+/// What tells a code object from any other, also from one in its place. The parts do not wait for each other. Where only
+/// a part of a long table or text is looked at, its address is added.
 #[inline(always)]
 fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<u64> {
     let first = memory.half(python.field(code, Field::CodeFirstLine)?)?;
@@ -86,12 +87,13 @@ fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<u64> {
         0 => 0,
         last => memory.bytes(data.wrapping_add(length - last), last, |bytes| of_bytes(bytes, 0))?,
     };
-    let own = mixed(mixed(code as u64, size ^ u64::from(first) << 32), lines as u64);
+    let address = if length > 2 * LINES { lines as u64 } else { 0 };
+    let own = mixed(size ^ u64::from(first) << 32, address);
     let texts = mixed(of_text(python, memory, file)?, of_text(python, memory, name)?.rotate_left(32));
     Some(mixed(mixed(own, texts), mixed(begin, end)) | 1)
 }
 
-/// A text: where it is, and its own hash, where Python knows it, else its last characters.
+/// A text: its own hash, where Python knows it, else its last characters.
 #[inline(always)]
 fn of_text(python: &Interpreter, memory: Memory, text: usize) -> Option<u64> {
     if !interpreter::is_text(memory, text) {
@@ -99,12 +101,13 @@ fn of_text(python: &Interpreter, memory: Memory, text: usize) -> Option<u64> {
     }
     let own_hash = memory.word(python.field(text, Field::TextHash)?)?;
     if own_hash != u64::MAX {
-        return Some(mixed(text as u64, own_hash));
+        return Some(mixed(FACTOR, own_hash));
     }
     let characters = Characters::of(python, memory, text)?;
     let from = characters.bytes.saturating_sub(TEXT);
     let last = characters.bytes - from;
-    memory.bytes(characters.at.wrapping_add(from), last, |bytes| mixed(text as u64, of_bytes(bytes, from as u64)))
+    let address = if from > 0 { text as u64 } else { FACTOR };
+    memory.bytes(characters.at.wrapping_add(from), last, |bytes| mixed(address, of_bytes(bytes, from as u64)))
 }
 
 /// A hash of bytes: two words at a time, which do not wait for each other.

@@ -69,8 +69,8 @@ pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> 
     Some(0)
 }
 
-/// What tells a code object from any other, also from one in its place. The parts do not wait for each other. Where only
-/// a part of a long table or text is looked at, its address is added.
+/// What tells a code object from any other, also from one in its place. The parts do not wait for each other. Where a
+/// table or a text is so long that only a part is looked at, its address is added.
 #[inline(always)]
 fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<u64> {
     let first = memory.half(python.field(code, Field::CodeFirstLine)?)?;

@@ -34,6 +34,7 @@ fn of_tables(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     files.extend(cutap_registry::nvml_exports::generate(root)?);
     files.extend(cutap_registry::submission::generate(root)?);
     files.push(cutap_registry::gpu_clocks::generate(root)?);
+    files.push(cutap_registry::python::generate(root)?);
     files.push(cutap_registry::gpu_time::generate(root)?);
     files.push(cutap_registry::tensor_map::generate(root)?);
     files.push(cutap_registry::nvtx::generate(root)?);

@@ -1,10 +1,12 @@
-//! The commands of maintainers and CI: `cargo xtask demo | test | bench | codegen | tidy`. Each command is one file.
+//! The commands of maintainers and CI: `cargo xtask demo | test | bench | dist | codegen | tidy`. Each command is one
+//! file.
 //! This file only selects one.
 
 mod bench;
 mod build;
 mod codegen;
 mod demo;
+mod dist;
 mod engines;
 mod fuzz;
 mod import;
@@ -19,6 +21,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench reading RECORDING   report, show and export on 100 million calls made of it: benches/reading.py
   bench overhead     what a call costs, plain and under cutap, CUPTI, nsys: benches/overhead.py
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
+  dist [PROGRAM]     the wheel of cutap in target/dist, of a release build or of this program
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
   page               join crates/view/page into the template of cutap view; codegen does it too
@@ -40,6 +43,8 @@ fn main() -> ExitCode {
         ["demo"] => demo::run_demo(&root),
         ["bench", "reading", recording, ref words @ ..] => bench::reading(&root, recording, words),
         ["bench", "overhead", ref words @ ..] => bench::overhead(&root, words),
+        ["dist"] => dist::dist(&root, None),
+        ["dist", program] => dist::dist(&root, Some(program)),
         ["test"] => test::run_all(&root, false),
         ["test", "--large"] => test::run_all(&root, true),
         ["fuzz"] => fuzz::run(&root, 600),

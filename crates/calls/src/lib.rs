@@ -17,6 +17,7 @@ pub mod known;
 mod layer;
 mod lookup;
 pub mod nvtx;
+pub mod python;
 mod role;
 mod status;
 

@@ -6,8 +6,8 @@ use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, DriverChoice, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Result, StackSize,
-    Stacks, TraceOptions, Window,
+    CaptureRange, DriverChoice, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Python, Result,
+    StackSize, Stacks, TraceOptions, Window,
 };
 use cutap_cudest::Survey;
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Which calls are recorded, shown or added up.
 #[derive(Debug, Default, Args)]
 pub struct FilterArgs {
-    /// Only these calls: names with *, layers, libraries, conditions (cutap help filters)
+    /// Only these calls: names with *, layers, conditions (cutap help filters)
     #[arg(short = 'e', long, value_name = "FILTER")]
     filter: Vec<String>,
     /// Only calls that succeeded, as -e '!error'
@@ -348,7 +348,7 @@ impl OverflowArgs {
     }
 }
 
-/// What `--stack` without a filter stands for. No filter can be this text.
+/// What `--stack` and `--python` without a filter stand for. No filter can be this text.
 const OUTERMOST: &str = "<outermost>";
 
 /// Of which calls the caller's stack is kept.
@@ -357,6 +357,9 @@ pub struct StackArgs {
     /// Also keep the caller's stack: of the program's own calls, or of these
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = OUTERMOST)]
     stack: Option<String>,
+    /// Also keep the lines of Python: of work, waits and errors, or of these
+    #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = OUTERMOST)]
+    python: Option<String>,
     /// How much of each stack is copied, 512 to 64K
     #[arg(long, value_name = "SIZE", requires = "stack", default_value = "8K", help_heading = heading::RECORDED)]
     stack_size: StackSize,
@@ -371,9 +374,15 @@ impl StackArgs {
         self.stack.is_some() || self.k
     }
 
-    pub fn stacks(self) -> Option<Stacks> {
+    /// Of which calls the frames of Python are kept.
+    pub fn python(&self) -> Option<Python> {
+        self.python.clone().map(|text| Python { filter: Some(text).filter(|t| t != OUTERMOST) })
+    }
+
+    pub fn stacks(&self) -> Option<Stacks> {
         let size = self.stack_size;
         self.stack
+            .clone()
             .or(self.k.then(|| OUTERMOST.to_owned()))
             .map(|text| Stacks { filter: Some(text).filter(|t| t != OUTERMOST), size })
     }
@@ -449,7 +458,8 @@ impl CaptureArgs {
         let range = self.capture_range;
         let window = Window { delay: self.delay.unwrap_or_default(), duration: self.duration };
         let gpu_time = self.gpu_time.with(options.driver)?;
-        Ok(TraceOptions { range, window, stacks: self.stack.stacks(), gpu_time, run: self.run_dir, ..options })
+        let (stacks, python) = (self.stack.stacks(), self.stack.python());
+        Ok(TraceOptions { range, window, stacks, python, gpu_time, run: self.run_dir, ..options })
     }
 }
 

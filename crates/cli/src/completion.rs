@@ -51,7 +51,7 @@ fn with_values(command: Command) -> Command {
 
 fn with_value(command: &str, arg: Arg) -> Arg {
     match (command, arg.get_id().as_str()) {
-        (_, "filter" | "stack" | "callers" | "under") | ("api", "names") => {
+        (_, "filter" | "stack" | "python" | "callers" | "under") | ("api", "names") => {
             arg.add(ArgValueCompleter::new(|typed: &OsStr| functions(typed)))
         }
         ("ctl", "who") | (_, "pid") => arg.add(ArgValueCandidates::new(running)),

@@ -23,7 +23,7 @@ const EXPECTED: [(&str, &str); 5] = [
         "record, trace and env have it; of a run with it, cutap report --by kernel lists the time of kernels",
     ),
     ("--nvtx", "ranges need no flag; -e nvtx:NAME and -e under:NAME choose them, and report --by range adds them up"),
-    ("--python", "cutap does not show Python lines; --stack has the native frames"),
+    ("--python", "record, trace and env have it; show and report read what it kept"),
     ("--follow-forks", "children are followed by default; --no-follow-children leaves them alone"),
 ];
 

@@ -31,6 +31,7 @@ pub use options::capture_range::CaptureRange;
 pub use options::driver_choice::DriverChoice;
 pub use options::filter::filter;
 pub use options::overflow_policy::{FlightRecorderSize, OverflowPolicy};
+pub use options::python::Python;
 pub use options::stacks::{StackSize, Stacks};
 pub use output::output_file;
 pub use output::output_format::{OutputFormat, colour, keep_terminal, output, scan_executables, summary};

@@ -15,6 +15,7 @@
 //! * [`exec`]: programs that the process starts.
 //! * [`slots`]: a watched function: its slot, its row of the registry, a call as it stands in a frame.
 //! * [`capture`]: what is kept of a call beside its words.
+//! * [`python`]: the Python frames of a thread.
 //! * [`runtime`]: runtime instances and what they report.
 //! * [`rewrite`]: words of loaded objects that are exchanged.
 //! * [`routes`]: one file per way in which an address is handed out; knows addresses, not meanings.
@@ -35,6 +36,7 @@ pub mod interceptors;
 pub mod loader;
 pub mod nvtx;
 pub mod process;
+pub mod python;
 pub mod rewrite;
 pub mod ring;
 pub mod routes;

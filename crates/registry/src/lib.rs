@@ -18,6 +18,7 @@ mod layers;
 pub mod nvml_exports;
 pub mod nvproxy;
 pub mod nvtx;
+pub mod python;
 pub mod sim_exports;
 mod static_toolkits;
 pub mod submission;

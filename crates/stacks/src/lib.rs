@@ -14,6 +14,8 @@ mod map;
 mod memory;
 mod patient;
 mod perf_map;
+pub mod python;
+mod python_lines;
 mod regular;
 mod rows;
 mod stacks;

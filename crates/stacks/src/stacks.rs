@@ -32,6 +32,8 @@ pub struct Frame {
     pub function: Option<(Arc<str>, Option<u64>)>,
     /// It stands inside the next one.
     pub inlined: bool,
+    /// A frame of Python: the offset is one in its code, and there is no address.
+    pub is_python: bool,
     /// File and line.
     pub source: Option<(Arc<str>, u32)>,
 }
@@ -190,14 +192,29 @@ impl Stacks {
     fn name(&mut self, files: &mut Files, load: Option<usize>, at: u64, address: u64, of: Of) -> Vec<Frame> {
         let Some((load, object)) = load.and_then(|n| self.map.get(n)) else {
             let function = self.perf(of).at(at).map(|(name, into)| (name, Some(into + address - at)));
-            return vec![Frame { address, object: None, offset: address, function, inlined: false, source: None }];
+            return vec![Frame {
+                address,
+                object: None,
+                offset: address,
+                function,
+                inlined: false,
+                is_python: false,
+                source: None,
+            }];
         };
         if &*object.name == OURS {
             return Vec::new();
         }
         let offset = address.wrapping_sub(load.bias);
-        let plain =
-            Frame { address, object: Some(object.name.clone()), offset, function: None, inlined: false, source: None };
+        let plain = Frame {
+            address,
+            object: Some(object.name.clone()),
+            offset,
+            function: None,
+            inlined: false,
+            is_python: false,
+            source: None,
+        };
         let Some(file) = files.find(load, object).and_then(|n| files.get(n)) else { return vec![plain] };
         let at_in_file = at.wrapping_sub(load.bias);
         let symbol = file.function(at_in_file).map(|(name, into)| (name, Some(into + address - at)));

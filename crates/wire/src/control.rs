@@ -111,6 +111,14 @@ pub const DRIVER_CUDEST: u64 = 1 << 24;
 /// Its folder.
 pub const CUDEST_FOLDER: &str = "cudest";
 
+/// The Python frames of calls are kept: of those that start work, allocate, free, wait or fail; with the file
+/// [`PYTHON_RULES`] of those that it wants.
+pub const PYTHON: u64 = 1 << 25;
+/// The rules of which calls they are, in a file beside this page.
+pub const PYTHON_RULES: &str = "python";
+/// Bytes of that file at most.
+pub const PYTHON_RULES_BYTES: usize = 1024;
+
 /// For readers: recording was switched off at some time, so calls are missing.
 pub const SWITCHED: u64 = 1 << 14;
 

@@ -138,6 +138,12 @@ reasons! {
     RANGE_WITHOUT_PUSH = 61;
     /// Functions of NVTX that another tool gave a copy of the headers, and another one to another copy.
     RANGE_OF_OTHER_TOOL = 62;
+    /// A Python whose frames cutap does not know; the list has its library.
+    PYTHON_UNKNOWN = 63;
+    /// Calls whose Python frames could not be read, or not all of them.
+    PYTHON_NOT_READ = 64;
+    /// A ring was full, or there was no room for another code object.
+    PYTHON_NOT_KEPT = 65;
 }
 
 #[cfg(test)]

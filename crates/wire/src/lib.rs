@@ -34,6 +34,7 @@ pub mod kept_calls;
 pub mod memory;
 pub mod names;
 pub mod process;
+pub mod python;
 pub mod record;
 pub mod ring;
 pub mod rows;

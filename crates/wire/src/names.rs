@@ -68,6 +68,13 @@ pub mod kind {
     pub const PAYLOAD_ENTRY: u8 = 19;
     /// a = id of an enumeration, b = value, c = object id of the domain | bytes << 32; s = name of the value.
     pub const PAYLOAD_ENUM: u8 = 20;
+    /// A code object of Python.
+    ///
+    /// a = number from 1, b = first line | [`crate::python::line_table`] << 32,
+    /// c = [`crate::python::texts`]; s = characters of the file's name, then of the function's.
+    pub const PYTHON_CODE: u8 = 17;
+    /// a = number of a code object, b = bytes that its table has; s = the first of them. Before its PYTHON_CODE.
+    pub const PYTHON_LINES: u8 = 18;
 }
 
 /// Bytes of the second string of a PAYLOAD_ENTRY.

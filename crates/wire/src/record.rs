@@ -11,9 +11,10 @@
 //! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
 use crate::memory::MemoryPiece;
+use crate::python::PythonFrames;
 use crate::rows::{self, Row};
 use crate::shape::{fits, makes_sense};
-use crate::stack::StackPiece;
+use crate::stack::{self, StackPiece};
 use crate::words::word;
 pub use crate::words::{FRAGMENT_WORDS, Fragment, Fragments, MAX_WORDS, OUTPUT_LEN, OUTPUT_WORD, Output, Words};
 
@@ -172,6 +173,8 @@ pub enum Record<'a> {
     Lookup(Lookup<'a>),
     /// A piece of the stack that call `number` was made on.
     Stack(StackPiece<'a>),
+    /// The Python frames that call `number` was made from.
+    Python(PythonFrames<'a>),
     /// A piece of what call `number` leads to.
     Memory(MemoryPiece<'a>),
     /// A row of GPU time, which belongs to no thread: see [`crate::rows`].
@@ -334,7 +337,14 @@ impl Cursor {
             kind::NOTE => Some(Record::Note { number: self.back(meta, body)?, kind: at(1)?, value: at(2)? }),
             kind::STACK => {
                 let end = body.len() - if meta == META_MAX { 8 } else { 0 };
-                Some(Record::Stack(StackPiece::decode(self.back(meta, body)?, ticks, body.get(..end)?)?))
+                let (number, body) = (self.back(meta, body)?, body.get(..end)?);
+                let about = word(body, 1)?;
+                if about & stack::PYTHON != 0 {
+                    let words = Words(body.get(16..)?);
+                    let has_more = about & stack::MORE_FRAMES != 0;
+                    return Some(Record::Python(PythonFrames { number, has_more, words }));
+                }
+                Some(Record::Stack(StackPiece::decode(number, ticks, body)?))
             }
             kind::MEMORY => Some(Record::Memory(MemoryPiece::decode(self.back(meta, body)?, body)?)),
             kind::EXTENDED if sub_kind::of(meta) >= sub_kind::ROWS => {

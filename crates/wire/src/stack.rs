@@ -8,8 +8,12 @@ use crate::words::{Fragments, word};
 
 /// In word 1: the registers of the caller follow.
 pub const WITH_REGISTERS: u64 = 1 << 32;
-/// Registers, as they were in the caller when it made the call, in this order: rip (the return address), rsp (as it is
-/// after the return), rbp, rbx, r12, r13, r14, r15.
+/// In word 1: no piece of the stack follows, but the Python frames of the thread ([`crate::python`]).
+pub const PYTHON: u64 = 1 << 33;
+/// In word 1, with [`PYTHON`]: there are more frames, further out.
+pub const MORE_FRAMES: u64 = 1 << 34;
+/// Registers of the caller when it made the call: rip (the return address), rsp (after the return), rbp, rbx, r12, r13,
+/// r14, r15.
 pub const REGISTERS: usize = 8;
 
 /// A STACK record.
@@ -49,8 +53,30 @@ impl<'a> StackPiece<'a> {
 
 #[cfg(test)]
 mod tests {
+    use crate::python::Frame;
     use crate::record::{COMMITTED, Cursor, Record, Step};
     use crate::ring::CHUNK_HEADER;
+
+    /// Python frames of the call before the last one.
+    #[test]
+    fn frames_of_python() {
+        let words = [
+            0x0000_0007_0000_0000 | 1 << 13 | 4 << 5 | COMMITTED | 9, // kind 9, 4 words, one call back, 7 ticks
+            1 << 34 | 1 << 33 | 1 << 16,                              // of Python, and there are more
+            0x0000_000c_0000_0003,                                    // 12 bytes into code 3
+            0x8000_0002_0000_0001,                                    // 2 bytes into code 1, called by C code
+        ];
+        let mut bytes = [0u8; CHUNK_HEADER + 4 * 8];
+        for (to, word) in bytes[CHUNK_HEADER..].chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&u64::to_le_bytes(word));
+        }
+        let mut cursor = Cursor::new(0, 5);
+        let Step::Record(Record::Python(found)) = cursor.step(&bytes, bytes.len(), false) else { panic!() };
+        assert_eq!((found.number, found.has_more), (3, true));
+        let mut frames = found.words.iter().map(Frame::of);
+        let one = |code, offset, last| Some(Frame { code, offset, is_last_of_evaluation: last });
+        assert_eq!([frames.next(), frames.next(), frames.next()], [one(3, 12, false), one(1, 2, true), None]);
+    }
 
     /// The bytes of a first piece, word by word as in docs/reference/file-format.md, in a chunk with one known call.
     #[test]

@@ -44,6 +44,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "exec",
             "slots",
             "capture",
+            "python",
             "runtime",
             "nvtx",
             "rewrite",

@@ -11,6 +11,7 @@ pub mod known;
 pub mod layers;
 pub mod libc;
 pub mod nvtx;
+pub mod python;
 pub mod submission;
 pub mod tracked;
 pub mod watched;

@@ -39,6 +39,7 @@ impl Env {
             driver,
             full: self.overflow.policy(),
             stacks: self.stack.stacks(),
+            python: self.stack.python(),
             gpu_time: self.gpu_time.with(driver)?,
             count_chatter: self.chatter.counts(),
             hooks: self.hooks.hooks,

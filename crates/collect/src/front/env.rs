@@ -6,6 +6,7 @@ use crate::hooks;
 use crate::options::driver_choice::DriverChoice;
 use crate::options::filter::filter;
 use crate::options::overflow_policy::OverflowPolicy;
+use crate::options::python::Python;
 use crate::options::stacks::{StackCapture, Stacks};
 use crate::run_dir::control::{self, RunSettings};
 use crate::run_dir::folder;
@@ -28,6 +29,8 @@ pub struct EnvOptions {
     pub full: OverflowPolicy,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
+    /// Keep Python frames of these.
+    pub python: Option<Python>,
     /// Take the GPU time of kernels, copies and sets.
     pub gpu_time: bool,
     /// Count calls of functions that start no work.
@@ -42,6 +45,7 @@ pub struct EnvOptions {
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let filter = filter(options.filter.as_deref())?;
     let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::capture)?;
+    let python = options.python.as_ref().map(Python::rules).transpose()?;
     if options.driver == DriverChoice::Simulated {
         crate::options::simulated::check()?;
     }
@@ -67,6 +71,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         count: false,
         summary: false,
         stacks: &stacks,
+        python: python.as_deref(),
         off: false,
         gpu_time: options.gpu_time,
         answers_driver: way == Some(InjectionWay::Answer),
@@ -76,6 +81,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let page = control::page(settings)?;
     let run_dir = folder::named(&run, "-o")?;
     control::write(&run_dir, &page, &filter)?;
+    control::write_python(&run_dir, python.as_deref().unwrap_or_default())?;
     if !hooks.0.is_empty() {
         control::write_hooks(&run_dir, &hooks::file(&hooks))?;
     }

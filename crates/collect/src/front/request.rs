@@ -6,6 +6,7 @@ use crate::front::trace_options::TraceOptions;
 use crate::hooks::{self, Hooks};
 use crate::options::driver_choice::DriverChoice;
 use crate::options::filter::filter;
+use crate::options::python::Python;
 use crate::options::simulated;
 use crate::options::stacks::{StackCapture, Stacks};
 use crate::start::driver;
@@ -22,6 +23,8 @@ pub struct Request {
     pub has_driver: bool,
     pub hooks: Hooks,
     pub stacks: StackCapture,
+    /// The rules of `--python`.
+    pub python: Option<String>,
 }
 
 impl Request {
@@ -37,6 +40,11 @@ impl Request {
         if options.stacks.is_some() && (options.form.counts || options.form.summary) {
             return Err(Error::own("--stack is of no use with -c and -C, which print no calls; leave one of them out"));
         }
+        if options.python.is_some() && (options.form.counts || options.form.summary) {
+            return Err(Error::own(
+                "--python is of no use with -c and -C, which print no calls; leave one of them out",
+            ));
+        }
         if options.form.counts && filter.asks_calls() {
             return Err(Error::own(format!(
                 "-C counts each function without arguments, times, errors and callers, so it cannot choose calls by {}; \
@@ -45,7 +53,8 @@ impl Request {
             )));
         }
         let stacks = options.stacks.as_ref().map_or(Ok(StackCapture::default()), Stacks::capture)?;
-        Ok(Request { filter, program, has_driver, hooks, stacks })
+        let python = options.python.as_ref().map(Python::rules).transpose()?;
+        Ok(Request { filter, program, has_driver, hooks, stacks, python })
     }
 
     /// Files that the run reads, and words of its command line: nothing is written over them.

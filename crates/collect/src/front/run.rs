@@ -26,7 +26,7 @@ pub struct Run {
 impl Run {
     /// Makes it, or uses the one that `options` name.
     pub fn new(options: &TraceOptions, request: &Request) -> Result<Run> {
-        let Request { filter, stacks, hooks, .. } = request;
+        let Request { filter, stacks, hooks, python, .. } = request;
         let modules = options.dump_modules.as_deref().map(module_folder).transpose()?;
         let settings = RunSettings {
             filter,
@@ -38,6 +38,7 @@ impl Run {
             count: options.form.counts,
             summary: options.form.summary,
             stacks,
+            python: python.as_deref(),
             off: !options.window.delay.is_zero(),
             gpu_time: options.gpu_time,
             answers_driver: options.gpu_time && InjectionWay::of(options.driver) == InjectionWay::Answer,
@@ -50,6 +51,7 @@ impl Run {
             None => Run::in_dir(folder::fresh()?, true),
         };
         control::write(&run.dir, &page, filter)?;
+        control::write_python(&run.dir, python.as_deref().unwrap_or_default())?;
         if !hooks.0.is_empty() {
             control::write_hooks(&run.dir, &hooks::file(hooks))?;
         }

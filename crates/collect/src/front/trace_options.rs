@@ -4,6 +4,7 @@ use crate::inject::InjectRule;
 use crate::options::capture_range::CaptureRange;
 use crate::options::driver_choice::DriverChoice;
 use crate::options::overflow_policy::OverflowPolicy;
+use crate::options::python::Python;
 use crate::options::stacks::Stacks;
 use crate::output::output_format::OutputFormat;
 use crate::run_dir::window::Window;
@@ -39,6 +40,8 @@ pub struct TraceOptions {
     pub range: Option<CaptureRange>,
     /// Keep stacks of these.
     pub stacks: Option<Stacks>,
+    /// Keep Python frames of these.
+    pub python: Option<Python>,
     /// Save what `cutap where` says when the program has hung for so long.
     pub on_hang: Option<Duration>,
     /// Take the GPU time of kernels, copies and sets.

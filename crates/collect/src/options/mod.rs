@@ -4,5 +4,6 @@ pub mod capture_range;
 pub mod driver_choice;
 pub mod filter;
 pub mod overflow_policy;
+pub mod python;
 pub mod simulated;
 pub mod stacks;

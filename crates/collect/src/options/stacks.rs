@@ -60,25 +60,26 @@ impl Stacks {
         let bytes = self.size.0;
         let Some(text) = &self.filter else { return Ok(StackCapture { outermost: true, bytes, rules: String::new() }) };
         let of = filter(Some(text)).map_err(|e| Error::own(format!("--stack: {}", e.sentence)))?;
-        let Some(why) = refused(&of) else {
+        let Some(why) = why_refused(&of, "stacks", STACK_RULES_BYTES) else {
             return Ok(StackCapture { outermost: false, bytes, rules: of.rules().to_owned() });
         };
         Err(Error::own(format!("--stack={text}: {why}")))
     }
 }
 
-fn refused(of: &Filter) -> Option<String> {
+/// Why a filter cannot choose in the target what is kept of calls, with so many bytes of rules.
+pub fn why_refused(of: &Filter, what: &str, most: usize) -> Option<String> {
     if of.asks_calls() {
-        return Some(
-            "stacks are chosen by name before any call is made; take names, layers and libraries here, and conditions at show -e".into(),
-        );
+        return Some(format!(
+            "{what} are chosen by name before any call is made; take names, layers and libraries here, and conditions \
+             at show -e"
+        ));
     }
     if of.wants_lookups() || of.wants_cxx() {
-        return Some("look-ups and C++ functions have no stacks; take names, layers and libraries".into());
+        return Some(format!("look-ups and C++ functions have no {what}; take names, layers and libraries"));
     }
     let len = of.rules().len();
-    (len > STACK_RULES_BYTES)
-        .then(|| format!("the filter is too long ({len} bytes of rules, {STACK_RULES_BYTES} fit); use names with *"))
+    (len > most).then(|| format!("the filter is too long ({len} bytes of rules, {most} fit); use names with *"))
 }
 
 #[cfg(test)]

@@ -208,6 +208,7 @@ fn another_run_with_other_processes_is_not_added() {
             count: false,
             summary: false,
             stacks: &StackCapture::default(),
+            python: None,
             off: false,
             gpu_time: false,
             answers_driver: false,

@@ -53,6 +53,8 @@ pub struct RunSettings<'a> {
     pub summary: bool,
     /// Stacks that are kept.
     pub stacks: &'a StackCapture,
+    /// The Python frames of calls are kept: of those that these rules want, or without a rule of the usual ones.
+    pub python: Option<&'a str>,
     /// Begin with recording off; it is switched on later.
     pub off: bool,
     /// Rows of GPU time are wanted.
@@ -88,6 +90,7 @@ pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::COUNT_CHATTER, settings.count_chatter),
         (control::DRIVER_SIMULATED, settings.driver == DriverChoice::Simulated),
         (control::DRIVER_CUDEST, settings.driver == DriverChoice::Cudest),
+        (control::PYTHON, settings.python.is_some()),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = settings.full.chunks();
@@ -176,6 +179,11 @@ pub fn write_recording(run: &RunPath, recording: &Path) -> Result<()> {
 /// Writes between which ranges of NVTX is recorded.
 pub fn write_capture_range(run: &RunPath, range: &CaptureRange) -> Result<()> {
     range.nvtx_text().map_or(Ok(()), |text| write_new(&run.join(control::CAPTURE_RANGE), text.as_bytes()))
+}
+
+/// Writes of which calls the Python frames are kept.
+pub fn write_python(run: &RunPath, rules: &str) -> Result<()> {
+    if rules.is_empty() { Ok(()) } else { write_new(&run.join(control::PYTHON_RULES), rules.as_bytes()) }
 }
 
 /// Writes which ioctls are answered.

@@ -14,7 +14,7 @@ use crate::rewrite::{notice, stubs};
 use crate::ring::thread_states;
 use crate::runtime::instances;
 use crate::slots::{self, code, extension, hooks, interceptors};
-use crate::{exec, hook_libraries};
+use crate::{exec, hook_libraries, python};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::PAGE;
 use cutap_wire::control::Control;
@@ -44,6 +44,7 @@ pub fn begin(environment: *const *const u8) {
     let state = state::after_search(set_up(environment));
     if state == RUNNING {
         capture_range::start();
+        python::start();
         looked_up_tool::start();
     }
     run::STATE.store(state, Release);

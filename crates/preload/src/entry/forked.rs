@@ -4,6 +4,7 @@
 use crate::hook_libraries;
 use crate::loader::{list, live, loaded, objects};
 use crate::process::{capture_windows, folder, names_file, own, run, switch};
+use crate::python;
 use crate::ring::thread_states;
 use crate::runtime::{instances, rules, suppress};
 use crate::slots::extension;
@@ -27,6 +28,7 @@ pub fn forget_parent() {
     objects::forked();
     live::forked();
     loaded::forked();
+    python::forked();
     instances::forked();
     hook_libraries::thread::forked();
     extension::extension(|of| (of.forked)());

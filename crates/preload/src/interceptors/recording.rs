@@ -4,6 +4,7 @@ use super::chatter;
 use crate::capture;
 use crate::capture::exit::{EndedCall, exit_by_plan};
 use crate::process::{fork, page, switch};
+use crate::python;
 use crate::ring::record::{enter, exit, ready};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
 use crate::ring::{counts, thread_states};
@@ -149,6 +150,9 @@ pub fn end(frame: &mut Frame) {
     let call = EndedCall { number: frame.number, at: frame.stack as usize, result, words: &frame.args };
     let succeeded = result as u32 == 0;
     let hidden = !succeeded && hooks::succeeded(frame.number);
+    if !succeeded && python::is_on() {
+        python::keep_of_failed(thread_state, call.at, call.number, slot.name());
+    }
     if hidden || !exit_by_plan(slot.plan.load(Relaxed), thread_state, &call) {
         exit_by_steps(thread_state, frame, succeeded || hidden);
     }

@@ -6,14 +6,15 @@
 use super::recording;
 use crate::capture::{call_stack, handles, ioctl, loaded_file};
 use crate::process::{capture_windows, captures, injection, run, switch};
+use crate::python;
 use crate::rewrite::injection_path;
 use crate::routes::{export_table, hidden, proc_address};
 use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
-    Candidate, IMAGE, IMAGE_FIRST, IMAGES, INJECTION_PATH, KERNEL, PROFILES, PROFILES_ALONE, RECORD, SELF_INDUCED,
-    STACK, SUBMIT, is_self_induced_name,
+    Candidate, IMAGE, IMAGE_FIRST, IMAGES, INJECTION_PATH, KERNEL, PROFILES, PROFILES_ALONE, PYTHON, RECORD,
+    SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
 };
 use crate::slots::slot::Slot;
 use cutap_calls::hidden::SlotName;
@@ -75,6 +76,8 @@ const TABLE: &[Interceptor] = &[
     row(asks_for_injection, Action::Around(injection_path::answer, |_| ())),
     row(|of| is_drivers(of) && is(of, begins_capture), Action::After(capture_began)),
     row(|of| is_drivers(of) && is(of, ends_capture), Action::After(|_| capture_ended())),
+    // Behind the pieces of the stack: a reader puts both together.
+    row(keeps_python, Action::Before(python::before)),
 ];
 
 /// Those that keep inputs, and those that keep results.
@@ -96,7 +99,7 @@ const _: () = {
     assert!(TABLE.len() <= MOST);
     assert!(RECORD == 1 && SUBMIT == 1 << 1 && SELF_INDUCED == 1 << 4 && IMAGE == 1 << 7 && IMAGE_FIRST == 1 << 8);
     assert!(STACK == 1 << 11 && KERNEL == 1 << 12 && PROFILES == 1 << 16 && PROFILES_ALONE == 1 << 17);
-    assert!(INJECTION_PATH == 1 << 18);
+    assert!(INJECTION_PATH == 1 << 18 && PYTHON == 1 << 21);
 };
 
 /// The interceptor of a bit.
@@ -195,6 +198,10 @@ fn is_slot_of_image(of: &Candidate, interceptor: u32) -> bool {
 
 fn keeps_stack(of: &Candidate) -> bool {
     of.is_selected && !of.is_cxx() && call_stack::captures_stack_of(of.layer, of.library, of.name)
+}
+
+fn keeps_python(of: &Candidate) -> bool {
+    of.is_selected && !of.is_cxx() && python::keeps_frames_of(of.layer, of.library, of.name)
 }
 
 /// Where the layer `syscall` is recorded; else a slot is made for it alone.

@@ -81,6 +81,8 @@ pub struct ThreadState {
     pub vfork_page: *mut Process,
     /// Number of that folder among those of the child's process id.
     pub folder: u32,
+    /// Number of the last call whose Python frames were written, plus one; 0: none.
+    pub python: u32,
     /// Ranges that are open.
     pub ranges: OpenRanges,
     /// Which chunk of the file each mapping is, plus one; and the mapping.

@@ -137,6 +137,7 @@ fn take_over() -> Option<*mut ThreadState> {
             thread_state.inside = false;
             thread_state.changing = false;
             thread_state.depth = 0;
+            thread_state.python = 0;
             thread_state.ranges.clear();
             thread_state.stack = Stack::none();
             // The dead thread cannot finish a record any more.

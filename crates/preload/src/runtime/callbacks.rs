@@ -20,6 +20,7 @@ use super::{function, own_calls, rules, suppress};
 use crate::capture::exit::{EndedCall, exit_by_plan};
 use crate::capture::{self, Call, call_stack};
 use crate::process::{fork, switch};
+use crate::python;
 use crate::ring::counts::{self, THUNKS};
 use crate::ring::reserve::calls;
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
@@ -191,6 +192,9 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord, registers: Optio
         if let Some(registers) = registers.filter(|_| f.stack.load(Relaxed)) {
             call_stack::keep_of_callback(thread_state, at, number, registers);
         }
+        if f.python.load(Relaxed) {
+            python::keep(thread_state, at, number);
+        }
     }
 }
 
@@ -278,6 +282,9 @@ pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
         call.number = number;
     }
     let hidden = !succeeded && hooks::succeeded(call.number);
+    if !succeeded && python::is_on() {
+        python::keep_of_failed(thread_state, at, call.number, name_of(i, id, r));
+    }
     let recorded = match fast_words(thread_state, f, r, at) {
         Some(words) if !hidden => {
             exit_by_plan(f.plan.load(Relaxed), thread_state, &EndedCall { number: call.number, at, result, words })

@@ -6,6 +6,7 @@ use super::instances::{self, Function, Instance, ListedName};
 use crate::capture::call_stack;
 use crate::loader::objects::{self, NAME, Object};
 use crate::process::{armed, clock, names, page};
+use crate::python;
 use crate::ring::record;
 use crate::slots::create::counts_chatter;
 use crate::slots::{plan, rows, table};
@@ -64,17 +65,19 @@ pub fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> 
         with_library(i, |library| call_stack::captures_stack_of(Layer::RUNTIME.number(), library, text)),
         Relaxed,
     );
+    let keeps_python = with_library(i, |library| python::keeps_frames_of(Layer::RUNTIME.number(), library, text));
+    f.python.store(keeps_python, Relaxed);
     // An unknown function has as many words as `block_words` says.
     f.plan.store(if remembered == 0 { 0 } else { plan::of_row(remembered) }, Relaxed);
     // SAFETY: the runtime's string constant.
     let launch = is_launch(unsafe { sys::text(r.name, 64) });
     f.launch.store(launch, Relaxed);
     let words = plan::words(f.plan.load(Relaxed)).is_some();
-    let chatter = counts_chatter(text) && !f.stack.load(Relaxed);
+    let chatter = counts_chatter(text) && !f.stack.load(Relaxed) && !keeps_python;
     f.chatter.store(chatter, Relaxed);
     // A shared runtime's function may have a slot, which counts.
     f.counts_here.store(chatter && i.linked.load(Relaxed), Relaxed);
-    f.usual.store(words && !chatter && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
+    f.usual.store(words && !chatter && !keeps_python && i.linked.load(Relaxed) && clock::is_timestamp(), Relaxed);
     table::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 

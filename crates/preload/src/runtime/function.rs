@@ -20,6 +20,8 @@ pub struct Function {
     pub row: AtomicU32,
     /// Its callers' stacks are kept.
     pub stack: AtomicBool,
+    /// Its Python frames are kept.
+    pub python: AtomicBool,
     /// What there is to do for a call: see `slots::plan`.
     pub plan: AtomicU64,
     /// Its calls need nothing but that: see `reports`.
@@ -49,6 +51,7 @@ impl Function {
             bound: AtomicU32::new(0),
             row: AtomicU32::new(0),
             stack: AtomicBool::new(false),
+            python: AtomicBool::new(false),
             plan: AtomicU64::new(0),
             usual: AtomicBool::new(false),
             chatter: AtomicBool::new(false),

@@ -27,6 +27,8 @@ pub const PROFILES: u32 = 1 << 16;
 pub const PROFILES_ALONE: u32 = 1 << 17;
 /// A function by which the driver asks for its injection.
 pub const INJECTION_PATH: u32 = 1 << 18;
+/// The Python frames are kept.
+pub const PYTHON: u32 = 1 << 21;
 
 /// Slots that take an image, and the interceptor that finds it among the arguments.
 pub const IMAGES: [(usize, u32); 3] = [(1, IMAGE), (6, IMAGE), (8, IMAGE_FIRST)];

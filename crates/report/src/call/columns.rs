@@ -359,7 +359,7 @@ const COLUMNS: &[CallColumn] = &[
         "stack",
         T::List,
         Optional,
-        "frames: `address`, `object`, `offset`, `function`, `into`, `inlined`, `file`, `line`",
+        "frames: `address` (null in Python), `object`, `offset`, `function`, `into`, `inlined`, `file`, `line`",
         |c| c.exit.map_or(V::None, |_| V::Structured(Structured::Stack(c.call))),
     )
     .in_exports(|c, to| to.push_str(&stacks::lines(c.call).join("\n"))),

@@ -3,6 +3,7 @@
 
 use super::seen::ObservedCall;
 use crate::format::label::Label;
+use crate::nesting::source_line::flag_of;
 use crate::nesting::stacks;
 use cutap_trace::{Call, RunName};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct Site {
     stack: Vec<String>,
     /// The key of its process.
     process: u32,
+    /// The flag that keeps stacks of its program.
+    flag: &'static str,
     /// Its run, if several are read.
     run: Option<Arc<RunName>>,
     /// When its first call began.
@@ -52,7 +55,8 @@ impl Site {
         });
         let process = &seen.call().thread.process;
         let (run, first_ns) = (process.run.clone(), seen.call().start_ns);
-        Site { path, stack: stack.unwrap_or_default(), process: process.key, run, first_ns }
+        let (stack, flag) = (stack.unwrap_or_default(), flag_of(process));
+        Site { path, stack, process: process.key, flag, run, first_ns }
     }
 
     pub fn path(&self) -> &[String] {
@@ -80,7 +84,7 @@ impl Site {
         let outer_lines = self.path.iter().rev().skip(1).map(|call| format!("in {call}"));
         let stack = self.stack.iter().cloned();
         let none = (self.stack.is_empty() && self.path.len() < 2)
-            .then(|| "record with --stack to see the place in the program".to_owned());
+            .then(|| format!("record with {} to see the place in the program", self.flag));
         outer_lines.chain(stack).chain(none).collect()
     }
 }

@@ -6,4 +6,5 @@ pub mod open_calls;
 pub mod open_ranges;
 pub mod path_stacks;
 pub mod range_spans;
+pub mod source_line;
 pub mod stacks;

@@ -18,11 +18,19 @@ pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
         let _ = write!(to, " {}:{line}", printable(short(file)));
     }
     if let (Some(_), Some(object)) = (&frame.function, &frame.object) {
-        let _ = write!(to, " [{object}]");
+        let _ = match has_no_file(frame) {
+            true => write!(to, " [{object}, no file]"),
+            false => write!(to, " [{object}]"),
+        };
     }
     if frame.inlined {
         to.push_str(" (inlined)");
     }
+}
+
+/// Whether the code of a frame of Python was made while the program ran, as by `exec`: its file is `<string>`.
+fn has_no_file(frame: &Frame) -> bool {
+    frame.is_python && frame.source.as_ref().is_some_and(|(file, _)| file.starts_with('<'))
 }
 
 /// The function of a frame, or its place in the object if it has no symbol.
@@ -120,7 +128,8 @@ fn of_stack(stack: &Stack) -> Vec<String> {
 pub(crate) fn stack_json(call: &Call) -> Option<Vec<Value>> {
     let frame = |f: &Frame| {
         json!({
-            "address": format!("{:#x}", f.address), "object": f.object.as_deref(), "offset": format!("{:#x}", f.offset),
+            "address": (!f.is_python).then(|| format!("{:#x}", f.address)), "object": f.object.as_deref(),
+            "offset": format!("{:#x}", f.offset),
             "function": f.function.as_ref().map(|f| &*f.0),
             "into": f.function.as_ref().and_then(|f| f.1),
             "inlined": f.inlined, "file": f.source.as_ref().map(|s| &*s.0), "line": f.source.as_ref().map(|s| s.1),

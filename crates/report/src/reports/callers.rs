@@ -2,6 +2,7 @@
 //! the program or library whose code makes the outermost call.
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
+use crate::nesting::source_line::flag_of_run;
 use crate::statistics::call_tree::{CallPaths, CallTree};
 use crate::statistics::called_paths::CalledPaths;
 use crate::format::label::Label;
@@ -123,13 +124,14 @@ impl Report for Callers {
         };
         self.tree().is_none().then(none)
     }
-    fn write_text(&self, _: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_text(&self, end: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        let flag = flag_of_run(end);
         self.tree().map_or(Ok(()), |tree| tree.write_text(out))?;
         match self.unknown() {
             0 => Ok(()),
             _ if !self.stacks.is_empty() => Ok(()),
-            1 => writeln!(out, "1 call has no caller outside CUDA's libraries here: record --stack names it"),
-            n => writeln!(out, "{n} calls have no caller outside CUDA's libraries here: record --stack names them"),
+            1 => writeln!(out, "1 call has no caller outside CUDA's libraries here: record {flag} names it"),
+            n => writeln!(out, "{n} calls have no caller outside CUDA's libraries here: record {flag} names them"),
         }
     }
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {

@@ -6,6 +6,7 @@ use crate::notes::missing_calls::ended_early;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::{Group, Leaks, MOST};
 use crate::nesting::path_stacks::write_frames;
+use crate::nesting::source_line::flag_of_run;
 use crate::call::resource_names::plural;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::resources::selected_functions::SelectedFunctions;
@@ -145,7 +146,7 @@ impl Report for LeakList {
             writeln!(out, "{sentence}, so what is left may be no leak")?;
         }
         match groups.iter().all(|group| group.stack.is_empty()) {
-            true => writeln!(out, "record --stack also shows where the program makes these calls"),
+            true => writeln!(out, "record {} also shows where the program makes these calls", flag_of_run(end)),
             false => Ok(()),
         }
     }

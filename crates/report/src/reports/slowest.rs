@@ -11,6 +11,7 @@ use crate::nesting::call_place::{CallPlace, place_of};
 use crate::format::label::{library_of, tag};
 use crate::nesting::nest::id;
 use crate::nesting::open_calls::OpenCalls;
+use crate::nesting::source_line::line_of;
 use crate::statistics::rows::{Rows, SortKey, headings};
 use crate::call_text::launch::Launch;
 use crate::call_text::shape::{Marks, shorten};
@@ -21,7 +22,7 @@ use crate::call_text::text_format::TextFormat;
 use crate::format::units::time;
 use cutap_calls::{Role, has_role};
 use cutap_trace::{
-    Call, CallSink, End, EventVisitor, Exit, FinishedCall, Function, Instance, SelectedCalls, State, Thread,
+    Call, CallSink, End, EventVisitor, Exit, FinishedCall, Function, Instance, SelectedCalls, Stack, State, Thread,
 };
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -228,6 +229,13 @@ impl EventVisitor for Decoded {
     }
 }
 
+impl Slow {
+    /// Its stack, or that of the innermost call around it that has one.
+    fn stack(&self) -> Option<&Stack> {
+        [&self.exit.call].into_iter().chain(self.outer_calls.iter().rev()).find_map(Call::stack)
+    }
+}
+
 impl Slowest {
     /// The listed calls, the longest first.
     fn listed(&self) -> Vec<&Slow> {
@@ -316,7 +324,7 @@ impl Report for Slowest {
         let lines = self.nested();
         let below = if lines.iter().any(|(level, _)| *level > 0) { "; calls inside it are below it" } else { "" };
         table.head(&format!("call{below}"))?;
-        for (level, Slow { ns, exit, .. }) in lines {
+        for (level, slow @ Slow { ns, exit, .. }) in lines {
             let thread = &exit.call.thread;
             let times = [*ns, exit.call.start_ns.saturating_sub(first)].map(|ns| Cell::Time(Some(ns)));
             let ids = [(processes, thread.process.pid), (threads, thread.tid)];
@@ -328,6 +336,8 @@ impl Report for Slowest {
             let format = TextFormat { width, ..self.format };
             let run = thread.process.run.as_ref().map_or_else(String::new, |run| format!("{run}: "));
             table.row(&cells, 2 * level, &format!("{run}{}", text(exit, &styles, &format)), &tag)?;
+            let line = slow.stack().and_then(line_of);
+            line.map_or(Ok(()), |line| table.line(&format!("{:1$}in {2}", "", used_columns, line.short())))?;
         }
         match self.selection.left_out {
             _ if self.selection.all => Ok(()),

@@ -4,10 +4,11 @@
 use crate::format::label::Label;
 use crate::nesting::open_calls::OpenCalls;
 use crate::nesting::path_stacks::stack_of;
+use crate::nesting::source_line::own_python;
 use crate::nesting::stacks::place;
 use crate::statistics::call_stats::{CallEnd, CallStats};
 use crate::statistics::call_tree::{CallPaths, Chain};
-use cutap_trace::{Call, EventVisitor, Exit};
+use cutap_trace::{Call, EventVisitor, Exit, Frame};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -61,8 +62,10 @@ impl CalledPaths {
         let path = path.map(|call| Label::new(&call.function, call.instance().map(|i| &**i)));
         let path: Vec<u32> = path.map(|label| self.number(label)).collect();
         let stack = stack_of(&self.open, call);
-        let mut frames = stack.into_iter().flat_map(|stack| stack.frames.iter());
-        let first = frames.find(|frame| frame.object.as_ref().is_some_and(|object| !(self.is_passed_through)(object)));
+        let frames = || stack.into_iter().flat_map(|stack| stack.frames.iter());
+        let is_caller = |frame: &&Frame| frame.object.as_ref().is_some_and(|object| !(self.is_passed_through)(object));
+        // Who writes Python looks for the line there, whatever libraries are in between.
+        let first = stack.and_then(own_python).or_else(|| frames().find(is_caller));
         let from = first.and_then(|frame| frame.object.clone());
         let key = (path, from, first.and_then(place).map(Arc::from));
         if self.chains.len() >= MOST && !self.chains.contains_key(&key) {

@@ -7,6 +7,7 @@ pub mod called_paths;
 pub mod failures;
 pub mod histogram;
 pub mod idle;
+pub mod lines;
 pub mod path_tree;
 pub mod rows;
 pub mod steps;

@@ -31,10 +31,12 @@ pub enum By {
     Stream,
     /// Runs that are read together.
     Rank,
+    /// Lines of the program.
+    Line,
 }
 
 /// The words of [`By`].
-pub const WORDS: [(&str, By); 9] = [
+pub const WORDS: [(&str, By); 10] = [
     ("function", By::Function),
     ("layer", By::Layer),
     ("library", By::Library),
@@ -44,6 +46,7 @@ pub const WORDS: [(&str, By); 9] = [
     ("process", By::Process),
     ("stream", By::Stream),
     ("rank", By::Rank),
+    ("line", By::Line),
 ];
 
 /// The sentence where a run, or what its filter left, has no calls.
@@ -179,7 +182,7 @@ impl Tables {
                 let (function, instance) = (counted.function.clone(), counted.instance.clone());
                 self.functions[key] = Some(OfFunction { function, instance, run: None, sums });
             }
-            By::Instance | By::Kernel | By::Thread | By::Process | By::Stream | By::Rank => {}
+            By::Instance | By::Kernel | By::Thread | By::Process | By::Stream | By::Rank | By::Line => {}
         }
     }
 
@@ -303,7 +306,7 @@ fn shares_row(by: By, one: &Function, two: &Function) -> bool {
             (true, true) => one.library == two.library,
             (one, two) => one == two,
         },
-        By::Kernel | By::Thread | By::Process | By::Stream | By::Rank => true,
+        By::Kernel | By::Thread | By::Process | By::Stream | By::Rank | By::Line => true,
     }
 }
 

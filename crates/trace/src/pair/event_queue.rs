@@ -8,6 +8,7 @@ use super::sink::{CallOutcome, Context, NewCall, RingState, Sink};
 use crate::event::{Answer, Event, Exit, GpuRow, Layer, Lookup, LookupKind, State, Thread};
 use crate::io::bytes::clean;
 use crate::symbols::functions::ResolvedFunction;
+use cutap_wire::python::PythonFrames;
 use cutap_wire::record;
 use cutap_wire::rows::{Row, RowContent};
 use cutap_wire::stack::StackPiece;
@@ -226,6 +227,12 @@ impl Sink for EventQueue {
 
     fn stack_piece(&mut self, open: &mut OpenCall<QueuedCall>, piece: &StackPiece<'_>, context: &mut Context<'_>) {
         if host_stacks::add_piece(open, piece, context) {
+            self.facts_changed(open);
+        }
+    }
+
+    fn python_frames(&mut self, open: &mut OpenCall<QueuedCall>, frames: &PythonFrames<'_>, context: &mut Context<'_>) {
+        if host_stacks::add_python(open, frames, context) {
             self.facts_changed(open);
         }
     }

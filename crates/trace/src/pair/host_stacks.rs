@@ -3,6 +3,7 @@
 use super::open_call::{OpenCall, Visibility};
 use super::sink::Context;
 use cutap_stacks::{Of, Raw, Stack};
+use cutap_wire::python::PythonFrames;
 use cutap_wire::stack::StackPiece;
 use std::sync::Arc;
 
@@ -49,6 +50,23 @@ pub fn finish_stack(open: &mut OpenCall<QueuedCall>, context: &mut Context<'_>) 
     if call.stack().is_some() {
         return false;
     }
+    call.rare_mut().stack = Some(Arc::new(stack));
+    true
+}
+
+/// Takes the Python frames of an open call. True when the stack is known now.
+pub fn add_python(open: &mut OpenCall<QueuedCall>, frames: &PythonFrames<'_>, context: &mut Context<'_>) -> bool {
+    if open.visibility == Visibility::Hidden || !context.shared.decode {
+        return false;
+    }
+    finish_stack(open, context);
+    let Some(call) = &mut open.call else { return false };
+    let process = &mut *context.process;
+    if !process.names.python.are_named(frames) {
+        process.read_new_names();
+    }
+    let native = call.stack().filter(|stack| stack.frames.iter().all(|frame| !frame.is_python));
+    let stack = process.names.python.stack(frames, native);
     call.rare_mut().stack = Some(Arc::new(stack));
     true
 }

@@ -154,6 +154,11 @@ impl<S: Sink> Pairer<S> {
                     self.sink.stack_piece(open, &piece, context);
                 }
             }
+            Record::Python(frames) => {
+                if let Some(open) = self.stack.find_mut(frames.number) {
+                    self.sink.python_frames(open, &frames, context);
+                }
+            }
             Record::Row { ticks, row } => self.sink.row(&row, ticks, context),
             Record::Lookup(lookup) => {
                 let bits = self.stack.last().map_or(0, |open| open.ancestor_bits);

@@ -7,6 +7,7 @@ use crate::event::{Call, Exit, State, Thread};
 use crate::filter::time_window::Moment;
 use crate::symbols::functions::ResolvedFunction;
 use crate::symbols::process::ProcessSymbols;
+use cutap_wire::python::PythonFrames;
 use cutap_wire::record::{self, Fragments, Output, Words};
 use cutap_wire::rows::Row;
 use cutap_wire::stack::StackPiece;
@@ -119,6 +120,15 @@ pub trait Sink: Sized {
 
     /// A piece of the stack that an open call was made on.
     fn stack_piece(&mut self, _open: &mut OpenCall<Self::Data>, _piece: &StackPiece<'_>, _context: &mut Context<'_>) {}
+
+    /// The Python frames that a call was made from.
+    fn python_frames(
+        &mut self,
+        _open: &mut OpenCall<Self::Data>,
+        _frames: &PythonFrames<'_>,
+        _context: &mut Context<'_>,
+    ) {
+    }
 }
 
 /// A call that begins.

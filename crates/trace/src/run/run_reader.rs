@@ -174,8 +174,9 @@ impl RunReader {
 
     /// The page says that no stacks are kept: there is none, whatever was recorded.
     pub fn keeps_no_stacks(&self) -> bool {
-        let at = offset_of!(control::Control, stack_bytes);
-        self.store.control().is_ok_and(|page| page.get(at..at + 4) == Some(&[0; 4]))
+        let Ok(page) = self.store.control() else { return false };
+        let flags = u64_at(&page, offset_of!(control::Control, flags));
+        u32_at(&page, offset_of!(control::Control, stack_bytes)) == 0 && flags & control::PYTHON == 0
     }
 
     /// When the run was switched, as far as the page has it, and how often beyond that.

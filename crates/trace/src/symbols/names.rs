@@ -13,6 +13,7 @@ use crate::kernels::names::Kernels;
 use crate::run::facts::Diagnostic;
 use cutap_calls::known::Shape;
 use cutap_printable::is_printable;
+use cutap_stacks::python::{Code, PythonCodes};
 use cutap_stacks::{Loaded, Stacks};
 use cutap_wire::names::{HIDDEN, Name, kind};
 use cutap_wire::record::META_MAX;
@@ -62,6 +63,8 @@ pub struct Names {
     pub row_names: HashMap<u32, Arc<str>>,
     /// What was loaded when, for stacks.
     pub stacks: Stacks,
+    /// Code objects of Python, for the same.
+    pub python: PythonCodes,
     pub gaps: Vec<Diagnostic>,
     /// File names of hook libraries, by their numbers.
     pub hooks: Vec<Arc<str>>,
@@ -116,6 +119,8 @@ impl Names {
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
             kind::LOADED_FILE => self.kernels.files.loaded(name.s, (name.a, name.b)),
+            kind::PYTHON_LINES => self.python.table(name.a as u32, name.s),
+            kind::PYTHON_CODE => self.python_code(name),
             kind::DRIVER => self.driver = Some(text()),
             kind::THREAD => {
                 self.threads.insert(name.a, text().into());
@@ -140,6 +145,14 @@ impl Names {
             }
             _ => {}
         }
+    }
+
+    fn python_code(&mut self, name: &Name<'_>) {
+        let (file, function) = name.s.split_at_checked(usize::from(name.c as u16)).unwrap_or((name.s, &[]));
+        let file = self.python.text(characters(file, (name.c >> 16) as u8));
+        let function = self.python.text(characters(function, (name.c >> 24) as u8));
+        let code = Code { file, function, first: name.b as u32, form: (name.b >> 32) as u8 };
+        self.python.code(name.a as u32, code);
     }
 
     fn slot(&mut self, number: u64, slot: Slot) {
@@ -339,5 +352,26 @@ impl Names {
         // Old recordings have no sizes.
         let is_inside = *bytes == 0 || address - from < *bytes;
         self.objects.get(id).filter(|_| is_inside).map(|o| o.name.clone())
+    }
+}
+
+/// A text of Python, whose characters have so many bytes each. What no terminal can print is replaced.
+fn characters(bytes: &[u8], width: u8) -> String {
+    let width = usize::from(width.clamp(1, 4));
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
+    let text = bytes.chunks_exact(width).map(|bytes| char::from_u32(number(bytes)).unwrap_or('\u{fffd}'));
+    clean(text.collect::<String>().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::characters;
+
+    #[test]
+    fn texts_of_python() {
+        assert_eq!(characters(b"caf\xe9.py", 1), "caf\u{e9}.py");
+        assert_eq!(characters(&[0x61, 0, 0x70, 0x65], 2), "a\u{6570}");
+        assert_eq!(characters(&[0xbb, 0xd4, 1, 0, 0x62, 0, 0, 0, 7], 4), "\u{1d4bb}b");
+        assert_eq!(characters(&[0, 0xd8], 2), "\u{fffd}", "half of a pair");
     }
 }

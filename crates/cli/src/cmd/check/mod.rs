@@ -87,6 +87,7 @@ impl Check {
                 record: true,
                 driver: self.driver.choice()?,
                 stacks: self.stack.stacks(),
+                python: self.stack.python(),
                 output: Some(file.clone()),
                 silent: true,
                 ..TraceOptions::default()

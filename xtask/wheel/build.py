@@ -1,0 +1,67 @@
+"""Writes the wheel of cutap: build.py PROGRAM VERSION FOLDER. It prints the wheel's path. No module beyond Python's own.
+
+The wheel has the program as a script, and a small package for `python -m cutap`. Its platform tag names the newest
+version of glibc that the program asks for, so that pip refuses it on an older system.
+"""
+import base64
+import hashlib
+import os
+import re
+import struct
+import sys
+import zipfile
+
+SHT_GNU_VERNEED = 0x6FFFFFFE
+SUMMARY = "strace, ltrace and policy for CUDA"
+
+
+def glibc(program):
+    """The newest version of glibc that an ELF file of 64 bits needs."""
+    (at,) = struct.unpack_from("<Q", program, 0x28)
+    size, count = struct.unpack_from("<HH", program, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", program, at + n * size) for n in range(count)]
+    versions = [(2, 17)]
+    for section in sections:
+        if section[1] == SHT_GNU_VERNEED:
+            offset, length = sections[section[6]][4:6]
+            names = program[offset:offset + length].split(b"\0")
+            found = [re.fullmatch(rb"GLIBC_(\d+)\.(\d+)(\.\d+)?", name) for name in names]
+            versions += [(int(match[1]), int(match[2])) for match in found if match]
+    return max(versions)
+
+
+def main(path, version, folder):
+    with open(path, "rb") as file:
+        program = file.read()
+    if program[:5] != b"\x7fELF\x02":
+        sys.exit(f"{path} is no program for 64-bit Linux")
+    tag = "py3-none-manylinux_{}_{}_x86_64".format(*glibc(program))
+    info, package = f"cutap-{version}.dist-info", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cutap")
+    files = [(f"cutap-{version}.data/scripts/cutap", program, 0o755)]
+    for name in sorted(os.listdir(package)):
+        if name.endswith(".py"):
+            with open(os.path.join(package, name), "rb") as file:
+                files.append((f"cutap/{name}", file.read().replace(b"@VERSION@", version.encode()), 0o644))
+    metadata = f"Metadata-Version: 2.1\nName: cutap\nVersion: {version}\nSummary: {SUMMARY}\n" \
+               "License: MIT OR Apache-2.0\nRequires-Python: >=3.8\n"
+    wheel = f"Wheel-Version: 1.0\nGenerator: cutap xtask\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    files += [(f"{info}/METADATA", metadata.encode(), 0o644), (f"{info}/WHEEL", wheel.encode(), 0o644)]
+    record = []
+    for name, content, _ in files:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        record.append(f"{name},sha256={digest},{len(content)}\n")
+    record.append(f"{info}/RECORD,,\n")
+    files.append((f"{info}/RECORD", "".join(record).encode(), 0o644))
+    os.makedirs(folder, exist_ok=True)
+    target = os.path.join(folder, f"cutap-{version}-{tag}.whl")
+    with zipfile.ZipFile(target + ".new", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content, mode in files:
+            # The same time always: the same files give the same wheel.
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+    os.replace(target + ".new", target)
+    print(target)
+
+
+main(*sys.argv[1:])

@@ -158,6 +158,7 @@ mod tests {
             uuid: *b"0123456789abcdef",
             memory: Some((150_754_820_096, 150_000_000_000)),
             tpcs: vec![8, 9],
+            floor_plan: vec![(0, 0); 34],
             chip: Some((0x180, 0, 0xa1)),
             ecc: Some(true),
             bars: vec![16 << 20, 256 << 30, 0],

@@ -106,7 +106,7 @@ fn next_id() -> u64 {
     IDS.fetch_add(1, Relaxed)
 }
 
-/// The id that the program gets: its own, that of another tool, or one of ours.
+/// The id that the program gets: its own, that of another tool, or a new one.
 fn id(number: u32, arguments: [usize; 2], own: u64) -> u64 {
     let [domain, at] = arguments;
     let of_tool = answer(number, [domain, at, 0, 0]).map(|id| id as u64);

@@ -35,8 +35,8 @@ impl Payload {
         payload.schema = word(&data, payload_data::SCHEMA, 8);
         payload.address = word(&data, payload_data::ADDRESS, 8);
         payload.full_length = u32::try_from(size).unwrap_or(u32::MAX);
-        let kept = LONGEST.min(payload.full_length as usize);
-        let room = payload.bytes.get_mut(..kept).unwrap_or(&mut []);
+        let most = LONGEST.min(payload.full_length as usize);
+        let room = payload.bytes.get_mut(..most).unwrap_or(&mut []);
         payload.length = read::bytes(payload.address as usize, room);
         payload
     }

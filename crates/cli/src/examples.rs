@@ -91,8 +91,8 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 22] = [
     (
         "query",
         &[
-            ("cutap query 'select function, count(*) from calls group by 1'", "of run.cutap"),
-            ("cutap query tables --csv 'select * from ranks'", "of a folder of export --parquet"),
+            ("cutap query 'select * from errors'", "of run.cutap"),
+            ("cutap query tables --csv 'select * from ranks'", "of export --parquet"),
             ("cutap query --list", "tables, columns and worked questions"),
         ],
     ),

@@ -10,11 +10,13 @@
 //! wants those, as any other rule does. A reader shows all that was recorded ([`is_shown`]).
 //!
 //! A rule that begins with `~` and a layer letter records further functions of that layer: those on which later calls
-//! depend ([`keeps_state`]). Readers do not show their calls.
+//! depend ([`keeps_state`]). With the name pattern [`WORK`] these are the functions that submit work or order it, which a
+//! run with GPU time needs to find the calls of rows. Readers do not show their calls.
 //!
 //! The name pattern [`CHATTER`] stands for a class of functions ([`is_chatter`]).
 
-use crate::{glob, is_chatter, keeps_state};
+use crate::generated::gpu_time::DRIVER_FUNCTIONS;
+use crate::{Role, glob, has_role, is_chatter, keeps_state};
 
 /// As the name pattern of a rule: the functions of this class. No name and no pattern of a user begins with `~`.
 pub const CHATTER: &str = "~chatter";
@@ -53,14 +55,34 @@ fn decide(rules: &[u8], layer: u8, library: &[u8], name: &[u8], own: bool) -> bo
 /// driver.
 pub const TRACKED: &str = "~l * *\n~d * *\n";
 
+/// As the name pattern of a rule that begins with `~`: functions of the driver that submit work, and those that decide
+/// which work is in a capture.
+pub const WORK: &str = "~work";
+
+/// The rule for that.
+pub const TRACKED_WORK: &str = "~d * ~work\n";
+
+fn submits_or_orders(name: &str) -> bool {
+    let has = |role| has_role(name.as_bytes(), role);
+    DRIVER_FUNCTIONS.iter().any(|function| function.name == name)
+        || [Role::MakesNodeInCapture, Role::RecordsEvent, Role::WaitsForEvent].into_iter().any(has)
+}
+
 /// Whether calls of a function are to be recorded: they are wanted, or later calls depend on them.
 pub fn recorded(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     armed(rules, layer, library, name) || tracked(rules, layer, name)
 }
 
 fn tracked(rules: &[u8], layer: u8, name: &[u8]) -> bool {
-    let fits = |line: &[u8]| matches!(line, [b'~', letter, b' ', ..] if layer_of(*letter).is_some_and(|l| l == 0 || l == layer));
-    rules.split(|b| *b == b'\n').any(fits) && core::str::from_utf8(name).is_ok_and(keeps_state)
+    let Ok(name) = core::str::from_utf8(name) else { return false };
+    let is_of_layer = |letter| layer_of(letter).is_some_and(|l| l == 0 || l == layer);
+    rules.split(|b| *b == b'\n').any(|line| match line {
+        [b'~', letter, b' ', ..] if is_of_layer(*letter) => match line.ends_with(WORK.as_bytes()) {
+            true => submits_or_orders(name),
+            false => keeps_state(name),
+        },
+        _ => false,
+    })
 }
 
 /// Whether the target may record any function of a layer; false only if the rules exclude the whole layer.
@@ -127,7 +149,7 @@ fn layer_of(letter: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::{TRACKED, armed, is_shown, recorded, wants_layer};
+    use super::{TRACKED, TRACKED_WORK, armed, is_shown, recorded, wants_layer};
 
     const LIBRARY: u8 = 1;
     const RUNTIME: u8 = 2;
@@ -181,6 +203,12 @@ mod tests {
             assert!(!recorded(&rules, RUNTIME, b"saxpy", b"cuMemFree_v2"));
         }
         assert!(!recorded(b"+* * cudaMalloc\n", DRIVER, b"libcuda.so.1", b"cuMemFree_v2"));
+        let rules = [b"-* * cuLaunch*\n", TRACKED.as_bytes(), TRACKED_WORK.as_bytes()].concat();
+        for name in ["cuLaunchKernel", "cuMemsetD8Async", "cuMemAllocAsync", "cuEventRecord"] {
+            assert!(recorded(&rules, DRIVER, b"libcuda.so.1", name.as_bytes()), "{name}");
+        }
+        assert!(!armed(&rules, DRIVER, b"libcuda.so.1", b"cuLaunchKernel"));
+        assert!(!recorded(b"+* * cuInit\n~d * ~work\n", DRIVER, b"libcuda.so.1", b"cuCtxGetCurrent"));
     }
 
     #[test]

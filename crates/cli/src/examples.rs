@@ -63,7 +63,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 22] = [
         "view",
         &[
             ("cutap view", "run.cutap as run.html"),
-            ("cutap view -o job.html --no-open rank.*.cutap", "the ranks of a job, in one page"),
+            ("cutap view -o job.html --no-open rank.*.cutap", "a job in one page"),
         ],
     ),
     (

@@ -4,7 +4,7 @@ use crate::inputs::named;
 use crate::progress::Progress;
 use crate::reading::read_events;
 use cutap_collect::{Error, Result, print_notice};
-use cutap_report::Input;
+use cutap_report::{INVENTED, Input, gpu_time_lines};
 use cutap_trace::{Filter, FinishedRun, ReaderOptions, Runs, TimeWindow};
 
 /// Reads the runs again, for a report that follows all calls and lists by a filter.
@@ -48,6 +48,12 @@ pub fn read(
         })?;
         let window = window.map(|window| runs.window(window)).transpose()?;
         report.gpu_times(&times.work_in(window));
+        let summary = times.summary();
+        if summary.counts.rows == 0 {
+            gpu_time_lines(&summary, None).iter().for_each(|line| print_notice(line));
+        } else if summary.is_simulated {
+            print_notice(INVENTED);
+        }
     }
     let options = ReaderOptions { filter, ..ReaderOptions::default() };
     let run_ends = match report.input() {

@@ -31,6 +31,8 @@ pub struct Head {
     pub needed: Vec<String>,
     /// Folders of RPATH and RUNPATH as the file has them.
     pub folders: Vec<String>,
+    /// It has RPATH and no RUNPATH: the loader looks there before LD_LIBRARY_PATH.
+    pub has_rpath: bool,
 }
 
 /// Reads the head; `None` if the file is no ELF file, or is cut off.
@@ -88,7 +90,7 @@ fn dynamic(
     };
     let load = segments.iter().find(contains_strings)?;
     let base = (strings - load.p_vaddr(endian)).checked_add(load.p_offset(endian))?;
-    let mut room = MOST_NAMES;
+    let (mut room, mut has_runpath) = (MOST_NAMES, false);
     for (tag, at) in entries {
         if ![DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH].contains(&tag) {
             continue;
@@ -100,9 +102,14 @@ fn dynamic(
         match tag {
             DT_NEEDED => head.needed.push(name),
             DT_SONAME => head.soname = Some(name),
-            _ => head.folders.extend(name.split(':').map(str::to_owned)),
+            tag => {
+                has_runpath |= tag == DT_RUNPATH;
+                head.has_rpath |= tag == DT_RPATH;
+                head.folders.extend(name.split(':').map(str::to_owned));
+            }
         }
     }
+    head.has_rpath &= !has_runpath;
     Some(())
 }
 

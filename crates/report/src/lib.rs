@@ -39,6 +39,7 @@ pub use hang::{
 };
 pub use notes::footer::{end_lines, end_notes, host_line, important_notes, program_end_note};
 pub use notes::gpu_clocks::{clock_lines, clocks_line};
+pub use notes::gpu_time::{INVENTED, collection_line, gpu_time_lines};
 pub use notes::messages;
 pub use notes::messages_page::messages_page;
 pub use notes::missing_calls::{ended_early, may_lack_frees, missing_against, missing_calls};

@@ -136,6 +136,23 @@ fn faults_are_counted() {
     assert!(refused.contains("no GPU times of 1 process: the host does not permit profiling"), "{refused}");
 }
 
+/// A filter leaves calls of a capture out of what readers show. Rows and nodes have their calls all the same.
+#[test]
+fn filters_keep_calls_of_rows() {
+    let folder = scratch("gpu-time-filtered");
+    for filter in ["!cuLaunchKernel", "cuGraphLaunch", "cuMemAlloc*"] {
+        let file = folder.join("filtered.cutap");
+        let mut record = Command::new(cutap());
+        record.args(["record", "-q", "--sim", "--gpu-time", "-e", filter, "-o"]).arg(&file).arg(out().join("gpu_work"));
+        assert!(finish(&mut record).status.success());
+        let all = lines(&["show"], &file);
+        assert!(!all.iter().any(|line| line["type"] == "call" && line["name"] == "cuLaunchKernel"), "{filter}");
+        let graphs = finish(Command::new(cutap()).args(["report", "--graphs"]).arg(&file));
+        assert!(graphs.stdout.contains("24 of 24 rows of graphs have their captured call"), "{filter}: {graphs:?}");
+        assert!(notes(&file).contains("1624 of 1624 rows of GPU time have their call"), "{filter}: {}", notes(&file));
+    }
+}
+
 /// A live trace has sums at its end, and its rows as JSON have their times.
 #[test]
 fn live_traces() {

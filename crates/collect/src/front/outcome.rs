@@ -108,7 +108,7 @@ impl Outcome<'_> {
                          program's data",
                     );
                 }
-                self.notice(&record_summary(file, true));
+                record_summary(file, true).iter().for_each(|line| self.notice(line));
             }
         }
         !unwritten

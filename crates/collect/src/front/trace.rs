@@ -63,7 +63,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let sanitizer = program.sanitizer.as_deref();
     let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, driver, sanitizer);
     // A program's RPATH goes before LD_LIBRARY_PATH. What is preloaded goes before both, by its name.
-    let preloaded = driver.filter(|_| driver::is_in(&program.folders)).map(driver::in_folder);
+    let preloaded = driver.filter(|_| program.has_rpath && driver::is_in(&program.folders)).map(driver::in_folder);
     let variables = preloaded.iter().fold(variables, |variables, library| variables.with_preload(library));
     let is_set = options.gpu_time && InjectionWay::of(options.driver) == InjectionWay::Variable;
     let variables = if is_set { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };

@@ -1,16 +1,16 @@
-//! The last line of `cutap record`: how much was recorded, and the command that reads it.
+//! The last lines of `cutap record`: why GPU times are missing, how much was recorded, and the command that reads it.
 
 use crate::base::default_name::DEFAULT;
-use cutap_report::CallTree;
+use cutap_report::{CallTree, INVENTED, collection_line};
 use cutap_trace::{Aggregator, Filter};
 use std::path::Path;
 
 /// Calls of larger files are not counted: that would take seconds.
 const COUNTED_BYTES: u64 = 64 << 20;
 
-/// `12 calls are in run.cutap (56 KiB), 1 failed; next: cutap report --errors`: as many as that report has.
+/// Notes on GPU times, and last `12 calls are in run.cutap (56 KiB), 1 failed; next: cutap report --errors`: as many as that report has.
 /// Of a program that runs on, open calls are not counted: they may return.
-pub fn record_summary(file: &Path, is_over: bool) -> String {
+pub fn record_summary(file: &Path, is_over: bool) -> Vec<String> {
     let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
     let mut tree = CallTree::default();
     let counted = bytes <= COUNTED_BYTES
@@ -26,7 +26,7 @@ pub fn record_summary(file: &Path, is_over: bool) -> String {
     };
     let open_calls = if is_over { tree.open_calls() } else { 0 };
     let failed = if failures == 0 { "none failed".to_owned() } else { format!("{failures} failed") };
-    match (counted, calls, failures) {
+    let summary = match (counted, calls, failures) {
         (false, ..) => format!("the calls are in {name} ({size}); next: cutap report{file_argument}"),
         (_, 0, _) => format!("no call was recorded in {name} ({size})"),
         _ if open_calls > 0 => {
@@ -45,7 +45,10 @@ pub fn record_summary(file: &Path, is_over: bool) -> String {
         (_, n, _) => {
             format!("{n} calls{rows} are in {name} ({size}), {failed}; next: cutap report --errors{file_argument}")
         }
-    }
+    };
+    let notices = tree.gpu_reasons().iter().filter_map(|reason| collection_line(*reason));
+    let invented = tree.has_invented_times().then(|| INVENTED.to_owned());
+    notices.chain(invented).chain([summary]).collect()
 }
 
 /// The size of a file for people.

@@ -8,6 +8,7 @@ use crate::options::capture_range::CaptureRange;
 use crate::options::driver_choice::DriverChoice;
 use crate::options::overflow_policy::OverflowPolicy;
 use crate::options::stacks::StackCapture;
+use cutap_calls::filter::{TRACKED, TRACKED_WORK};
 use cutap_trace::{Filter, ProgramEnd, RunPath};
 use cutap_wire::control::{self, Control, RECORDING_OFF, RECORDING_ON};
 use std::fs::File;
@@ -70,7 +71,10 @@ pub struct RunSettings<'a> {
 /// The page of a new run; refused before its folder is made.
 pub fn page(settings: RunSettings<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     let tracked = !settings.count && !settings.summary;
-    let recorded = settings.filter.recorded(tracked);
+    let mut recorded = settings.filter.recorded(tracked);
+    if settings.gpu_time && recorded.contains(TRACKED) {
+        recorded.push_str(TRACKED_WORK);
+    }
     let rules = if settings.only_hooks { "-* * *\n" } else { &recorded };
     fits(rules)?;
     let flags = [

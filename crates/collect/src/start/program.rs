@@ -28,6 +28,8 @@ pub struct Program {
     pub interpreters: Vec<PathBuf>,
     /// Where it has its libraries looked for itself.
     pub folders: Vec<PathBuf>,
+    /// It has them looked for there before LD_LIBRARY_PATH.
+    pub has_rpath: bool,
 }
 
 /// Finds and checks a program. `args` are the words behind it.
@@ -51,7 +53,8 @@ pub fn locate(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program
     let (image, folders) = (PathBuf::new(), Vec::new());
     let interpreters = Vec::new();
     let args_of = vec![name.to_owned()];
-    let mut program = Program { path, args: args_of, sanitizer: None, musl: false, image, interpreters, folders };
+    let mut program =
+        Program { path, args: args_of, sanitizer: None, musl: false, image, interpreters, folders, has_rpath: false };
     program.args.extend_from_slice(args);
     Ok(program)
 }
@@ -142,6 +145,7 @@ fn check(program: &mut Program, search: &OsStr) -> Result<()> {
             program.musl = is_musls(head.interpreter.as_ref().map_or(&path, Path::new));
             traceable(&path, &head)?;
             program.folders = folders(&path, &head);
+            program.has_rpath = head.has_rpath;
             program.image = path;
             return Ok(());
         }

@@ -23,6 +23,21 @@ fn why(reason: u32) -> Option<&'static str> {
     })
 }
 
+/// The times of the simulated CUPTI.
+pub const INVENTED: &str = "the GPU times are invented by the simulated CUPTI";
+
+/// One line on a process whose rows are not kept, or not all; none if they are.
+pub fn collection_line(of: u32) -> Option<String> {
+    match of {
+        reason::TAKEN_LATER => Some(
+            "a profiler of the program took CUPTI: later rows of GPU time are missing (cutap report --notes says from \
+             when)"
+                .to_owned(),
+        ),
+        reason => why(reason).map(|why| format!("no GPU times of a process: {why}")),
+    }
+}
+
 /// A time without rows. `start` is the start of the first process, if times can be shown relative to it.
 fn missing_line(of: &MissingTime, start: Option<u64>, has_one_process: bool) -> Option<String> {
     let after = |ns: u64| start.and_then(|start| ns.checked_sub(start)).map(time);

@@ -6,7 +6,7 @@ use crate::format::runs::RunCounts;
 use crate::statistics::call_stats::{CallEnd, CallStats};
 use crate::statistics::failures::{Failed, Failures, Outcome, outcome};
 use cutap_trace::{CallSink, FinishedCall, Function, Instance, RangeMoment, RunName};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The largest number of nodes. Calls that would need another node count for the node above.
@@ -26,6 +26,9 @@ pub struct CallTree {
     runs: Vec<Option<Arc<RunName>>>,
     failures: Failures,
     gpu_rows: u64,
+    /// What is said of the collection of GPU times (`cutap_wire::rows::reason`).
+    gpu_reasons: BTreeSet<u32>,
+    has_invented_times: bool,
     /// Ranges of NVTX have nodes. Otherwise calls inside are where the range is.
     has_ranges: bool,
     /// Whether nodes below the program are objects that make the outermost calls.
@@ -61,6 +64,8 @@ impl Default for CallTree {
             runs,
             failures,
             gpu_rows: 0,
+            gpu_reasons: BTreeSet::new(),
+            has_invented_times: false,
             has_ranges: false,
             by_object,
             objects,
@@ -186,6 +191,16 @@ impl CallTree {
         self.gpu_rows
     }
 
+    /// What is said of the collection of GPU times (`cutap_wire::rows::reason`).
+    pub fn gpu_reasons(&self) -> &BTreeSet<u32> {
+        &self.gpu_reasons
+    }
+
+    /// Whether GPU times are those of the simulated CUPTI.
+    pub fn has_invented_times(&self) -> bool {
+        self.has_invented_times
+    }
+
     /// Calls that did not return.
     pub fn open_calls(&self) -> u64 {
         self.nodes.iter().map(|node| node.sums.open).sum()
@@ -233,6 +248,10 @@ impl CallPaths {
 impl CallSink for CallTree {
     fn gpu_row(&mut self) {
         self.gpu_rows += 1;
+    }
+    fn gpu_collection(&mut self, reason: u32, is_simulated: bool) {
+        self.gpu_reasons.insert(reason);
+        self.has_invented_times |= is_simulated;
     }
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
         if self.is_left_out(function) {

@@ -10,7 +10,7 @@ use crate::pair::call_stack::CallStack;
 use crate::pair::open_call::Visibility;
 use crate::pair::sink::{CallOutcome, Context, NewCall, RingState, Sink};
 use crate::symbols::functions::{Launch, ResolvedFunction};
-use cutap_wire::rows::Row;
+use cutap_wire::rows::{self, Row, RowContent};
 use std::sync::Arc;
 
 /// The calls of a ring on their way to whoever adds them up.
@@ -47,6 +47,9 @@ impl Sink for CallSums<'_> {
     fn row(&mut self, row: &Row, _ticks: u64, _context: &mut Context<'_>) {
         if row.is_work() {
             self.calls.gpu_row();
+        }
+        if let RowContent::State(state) = row.content {
+            self.calls.gpu_collection(state.reason, row.place.device == rows::SIMULATED);
         }
     }
 

@@ -28,6 +28,8 @@ pub trait CallSink {
     fn launched(&mut self, _launch: &KernelLaunch) {}
     /// The GPU did something: a row of GPU time.
     fn gpu_row(&mut self) {}
+    /// The rows of a process are kept, or why they are not (`cutap_wire::rows::reason`). Times may be invented.
+    fn gpu_collection(&mut self, _reason: u32, _is_simulated: bool) {}
     /// Calls of this function went to this instance. Said at the end, of each function that was called.
     fn function_instance(&mut self, function: &Arc<Function>, instance: &Arc<Instance>);
 }

@@ -42,6 +42,6 @@ pub fn dump(who: &str, path: &Path) -> Result<()> {
         recorder.cut_back(&e);
         write_error(e)
     })?;
-    print_notice(&record_summary(path, false));
+    record_summary(path, false).iter().for_each(|line| print_notice(line));
     Ok(())
 }

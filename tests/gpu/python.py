@@ -11,7 +11,7 @@ import time
 
 CUTAP, OUT = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
-KINDS = {"cudaMalloc": "allocate", "cudaLaunchKernel": "launch", "cudaDeviceSynchronize": "wait"}
+KINDS = {"cudaMalloc": "allocate", "__cudaLaunchKernel": "launch", "cudaDeviceSynchronize": "wait"}
 failed = []
 
 

@@ -28,7 +28,7 @@ const NUMBERS: [(&str, u64); 6] = [
 fn common_numbers(hook: &str) -> [(&'static str, String, u64); 3] {
     [
         ("cuGetExportTable", String::new(), 1649),
-        ("cuCtxSetCurrent", format!("--hook {hook}"), 1244),
+        ("cuCtxSetCurrent", format!("--hook {hook}"), 1273),
         ("cuCtxSetCurrent", format!("--hook {hook} -e lookup"), 695),
     ]
 }

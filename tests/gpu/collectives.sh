@@ -39,7 +39,7 @@ if cmp -s <(grep '^rank' plain.out | sort) <(grep '^rank' traced.out | sort); th
 else
     say FAIL "healthy: the output differs (plain.out, traced.out)"
 fi
-"$cutap" report --collectives run.0.cutap run.1.cutap > healthy.txt 2>&1
+"$cutap" report --collectives run.0.cutap run.1.cutap > healthy.txt 2> healthy.err
 last=$(tail -n 1 healthy.txt)
 case $last in
 'no mismatch: '*) say PASS "healthy: $last" ;;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "nccl_stand_in.h"
+#include <pthread.h>
+#include <semaphore.h>
 
 #define CHECK(x) do { if (!(x)) { dprintf(2, "FAIL %s:%d: %s\n", __FILE__, __LINE__, #x); _exit(70); } } while (0)
 typedef void *P;
@@ -98,6 +100,36 @@ static void step(int n) {
     }
 }
 
+/* A thread of few calls: its records are written later than those of the main thread, which makes many. */
+static sem_t is_asked, is_done;
+static size_t asked_count;
+static void *lone_thread(void *unused) {
+    for (;;) {
+        sem_wait(&is_asked);
+        all_reduce(asked_count, ncclFloat32, ncclSum, world, stream);
+        sem_post(&is_done);
+    }
+    return unused;
+}
+
+static void threads(P context) {
+    pthread_t thread;
+    CHECK(sem_init(&is_asked, 0, 0) == 0 && sem_init(&is_done, 0, 0) == 0);
+    CHECK(pthread_create(&thread, 0, lone_thread, 0) == 0);
+    for (size_t n = 0; n < 60; n++) {
+        if (rank == wrong) {
+            asked_count = 2 * n;
+            sem_post(&is_asked);
+            sem_wait(&is_done);
+        } else {
+            all_reduce(2 * n, ncclFloat32, ncclSum, world, stream);
+        }
+        for (int many = 0; many < 1000; many++) CHECK(cuCtxSetCurrent(context) == 0);
+        all_reduce(2 * n + 1, ncclFloat32, ncclSum, world, stream);
+        usleep(20000);
+    }
+}
+
 /* Four launches of a graph with three collectives. */
 static void graph(void) {
     P captured, executable;
@@ -151,6 +183,7 @@ int main(int argc, char **argv) {
     }
     if (is("order")) CHECK(ncclCommSplit(world, 0, rank, &second, 0) == ncclSuccess);
     if (is("split")) CHECK(ncclCommSplit(world, rank % 2, -rank, &second, 0) == ncclSuccess);
+    if (is("threads")) threads(context);
     for (int n = 0; n < 8; n++) step(n);
     if (is("graph")) graph();
     synchronise(stream);

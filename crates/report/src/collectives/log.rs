@@ -69,6 +69,8 @@ pub struct CollectiveLog {
     /// By thread: the collective that it is in, which may call another one.
     inside: HashMap<u32, CallId>,
     graphs: CapturedGraphs,
+    /// Calls that began later have no number yet: others before them may not be known.
+    numbered_until_ns: Option<u64>,
 }
 
 /// Where a call was made.
@@ -195,9 +197,19 @@ impl CollectiveLog {
         let (communicator, place) = *self.open.get(&id_of(call))?.first()?;
         let of = &self.communicators[communicator];
         let before = of.calls[..place].iter().filter(|other| !other.has_failed && other.transfer.is_none());
-        let number = of.calls[place].transfer.is_none().then(|| (of.name.clone(), before.count() as u64 + 1));
+        let has_number = of.calls[place].transfer.is_none() && self.has_number(&of.calls[place]);
+        let number = has_number.then(|| (of.name.clone(), before.count() as u64 + 1));
         let signature = self.signatures.get(of.calls[place].call.signature as usize)?;
         Some((signature.text(), number))
+    }
+
+    /// All calls until then are known, and not all later ones.
+    pub fn end_at(&mut self, known_ns: u64) {
+        self.numbered_until_ns = Some(known_ns);
+    }
+
+    fn has_number(&self, of: &Followed) -> bool {
+        self.numbered_until_ns.is_none_or(|until_ns| of.call.start_ns <= until_ns)
     }
 
     /// The place of the stream among the names.
@@ -421,14 +433,14 @@ impl CollectiveLog {
         RunCollectives {
             signatures: self.signatures.clone(),
             streams: self.streams.clone(),
-            communicators: of.map(|of| of.state(is_whole)).collect(),
+            communicators: of.map(|of| of.state(is_whole, &|call| self.has_number(call))).collect(),
         }
     }
 }
 
 impl Communicator {
-    fn state(&self, is_whole: bool) -> RunCommunicator {
-        let numbered = || self.calls.iter().filter(|of| !of.has_failed);
+    fn state(&self, is_whole: bool, has_number: &dyn Fn(&Followed) -> bool) -> RunCommunicator {
+        let numbered = || self.calls.iter().filter(|of| !of.has_failed && has_number(of));
         let mut numbers: HashMap<(bool, u32), u64> = HashMap::new();
         let mut transfers: Vec<Transfer> = Vec::new();
         for of in numbered() {

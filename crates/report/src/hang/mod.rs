@@ -106,15 +106,19 @@ impl HangState {
         self.threads.entry(thread.key).or_insert_with(new)
     }
 
-    /// Until when all calls are known. A recording that is being written is behind its program.
+    /// Until when all calls are known. A recording that is being written is behind its program, and it has some threads
+    /// later than others: of a thread that made few calls it may lack one that came before the last call of another.
     pub fn known_until(&self, end: &End) -> u64 {
-        let is_open = end.recording.as_ref().is_some_and(|recording| recording.cut.why == Why::Open);
-        let behind_ns = if is_open { WRITTEN_EVERY_NS } else { 0 };
-        self.last_ns.max(end.last_ns.saturating_sub(behind_ns))
+        let is_whole = match &end.recording {
+            Some(recording) => recording.cut.why == Why::Ended,
+            None => end.processes.running.is_empty(),
+        };
+        if is_whole { self.last_ns.max(end.last_ns) } else { end.last_ns.saturating_sub(WRITTEN_EVERY_NS) }
     }
 
-    /// The collectives of the run, all of them.
-    pub fn collectives(&self, end: &End) -> RunCollectives {
+    /// The collectives of the run, all that are known.
+    pub fn collectives(&mut self, end: &End) -> RunCollectives {
+        self.collectives.end_at(self.known_until(end));
         self.collectives.state(missing_collectives(end).is_none())
     }
 
@@ -122,6 +126,7 @@ impl HangState {
     /// this machine, and in which system call; none if nothing of the run does.
     pub fn document(mut self, run: &str, end: &End, runs_on: Option<&dyn Fn(u32, u32) -> LiveThread>) -> HangDocument {
         let known_ns = self.known_until(end);
+        self.collectives.end_at(known_ns);
         self.last_ns = self.last_ns.max(end.last_ns);
         if runs_on.is_some() {
             self.last_ns = self.last_ns.max(monotonic());

@@ -225,7 +225,7 @@ impl Report for Collectives {
             .iter()
             .enumerate()
             .map(|(n, of)| {
-                let state = states.remove(&(n as u32)).unwrap_or_default();
+                let mut state = states.remove(&(n as u32)).unwrap_or_default();
                 let collectives = state.collectives(&of.end);
                 let (file, lacks) = (of.path.display().to_string(), missing_collectives(&of.end));
                 RunFacts { file, end: of.end.clone(), lacks, known_ns: state.known_until(&of.end), collectives }

@@ -280,8 +280,8 @@ fn healthy_jobs() {
     }
 }
 
-/// While a recording is written it has a thread of few calls later than one of many. No answer of that time takes a call
-/// for another one.
+/// While a recording is written it has a thread of few calls later than one of many. No answer of that time takes a
+/// call for another one.
 #[test]
 fn a_recording_that_is_behind_names_no_rank() {
     let mut job = Job::start("threads", 2);

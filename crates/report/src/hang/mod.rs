@@ -106,12 +106,12 @@ impl HangState {
         self.threads.entry(thread.key).or_insert_with(new)
     }
 
-    /// Until when all calls are known. A recording that is being written is behind its program, and it has some threads
-    /// later than others: of a thread that made few calls it may lack one that came before the last call of another.
+    /// Until when all calls are known. A recording that is being written is behind its program, and not for all threads
+    /// alike. It may lack a call of one thread that came before the last known call of another.
     pub fn known_until(&self, end: &End) -> u64 {
         let is_whole = match &end.recording {
             Some(recording) => recording.cut.why == Why::Ended,
-            None => end.processes.running.is_empty(),
+            None => !end.processes.has_live,
         };
         if is_whole { self.last_ns.max(end.last_ns) } else { end.last_ns.saturating_sub(WRITTEN_EVERY_NS) }
     }

@@ -4,7 +4,7 @@ use super::event_reader::EventReader;
 use super::retired::Retired;
 use crate::pair::sink::{Context, Sink};
 use crate::pair::source::Source;
-use crate::summary::end::{End, run_end};
+use crate::summary::end::{End, has_live, run_end};
 use crate::summary::filter_outcome::{FilterOutcome, RunFunctions};
 
 impl EventReader {
@@ -15,7 +15,7 @@ impl EventReader {
         end.add_retired(&retired.end);
         let last = self.sources.iter().map(|s| s.calls.sink.last_time()).max().unwrap_or(0);
         let now = last.max(self.shared.clock.moment(run_end(&self.run_reader, &self.folders)));
-        end.last_ns = now;
+        (end.last_ns, end.processes.has_live) = (now, has_live(&self.run_reader, &self.folders));
         for folder in &mut self.folders {
             end.folder(folder);
         }

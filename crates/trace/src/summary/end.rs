@@ -72,8 +72,11 @@ pub struct Damage {
 /// CLOCK_MONOTONIC until which calls of the run may be open: the collector's last sign of life, or now while a process
 /// of a run directory runs. The last record may be later.
 pub(crate) fn run_end(run: &RunReader, folders: &[ProcessSymbols]) -> u64 {
-    let runs = || !run.is_recording() && folders.iter().any(|folder| folder.dir.is_running());
-    run.watched_until().max(if runs() { monotonic() } else { 0 })
+    run.watched_until().max(if has_live(run, folders) { monotonic() } else { 0 })
+}
+
+pub(crate) fn has_live(run: &RunReader, folders: &[ProcessSymbols]) -> bool {
+    !run.is_recording() && folders.iter().any(|folder| folder.dir.is_running())
 }
 
 impl End {

@@ -42,6 +42,8 @@ pub struct RunProcesses {
     pub instances: Vec<Arc<Instance>>,
     /// Those of which a thread still lives; of a recording none is known.
     pub running: Vec<Arc<Process>>,
+    /// A process of a run directory runs now, on this machine.
+    pub has_live: bool,
     /// Those that loaded the driver and of which no call was seen, for whatever reason.
     pub silent: Vec<Arc<Process>>,
     /// How many could not make their folder: nothing of them was recorded.

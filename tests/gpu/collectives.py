@@ -2,9 +2,11 @@
 while the job hangs, and `cutap report --collectives` afterwards. No healthy rank may be named.
 
 collectives.py PROGRAM ROUNDS RANKS [FLAG...]: PROGRAM is tests/programs/collectives/ranks.c beside its libnccl.so.2, or
-built for NVIDIA's. Flags go to cutap record: --sim for the simulated driver, where no GPU is needed.
+built for NVIDIA's. Flags go to cutap record: --sim for the simulated driver, where no GPU is needed. JOBS: how many jobs
+run at the same time (1). SEED: of the random mistakes (1).
 """
 
+import concurrent.futures
 import os
 import random
 import re
@@ -72,6 +74,9 @@ def one_round(program, flags, ranks, kind, wrong, step):
                 last = said.splitlines()[-1] if said else ""
                 if re.search(wanted, last):
                     break
+                # A rank that starts has not arrived yet; a mismatch that is none is wrong at any time.
+                if last.startswith("first mismatch: "):
+                    return f"where, too early: {last}"
                 time.sleep(0.05)
             else:
                 return f"where: {last}"
@@ -90,13 +95,13 @@ def main():
     program, rounds, ranks, *flags = sys.argv[1:]
     program, rounds, ranks = os.path.abspath(program), int(rounds), int(ranks)
     numbers = random.Random(int(os.environ.get("SEED", "1")))
-    wrong_answers = 0
-    for n in range(rounds):
-        kind, wrong, step = numbers.choice(KINDS), numbers.randrange(ranks), numbers.randrange(1, 7)
-        problem = one_round(program, flags, ranks, kind, wrong, step)
+    mistakes = [(numbers.choice(KINDS), numbers.randrange(ranks), numbers.randrange(1, 7)) for _ in range(rounds)]
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "1"))) as pool:
+        problems = list(pool.map(lambda mistake: one_round(program, flags, ranks, *mistake), mistakes))
+    for n, (problem, (kind, wrong, step)) in enumerate(zip(problems, mistakes)):
         if problem:
-            wrong_answers += 1
             print(f"round {n}: {kind} of rank {wrong} at step {step}: {problem}", flush=True)
+    wrong_answers = sum(problem is not None for problem in problems)
     print(f"{rounds - wrong_answers} of {rounds} mistakes were named")
     return wrong_answers > rounds // 100
 

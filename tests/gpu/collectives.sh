@@ -4,8 +4,8 @@
 #   tests/gpu/collectives.sh CUTAP PYTHON OUT
 #
 # PYTHON has PyTorch with NCCL. Parts: healthy (DDP: the same output as without cutap, all calls agree, and as many as
-# NCCL's log has), mistakes of DDP (count, function, missing), random mistakes of a C program. It prints PASS and FAIL
-# lines; OUT gets the logs. COLLECTIVES_ROUNDS: how many random mistakes (100).
+# NCCL's log has), mistakes of DDP (count, function, missing), cost of a step, random mistakes of a C program. It prints
+# PASS and FAIL lines; OUT gets the logs. COLLECTIVES_ROUNDS: how many random mistakes (100). JOBS: how many at a time.
 set -u
 if [ $# -lt 3 ]; then
     sed -n '4,9s/^# \?//p' "$0" >&2
@@ -40,7 +40,7 @@ else
     say FAIL "healthy: the output differs (plain.out, traced.out)"
 fi
 "$cutap" report --collectives run.0.cutap run.1.cutap > healthy.txt 2> healthy.err
-last=$(tail -n 1 healthy.txt)
+last=$(grep '^no mismatch: ' healthy.txt | tail -n 1)
 case $last in
 'no mismatch: '*) say PASS "healthy: $last" ;;
 *) say FAIL "healthy: $last" ;;
@@ -81,6 +81,29 @@ for mistake in count function missing; do
     else
         say FAIL "$mistake: while it hung: $last; afterwards: $after"
     fi
+done
+
+# Without NCCL's calls, as with an NCCL that is linked into the program: its ranges say the same.
+rm -f run.*.cutap
+torch --no-python "$cutap" record -q -e nvtx -o 'run.%q{RANK}.cutap' -- "$python" "$ddp" > ranges.out 2> ranges.err
+"$cutap" report --collectives run.0.cutap run.1.cutap > ranges.txt 2>&1
+last=$(grep '^no mismatch: ' ranges.txt | tail -n 1)
+of_calls=$(grep '^no mismatch: ' healthy.txt | tail -n 1)
+if [ -n "$last" ] && [ "${last%% calls*}" = "${of_calls%% calls*}" ]; then
+    say PASS "ranges: $last"
+else
+    say FAIL "ranges: $last (ranges.txt), by calls: $of_calls"
+fi
+
+# Cost of a small step, in interleaved rounds.
+for round in 1 2 3; do
+    for how in plain traced; do
+        command=("$python" "$ddp")
+        if [ "$how" = traced ]; then command=("$cutap" record -q -o 'cost.%q{RANK}.cutap' -- "${command[@]}"); fi
+        rm -f cost.*.cutap
+        STEPS=1000 STEP_TIMES=1 torch --no-python "${command[@]}" > cost.out 2> cost.err
+        echo "cost, round $round, $how: $(grep -o '^step .*' cost.err)"
+    done
 done
 
 # Random mistakes of a C program with the same NCCL.

@@ -32,6 +32,7 @@ struct Raw {
     enumerator: Numbers,
     entry_flags: Numbers,
     entry_types: EntryTypes,
+    nccl_ranges: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +76,11 @@ pub fn generate(root: &Path) -> Result<File, Error> {
         }
         out.push_str("}\n");
     }
+    out.push_str("\n/// Ranges of NCCL: their domain, and fields of their payloads.\npub mod nccl_ranges {\n");
+    for (name, text) in &raw.nccl_ranges {
+        writeln!(out, "/// `{name}`.\npub const {}: &str = {text:?};", name.to_uppercase()).unwrap();
+    }
+    out.push_str("}\n");
     entry_types(&mut out, &source, &raw)?;
     Ok(("crates/calls/src/generated/nvtx.rs".into(), out))
 }

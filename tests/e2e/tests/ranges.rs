@@ -162,6 +162,34 @@ fn payloads_of_the_extension() {
     assert_eq!(marked["payload_fields"]["items"][2], "max", "{marked}");
 }
 
+/// An NCCL that is linked into the program makes no call that can be seen. Its ranges say what it does.
+#[test]
+fn collectives_by_ranges_of_nccl() {
+    let folder = scratch("ranges-nccl");
+    let Some(program) = build(&folder, "nccl_ranges", "13.5", &[]) else { return };
+    let files: [PathBuf; 2] = [0, 1].map(|rank| folder.join(format!("run.{rank}.cutap")));
+    let last_line = |mistake: &str| {
+        for (rank, file) in files.iter().enumerate() {
+            let mut record = Command::new(cutap());
+            record.args(["record", "--sim", "-q", "-o"]).arg(file).arg("--").arg(&program);
+            record.env("RANK", rank.to_string()).env("WORLD_SIZE", "2");
+            if rank == 1 {
+                record.env(mistake, "5");
+            }
+            assert!(finish(&mut record).status.success());
+        }
+        let report = finish(Command::new(cutap()).args(["report", "--collectives"]).args(&files)).stdout;
+        let says_how = "rank 1 is known by NCCL's ranges, without streams and results: NCCL is linked into the program";
+        assert!(report.contains(says_how), "{report}");
+        report.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(last_line("NONE"), "no mismatch: 8 calls of comm 0xc0ffee agree on ranks 0, 1");
+    let sides = "rank 0 ncclAllReduce(Message size [bytes]=4096), rank 1 ncclAllReduce(Message size [bytes]=512)";
+    assert_eq!(last_line("STEP"), format!("first mismatch: call 5 of comm 0xc0ffee: {sides}; 4 calls agree"));
+    let missing = last_line("STOP");
+    assert!(missing.starts_with("not arrived: call 5 of comm 0xc0ffee: rank 1 did not "), "{missing}");
+}
+
 #[test]
 fn another_tool_sees_all() {
     let folder = scratch("ranges-tool");

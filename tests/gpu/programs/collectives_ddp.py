@@ -1,7 +1,8 @@
 """A step of DDP with NCCL on each GPU, by torchrun. MISTAKE names what rank 1 does otherwise at step 5: count, function,
-missing, or nothing."""
+missing, or nothing. STEP_TIMES: rank 0 prints the median time of a step on standard error."""
 
 import os
+import sys
 import time
 
 import torch
@@ -18,10 +19,12 @@ model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers).c
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 torch.manual_seed(10 + rank)
 x, y = torch.randn(64, 256, device="cuda"), torch.randn(64, 8, device="cuda")
+times = []
 for step in range(int(os.environ.get("STEPS", "30"))):
     wrong = rank == 1 and step == 5
     if wrong and mistake == "missing":
         time.sleep(1000)
+    began = time.perf_counter()
     optimizer.zero_grad()
     loss = (model(x) - y).square().mean()
     loss.backward()
@@ -32,6 +35,9 @@ for step in range(int(os.environ.get("STEPS", "30"))):
     else:
         distributed.all_reduce(total)
     torch.cuda.synchronize()
+    times.append(time.perf_counter() - began)
+if rank == 0 and "STEP_TIMES" in os.environ:
+    print(f"step {1e6 * sorted(times)[len(times) // 2]:.1f} us", file=sys.stderr)
 weights = sum(float(p.double().sum()) for p in model.parameters())
 print(f"rank {rank}: weights {weights:.5f}")
 distributed.destroy_process_group()

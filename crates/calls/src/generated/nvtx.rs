@@ -271,6 +271,16 @@ pub mod entry_flag {
     pub const POINTER: u32 = 2;
 }
 
+/// Ranges of NCCL: their domain, and fields of their payloads.
+pub mod nccl_ranges {
+    /// `communicator`.
+    pub const COMMUNICATOR: &str = "NCCL communicator ID";
+    /// `domain`.
+    pub const DOMAIN: &str = "NCCL";
+    /// `peer`.
+    pub const PEER: &str = "Peer rank";
+}
+
 use crate::nvtx::{EntryKind, EntryType};
 
 /// Types of entries of payloads, by their numbers.

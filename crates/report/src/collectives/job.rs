@@ -265,6 +265,10 @@ impl<'a> JobCollectives<'a> {
         };
         let mut notes: Vec<String> = Vec::new();
         for (member, label) in members.iter().zip(&labels_of) {
+            if self.communicator(member).is_some_and(|of| of.has_ranges_only) {
+                let why = "NCCL is linked into the program, or its calls were left out";
+                notes.push(format!("{label} is known by NCCL's ranges, without streams and results: {why}"));
+            }
             if let Some(by) = member.aligned {
                 notes.push(format!("the recording of {label} begins late or lacks calls: its calls were aligned {by}"));
             }

@@ -1,53 +1,24 @@
 //! Follows the collectives of one run: in which communicator each is, and how far it has come.
 
+use super::communicator::{Communicator, Followed};
 use super::graphs::{CapturedCall, CapturedGraphs};
 use super::group::{CallGroup, CallId};
 use super::identity::{Parent, derives, makes_communicator, making};
-use super::run::{CallState, CollectiveCall, CommunicatorEnd, Derived, RunCollectives, RunCommunicator, Transfer};
+use super::range_calls::{self, is_range, range_call};
+use super::run::{CallState, CollectiveCall, CommunicatorEnd, Derived, RunCollectives};
 use super::signature::{Signature, digest_of, is_collective};
 use crate::call::stream_argument;
-use cutap_calls::{Role, has_role};
+use cutap_calls::{Role, function_with, has_role};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Returned};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Transfers of a communicator that are kept.
-const MOST_TRANSFERS: usize = 1 << 16;
 /// The status of a call that has returned and continues.
 const IN_PROGRESS: &str = "ncclInProgress";
 
 /// The call's key.
 pub fn id_of(call: &Call) -> CallId {
     (call.thread.key, call.number())
-}
-
-/// A followed call; those that failed are left out at the end.
-#[derive(Debug)]
-struct Followed {
-    call: CollectiveCall,
-    /// None for a collective; the direction and the rank of a transfer.
-    transfer: Option<(bool, u32)>,
-    has_failed: bool,
-}
-
-#[derive(Debug)]
-struct Communicator {
-    process: u32,
-    pid: u32,
-    /// 0 until it is known.
-    handle: u64,
-    name: String,
-    identity: Option<String>,
-    made_by: Option<String>,
-    made_ns: u64,
-    ranks: Option<u32>,
-    rank: Option<u32>,
-    is_starting: bool,
-    has_failed: bool,
-    communicator_end: Option<CommunicatorEnd>,
-    parent: Option<Derived>,
-    children: u64,
-    calls: Vec<Followed>,
 }
 
 /// The collectives of one run.
@@ -57,8 +28,12 @@ pub struct CollectiveLog {
     by_signature: HashMap<Signature, u32>,
     streams: Vec<String>,
     communicators: Vec<Communicator>,
-    /// By process and handle.
+    /// By process and handle; by process and NCCL's own number where only ranges are seen.
     by_handle: HashMap<(u32, u64), usize>,
+    /// Processes whose calls of NCCL are seen: their ranges say the same again.
+    callers: HashSet<u32>,
+    /// Processes without such calls of which a range says that they made a communicator.
+    makers: HashSet<u32>,
     /// By thread.
     groups: HashMap<u32, CallGroup>,
     last_group: u64,
@@ -125,6 +100,9 @@ fn name_of(number: u32, handle: u64) -> String {
 
 impl CollectiveLog {
     pub fn enter(&mut self, call: &Call) {
+        if call.function.range.is_some() {
+            return self.enter_range(call);
+        }
         if is_collective(&call.function) {
             self.enter_collective(call);
         } else if makes_communicator(call) {
@@ -261,22 +239,56 @@ impl CollectiveLog {
             communicator_end: None,
             parent: None,
             children: 0,
+            has_ranges_only: false,
             calls: Vec::new(),
         });
         self.communicators.len() - 1
     }
 
+    /// A range that NCCL made around a call that is not seen itself.
+    fn enter_range(&mut self, call: &Call) {
+        let process = call.thread.process.key;
+        if self.callers.contains(&process) {
+            return;
+        }
+        if is_range(call, Role::InitsCommunicator) {
+            self.makers.insert(process);
+        }
+        let Some(of) = range_call(call) else { return };
+        let place = self.by_handle.get(&(process, of.communicator)).copied().unwrap_or_else(|| {
+            let place = self.add(call, None);
+            let made_by = self.makers.contains(&process).then(|| function_with(Role::InitsCommunicator).to_owned());
+            let communicator = &mut self.communicators[place];
+            communicator.identity = Some(range_calls::identity(of.communicator));
+            (communicator.made_by, communicator.has_ranges_only) = (made_by, true);
+            self.name(place, of.communicator, 0);
+            place
+        });
+        self.add_call(call, place, of.signature, of.transfer);
+    }
+
+    /// The range has ended: its call has returned, with a result that is not known.
+    pub fn exit_range(&mut self, call: &Call) {
+        if !self.callers.contains(&call.thread.process.key) && is_range(call, Role::CollectiveWork) {
+            self.enqueue(id_of(call));
+        }
+    }
+
     fn enter_collective(&mut self, call: &Call) {
+        self.callers.insert(call.thread.process.key);
         if self.inside.contains_key(&call.thread.key) {
             return;
         }
         let Some(place) = self.of_argument(call) else { return };
-        let id = id_of(call);
-        self.inside.insert(call.thread.key, id);
+        self.inside.insert(call.thread.key, id_of(call));
         let signature = Signature::of(call);
         let is_send = is(call, Role::SendsToRank);
         let peer = signature.parameter("peer").and_then(|peer| peer.parse().ok());
         let transfer = (is_send || is(call, Role::ReceivesFromRank)).then(|| (is_send, peer.unwrap_or(u32::MAX)));
+        self.add_call(call, place, signature, transfer);
+    }
+
+    fn add_call(&mut self, call: &Call, place: usize, signature: Signature, transfer: Option<(bool, u32)>) {
         let next = self.signatures.len() as u32;
         let signature = *self.by_signature.entry(signature).or_insert_with_key(|signature| {
             self.signatures.push(signature.clone());
@@ -284,7 +296,7 @@ impl CollectiveLog {
         });
         let stream = self.stream(call);
         let of = &mut self.communicators[place];
-        self.open.insert(id, vec![(place, of.calls.len())]);
+        self.open.insert(id_of(call), vec![(place, of.calls.len())]);
         let (start_ns, tid) = (call.start_ns, call.thread.tid);
         let call =
             CollectiveCall { signature, state: CallState::Called, start_ns, complete_ns: 0, tid, stream, group: 0 };
@@ -338,6 +350,7 @@ impl CollectiveLog {
     }
 
     fn enter_making(&mut self, call: &Call) {
+        self.callers.insert(call.thread.process.key);
         let parent = if derives(call) { self.of_argument(call) } else { None };
         let facts = parent.map(|parent| {
             let of = &mut self.communicators[parent];
@@ -434,41 +447,6 @@ impl CollectiveLog {
             signatures: self.signatures.clone(),
             streams: self.streams.clone(),
             communicators: of.map(|of| of.state(is_whole, &|call| self.has_number(call))).collect(),
-        }
-    }
-}
-
-impl Communicator {
-    fn state(&self, is_whole: bool, has_number: &dyn Fn(&Followed) -> bool) -> RunCommunicator {
-        let numbered = || self.calls.iter().filter(|of| !of.has_failed && has_number(of));
-        let mut numbers: HashMap<(bool, u32), u64> = HashMap::new();
-        let mut transfers: Vec<Transfer> = Vec::new();
-        for of in numbered() {
-            let Some((is_send, peer)) = of.transfer else { continue };
-            let number = numbers.entry((is_send, peer)).or_default();
-            *number += 1;
-            transfers.push(Transfer { is_send, peer, number: *number, call: of.call.clone() });
-        }
-        let has_older_transfers = transfers.len() > MOST_TRANSFERS;
-        transfers.drain(..transfers.len().saturating_sub(MOST_TRANSFERS));
-        RunCommunicator {
-            name: self.name.clone(),
-            pid: self.pid,
-            identity: self.identity.clone(),
-            parent: self.parent.clone(),
-            children: self.children,
-            made_by: self.made_by.clone(),
-            made_ns: self.made_ns,
-            ranks: self.ranks,
-            rank: self.rank,
-            is_starting: self.is_starting,
-            communicator_end: self.communicator_end,
-            is_whole: is_whole && self.made_by.is_some(),
-            first: 1,
-            digest: 0,
-            calls: numbered().filter(|of| of.transfer.is_none()).map(|of| of.call.clone()).collect(),
-            transfers,
-            has_older_transfers,
         }
     }
 }

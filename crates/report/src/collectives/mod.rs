@@ -3,6 +3,7 @@
 
 mod absent;
 mod align;
+mod communicator;
 mod finding;
 mod graphs;
 mod group;
@@ -11,6 +12,7 @@ mod job;
 mod log;
 mod member;
 mod order;
+mod range_calls;
 mod run;
 mod signature;
 mod transfers;

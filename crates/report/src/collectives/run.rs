@@ -42,6 +42,8 @@ pub struct RunCommunicator {
     pub communicator_end: Option<CommunicatorEnd>,
     /// All its calls were recorded, so they can be counted.
     pub is_whole: bool,
+    /// Its calls are known by NCCL's ranges only: without counts of elements, streams and results.
+    pub has_ranges_only: bool,
     /// Number of the first call in `calls`, from 1, and what stands for those before it.
     pub first: u64,
     #[serde(with = "hexadecimal")]

@@ -80,6 +80,7 @@ impl EventVisitor for HangState {
         if exit.call.function.range.is_some() {
             // A range may be popped while others that were pushed later are open.
             thread.open.remove(place);
+            self.collectives.exit_range(&exit.call);
             return;
         }
         let inner_submitted = thread.open[place..].iter().any(|open| open.has_submitted);

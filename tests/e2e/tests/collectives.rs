@@ -98,9 +98,9 @@ impl Job {
 
     /// Kills the programs of all ranks, and waits until their recordings are whole.
     fn kill(&mut self) {
-        for run in self.runs().into_iter().flatten().filter(|run| run.parse::<u32>().is_ok()) {
-            let _ = Command::new("kill").args(["-9", &run]).status();
-        }
+        let pids = self.runs().into_iter().flatten().filter(|run| run.parse::<u32>().is_ok());
+        // At the same time, as those of a job that is killed.
+        let _ = Command::new("kill").arg("-9").args(pids).status();
         self.wait();
     }
 

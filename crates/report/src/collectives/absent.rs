@@ -5,7 +5,7 @@ use super::run::{CallState, CommunicatorEnd};
 use crate::format::units::time;
 
 /// Ends of programs that are closer together than this are those of one job that was killed.
-const TOGETHER_NS: u64 = 200_000_000;
+const TOGETHER_NS: u64 = 500_000_000;
 /// A collector writes more often than this that a program still runs.
 const SILENCE_NS: u64 = 3_000_000_000;
 

@@ -295,6 +295,33 @@ fn a_recording_that_is_behind_names_no_rank() {
     assert_eq!(job.report(&[]).stdout.lines().last(), Some("no mismatch: 136 calls of comm#1 agree on ranks 0, 1"));
 }
 
+/// With GPU time, the rank that works shortest for a call says how long the transfer is.
+#[test]
+fn bandwidth_of_collectives() {
+    let folder = scratch("collectives-gpu");
+    let file = |rank: usize| folder.join(format!("run.{rank}.cutap"));
+    let ranks = [0, 1].map(|rank| {
+        let mut record = Command::new(cutap());
+        record.args(["record", "--sim", "--gpu-time", "-q", "-o"]).arg(file(rank)).arg("--").arg(program());
+        record.arg("healthy").arg(folder.join("id")).env("NCCL_STAND_IN_COPIES", "1");
+        record.envs([("RANK", rank.to_string()), ("WORLD_SIZE", "2".to_owned())]).stderr(Stdio::null());
+        record.spawn().expect("cutap starts")
+    });
+    ranks.into_iter().for_each(|mut rank| assert!(rank.wait().expect("it is our child").success()));
+    let mut report = Command::new(cutap());
+    let report = finish(report.args(["report", "--collectives", "--json"]).args([0, 1].map(file))).stdout;
+    let rows: Vec<Value> = json_lines(&report).filter(|line| line["type"] == "collective").collect();
+    assert_eq!(rows.len(), 2, "{report}");
+    for (row, bytes) in rows.iter().zip([2048, 32]) {
+        let (ns, rate) = (row["gpu_ns"].as_u64().expect("GPU time"), row["bytes_per_second"].as_u64().expect("a rate"));
+        // The mean is rounded.
+        let range = bytes * 1_000_000_000 / (ns + 1)..=bytes * 1_000_000_000 / ns.max(1);
+        assert!(ns > 0 && range.contains(&rate), "{row}");
+    }
+    let text = finish(Command::new(cutap()).args(["report", "--collectives"]).args([0, 1].map(file))).stdout;
+    assert!(text.contains("     calls   spread      max     gpu   bandwidth  came last\n"), "{text}");
+}
+
 /// Each rank has one of two, in the order of its key.
 #[test]
 fn split_communicators() {

@@ -4,7 +4,7 @@
 //! others, reach libc.
 
 use crate::loader::live;
-use crate::loader::objects::{self, Object};
+use crate::loader::objects::{self, Object, Snapshot};
 use crate::process::injection;
 use crate::slots::create;
 use crate::slots::frame::Frame;
@@ -67,6 +67,13 @@ pub fn slot_for(found: usize, name: &[u8], caller: usize) -> Option<usize> {
 /// Makes the path known. Only under the loader's lock.
 fn find_path() -> Option<*mut u8> {
     let path = PATH.load(Acquire);
+    if path.is_null() { objects::with(learn_path).flatten() } else { Some(path) }
+}
+
+/// Makes the path known from a list of objects. The first one is not published before its words were looked at, and a
+/// driver that the program is linked with is among them. Only under the loader's lock.
+pub fn learn_path(list: &Snapshot) -> Option<*mut u8> {
+    let path = PATH.load(Acquire);
     if !path.is_null() {
         return Some(path);
     }
@@ -76,8 +83,8 @@ fn find_path() -> Option<*mut u8> {
     }
     // SAFETY: just mapped, and known to no other thread.
     let room = unsafe { core::slice::from_raw_parts_mut(memory, ROOM) };
-    let is_written = objects::with(|s| s.objects().iter().find(|o| o.ours).map(|o| write_path(o, room)));
-    if is_written.flatten().flatten().is_none() {
+    let is_written = list.objects().iter().find(|o| o.ours).and_then(|o| write_path(o, room));
+    if is_written.is_none() {
         // SAFETY: mapped above, and not used any more.
         unsafe { sys::unmap(memory, ROOM) };
         return None;

@@ -128,7 +128,7 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
     let kernel = libc::is_user(o) && libc::is_on();
     let profiler = profiler::is_user(o);
-    let injection = injection_path::is_user(o);
+    let injection = injection_path::is_user(o) && injection_path::learn_path(snapshot).is_some();
     let mut w = ObjectBindings { snapshot, o, headers, needs_watched, kernel, profiler, injection, bound: false };
     // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
     unsafe {

@@ -85,6 +85,15 @@ fn written(exit: &Exit) -> Vec<(u64, u32)> {
     all
 }
 
+/// Bytes of its larger buffer, or 0.
+fn buffer_bytes(call: &Call) -> u64 {
+    let bytes = |value: &Value| match value {
+        Value::Address(_, Some(place)) => place.bytes,
+        _ => None,
+    };
+    call.inputs().iter().filter_map(bytes).max().unwrap_or(0)
+}
+
 /// Whether the library took the call. It may still be at it.
 fn is_taken(exit: &Exit) -> bool {
     match exit.returned() {
@@ -151,7 +160,7 @@ impl CollectiveLog {
             places.push((of.communicator, communicator.calls.len()));
             let (start_ns, tid) = (call.start_ns, call.thread.tid);
             let (signature, state) = (of.signature, CallState::Enqueued);
-            let call = CollectiveCall { signature, state, start_ns, complete_ns: 0, tid, stream, group: 0 };
+            let call = CollectiveCall { signature, state, start_ns, tid, stream, ..CollectiveCall::default() };
             communicator.calls.push(Followed { call, transfer: of.transfer, has_failed: false });
         }
         self.open.insert(id_of(call), places);
@@ -298,8 +307,8 @@ impl CollectiveLog {
         let of = &mut self.communicators[place];
         self.open.insert(id_of(call), vec![(place, of.calls.len())]);
         let (start_ns, tid) = (call.start_ns, call.thread.tid);
-        let call =
-            CollectiveCall { signature, state: CallState::Called, start_ns, complete_ns: 0, tid, stream, group: 0 };
+        let bytes = buffer_bytes(call);
+        let call = CollectiveCall { signature, start_ns, tid, stream, bytes, ..CollectiveCall::default() };
         of.calls.push(Followed { call, transfer, has_failed: false });
     }
 
@@ -332,7 +341,18 @@ impl CollectiveLog {
                     self.communicators[*communicator].calls[*place].call.group = number;
                 }
             }
-            None => self.enqueue(id),
+            None => {
+                self.worked(id, exit);
+                self.enqueue(id);
+            }
+        }
+    }
+
+    /// The GPU's work for the call.
+    fn worked(&mut self, id: CallId, exit: &Exit) {
+        for (communicator, place) in self.open.get(&id).into_iter().flatten() {
+            let call = &mut self.communicators[*communicator].calls[*place].call;
+            call.gpu_ns = exit.gpu.map_or(0, |gpu| gpu.ns);
         }
     }
 
@@ -416,6 +436,10 @@ impl CollectiveLog {
     fn end_group(&mut self, exit: &Exit) {
         let Some(group) = self.groups.get_mut(&exit.call.thread.key).and_then(CallGroup::end) else { return };
         let is_taken = is_taken(exit);
+        // The work of several calls is one kernel.
+        if let [id] = group.calls[..] {
+            self.worked(id, exit);
+        }
         for id in group.calls {
             if is_taken { self.enqueue(id) } else { self.fail(id) }
         }

@@ -118,6 +118,10 @@ pub struct CollectiveCall {
     pub stream: u32,
     /// The group that it was called in; 0: none. Calls of one group have no order.
     pub group: u64,
+    /// Bytes of its larger buffer; 0: not known.
+    pub bytes: u64,
+    /// How long the GPU worked for it, on this rank; 0: not recorded.
+    pub gpu_ns: u64,
 }
 
 /// A call that sends to a rank or receives from it.

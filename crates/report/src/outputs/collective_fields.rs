@@ -29,6 +29,8 @@ pub const COLLECTIVE: &[FieldRow] = &[
     ("spread_ns", "integer|null", "from the first rank that called it to the last one, on average; null: not known"),
     ("max_spread_ns", "integer|null", "the longest time"),
     ("last", "object", "how often each rank was the last one"),
+    ("gpu_ns", "integer|null", "how long the GPU worked for it, on the rank with the shortest time; on average"),
+    ("bytes_per_second", "integer|null", "bytes of the larger buffer by that time; null without GPU time"),
 ];
 
 /// What does not fit.

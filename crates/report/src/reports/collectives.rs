@@ -7,7 +7,7 @@ use crate::collectives::{
     RunCollectives, ranks_text,
 };
 use crate::format::json_writer::write_json;
-use crate::format::units::time;
+use crate::format::units::{bytes, time};
 use crate::hang::{HangState, write_job};
 use crate::notes::missing_calls::missing_collectives;
 use crate::statistics::rows::Rows;
@@ -50,6 +50,13 @@ impl SpreadRow {
     /// None if no call has times that can be compared.
     fn mean_ns(&self) -> Option<u64> {
         self.total_ns.checked_div(self.timed)
+    }
+
+    /// The GPU's time for a call, and its bytes a second; none without GPU time.
+    fn transfer(&self) -> Option<(u64, u64)> {
+        let mean_ns = self.gpu_ns.checked_div(self.worked)?;
+        let rate = u128::from(self.bytes) * 1_000_000_000 / u128::from(self.gpu_ns.max(1));
+        Some((mean_ns, u64::try_from(rate).unwrap_or(u64::MAX)))
     }
 }
 
@@ -94,6 +101,11 @@ struct SpreadRow {
     max_ns: u64,
     /// By member: how often it came last.
     last: Vec<u64>,
+    /// Calls of which the GPU's work is known on all ranks. A rank that comes early works until the last one is there,
+    /// so the shortest time of a call is that of the transfer.
+    worked: u64,
+    gpu_ns: u64,
+    bytes: u64,
 }
 
 impl Collectives {
@@ -120,6 +132,12 @@ impl Collectives {
             }
             let row = &mut rows[place];
             row.calls += 1;
+            let calls = || of.members.iter().map(|member| job.call(member, number));
+            if let Some(gpu_ns) = calls().map(|call| call.map_or(0, |call| call.gpu_ns)).min().filter(|ns| *ns > 0) {
+                row.worked += 1;
+                row.gpu_ns += gpu_ns;
+                row.bytes += calls().flatten().map(|call| call.bytes).max().unwrap_or(0);
+            }
             if starts.len() < 2 || starts.len() < of.members.len() || !has_one_clock {
                 continue;
             }
@@ -173,7 +191,8 @@ impl Collectives {
         let more = rows.len().saturating_sub(self.rows.top.unwrap_or(ROWS));
         rows.truncate(self.rows.top.unwrap_or(ROWS));
         if !rows.is_empty() {
-            writeln!(out, "     calls   spread      max  came last")?;
+            let gpu = if rows.iter().any(|row| row.worked > 0) { "     gpu   bandwidth" } else { "" };
+            writeln!(out, "     calls   spread      max{gpu}  came last")?;
         }
         for row in &rows {
             let mean = row.mean_ns().map_or_else(|| "-".to_owned(), time);
@@ -186,7 +205,13 @@ impl Collectives {
                 }
                 None => "-".to_owned(),
             };
-            writeln!(out, "{:>10} {mean:>8} {most:>8}  {last:<14}  {}", row.calls, printable(&row.text))?;
+            let gpu = match row.transfer() {
+                Some((ns, rate)) if rate > 0 => format!(" {:>8} {:>11}", time(ns), format!("{}/s", bytes(rate))),
+                Some((ns, _)) => format!(" {:>8} {:>11}", time(ns), "-"),
+                None if rows.iter().any(|row| row.worked > 0) => format!(" {:>8} {:>11}", "-", "-"),
+                None => String::new(),
+            };
+            writeln!(out, "{:>10} {mean:>8} {most:>8}{gpu}  {last:<14}  {}", row.calls, printable(&row.text))?;
         }
         if more > 0 {
             writeln!(out, "{:>10} more kinds of calls: --top {}", "", rows.len() + more)?;
@@ -268,6 +293,8 @@ impl Report for Collectives {
                 let line = json!({
                     "type": "collective", "communicator": of.name, "call": row.text, "count": row.calls,
                     "spread_ns": mean, "max_spread_ns": (row.timed > 0).then_some(row.max_ns), "last": last,
+                    "gpu_ns": row.transfer().map(|(ns, _)| ns),
+                    "bytes_per_second": row.transfer().map(|(_, rate)| rate),
                 });
                 write_line(&line, out)?;
             }

@@ -7,10 +7,14 @@ use std::process::Command;
 
 /// The folder of a version of NVTX; none where it cannot be fetched.
 fn nvtx(version: &str) -> Option<PathBuf> {
+    wheel("nvtx", version)
+}
+
+fn wheel(what: &str, version: &str) -> Option<PathBuf> {
     let script = sources().join("wheels.py");
-    let done = finish(Command::new("python3").arg(script).args(["nvtx", version]));
+    let done = finish(Command::new("python3").arg(script).args([what, version]));
     if !done.status.success() {
-        println!("skipped: ranges: NVTX {version} could not be fetched");
+        println!("skipped: ranges: {what} {version} could not be fetched");
         return None;
     }
     Some(PathBuf::from(done.stdout.trim()))
@@ -18,11 +22,15 @@ fn nvtx(version: &str) -> Option<PathBuf> {
 
 /// A program of `ranges/`, compiled with a version of NVTX.
 fn build(folder: &Path, source: &str, version: &str, words: &[&str]) -> Option<PathBuf> {
+    build_with("gcc", folder, &format!("{source}.c"), version, words)
+}
+
+fn build_with(compiler: &str, folder: &Path, source: &str, version: &str, words: &[&str]) -> Option<PathBuf> {
     let nvtx = nvtx(version)?;
-    let place = folder.join(source);
-    let mut gcc = Command::new("gcc");
+    let place = folder.join(Path::new(source).with_extension(""));
+    let mut gcc = Command::new(compiler);
     gcc.args(["-O1", "-Wall", "-I"]).arg(nvtx.join("include")).arg("-o").arg(&place);
-    gcc.arg("-I").arg(sources().join("ranges")).arg(sources().join(format!("ranges/{source}.c")));
+    gcc.arg("-I").arg(sources().join("ranges")).arg(sources().join("ranges").join(source));
     for word in words {
         gcc.arg(word.replace("NVTX", &nvtx.display().to_string()));
     }
@@ -33,7 +41,7 @@ fn build(folder: &Path, source: &str, version: &str, words: &[&str]) -> Option<P
 
 /// A run with the simulated driver: what the program printed, and the lines of text without times.
 fn trace(folder: &Scratch, program: &Path, way: &str, environment: &[(&str, &str)]) -> (String, Vec<String>) {
-    let file = folder.join(format!("{way}.txt"));
+    let file = folder.join(format!("{}.txt", way.replace('/', "-")));
     let mut command = Command::new(cutap());
     command.args(["trace", "--sim", "-v", "-o"]).arg(&file).arg(program).arg(way).envs(environment.iter().copied());
     let done = finish(&mut command);
@@ -132,6 +140,44 @@ fn names_of_handles() {
     ] {
         assert!(lines.iter().any(|found| found.trim() == line), "{line}: {lines:#?}");
     }
+}
+
+/// nvtx3.hpp: scoped ranges of functions and blocks, domains and categories by types, and payloads.
+#[test]
+fn ranges_of_cpp() {
+    let folder = scratch("ranges-cpp");
+    let Some(program) = build_with("g++", &folder, "scoped.cpp", "13.5", &["-std=c++17"]) else { return };
+    let (_, lines) = trace(&folder, &program, "cpp", &[]);
+    let expected = [
+        "range \"work\" {",
+        "  [solver] mark \"name of a category: fast\" payload 5",
+        "  [solver] range \"iteration\" payload 7 {",
+        "    cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
+        "  } iteration",
+        "  [solver] mark \"converged\"",
+        "} work",
+    ];
+    let from = lines.iter().position(|line| line == expected[0]).expect("the range of the function");
+    assert_eq!(&lines[from..from + expected.len()], expected, "{lines:#?}");
+}
+
+/// The package `nvtx` of PyPI.
+#[test]
+fn ranges_of_python() {
+    let folder = scratch("ranges-python");
+    let Some(python) = wheel("nvtx-python", "0.2") else { return };
+    let script = sources().join("ranges/annotated.py").display().to_string();
+    let (printed, lines) = trace(&folder, &python.join("python3"), &script, &[]);
+    assert_eq!(printed, "3\n");
+    let expected = [
+        "[load] range \"block\" {",
+        "  [load] range \"decorated\" {",
+        "    cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
+        "  } decorated",
+        "} block",
+    ];
+    let from = lines.iter().position(|line| line == expected[0]).unwrap_or_else(|| panic!("{lines:#?}"));
+    assert_eq!(&lines[from..from + expected.len()], expected, "{lines:#?}");
 }
 
 #[test]
@@ -254,11 +300,36 @@ fn capture_ranges() {
         let lines: Vec<Value> = json_lines(&shown.stdout).filter(|line| line["type"] == "call").collect();
         lines.iter().map(|call| call["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(recorded("nvtx:inner"), ["cuDeviceGetCount", "moment", "inner"]);
-    assert_eq!(recorded("nvtx:regist*@Domain"), ["cuDeviceGetCount", "cuDeviceGetCount", "registered"]);
+    assert_eq!(recorded("nvtx:inner"), ["cuDeviceGetCount", "moment", "inner", "outer"]);
+    assert_eq!(recorded("nvtx:regist*@Domain"), ["cuDeviceGetCount", "outer", "cuDeviceGetCount", "registered"]);
     assert!(recorded("nvtx:inner@Domain").is_empty());
     let refused = finish(Command::new(cutap()).args(["record", "--capture-range", "nvtx:", "--", "true"]));
     assert!(!refused.status.success() && refused.stderr.contains("nvtx:NAME[@DOMAIN]"), "{refused:?}");
+}
+
+/// Ranges that are open when recording begins are around the calls that follow.
+#[test]
+fn ranges_around_a_capture_range() {
+    let folder = scratch("ranges-profiled");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let file = folder.join("profiled.cutap");
+    let mut record = Command::new(cutap());
+    record.args(["record", "-q", "--sim", "--capture-range", "cudaProfilerApi", "-o"]).arg(&file);
+    assert!(finish(record.arg(&program).arg("profiled")).status.success());
+    let shown = finish(Command::new(cutap()).args(["show", "-v"]).arg(&file)).stdout;
+    let line = |line: &str| line.split_once(" <").map_or(line, |(line, _)| line).to_owned();
+    let expected = [
+        "range \"outer\" {",
+        "  range \"middle\" {",
+        "    cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
+        "    range \"inner\" {",
+        "      cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
+        "    } inner",
+        "    cuProfilerStop() = CUDA_SUCCESS",
+        "  } middle",
+        "} outer",
+    ];
+    assert_eq!(shown.lines().map(line).collect::<Vec<_>>(), expected);
 }
 
 /// Filters choose ranges by name, in the program and in readers; reports add them up.

@@ -49,6 +49,28 @@ static void unbalanced(void) {
     call();
 }
 
+/* Recording begins inside of ranges. */
+static void profiled(void *driver) {
+    int (*start)(void) = (int (*)(void))dlsym(driver, "cuProfilerStart");
+    int (*stop)(void) = (int (*)(void))dlsym(driver, "cuProfilerStop");
+    nvtxRangePushA("ended before");
+    nvtxRangePop();
+    nvtxRangePushA("outer");
+    char *name = strdup("middle");
+    nvtxRangePushA(name);
+    memset(name, 'x', 6);
+    start();
+    call();
+    nvtxRangePushA("inner");
+    call();
+    nvtxRangePop();
+    stop();
+    call();
+    nvtxRangePop();
+    nvtxRangePop();
+    free(name);
+}
+
 static void freed(void) {
     char *name = strdup("freed");
     nvtxRangePushA(name);
@@ -131,6 +153,7 @@ int main(int words, char **word) {
     const char *way = words > 1 ? word[1] : "basic";
     if (!strcmp(way, "basic")) basic();
     if (!strcmp(way, "unbalanced")) unbalanced();
+    if (!strcmp(way, "profiled")) profiled(driver);
     if (!strcmp(way, "freed")) freed();
     if (!strcmp(way, "deep")) deep();
     if (!strcmp(way, "forked")) forked();

@@ -5,6 +5,7 @@
 
 use super::recording;
 use crate::capture::{call_stack, handles, ioctl, loaded_file};
+use crate::nvtx::ranges;
 use crate::process::{capture_windows, captures, injection, run, switch};
 use crate::python;
 use crate::rewrite::injection_path;
@@ -254,5 +255,6 @@ fn capture_ended() {
 fn range(on: bool) {
     if switch::range(on) {
         instances::follow();
+        ranges::restate_here();
     }
 }

@@ -3,13 +3,14 @@
 use super::capture_range;
 use super::domains::{self, Moment};
 use super::payloads::Payload;
-use crate::process::{fork, page, switch};
+use crate::process::{fork, page, run, switch};
 use crate::ring::open_ranges::OpenRange;
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
 use crate::ring::thread_states;
 use cutap_calls::generated::nvtx::payload_type;
+use cutap_wire::control::RANGE;
 use cutap_wire::diagnostic;
 use cutap_wire::record::FRAGMENT_WORDS;
 
@@ -35,7 +36,7 @@ fn current() -> Option<&'static mut ThreadState> {
     if switch::has_left() {
         return None;
     }
-    let is_made = is_recorded() || capture_range::is_asked();
+    let is_made = is_recorded() || capture_range::is_asked() || run::flags() & RANGE != 0;
     let state = if is_made { thread_states::current() } else { thread_state::existing() };
     state.filter(|state| !state.inside)
 }
@@ -95,6 +96,26 @@ fn with_payload<R>(with: &Attributes, then: impl FnOnce(Option<&Payload>) -> R) 
     if with.payload_type == payload_type::EXTENDED { read(with, then) } else { then(None) }
 }
 
+/// Records ranges of this thread that began while calls were not recorded, from the outermost one. They begin now, and
+/// without what the program gave with them.
+fn restate(state: &mut ThreadState) {
+    while is_recorded()
+        && let Some((place, range)) = state.ranges.unrecorded()
+    {
+        let write =
+            |(domain, name)| enter(state, domain, name, &packed(&Attributes::default(), None), None, Moment::Range);
+        let number = range.unrecorded().and_then(write);
+        state.ranges.set_number(place, number);
+    }
+}
+
+/// Recording may have begun in this thread.
+pub fn restate_here() {
+    if let Some(state) = thread_state::existing().filter(|state| !state.inside) {
+        restate(state);
+    }
+}
+
 /// A range begins in this thread. Its level in its domain.
 pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
     let Some(state) = current() else { return 0 };
@@ -103,12 +124,14 @@ pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
     if is_captured {
         capture_range::begin();
     }
+    restate(state);
     let has_room = state.ranges.has_room();
     let is_written = has_room && is_recorded();
     let mut written =
         || with_payload(with, |payload| enter(state, domain, text, &packed(with, payload), payload, Moment::Range));
     let number = if is_written { written() } else { None };
-    if !state.ranges.push(OpenRange::new(domain, number, is_captured)) {
+    let range = OpenRange::new(domain, number, is_captured);
+    if !state.ranges.push(if is_recorded() { range } else { range.named(text) }) {
         page::count(diagnostic::RANGE_TOO_DEEP, 1);
         if is_captured {
             capture_range::end();
@@ -137,6 +160,7 @@ pub fn pop(domain: u32) -> i32 {
 /// A mark, or the start of a range that may end in another thread: then `id` is its number.
 pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
     let Some(state) = current().filter(|_| is_recorded()) else { return };
+    restate(state);
     with_payload(with, |payload| {
         let [value, kind, color] = packed(with, payload);
         match id {

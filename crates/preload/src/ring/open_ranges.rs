@@ -6,6 +6,8 @@ use core::sync::atomic::{Ordering::SeqCst, compiler_fence};
 const MOST: usize = 64;
 /// The range was not recorded.
 const NONE: u32 = u32::MAX;
+/// Bytes of a name that are remembered. A range with a longer one is not recorded later.
+const NAME_BYTES: usize = 120;
 
 /// A range that is open.
 #[derive(Clone, Copy)]
@@ -15,12 +17,35 @@ pub struct OpenRange {
     /// The number of its record, or `NONE`.
     number: u32,
     is_captured: bool,
+    /// The name of a range that may be recorded later; nothing for any other.
+    name_bytes: u8,
+    name: [u8; NAME_BYTES],
 }
 
 impl OpenRange {
     /// `is_captured`: calls are recorded while it is open, and not otherwise.
     pub fn new(domain: u32, number: Option<u32>, is_captured: bool) -> OpenRange {
-        OpenRange { domain, number: number.unwrap_or(NONE), is_captured }
+        OpenRange { domain, number: number.unwrap_or(NONE), is_captured, name_bytes: 0, name: [0; NAME_BYTES] }
+    }
+
+    /// With a name: it began while nothing was recorded, and may be recorded later.
+    pub fn named(mut self, text: &[u8]) -> OpenRange {
+        if let Some(room) = self.name.get_mut(..text.len()) {
+            room.iter_mut().zip(text).for_each(|(to, byte)| *to = *byte);
+            self.name_bytes = text.len() as u8;
+        }
+        self
+    }
+
+    /// The domain and the name of one that may be recorded later.
+    pub fn unrecorded(&self) -> Option<(u32, &[u8])> {
+        let name = self.name.get(..usize::from(self.name_bytes))?;
+        (self.number == NONE && !name.is_empty()).then_some((self.domain, name))
+    }
+
+    /// It was recorded, or cannot be.
+    fn set_number(&mut self, number: Option<u32>) {
+        (self.number, self.name_bytes) = (number.unwrap_or(NONE), 0);
     }
 
     /// The number of its record, if it has one.
@@ -74,6 +99,19 @@ impl OpenRanges {
                 self.deeper = self.deeper.saturating_add(1);
                 false
             }
+        }
+    }
+
+    /// The place of the outermost range that may be recorded now, and that range.
+    pub fn unrecorded(&self) -> Option<(usize, OpenRange)> {
+        let open = self.all.iter().take(self.depth).enumerate();
+        open.filter(|(_, range)| range.unrecorded().is_some()).map(|(place, range)| (place, *range)).next()
+    }
+
+    /// What became of the range at a place.
+    pub fn set_number(&mut self, place: usize, number: Option<u32>) {
+        if let Some(range) = self.all.get_mut(place) {
+            range.set_number(number);
         }
     }
 

@@ -199,6 +199,13 @@ fn payloads_of_the_extension() {
         "} payload".to_owned(),
         format!("[work] start of range 1 \"payload\" payload {numbers}"),
         format!("[work] mark \"payload\" payload {numbers}"),
+        "[work] mark \"counter loss\" payload 0.25".to_owned(),
+        "[work] mark \"counter loss\" payload -3".to_owned(),
+        format!("[work] mark \"counter group\" payload {{{whole}}}"),
+        "[work] mark \"no value of counter group\" payload 2".to_owned(),
+        "[work] mark \"batch of counter group\" payload 48".to_owned(),
+        // Ids of counters are those of a domain, too.
+        "[other] mark \"counter\" payload 4".to_owned(),
     ];
     for line in expected {
         assert!(lines.iter().any(|other| other.trim().starts_with(&line)), "{line}: {lines:#?}");

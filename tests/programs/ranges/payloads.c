@@ -2,6 +2,7 @@
  * With an argument `quiet` nothing is printed. */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtCounters.h>
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -82,6 +83,18 @@ int main(int argc, char **argv) {
     nvtxRangeId_t range = nvtxRangeStartPayload(domain, &plain, 1);
     nvtxRangeEndPayload(domain, range, &plain, 1);
     nvtxMarkPayload(domain, &plain, 1);
+    nvtxCounterAttr_t attributes = {.structSize = sizeof attributes, .name = "loss", .counterId = 0,
+                                    .schemaId = NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE};
+    uint64_t loss = nvtxCounterRegister(domain, &attributes);
+    nvtxCounterAttr_t group = {.structSize = sizeof group, .name = "group", .schemaId = id, .counterId = 1 << 25};
+    nvtxCounterRegister(domain, &group);
+    nvtxCounterSampleFloat64(domain, loss, 0.25);
+    nvtxCounterSampleInt64(domain, loss, -3);
+    nvtxCounterSample(domain, 1 << 25, &work, sizeof work);
+    nvtxCounterSampleNoValue(domain, 1 << 25, NVTX_COUNTER_SAMPLE_UNAVAILABLE);
+    nvtxCounterBatch_t batch = {.counterId = 1 << 25, .counters = &work, .countersSize = sizeof work};
+    nvtxCounterBatchSubmit(domain, &batch);
+    nvtxCounterSampleInt64(other, loss, 4);
     if (!is_quiet) printf("levels %d %d, range %s\n", level, after, range ? "has an id" : "has none");
     return 0;
 }

@@ -121,8 +121,12 @@ pub mod cudart {
 
 /// Kinds of payloads (nvtxPayloadType_t).
 pub mod payload_type {
+    /// `double`.
+    pub const DOUBLE: u32 = 3;
     /// `extended`.
     pub const EXTENDED: u32 = 3753705481;
+    /// `signed_64`.
+    pub const SIGNED_64: u32 = 2;
     /// `unsigned_64`.
     pub const UNSIGNED_64: u32 = 1;
 }
@@ -183,6 +187,48 @@ pub mod extension {
     pub const SCHEMA_REGISTER: u32 = 0;
     /// `start`.
     pub const START: u32 = 5;
+}
+
+/// The counter extension: its module, and its slots.
+pub mod counters {
+    /// `batch_submit`.
+    pub const BATCH_SUBMIT: u32 = 5;
+    /// `module`.
+    pub const MODULE: u32 = 4;
+    /// `register`.
+    pub const REGISTER: u32 = 0;
+    /// `sample`.
+    pub const SAMPLE: u32 = 3;
+    /// `sample_float64`.
+    pub const SAMPLE_FLOAT64: u32 = 2;
+    /// `sample_int64`.
+    pub const SAMPLE_INT64: u32 = 1;
+    /// `sample_no_value`.
+    pub const SAMPLE_NO_VALUE: u32 = 4;
+    /// `version`.
+    pub const VERSION: u32 = 1;
+}
+
+/// Offsets in nvtxCounterAttr_t, and its bytes.
+pub mod counter {
+    /// `bytes`.
+    pub const BYTES: u32 = 56;
+    /// `id`.
+    pub const ID: u32 = 48;
+    /// `name`.
+    pub const NAME: u32 = 16;
+    /// `schema`.
+    pub const SCHEMA: u32 = 8;
+}
+
+/// Offsets in nvtxCounterBatch_t, and its bytes.
+pub mod counter_batch {
+    /// `bytes`.
+    pub const BYTES: u32 = 40;
+    /// `id`.
+    pub const ID: u32 = 0;
+    /// `size`.
+    pub const SIZE: u32 = 16;
 }
 
 /// Offsets in nvtxPayloadData_t, and its bytes.

@@ -8,6 +8,7 @@
 
 pub mod attach;
 pub mod capture_range;
+mod counters;
 mod domains;
 mod functions;
 pub mod looked_up_tool;

@@ -1,14 +1,15 @@
-//! The payload extension: a copy of NVTX gives slots, which get our functions. Another tool is asked first. Its
-//! functions are kept and called, and the program gets their results. Other extensions are another tool's alone.
+//! Extensions: a copy of NVTX gives slots, which get our functions. Another tool is asked first. Its functions are kept
+//! and called, and the program gets their results. Here are those of payloads. Other extensions than these and the
+//! counters are another tool's alone.
 
 use super::attach::pass_on;
 use super::ranges::{self, Attributes};
-use super::{domains, payloads};
+use super::tool::{ExtensionFunctions, KeepsFunctions};
+use super::{counters, domains, payloads};
 use crate::process::fork;
 use core::ffi::{c_int, c_void};
-use core::mem::transmute;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
-use cutap_calls::generated::nvtx::{extension, payload_type};
+use core::sync::atomic::{AtomicU64, Ordering::*};
+use cutap_calls::generated::nvtx::{counters as of_counters, extension, payload_type};
 
 /// nvtxExtModuleInfo_t.
 #[repr(C)]
@@ -34,8 +35,7 @@ const SLOTS: usize = 8;
 /// What ranges and marks are called that have a payload and no name.
 const NAME: &[u8] = b"payload";
 
-/// Another tool's functions.
-static FUNCTIONS_OF_TOOL: [AtomicUsize; SLOTS] = [const { AtomicUsize::new(0) }; SLOTS];
+static FUNCTIONS_OF_TOOL: ExtensionFunctions<SLOTS> = ExtensionFunctions::new();
 
 fn ours() -> [(u32, usize); SLOTS] {
     [
@@ -62,46 +62,45 @@ pub unsafe fn attach(module: *const Extension) -> c_int {
     let Some(of) = (unsafe { module.as_ref() }).filter(|of| usize::from(of.bytes) >= size_of::<Extension>()) else {
         return has_tool;
     };
-    let is_payload = u32::from(of.module) == extension::PAYLOAD_MODULE
-        && u32::from(of.compatibility >> 8) == extension::PAYLOAD_VERSION
-        && of.segment_count > 0;
     // SAFETY: there is a segment.
-    let Some(segment) = (unsafe { of.segments.as_ref() }).filter(|_| is_payload) else { return has_tool };
-    for (number, function) in ours() {
-        if number as usize >= segment.slot_count || segment.slots.is_null() {
-            continue;
+    let segment = unsafe { of.segments.as_ref() }.filter(|_| of.segment_count > 0);
+    let is = |module, version| u32::from(of.module) == module && u32::from(of.compatibility >> 8) == version;
+    match segment {
+        Some(segment) if is(extension::PAYLOAD_MODULE, extension::PAYLOAD_VERSION) => {
+            fill(segment, has_tool != 0, &ours(), &FUNCTIONS_OF_TOOL);
         }
-        // SAFETY: there are so many slots.
-        let slot = unsafe { &mut *segment.slots.add(number as usize) };
-        // Without a tool a slot has a mark of NVTX, which is no function.
-        if has_tool != 0 && *slot > 1 && !keep(number, *slot) {
-            continue;
+        Some(segment) if is(of_counters::MODULE, of_counters::VERSION) => {
+            let (ours, of_tool) = counters::functions();
+            fill(segment, has_tool != 0, &ours, of_tool);
         }
-        *slot = function;
+        _ => return has_tool,
     }
     1
 }
 
-/// Keeps the tool's function. False if another copy has another one: then that stays alone.
-fn keep(number: u32, function: usize) -> bool {
-    let Some(place) = FUNCTIONS_OF_TOOL.get(number as usize) else { return false };
-    match place.compare_exchange(0, function, AcqRel, Acquire) {
-        Ok(_) => true,
-        Err(kept) => kept == function,
+/// Puts our functions into slots.
+fn fill(segment: &Segment, has_tool: bool, ours: &[(u32, usize)], of_tool: &dyn KeepsFunctions) {
+    for (number, function) in ours {
+        if *number as usize >= segment.slot_count || segment.slots.is_null() {
+            continue;
+        }
+        // SAFETY: there are so many slots.
+        let slot = unsafe { &mut *segment.slots.add(*number as usize) };
+        // Without a tool a slot has a mark of NVTX, which is no function.
+        if has_tool && *slot > 1 && !of_tool.keep(*number, *slot) {
+            continue;
+        }
+        *slot = *function;
     }
 }
 
-/// What another tool answers; none if there is no other tool. It takes at most four arguments, which the program gave.
+/// What another tool answers.
 fn answer(number: u32, arguments: [usize; 4]) -> Option<usize> {
-    let function = FUNCTIONS_OF_TOOL.get(number as usize)?.load(Acquire);
-    let [first, second, third, fourth] = arguments;
-    type Function = extern "C" fn(usize, usize, usize, usize) -> usize;
-    // SAFETY: the tool's function of this slot. One that takes fewer arguments leaves the other registers alone.
-    (function != 0).then(|| unsafe { transmute::<usize, Function>(function)(first, second, third, fourth) })
+    FUNCTIONS_OF_TOOL.answer(number, arguments)
 }
 
-/// An id for a schema or an enumeration without one.
-fn next_id() -> u64 {
+/// An id for what the program gave none.
+pub fn next_id() -> u64 {
     static IDS: AtomicU64 = AtomicU64::new((extension::FIRST_ID_UPPER as u64) << 32);
     IDS.fetch_add(1, Relaxed)
 }

@@ -4,7 +4,7 @@
 use super::read;
 use super::text::Text;
 use crate::process::{names, switch};
-use cutap_calls::generated::nvtx::{enumeration, enumerator, payload_data, schema, schema_entry};
+use cutap_calls::generated::nvtx::{counter, enumeration, enumerator, payload_data, schema, schema_entry};
 use cutap_wire::names::{Name, PAYLOAD_LAYOUT_BYTES, kind};
 
 /// Bytes of a payload that are kept.
@@ -29,11 +29,16 @@ impl Payload {
 
     /// The first of `count` payloads (nvtxPayloadData_t) at an address, as far as it can be read.
     pub fn read(at: usize, count: u32) -> Payload {
+        let data = fields::<{ payload_data::BYTES as usize }>(at).filter(|_| count > 0);
+        let Some(data) = data else { return Payload::none() };
+        let [schema, size, address] = [payload_data::SCHEMA, payload_data::SIZE, payload_data::ADDRESS];
+        Payload::of(word(&data, schema, 8), word(&data, size, 8), word(&data, address, 8))
+    }
+
+    /// So many bytes at an address, as far as they can be read.
+    pub fn of(schema: u64, size: u64, address: u64) -> Payload {
         let mut payload = Payload::none();
-        let Some(data) = fields::<{ payload_data::BYTES as usize }>(at).filter(|_| count > 0) else { return payload };
-        let size = word(&data, payload_data::SIZE, 8);
-        payload.schema = word(&data, payload_data::SCHEMA, 8);
-        payload.address = word(&data, payload_data::ADDRESS, 8);
+        (payload.schema, payload.address) = (schema, address);
         payload.full_length = u32::try_from(size).unwrap_or(u32::MAX);
         let most = LONGEST.min(payload.full_length as usize);
         let room = payload.bytes.get_mut(..most).unwrap_or(&mut []);
@@ -58,6 +63,27 @@ fn word(bytes: &[u8], offset: u32, size: usize) -> u64 {
     let from = bytes.iter().skip(offset as usize).take(size);
     word.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     u64::from_le_bytes(word)
+}
+
+/// What the program says of a counter; zeros if it cannot be read.
+pub struct GivenCounter {
+    /// 0: the tool gives one.
+    pub id: u64,
+    pub schema: u64,
+    /// The address of its name.
+    pub name: usize,
+}
+
+pub fn counter(at: usize) -> GivenCounter {
+    let places = [counter::ID, counter::SCHEMA, counter::NAME];
+    let [id, schema, name] = words_at::<{ counter::BYTES as usize }, 3>(at, places);
+    GivenCounter { id, schema, name: name as usize }
+}
+
+/// Words of a structure of the program; zeros if it cannot be read.
+pub fn words_at<const BYTES: usize, const WORDS: usize>(at: usize, offsets: [u32; WORDS]) -> [u64; WORDS] {
+    let bytes = fields::<BYTES>(at).unwrap_or([0; BYTES]);
+    offsets.map(|offset| word(&bytes, offset, 8))
 }
 
 /// The id that the program gave to a schema; 0: the tool gives one.

@@ -170,6 +170,15 @@ pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
     });
 }
 
+/// A mark with a payload that is read already.
+pub fn sample(domain: u32, text: &[u8], payload: &Payload) {
+    let with = Attributes { payload_type: payload_type::EXTENDED, ..Attributes::default() };
+    if let Some(state) = current().filter(|_| is_recorded()) {
+        restate(state);
+        enter(state, domain, text, &packed(&with, Some(payload)), Some(payload), Moment::Mark);
+    }
+}
+
 /// A range that was started ends.
 pub fn end(domain: u32, id: u64) {
     if let Some(state) = current().filter(|_| is_recorded()) {

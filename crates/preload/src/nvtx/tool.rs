@@ -53,3 +53,43 @@ pub fn answer(module: u32, number: u32, arguments: [usize; 2]) -> Option<usize> 
     // other registers alone.
     Some(unsafe { transmute::<usize, extern "C" fn(usize, usize) -> usize>(function)(first, second) })
 }
+
+/// Functions of another tool for the slots of an extension.
+pub struct ExtensionFunctions<const SLOTS: usize>([AtomicUsize; SLOTS]);
+
+/// The same for any number of slots.
+pub trait KeepsFunctions {
+    /// Keeps the tool's function. False if another copy has another one: then that stays alone.
+    fn keep(&self, number: u32, function: usize) -> bool;
+}
+
+impl<const SLOTS: usize> KeepsFunctions for ExtensionFunctions<SLOTS> {
+    fn keep(&self, number: u32, function: usize) -> bool {
+        let Some(place) = self.0.get(number as usize) else { return false };
+        match place.compare_exchange(0, function, AcqRel, Acquire) {
+            Ok(_) => true,
+            Err(kept) => kept == function,
+        }
+    }
+}
+
+impl<const SLOTS: usize> ExtensionFunctions<SLOTS> {
+    pub const fn new() -> Self {
+        ExtensionFunctions([const { AtomicUsize::new(0) }; SLOTS])
+    }
+
+    /// The tool's function of a slot.
+    pub fn of(&self, number: u32) -> Option<usize> {
+        Some(self.0.get(number as usize)?.load(Acquire)).filter(|function| *function != 0)
+    }
+
+    /// What another tool answers; none if there is no other tool. It takes at most four arguments, which the program
+    /// gave.
+    pub fn answer(&self, number: u32, arguments: [usize; 4]) -> Option<usize> {
+        let function = self.of(number)?;
+        let [first, second, third, fourth] = arguments;
+        type Function = extern "C" fn(usize, usize, usize, usize) -> usize;
+        // SAFETY: the tool's function of this slot. One that takes fewer arguments leaves the other registers alone.
+        Some(unsafe { transmute::<usize, Function>(function)(first, second, third, fourth) })
+    }
+}

@@ -69,7 +69,7 @@ pub fn generate(root: &Path) -> Result<File, Error> {
         ("counter", "Offsets in nvtxCounterAttr_t, and its bytes.", &raw.counter),
         ("counter_batch", "Offsets in nvtxCounterBatch_t, and its bytes.", &raw.counter_batch),
         ("payload_data", "Offsets in nvtxPayloadData_t, and its bytes.", &raw.payload_data),
-        ("schema", "Offsets in nvtxPayloadSchemaAttr_t, its bytes, and a bit of its mask.", &raw.schema),
+        ("schema", "Offsets in nvtxPayloadSchemaAttr_t, its bytes, bits of its mask, and a type.", &raw.schema),
         ("schema_entry", "Offsets in nvtxPayloadSchemaEntry_t, and its bytes.", &raw.schema_entry),
         ("enumeration", "Offsets in nvtxPayloadEnumAttr_t, its bytes, and a bit of its mask.", &raw.enumeration),
         ("enumerator", "Offsets in nvtxPayloadEnum_t, and its bytes.", &raw.enumerator),

@@ -165,6 +165,55 @@ fn storm() {
     }
 }
 
+/// A program closes a library with Python in it: no call goes there any more. Four are met.
+#[test]
+fn python_that_is_unloaded() {
+    let folder = scratch("python");
+    let build = |name: &str, words: &[&str]| {
+        let place = folder.join(name);
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-O1", "-Wall", "-o"]).arg(&place).arg(sources().join("python/unloaded.c")).args(words);
+        let done = finish(gcc.arg("-ldl"));
+        assert!(done.status.success(), "{}", done.everything());
+        place
+    };
+    let library = build("libpython3.11.so.1.0", &["-DLIBRARY", "-shared", "-fPIC"]);
+    let program = build("unloaded", &[]);
+    let file = folder.join("run.cutap");
+    let mut record = Command::new(cutap());
+    record.args(["record", "--sim", "-q", "--python", "-o"]).arg(&file).arg("--").arg(program).arg(library);
+    let ran = finish(&mut record);
+    assert!(ran.status.success(), "{}", ran.everything());
+    assert!(ran.stdout.starts_with("asked it\nasked it\n") && ran.stdout.ends_with("ok\n"), "{}", ran.everything());
+}
+
+/// Another code object comes in the place of one, and differs only in lines in the middle.
+#[test]
+fn replaced_code() {
+    let folder = scratch("python");
+    let file = folder.join("run.cutap");
+    for python in pythons() {
+        let mut record = Command::new(cutap());
+        record.args(["record", "--sim", "-q", "--python", "--force", "-o"]).arg(&file).arg("--").arg(&python);
+        let ran = finish(record.arg(sources().join("python/replaced.py")));
+        assert!(ran.status.success(), "{}: {}", python.display(), ran.everything());
+        let printed: Value = json_lines(&ran.stdout).next().expect("a line");
+        if printed["replaced"].as_u64() < Some(5) {
+            println!("skipped: {}: memory of code objects was not used again", python.display());
+            continue;
+        }
+        let json = shown(&["show", "--json", "-e", "cuMemFree"], &file);
+        let mut lines: Vec<u64> = Vec::new();
+        for call in json_lines(&json).filter(|line| line["type"] == "call" && line["args"][0] == "0x27") {
+            let stack = call["stack"].as_array().unwrap_or_else(|| panic!("no frames: {call}"));
+            let frame = stack.iter().find(|frame| frame["function"] == "f").unwrap_or_else(|| panic!("{call}"));
+            lines.push(frame["line"].as_u64().unwrap_or(0));
+        }
+        let expected: Vec<u64> = (0..21).map(|n| 243 + n % 2).collect();
+        assert_eq!(lines, expected, "{}", python.display());
+    }
+}
+
 /// `python -m cutap` of the wheel starts the program that is in it, and puts this Python in front of a script.
 #[test]
 fn wheel() {

@@ -195,6 +195,12 @@ fn payloads_of_the_extension() {
         "[other] mark \"other domain\" payload ".to_owned(),
         format!("[work] mark \"numbers\" payload {numbers}"),
         "[work] mark \"nowhere\" payload {}".to_owned(),
+        "[work] mark \"text\" payload \"up to its zero\"".to_owned(),
+        "[work] mark \"at the end\" payload \"end\"".to_owned(),
+        "[work] mark \"too long\" payload \"end\"".to_owned(),
+        "[work] mark \"uncounted\" payload ?".to_owned(),
+        "[work] mark \"packed\" payload {0x2ffffffff}".to_owned(),
+        "[work] mark \"union\" payload {0x2ffffffff}".to_owned(),
         format!("[work] range \"payload\" payload {{{whole}}} {{"),
         "} payload".to_owned(),
         format!("[work] start of range 1 \"payload\" payload {numbers}"),
@@ -337,6 +343,25 @@ fn ranges_around_a_capture_range() {
         "} outer",
     ];
     assert_eq!(shown.lines().map(line).collect::<Vec<_>>(), expected);
+}
+
+/// A range of a thread that has ended, or of another thread of the parent, is no longer open.
+#[test]
+fn captured_ranges_of_threads_and_children() {
+    let folder = scratch("ranges-ended");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let recorded = |way: &str| {
+        let file = folder.join(format!("{way}.cutap"));
+        let mut record = Command::new(cutap());
+        record.args(["record", "-q", "--sim", "--capture-range", "nvtx:inner", "-o"]).arg(&file).arg(&program).arg(way);
+        let done = finish(&mut record);
+        assert!(done.status.success(), "{done:?}");
+        let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
+        json_lines(&shown.stdout).filter(|line| line["name"] == "cuDeviceGetCount").count()
+    };
+    // The call in the range, and the one in which the next thread takes the place of the one that ended.
+    assert_eq!(recorded("left_open"), 2);
+    assert_eq!(recorded("open_at_fork"), 1);
 }
 
 /// Filters choose ranges by name, in the program and in readers; reports add them up.

@@ -218,6 +218,13 @@ fn preload_that_wraps_libc_before_and_after_ours() {
     case("preloads").by_environment("", "libwrap_libc.so");
 }
 
+/// It asks a library that it is linked with, which looks up libc's.
+#[test]
+fn preload_that_wraps_dlopen_before_and_after_ours() {
+    case("preloads").by_environment("libwrap_dlopen.so", "");
+    case("preloads").by_environment("", "libwrap_dlopen.so");
+}
+
 #[test]
 fn preload_that_wraps_cuda_before_and_after_ours() {
     case("preloads").like("preload_cuda").by_environment("libwrap_cuda.so", "");

@@ -1,5 +1,6 @@
 /* Payloads of NVTX's extension: by schemas, by types without a schema, of wrong sizes, and of functions of the extension.
  * With an argument `quiet` nothing is printed. */
+#define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <nvtx3/nvToolsExtCounters.h>
@@ -7,6 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 typedef struct {
     uint8_t kind;
@@ -77,6 +80,32 @@ int main(int argc, char **argv) {
     nvtxPayloadData_t wrong = {id, 1 << 30, (void *)8};
     mark(domain, "wrong", &wrong);
     mark(domain, "nowhere", (void *)16);
+    /* Texts whose length the program leaves to the tool; behind the second one there is nothing any more. */
+    nvtxPayloadData_t text = {NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, SIZE_MAX, "up to its zero"};
+    mark(domain, "text", &text);
+    size_t page = sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    nvtxPayloadData_t both = {NVTX_PAYLOAD_ENTRY_TYPE_UINT8, 128, pages + page - 64};
+    mark(domain, "both pages", &both);
+    munmap(pages + page, page);
+    text.payload = memcpy(pages + page - 4, "end", 4);
+    mark(domain, "at the end", &text);
+    nvtxPayloadData_t too_long = {NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 128, pages + page - 4};
+    mark(domain, "too long", &too_long);
+    nvtxPayloadData_t uncounted = {NVTX_PAYLOAD_ENTRY_TYPE_INT, SIZE_MAX, numbers};
+    mark(domain, "uncounted", &uncounted);
+    /* Not one entry behind the other with natural alignment. */
+    nvtxPayloadSchemaEntry_t entries[] = {{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT8, .name = "one"},
+                                          {.type = NVTX_PAYLOAD_ENTRY_TYPE_INT, .name = "two"}};
+    nvtxPayloadSchemaAttr_t of = {
+        .fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT,
+        .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, .entries = entries, .numEntries = 2, .packAlign = 1};
+    nvtxPayloadData_t packed = {nvtxPayloadSchemaRegister(domain, &of), 8, numbers};
+    mark(domain, "packed", &packed);
+    of.packAlign = 0, of.type = NVTX_PAYLOAD_SCHEMA_TYPE_UNION;
+    nvtxPayloadData_t one_of = {nvtxPayloadSchemaRegister(domain, &of), 8, numbers};
+    mark(domain, "union", &one_of);
     int level = nvtxRangePushPayload(domain, &all, 1);
     cuInit(0);
     int after = nvtxRangePopPayload(domain, &all, 1);

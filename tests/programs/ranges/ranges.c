@@ -3,6 +3,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCuda.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,65 @@ static void threads(void) {
     for (int n = 0; n < 2; n++) pthread_join(all[n], NULL);
 }
 
+static void *leaves_open(void *unused) {
+    nvtxRangePushA("inner");
+    call();
+    return unused;
+}
+
+static void *calls_only(void *unused) {
+    for (int n = 0; n < 10; n++) call();
+    return unused;
+}
+
+/* A thread ends inside a range. The next one begins outside. */
+static void left_open(void) {
+    pthread_t thread;
+    void *(*all[])(void *) = {leaves_open, calls_only};
+    for (int n = 0; n < 2; n++) {
+        pthread_create(&thread, NULL, all[n], NULL);
+        pthread_join(thread, NULL);
+    }
+    calls_only(NULL);
+}
+
+static sem_t is_open, may_end;
+
+static void *holds_open(void *unused) {
+    nvtxRangePushA("inner");
+    sem_post(&is_open);
+    sem_wait(&may_end);
+    nvtxRangePop();
+    return unused;
+}
+
+/* A child is in the range of the thread that forked, and in no range of another thread. */
+static void open_at_fork(void) {
+    pthread_t thread;
+    sem_init(&is_open, 0, 0);
+    sem_init(&may_end, 0, 0);
+    pthread_create(&thread, NULL, holds_open, NULL);
+    sem_wait(&is_open);
+    pid_t child = fork();
+    if (child == 0) {
+        calls_only(NULL);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    sem_post(&may_end);
+    pthread_join(thread, NULL);
+    nvtxRangePushA("inner");
+    child = fork();
+    if (child == 0) {
+        call();
+        nvtxRangePop();
+        calls_only(NULL);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    nvtxRangePop();
+}
+
 static void named(void) {
     nvtxDomainHandle_t domain = nvtxDomainCreateA("Domain");
     nvtxNameCategoryA(3, "loading");
@@ -158,6 +218,8 @@ int main(int words, char **word) {
     if (!strcmp(way, "deep")) deep();
     if (!strcmp(way, "forked")) forked();
     if (!strcmp(way, "threads")) threads();
+    if (!strcmp(way, "left_open")) left_open();
+    if (!strcmp(way, "open_at_fork")) open_at_fork();
     if (!strcmp(way, "named")) named();
     if (!strcmp(way, "overwritten")) overwritten();
     return 0;

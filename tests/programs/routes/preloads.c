@@ -1,14 +1,19 @@
 /* Other people's LD_PRELOAD libraries, before and after ours: one that wraps dlsym itself, one that wraps something of libc's,
- * one that wraps a CUDA function by its exported name. The harness sets the order. */
+ * one that wraps a CUDA function by its exported name, one that wraps dlopen and leaves the call of the real one to a library
+ * that it is linked with. The harness sets the order. */
 //: lib libwrap_dlsym.so -DWRAP_DLSYM
 //: lib libwrap_libc.so -DWRAP_LIBC
 //: lib libwrap_cuda.so -DWRAP_CUDA
+//: lib libwrap_helper.so -DWRAP_HELPER
+//: lib libwrap_dlopen.so -DWRAP_DLOPEN -l:libwrap_helper.so
 //: exe preloads -l:libcuda.so.1
 #include "fixture.h"
 
 int wraps_dlsym(void) __attribute__((weak));
 int wraps_libc(void) __attribute__((weak));
 int wraps_cuda(void) __attribute__((weak));
+int wraps_dlopen(void) __attribute__((weak));
+void *open_really(const char *name, int flags);
 #if defined WRAP_DLSYM
 static int calls;
 int wraps_dlsym(void) { return calls; }
@@ -18,6 +23,15 @@ void *dlsym(void *handle, const char *name) {
     calls++;
     return real(handle, name);
 }
+#elif defined WRAP_HELPER
+void *open_really(const char *name, int flags) {
+    void *libc = dlmopen(LM_ID_BASE, "libc.so.6", RTLD_NOW);
+    return ((void *(*)(const char *, int))dlsym(libc, "dlopen"))(name, flags);
+}
+#elif defined WRAP_DLOPEN
+static int calls;
+int wraps_dlopen(void) { return calls; }
+void *dlopen(const char *name, int flags) { return calls++, open_really(name, flags); }
 #elif defined WRAP_LIBC
 static int calls;
 int wraps_libc(void) { return calls; }
@@ -37,6 +51,7 @@ int main(void) {
     void *h = dlopen("libcuda.so.1", RTLD_NOW);
     CUresult (*release)(CUdeviceptr) = (CUresult (*)(CUdeviceptr))dlsym(h, "cuMemFree_v2");
     CHECK(release && release(p) == 0);
+    CHECK(!wraps_dlopen || wraps_dlopen() > 0);
     printf("dlsym %s, libc %s, cuda %s\n", !wraps_dlsym ? "plain" : wraps_dlsym() ? "wrapped" : "LOST",
         !wraps_libc ? "plain" : wraps_libc() == 1 ? "wrapped" : "LOST", !wraps_cuda ? "plain" : wraps_cuda() == 1 ? "wrapped" : "LOST");
     puts("ok");

@@ -243,7 +243,7 @@ pub mod payload_data {
     pub const SIZE: u32 = 8;
 }
 
-/// Offsets in nvtxPayloadSchemaAttr_t, its bytes, and a bit of its mask.
+/// Offsets in nvtxPayloadSchemaAttr_t, its bytes, bits of its mask, and a type.
 pub mod schema {
     /// `bytes`.
     pub const BYTES: u32 = 72;
@@ -251,12 +251,20 @@ pub mod schema {
     pub const ENTRIES: u32 = 32;
     /// `entry_count`.
     pub const ENTRY_COUNT: u32 = 40;
+    /// `first_union_type`.
+    pub const FIRST_UNION_TYPE: u32 = 3;
     /// `has_id`.
     pub const HAS_ID: u32 = 256;
+    /// `has_pack_align`.
+    pub const HAS_PACK_ALIGN: u32 = 128;
     /// `id`.
     pub const ID: u32 = 64;
     /// `mask`.
     pub const MASK: u32 = 0;
+    /// `pack_align`.
+    pub const PACK_ALIGN: u32 = 56;
+    /// `type`.
+    pub const TYPE: u32 = 16;
 }
 
 /// Offsets in nvtxPayloadSchemaEntry_t, and its bytes.

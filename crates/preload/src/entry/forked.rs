@@ -3,6 +3,7 @@
 
 use crate::hook_libraries;
 use crate::loader::{list, live, loaded, objects};
+use crate::nvtx::capture_range;
 use crate::process::{capture_windows, folder, names_file, own, run, switch};
 use crate::python;
 use crate::ring::thread_states;
@@ -30,6 +31,7 @@ pub fn forget_parent() {
     loaded::forked();
     python::forked();
     instances::forked();
+    capture_range::forked();
     hook_libraries::thread::forked();
     extension::extension(|of| (of.forked)());
 }

@@ -8,7 +8,7 @@ use super::{begin, sandbox};
 use crate::arch::exports::exports;
 use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
-use crate::loader::real::{self, EXPORTED, PRCTL, SYSCALL, ask_once};
+use crate::loader::real::{self, PRCTL, SYSCALL, ask_once};
 use crate::nvtx::attach::{GetTable, attach, pass_on};
 use crate::nvtx::looked_up_tool;
 use crate::nvtx::payload_extension::{self, Extension};
@@ -180,7 +180,6 @@ type Variadic<R> = unsafe extern "C" fn(usize, ...) -> R;
 
 /// What is passed holds under glibc alone (`entry/other_libc.rs`).
 extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
-    real::set_exports(own_exports());
     let initializers: [unsafe extern "C" fn(GetTable) -> c_int; 2] =
         [InitializeInjectionNvtx2, InitializeInjectionNvtx];
     looked_up_tool::set_entries(initializers.map(|function| function as usize));
@@ -211,19 +210,6 @@ extern "C" fn destructor() {
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static DESTRUCTOR: extern "C" fn() = destructor;
-
-/// The addresses that a look-up of one of the names of cutap gives, in the order of `REPLACED`.
-fn own_exports() -> [usize; EXPORTED] {
-    [
-        dlsym as *const () as usize,
-        dlvsym as *const () as usize,
-        dladdr as *const () as usize,
-        dladdr1 as *const () as usize,
-        prctl as *const () as usize,
-        syscall as *const () as usize,
-        dlopen as *const () as usize,
-    ]
-}
 
 /// Never reached: the release library is checked to hold no panic. It must not end the program.
 #[panic_handler]

@@ -1,6 +1,6 @@
 //! Finds the lock around the loader's list, which `lock` reads.
 
-use super::lock::{AT, KIND, MUTEX, OWNER, RECURSIVE, word};
+use super::lock::{AT, KIND, LOADED_OFFSET, MUTEX, OWNER, RECURSIVE, found_adds, found_loaded, word};
 use super::{list, live};
 use crate::sys;
 use crate::sys::libc::PhdrInfo;
@@ -13,6 +13,8 @@ struct Search {
     from: usize,
     to: usize,
     me: u32,
+    /// Objects that the loader ever added.
+    adds: u64,
     candidates: [usize; 4],
 }
 
@@ -21,7 +23,7 @@ pub fn find() {
     if LOOKED.swap(1, Relaxed) != 0 {
         return;
     }
-    let mut s = Search { from: 0, to: 0, me: sys::gettid(), candidates: [0; 4] };
+    let mut s = Search { from: 0, to: 0, me: sys::gettid(), adds: 0, candidates: [0; 4] };
     live::each(
         |_| true,
         |o| {
@@ -44,12 +46,15 @@ pub fn find() {
     let mut free = s.candidates.iter().filter(|&&at| at != 0 && word(at) == 0);
     if let (Some(&at), None) = (free.next(), free.next()) {
         AT.store(at, Release);
+        found_adds(s.adds);
     }
 }
 
-unsafe extern "C" fn inside(_: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+unsafe extern "C" fn inside(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: called by the loader with our data.
-    let s = unsafe { &mut *data.cast::<Search>() };
+    let (s, info) = unsafe { (&mut *data.cast::<Search>(), &*info) };
+    s.adds = info.adds;
+    found_loaded(s.from + LOADED_OFFSET, info.adds.wrapping_sub(info.subs));
     let mut places = s.candidates.iter_mut();
     let mut at = s.from;
     while at + MUTEX <= s.to {

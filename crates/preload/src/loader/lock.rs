@@ -48,6 +48,25 @@ pub fn adds() -> Option<u64> {
     Some(ADDS.load(Acquire)).filter(|&at| at != 0).map(count)
 }
 
+/// Where the loader counts the objects that are there now, of the first namespace: in the second word of its data,
+/// behind the address of the first one.
+static LOADED: AtomicUsize = AtomicUsize::new(0);
+pub(super) const LOADED_OFFSET: usize = 8;
+
+/// Says what is there, in a list call.
+pub(super) fn found_loaded(at: usize, loaded: u64) {
+    if u64::from(word(at)) == loaded {
+        LOADED.store(at, Release);
+    }
+}
+
+/// A number that is another one after something was loaded or unloaded; `None`: the loader's counts were not found.
+#[inline(always)]
+pub fn changes() -> Option<u64> {
+    let (adds, loaded) = (ADDS.load(Acquire), LOADED.load(Acquire));
+    (adds != 0 && loaded != 0).then(|| count(adds) << 32 | u64::from(word(loaded)))
+}
+
 /// This thread holds the list's lock: a signal handler has come in the middle of the loader's work.
 pub fn is_mine() -> bool {
     let at = AT.load(Acquire);

@@ -7,7 +7,7 @@ use super::objects::Object;
 use crate::sys;
 use crate::sys::libc::{Iterate, MutexInit, MutexLock};
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 /// The functions that we export, and where the next ones behind us in the link map are.
 #[repr(C)]
@@ -21,7 +21,7 @@ pub struct Replaced {
 pub static REPLACED: [Replaced; EXPORTED] =
     [new(b"dlsym"), new(b"dlvsym"), new(b"dladdr"), new(b"dladdr1"), new(b"prctl"), new(b"syscall"), new(b"dlopen")];
 /// How many they are.
-pub const EXPORTED: usize = 7;
+const EXPORTED: usize = 7;
 const fn new(name: &'static [u8]) -> Replaced {
     Replaced { name, next: AtomicUsize::new(0), last: AtomicUsize::new(0) }
 }
@@ -38,18 +38,12 @@ pub const fn place_of_next(which: usize) -> usize {
 }
 
 pub fn next(which: usize) -> usize {
-    REPLACED.get(which).map_or(0, |r| r.next.load(Relaxed))
+    REPLACED.get(which).map_or(0, |r| r.next.load(Acquire))
 }
 
-/// Addresses of ours, in the order of `REPLACED`.
+/// Addresses of cutap's, in the order of `REPLACED`. They are those of this object's table of symbols: a name in the
+/// code would lead to the function of a library in front of this one.
 static EXPORTS: [AtomicUsize; EXPORTED] = [const { AtomicUsize::new(0) }; EXPORTED];
-
-/// Said once at start.
-pub fn set_exports(addresses: [usize; EXPORTED]) {
-    for (to, from) in EXPORTS.iter().zip(addresses) {
-        to.store(from, Relaxed);
-    }
-}
 
 /// The real dlsym, for a jump.
 pub extern "C" fn next_dlsym() -> usize {
@@ -127,12 +121,8 @@ pub fn find_next() {
     if next(DLSYM) != 0 {
         return;
     }
-    let mut behind_us = false;
+    let (mut behind_us, mut next_dlsym) = (false, 0);
     map::each(|base, tables, ours| {
-        if ours {
-            behind_us = true;
-            return;
-        }
         let function = |name: &[u8]| {
             let mut symbol_address = 0;
             // SAFETY: the object is loaded.
@@ -147,13 +137,22 @@ pub fn find_next() {
             }
             symbol_address
         };
+        if ours {
+            behind_us = true;
+            let own = EXPORTS.iter().zip(&REPLACED);
+            own.for_each(|(to, r)| to.store(function(r.name), Relaxed));
+            return;
+        }
         for r in &REPLACED {
             let address = function(r.name);
             if address == 0 {
                 continue;
             }
-            if behind_us && r.next.load(Relaxed) == 0 {
-                r.next.store(address, Relaxed);
+            let is_first = behind_us && r.next.load(Relaxed) == 0;
+            match r.name == b"dlsym" {
+                true if is_first && next_dlsym == 0 => next_dlsym = address,
+                false if is_first => r.next.store(address, Relaxed),
+                _ => {}
             }
             REPLACED_SPAN.0.fetch_min(address, Relaxed);
             REPLACED_SPAN.1.fetch_max(address, Relaxed);
@@ -172,6 +171,10 @@ pub fn find_next() {
             }
         }
     });
+    // Last: another thread takes all others for found when this one is.
+    if let Some(dlsym) = REPLACED.get(DLSYM) {
+        dlsym.next.store(next_dlsym, Release);
+    }
 }
 
 /// Where those lie: each word of each object is asked about.
@@ -196,7 +199,11 @@ pub fn replacement(address: usize, user: &Object) -> Option<usize> {
     let wraps = || exports(b"dlsym") || exports(name());
     ours(address).filter(|_| !user.ours && !wraps())
 }
-/// The same, whoever the user is.
+/// Whether another library behind us has a function in front of this one of libc's.
+pub fn has_other_behind(address: usize) -> bool {
+    REPLACED.iter().any(|r| r.last.load(Relaxed) == address && r.next.load(Relaxed) != address)
+}
+/// The same as `replacement`, for any user.
 pub fn ours(address: usize) -> Option<usize> {
     let which = REPLACED.iter().position(|r| r.last.load(Relaxed) == address)?;
     EXPORTS.get(which).map(|e| e.load(Relaxed)).filter(|&a| a != 0)

@@ -3,17 +3,15 @@
 use super::domains;
 use crate::process::path::{Path, Shared};
 use crate::process::{run, switch};
+use crate::ring::open_ranges;
 use crate::runtime::instances;
 use crate::sys;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, Ordering::*};
 use cutap_calls::glob;
 use cutap_wire::control::{CAPTURE_RANGE, CAPTURE_RANGE_BYTES, RANGE_OF_NVTX};
 
 /// The name, a line end, and the domain.
 static TEXT: Shared<([u8; CAPTURE_RANGE_BYTES], usize)> = Shared(UnsafeCell::new(([0; CAPTURE_RANGE_BYTES], 0)));
-/// Ranges of this name that are open.
-static OPEN: AtomicU32 = AtomicU32::new(0);
 
 /// Whether there is such a range.
 pub fn is_asked() -> bool {
@@ -25,6 +23,7 @@ pub fn start() {
     if !is_asked() {
         return;
     }
+    open_ranges::CAPTURED_CHANGED.set(apply);
     let mut path = Path::run();
     path.push(b"/").push(CAPTURE_RANGE.as_bytes());
     // SAFETY: see `Shared`; it is called once, before anything is recorded.
@@ -48,24 +47,31 @@ pub fn is_wanted(domain: u32, text: &[u8]) -> bool {
 
 /// Such a range begins.
 pub fn begin() {
-    OPEN.fetch_add(1, SeqCst);
+    open_ranges::begin_captured();
     apply();
 }
 
 /// It has ended.
 pub fn end() {
-    OPEN.fetch_sub(1, SeqCst);
+    open_ranges::end_captured(1);
     apply();
+}
+
+/// A forked child has the ranges of the thread that forked.
+pub fn forked() {
+    if is_asked() {
+        apply();
+    }
 }
 
 /// Switches as the number of open ranges says. Another thread may change it meanwhile: the last one has the last word.
 fn apply() {
     loop {
-        let is_open = OPEN.load(SeqCst) > 0;
+        let is_open = open_ranges::captured() > 0;
         if switch::range(is_open) {
             instances::follow();
         }
-        if (OPEN.load(SeqCst) > 0) == is_open {
+        if (open_ranges::captured() > 0) == is_open {
             return;
         }
     }

@@ -1,10 +1,10 @@
 //! The counter extension: each sample is a mark `counter NAME` with the value as its payload.
 
+use super::domains;
 use super::payloads::{self, Payload};
 use super::ranges::{self, Attributes};
 use super::text::Text;
-use super::tool::ExtensionFunctions;
-use super::{domains, payload_extension};
+use super::tool::{ExtensionFunctions, next_id};
 use crate::process::fork;
 use core::mem::transmute;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
@@ -62,14 +62,14 @@ fn record(domain: usize, id: u64, payload: u64, payload_type: u32) {
 
 extern "C" fn register(domain: usize, at: usize) -> u64 {
     fork::check();
-    let given = payloads::counter(at);
+    let attributes = payloads::counter(at);
     let of_tool = FUNCTIONS_OF_TOOL.answer(counters::REGISTER, [domain, at, 0, 0]).map(|id| id as u64);
-    let id = of_tool.unwrap_or_else(|| if given.id != 0 { given.id } else { payload_extension::next_id() });
+    let id = of_tool.unwrap_or_else(|| if attributes.id != 0 { attributes.id } else { next_id() });
     if let Some(of) = ENTRIES.get(NEXT.fetch_add(1, Relaxed).min(MOST)) {
-        let name = Text::ascii(given.name).after_label(b"counter ");
+        let name = Text::ascii(attributes.name).after_label(b"counter ");
         of.name.store(domains::register(name.bytes(), 0), Relaxed);
         of.domain.store(domains::number_of(domain), Relaxed);
-        of.schema.store(given.schema, Relaxed);
+        of.schema.store(attributes.schema, Relaxed);
         of.id.store(id, Release);
     }
     id

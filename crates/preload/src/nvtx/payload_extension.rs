@@ -4,11 +4,10 @@
 
 use super::attach::pass_on;
 use super::ranges::{self, Attributes};
-use super::tool::{ExtensionFunctions, KeepsFunctions};
+use super::tool::{ExtensionFunctions, KeepsFunctions, next_id};
 use super::{counters, domains, payloads};
 use crate::process::fork;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::generated::nvtx::{counters as of_counters, extension, payload_type};
 
 /// nvtxExtModuleInfo_t.
@@ -97,12 +96,6 @@ fn fill(segment: &Segment, has_tool: bool, ours: &[(u32, usize)], of_tool: &dyn 
 /// What another tool answers.
 fn answer(number: u32, arguments: [usize; 4]) -> Option<usize> {
     FUNCTIONS_OF_TOOL.answer(number, arguments)
-}
-
-/// An id for what the program gave none.
-pub fn next_id() -> u64 {
-    static IDS: AtomicU64 = AtomicU64::new((extension::FIRST_ID_UPPER as u64) << 32);
-    IDS.fetch_add(1, Relaxed)
 }
 
 /// The id that the program gets: its own, that of another tool, or a new one.

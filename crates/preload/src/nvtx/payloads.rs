@@ -3,8 +3,9 @@
 
 use super::read;
 use super::text::Text;
-use crate::process::{names, switch};
+use crate::process::{copy, names, switch};
 use cutap_calls::generated::nvtx::{counter, enumeration, enumerator, payload_data, schema, schema_entry};
+use cutap_calls::nvtx::{EntryKind, EntryType, entry_type};
 use cutap_wire::names::{Name, PAYLOAD_LAYOUT_BYTES, kind};
 
 /// Bytes of a payload that are kept.
@@ -39,10 +40,25 @@ impl Payload {
     pub fn of(schema: u64, size: u64, address: u64) -> Payload {
         let mut payload = Payload::none();
         (payload.schema, payload.address) = (schema, address);
+        let address = address as usize;
+        if size == u64::MAX {
+            // The program leaves the size to tools, which only know that of a text with a zero at its end.
+            let is_text = |of: &EntryType| of.kind == EntryKind::Text && of.bytes == 1;
+            if entry_type(schema).is_some_and(is_text) {
+                payload.length = read::text(address, &mut payload.bytes);
+                payload.full_length = payload.length as u32;
+            }
+            return payload;
+        }
         payload.full_length = u32::try_from(size).unwrap_or(u32::MAX);
         let most = LONGEST.min(payload.full_length as usize);
         let room = payload.bytes.get_mut(..most).unwrap_or(&mut []);
-        payload.length = read::bytes(payload.address as usize, room);
+        payload.length = match address % copy::PAGE + most <= copy::PAGE {
+            true => read::bytes(address, room),
+            // A size that is wrong may lead to a page that was readable and is not any more.
+            // SAFETY: there is room for so many bytes.
+            false => unsafe { copy::checked(address, room.as_mut_ptr(), room.len()) },
+        };
         payload
     }
 
@@ -106,10 +122,27 @@ fn entries(first: u64, count: u64, bytes: u32) -> impl Iterator<Item = (usize, u
     (0..most).map(move |n| (n, (first as usize).wrapping_add(n * bytes as usize)))
 }
 
-/// Writes what the entries of a schema are. `object` is the domain.
+/// Whether the entries lie where a reader takes them to be: one behind the other, with their natural alignment, or
+/// where they say.
+fn has_known_places(of: &[u8], first: u64, count: u64) -> bool {
+    let is_union = word(of, schema::TYPE, 8) >= schema::FIRST_UNION_TYPE.into();
+    let has_pack_align = word(of, schema::MASK, 8) & u64::from(schema::HAS_PACK_ALIGN) != 0;
+    let is_packed = has_pack_align && word(of, schema::PACK_ALIGN, 8) != 0;
+    let has_offset = |at: usize| {
+        let entry = fields::<{ schema_entry::BYTES as usize }>(at);
+        entry.is_some_and(|entry| word(&entry, schema_entry::OFFSET, 8) != 0)
+    };
+    !is_union && (!is_packed || entries(first, count, schema_entry::BYTES).skip(1).all(|(_, at)| has_offset(at)))
+}
+
+/// Writes what the entries of a schema are. `object` is the domain. Payloads of a schema that is not written show as
+/// bytes.
 pub fn write_schema(object: u32, id: u64, at: usize) {
     let Some(of) = fields::<{ schema::BYTES as usize }>(at).filter(|_| !switch::has_left()) else { return };
     let (first, count) = (word(&of, schema::ENTRIES, 8), word(&of, schema::ENTRY_COUNT, 8));
+    if !has_known_places(&of, first, count) {
+        return;
+    }
     for (n, at) in entries(first, count, schema_entry::BYTES) {
         let Some(entry) = fields::<{ schema_entry::BYTES as usize }>(at) else { return };
         let name = Text::ascii(word(&entry, schema_entry::NAME, 8) as usize);

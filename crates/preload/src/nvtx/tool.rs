@@ -2,7 +2,8 @@
 //! arguments, and the program gets their results.
 
 use core::mem::transmute;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
+use cutap_calls::generated::nvtx::extension;
 
 /// A function of cutap: its module, its number there, its address.
 pub type Row = (u32, u32, usize);
@@ -92,4 +93,10 @@ impl<const SLOTS: usize> ExtensionFunctions<SLOTS> {
         // SAFETY: the tool's function of this slot. One that takes fewer arguments leaves the other registers alone.
         Some(unsafe { transmute::<usize, Function>(function)(first, second, third, fourth) })
     }
+}
+
+/// An id for what the program gave none.
+pub fn next_id() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new((extension::FIRST_ID_UPPER as u64) << 32);
+    IDS.fetch_add(1, Relaxed)
 }

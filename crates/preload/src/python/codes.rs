@@ -6,7 +6,7 @@ use super::interpreter::{self, Interpreter};
 use super::memory::{MOST, Memory};
 use crate::process::names;
 use crate::process::page;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::*};
 use cutap_calls::python::Field;
 use cutap_wire::diagnostic;
 use cutap_wire::names::{LONGEST, Name, kind};
@@ -23,6 +23,13 @@ static NAMED: [AtomicBool; CODES] = [const { AtomicBool::new(false) }; CODES];
 
 /// Bytes of a table of lines that the hash has from its beginning, and from its end.
 const LINES: usize = 64;
+/// Of a code object with a longer table, a hash of the whole one, and how often its number was asked for.
+static TABLES: [(AtomicU64, AtomicU8); CODES] = [const { (AtomicU64::new(0), AtomicU8::new(0)) }; CODES];
+/// Each so manieth time the whole table is looked at, up to this length.
+const TURNS: u8 = 16;
+const LONGEST_TABLE: usize = 4096;
+/// In the place of a hash: another code object came in the place of this one. It is no hash, for those are odd.
+const REPLACED: u64 = 2;
 /// Bytes of a text that it has, from its end.
 const TEXT: usize = 64;
 /// Of an object of variable size, where its size is.
@@ -46,7 +53,7 @@ fn mixed(hash: u64, word: u64) -> u64 {
 /// The number of a code object, 0: there is no room for another one. None: it makes no sense.
 #[inline(always)]
 pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> {
-    let Some(hash) = hash(python, memory, code) else {
+    let Some((hash, table)) = hash(python, memory, code) else {
         // A name of another type than Python's own texts, for one.
         return memory.is_proved.then_some(0);
     };
@@ -55,11 +62,18 @@ pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> 
         let (Some(of), Some(named)) = (HASHES.get(place), NAMED.get(place)) else { continue };
         let there = of.load(Relaxed);
         if there == hash && named.load(Acquire) {
+            if table.is_long() && !is_same(memory, table, place) {
+                let _ = of.compare_exchange(hash, REPLACED, AcqRel, Relaxed);
+                continue;
+            }
             return Some(place as u32 + 1);
         }
         let is_ours = there == hash || there == 0 && of.compare_exchange(0, hash, AcqRel, Acquire).is_ok();
         if is_ours || of.load(Relaxed) == hash {
             // Another thread may be writing the same name: twice does no harm.
+            if let Some((of_table, _)) = TABLES.get(place) {
+                of_table.store(if table.is_long() { whole(memory, table) } else { 0 }, Relaxed);
+            }
             describe(python, code, place as u32 + 1)?;
             named.store(true, Release);
             return Some(place as u32 + 1);
@@ -72,7 +86,7 @@ pub fn number(python: &Interpreter, memory: Memory, code: usize) -> Option<u32> 
 /// What tells a code object from any other, also from one in its place. The parts do not wait for each other. Where a
 /// table or a text is so long that only a part is looked at, its address is added.
 #[inline(always)]
-fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<u64> {
+fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<(u64, Table)> {
     let first = memory.half(python.field(code, Field::CodeFirstLine)?)?;
     let lines = memory.address(python.field(code, Field::CodeLines)?)?;
     let file = memory.address(python.field(code, Field::CodeFile)?)?;
@@ -87,10 +101,51 @@ fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<u64> {
         0 => 0,
         last => memory.bytes(data.wrapping_add(length - last), last, |bytes| of_bytes(bytes, 0))?,
     };
-    let address = if length > 2 * LINES { lines as u64 } else { 0 };
-    let own = mixed(size ^ u64::from(first) << 32, address);
+    let table = Table { data, length };
+    let own = of_numbers(size, first, if table.is_long() { lines as u64 } else { 0 });
     let texts = mixed(of_text(python, memory, file)?, of_text(python, memory, name)?.rotate_left(32));
-    Some(mixed(mixed(own, texts), mixed(begin, end)) | 1)
+    Some((mixed(mixed(own, texts), mixed(begin, end)) | 1, table))
+}
+
+/// Each in a separate step: in some versions a size has an odd meaning, and is near to a line.
+#[inline(always)]
+fn of_numbers(size: u64, first: u32, address: u64) -> u64 {
+    mixed(mixed(mixed(FACTOR, size), first.into()), address)
+}
+
+/// A table of lines.
+#[derive(Clone, Copy)]
+struct Table {
+    data: usize,
+    length: usize,
+}
+
+impl Table {
+    /// Its middle is not in the hash.
+    #[inline(always)]
+    fn is_long(self) -> bool {
+        self.length > 2 * LINES
+    }
+}
+
+/// Whether the code object with a long table is still that of the place. It is looked at sometimes only.
+#[inline(always)]
+fn is_same(memory: Memory, table: Table, place: usize) -> bool {
+    let Some((of_table, turn)) = TABLES.get(place) else { return true };
+    let turns = turn.load(Relaxed).wrapping_add(1);
+    turn.store(turns, Relaxed);
+    turns % TURNS != 0 || whole(memory, table) == of_table.load(Relaxed)
+}
+
+/// A hash of a whole table.
+#[cold]
+#[inline(never)]
+fn whole(memory: Memory, table: Table) -> u64 {
+    let length = table.length.min(LONGEST_TABLE);
+    (0..length).step_by(MOST).fold(FACTOR, |all, from| {
+        let piece = memory.bytes(table.data.wrapping_add(from), MOST.min(length - from), |bytes| of_bytes(bytes, 0));
+        mixed(all, piece.unwrap_or(0))
+    })
 }
 
 /// A text: its own hash, where Python knows it, else its last characters.
@@ -126,10 +181,12 @@ fn of_bytes(bytes: &[u8], seed: u64) -> u64 {
     }
     // The last eight, of which some were there before.
     two ^= match bytes.last_chunk::<8>() {
+        _ if rest.is_empty() => 0,
         Some(last) => word(last),
         None => bytes.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
     };
-    mixed(one, two)
+    // A difference in the highest byte of a word is only in that of its lane: the lanes meet crosswise.
+    mixed(one, two.wrapping_mul(FACTOR).rotate_left(32))
 }
 
 /// The characters of a text.
@@ -188,4 +245,33 @@ fn describe(python: &Interpreter, code: usize, number: u32) -> Option<()> {
     let c = texts(file_bytes as u16, file.width, name.width);
     names::write(&Name { kind: kind::PYTHON_CODE, ticks: 0, a, b, c, s, t: &[] });
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The highest byte of a word is in eight bits of a product only.
+    #[test]
+    fn changes_of_two_words_do_not_cancel() {
+        for length in [16, 20, 24, 32, 40] {
+            let changed = |one: u8, two: u8| {
+                let mut bytes = [7u8; 40];
+                bytes[7] ^= one;
+                bytes[15] ^= two;
+                of_bytes(&bytes[..length], 0)
+            };
+            let same = (0..=255).flat_map(|one| (0..=255).map(move |two| (one, two)));
+            let same = same.filter(|(one, two)| changed(*one, *two) == changed(0, 0)).count();
+            assert_eq!(same, 1, "{length} bytes");
+        }
+    }
+
+    /// Of 3.8 to 3.10 the size has the number of positional parameters in its upper half.
+    #[test]
+    fn sizes_and_lines_do_not_cancel() {
+        assert_ne!(of_numbers(1 << 32 | 3, 2, 0), of_numbers(2 << 32 | 3, 1, 0));
+        assert_ne!(of_numbers(1, 2, 0), of_numbers(2, 1, 0));
+        assert_ne!(of_numbers(1, 0, 2), of_numbers(2, 0, 1));
+    }
 }

@@ -58,6 +58,9 @@ fn chain(
         if count == MOST_FRAMES || steps == MOST_FRAMES + MOST_OF_C {
             return Ok(Read { count, has_more: true });
         }
+        if python.is_ending_for(state) {
+            return Ok(Read { count: 0, has_more: false });
+        }
         steps += 1;
         let previous = python.field(at, Field::FramePrevious).and_then(|at| memory.address(at)).ok_or(count)?;
         let owner = match python.field(at, Field::FrameOwner) {

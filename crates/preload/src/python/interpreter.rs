@@ -4,7 +4,7 @@
 use super::memory::Memory;
 use crate::loader::elf::Sym;
 use crate::loader::objects::{NAME, Object};
-use crate::loader::{live, lock};
+use crate::loader::{list, live, lock};
 use crate::process::names;
 use crate::process::path::Shared;
 use core::cell::UnsafeCell;
@@ -17,7 +17,10 @@ use cutap_wire::diagnostic;
 pub const NONE: u32 = u32::MAX;
 
 /// A Python.
+#[derive(Clone, Copy)]
 pub struct Interpreter {
+    /// Where its object lies.
+    base: usize,
     /// The function that returns the state of this thread.
     thread: usize,
     /// `_PyRuntime`.
@@ -29,8 +32,15 @@ pub struct Interpreter {
     pub index_bytes: u8,
 }
 
-static INTERPRETER: Shared<Interpreter> =
-    Shared(UnsafeCell::new(Interpreter { thread: 0, runtime: 0, offsets: [NONE; FIELDS], lines: 0, index_bytes: 0 }));
+/// Pythons that are met one after the other: a program may unload one and load another.
+const MOST_PYTHONS: usize = 4;
+static INTERPRETERS: Shared<[Interpreter; MOST_PYTHONS]> = Shared(UnsafeCell::new(
+    [Interpreter { base: 0, thread: 0, runtime: 0, offsets: [NONE; FIELDS], lines: 0, index_bytes: 0 }; MOST_PYTHONS],
+));
+/// How many of them were met: the last one is that of the process.
+static MET: AtomicUsize = AtomicUsize::new(0);
+/// What the loader had counted when the last one was seen to be there.
+static SEEN_AT: AtomicU64 = AtomicU64::new(0);
 
 const NOT_YET: u8 = 0;
 const BEING_MADE: u8 = 1;
@@ -53,8 +63,43 @@ pub fn interpreter() -> Option<&'static Interpreter> {
     if STATE.load(Acquire) != READY {
         return find_python();
     }
+    let python = met(MET.load(Acquire).wrapping_sub(1))?;
     // SAFETY: written before the state became READY, and never after.
-    Some(unsafe { &*INTERPRETER.0.get() })
+    let python = unsafe { &*python };
+    match lock::changes() {
+        Some(changes) if changes == SEEN_AT.load(Relaxed) => Some(python),
+        changes => is_there(python, changes).then_some(python),
+    }
+}
+
+#[inline(always)]
+fn met(n: usize) -> Option<*mut Interpreter> {
+    // SAFETY: one of the array.
+    (n < MOST_PYTHONS).then(|| unsafe { INTERPRETERS.0.get().cast::<Interpreter>().add(n) })
+}
+
+/// Something was loaded or unloaded: whether this Python is still there. If not, another one is looked for.
+#[cold]
+fn is_there(python: &Interpreter, changes: Option<u64>) -> bool {
+    if lock::is_mine() {
+        return false;
+    }
+    let is_it = |object: &Object| {
+        export(object, THREAD) == Some(python.thread) && export(object, RUNTIME) == Some(python.runtime)
+    };
+    // A child that may not ask the loader has what its parent had.
+    if list::is_off() || live::each(|base| base == python.base, |object| is_it(object).then_some(())).is_some() {
+        SEEN_AT.store(changes.unwrap_or(0), Relaxed);
+        return true;
+    }
+    if STATE.compare_exchange(READY, BEING_MADE, AcqRel, Acquire).is_ok() {
+        CODE_TYPE.store(0, Relaxed);
+        TEXT_TYPE.store(0, Relaxed);
+        PROOFS.store(0, Relaxed);
+        LOOKED.store(0, Relaxed);
+        STATE.store(NOT_YET, Release);
+    }
+    false
 }
 
 #[cold]
@@ -82,17 +127,21 @@ fn find_python() -> Option<&'static Interpreter> {
             Some(python)
         },
     );
-    let state = match result.flatten() {
-        Some(python) => {
-            // SAFETY: only the thread that made the state BEING_MADE is here. No other one reads before READY.
-            unsafe { *INTERPRETER.0.get() = python };
+    let count = MET.load(Relaxed);
+    let state = match (result.flatten(), met(count)) {
+        (Some(python), Some(place)) => {
+            // SAFETY: only the thread that made the state BEING_MADE is here. No other one reads this place before
+            // READY.
+            unsafe { *place = python };
+            MET.store(count + 1, Release);
             READY
         }
-        None if is_unknown => {
+        (Some(_), None) => UNUSABLE,
+        (None, _) if is_unknown => {
             names::gap_named(diagnostic::PYTHON_UNKNOWN, name.get(..length).unwrap_or(&[]));
             UNUSABLE
         }
-        None => NOT_YET,
+        (None, _) => NOT_YET,
     };
     LOOKED.store(if lock::adds().is_some() { adds } else { 1 }, Release);
     STATE.store(state, Release);
@@ -112,7 +161,10 @@ fn of_object(object: &Object) -> Found {
         return Found::Unknown;
     }
     let Some(thread) = export(object, THREAD) else { return Found::Nothing };
-    match export(object, RUNTIME).zip(layout_of(object)).and_then(|(runtime, of)| filled(thread, runtime, of)) {
+    match export(object, RUNTIME)
+        .zip(layout_of(object))
+        .and_then(|(runtime, of)| filled(object.base, thread, runtime, of))
+    {
         Some(python) => Found::Python(python),
         None => Found::Unknown,
     }
@@ -143,7 +195,7 @@ fn layout_of(object: &Object) -> Option<&'static Layout> {
 }
 
 /// The offsets, also those that the interpreter itself knows.
-fn filled(thread: usize, runtime: usize, of: &Layout) -> Option<Interpreter> {
+fn filled(base: usize, thread: usize, runtime: usize, of: &Layout) -> Option<Interpreter> {
     let checked = Memory { is_proved: false };
     if checked.bytes(runtime, COOKIE.len(), |bytes| bytes == COOKIE) == Some(true) {
         let version = checked.word(runtime + DEBUG_VERSION)?;
@@ -160,7 +212,7 @@ fn filled(thread: usize, runtime: usize, of: &Layout) -> Option<Interpreter> {
             Some((place, true)) => u32::try_from(checked.word(runtime + place)?).ok().filter(|at| *at < 1 << 20)?,
         };
     }
-    Some(Interpreter { thread, runtime, offsets, lines: of.lines, index_bytes: of.index_bytes })
+    Some(Interpreter { base, thread, runtime, offsets, lines: of.lines, index_bytes: of.index_bytes })
 }
 
 impl Interpreter {
@@ -182,9 +234,14 @@ impl Interpreter {
     pub fn thread_state(&self) -> usize {
         // SAFETY: CPython's function of that name; it takes nothing and reads a word of the thread.
         let state = unsafe { core::mem::transmute::<usize, extern "C" fn() -> usize>(self.thread)() };
-        // One thread ends the interpreter, and may give back the states of all others.
+        if self.is_ending_for(state) { 0 } else { state }
+    }
+
+    /// Another thread ends the interpreter, and may give back the state and the frames of this one.
+    #[inline(always)]
+    pub fn is_ending_for(&self, state: usize) -> bool {
         let ending = self.field(self.runtime, Field::RuntimeFinalizing).and_then(|at| self.memory().address(at));
-        if ending.is_some_and(|by| by != 0 && by != state) { 0 } else { state }
+        ending.is_some_and(|by| by != 0 && by != state)
     }
 
     /// How its memory is read by now.

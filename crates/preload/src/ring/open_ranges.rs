@@ -1,6 +1,10 @@
 //! The ranges of NVTX that are open in a thread, with the numbers of their records.
 
-use core::sync::atomic::{Ordering::SeqCst, compiler_fence};
+use crate::process::path::Shared;
+use crate::sys;
+use crate::sys::callback::Callback;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, Ordering::*, compiler_fence};
 
 /// Ranges that are remembered; deeper ones are counted, and not recorded.
 const MOST: usize = 64;
@@ -8,6 +12,26 @@ const MOST: usize = 64;
 const NONE: u32 = u32::MAX;
 /// Bytes of a name that are remembered. A range with a longer one is not recorded later.
 const NAME_BYTES: usize = 120;
+
+/// Ranges of all threads that are open and captured.
+static CAPTURED: AtomicU32 = AtomicU32::new(0);
+/// Called when `CAPTURED` has changed without a range that began or ended.
+pub static CAPTURED_CHANGED: Callback = Callback::none();
+
+/// See `CAPTURED`.
+pub fn captured() -> u32 {
+    CAPTURED.load(SeqCst)
+}
+
+/// A captured range begins.
+pub fn begin_captured() {
+    CAPTURED.fetch_add(1, SeqCst);
+}
+
+/// So many end.
+pub fn end_captured(count: u32) {
+    CAPTURED.fetch_sub(count, SeqCst);
+}
 
 /// A range that is open.
 #[derive(Clone, Copy)]
@@ -69,9 +93,15 @@ pub struct OpenRanges {
 }
 
 impl OpenRanges {
-    /// A thread begins without ranges.
-    pub fn clear(&mut self) {
+    /// A thread begins without ranges. How many captured ones there were.
+    pub fn clear(&mut self) -> u32 {
+        let captured = self.captured();
         (self.depth, self.deeper) = (0, 0);
+        captured
+    }
+
+    fn captured(&self) -> u32 {
+        self.all.iter().take(self.depth).filter(|range| range.is_captured).count() as u32
     }
 
     /// Ranges of this domain that are open.
@@ -132,4 +162,39 @@ impl OpenRanges {
         self.depth -= 1;
         Some(range)
     }
+}
+
+/// The ranges of the thread that forked, for its first thread state in the child, and its thread id there; 0: none.
+static INHERITED: (Shared<OpenRanges>, AtomicU32) = (
+    Shared(UnsafeCell::new(OpenRanges {
+        depth: 0,
+        deeper: 0,
+        all: [OpenRange { domain: 0, number: 0, is_captured: false, name_bytes: 0, name: [0; NAME_BYTES] }; MOST],
+    })),
+    AtomicU32::new(0),
+);
+
+/// A forked child: of its parent's ranges only those of the thread that forked are open. Their records are the
+/// parent's. Without `ranges` another thread is the first to call.
+pub fn forked(ranges: Option<&OpenRanges>) {
+    let captured = ranges.map_or(0, |ranges| {
+        // SAFETY: called once in a child, by the one thread that forgets the parent; see `inherit`.
+        let inherited = unsafe { &mut *INHERITED.0.0.get() };
+        inherited.all.iter_mut().zip(&ranges.all).for_each(|(to, from)| *to = OpenRange { number: NONE, ..*from });
+        (inherited.depth, inherited.deeper) = (ranges.depth, ranges.deeper);
+        ranges.captured()
+    });
+    INHERITED.1.store(if ranges.is_some() { sys::gettid() } else { 0 }, Release);
+    CAPTURED.store(captured, SeqCst);
+}
+
+/// Fills those of a new thread state of this thread.
+pub fn inherit(to: &mut OpenRanges) {
+    if INHERITED.1.load(Relaxed) == 0 || INHERITED.1.compare_exchange(sys::gettid(), 0, AcqRel, Relaxed).is_err() {
+        return;
+    }
+    // SAFETY: only this thread has filled them, and it takes them once.
+    let inherited = unsafe { &*INHERITED.0.0.get() };
+    to.all.iter_mut().zip(&inherited.all).for_each(|(to, from)| *to = *from);
+    (to.depth, to.deeper) = (inherited.depth, inherited.deeper);
 }

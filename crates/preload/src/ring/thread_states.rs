@@ -2,11 +2,11 @@
 //! mutex in its ring, and the next new thread takes the thread state over.
 
 use super::thread_state::{ThreadState, existing, word};
-use super::{chunks, counts, heads, owner, reserve};
+use super::{chunks, counts, heads, open_ranges, owner, reserve};
 use crate::process::{folder, fork, names, page, run, vfork_word};
 use crate::sys::stack::Stack;
 use crate::sys::{self, Opened, Table, mappings};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::names::{Name, kind};
 use cutap_wire::{control, diagnostic};
 
@@ -101,8 +101,18 @@ fn acquire() -> Option<&'static mut ThreadState> {
     };
     sys::restore_signals(signals);
     // SAFETY: just made, this thread's.
-    pointer.map(|pointer| unsafe { &mut *pointer })
+    let thread_state = pointer.map(|pointer| unsafe { &mut *pointer })?;
+    if !child {
+        open_ranges::inherit(&mut thread_state.ranges);
+    }
+    if HAS_ENDED_CAPTURED.load(Relaxed) && HAS_ENDED_CAPTURED.swap(false, AcqRel) {
+        open_ranges::CAPTURED_CHANGED.call();
+    }
+    Some(thread_state)
 }
+
+/// Captured ranges of a dead thread have ended, and `CAPTURED_CHANGED` was not called since.
+static HAS_ENDED_CAPTURED: AtomicBool = AtomicBool::new(false);
 
 /// Thread states that a new thread looks at: with thousands of live threads, a look at all of them would make each
 /// start slower.
@@ -138,7 +148,11 @@ fn take_over() -> Option<*mut ThreadState> {
             thread_state.changing = false;
             thread_state.depth = 0;
             thread_state.python = 0;
-            thread_state.ranges.clear();
+            let captured = thread_state.ranges.clear();
+            if captured > 0 {
+                open_ranges::end_captured(captured);
+                HAS_ENDED_CAPTURED.store(true, Release);
+            }
             thread_state.stack = Stack::none();
             // The dead thread cannot finish a record any more.
             reserve::give_up(thread_state);
@@ -334,6 +348,11 @@ fn create_for_vfork_child() -> Option<*mut ThreadState> {
 /// A forked child has none of its parent's thread states. The word of the thread that forked still leads to one if
 /// another thread is the first to call, and frames go by that word: they find nothing there to write to.
 pub fn forked() {
+    // SAFETY: this thread's own word.
+    let of_parent = Some(unsafe { *word() }).filter(|pointer| *pointer != MAKING);
+    // SAFETY: null, or this thread's state in the parent, in memory that is the child's own since the fork.
+    let thread_state = of_parent.and_then(|pointer| unsafe { pointer.as_ref() });
+    open_ranges::forked(thread_state.map(|thread_state| &thread_state.ranges));
     // What its parent could not do, it may.
     FAILURES.store(0, Relaxed);
     let n = COUNT.swap(0, AcqRel) as usize;

@@ -179,6 +179,10 @@ fn replaced_for(found: usize, caller: usize) -> Option<usize> {
     if in_front {
         return real::ours(found);
     }
+    // Ours would call another library's that is behind us, and the caller may be a part of that.
+    if real::has_other_behind(found) {
+        return None;
+    }
     live::at(caller, |user| real::replacement(found, user)).flatten()
 }
 

@@ -60,8 +60,8 @@ impl JobCollectives<'_> {
             return Some(Absence::Unknown("it is known only until the others came there".to_owned()));
         }
         let last_of_others = present.iter().filter_map(|place| {
-            let run_of_caller = self.runs.get(of.members.get(*place)?.run)?;
-            (run_of_caller.boot_id == run.boot_id).then_some(run_of_caller.last_ns)
+            let caller = of.members.get(*place)?.run;
+            self.have_one_clock(caller, member.run).then_some(self.runs.get(caller)?.last_ns)
         });
         let later_ns = last_of_others.max().map_or(0, |last| last.saturating_sub(run.last_ns));
         Some(Absence::Certain(match &run.program_end {

@@ -53,6 +53,9 @@ struct Fit {
 /// fit nowhere. `has_one_clock`: the times of both can be compared.
 pub fn shift(reference: &Sequence, late: &Sequence, has_one_clock: bool) -> Option<(i64, &'static str)> {
     let ((reference_first, reference), (late_first, late)) = (reference.tail(), late.tail());
+    if late.is_empty() || reference.is_empty() {
+        return None;
+    }
     let mut fits: Vec<Fit> = Vec::new();
     // `place`: where the first late call would be among those of the reference.
     for place in 1 - late.len() as i64..reference.len() as i64 {
@@ -109,6 +112,15 @@ mod tests {
         let late = sequence(&[4, 5, 6, 7, 9], 50);
         assert_eq!(shift(&reference, &late, false), Some((3, "by signatures")));
         assert_eq!(shift(&reference, &sequence(&[9, 9, 9, 9], 0), true), None);
+    }
+
+    #[test]
+    fn no_calls_fit_nowhere() {
+        let (some, none) = (sequence(&[1, 2], 0), sequence(&[], 0));
+        for (reference, late) in [(&some, &none), (&none, &some), (&none, &none)] {
+            assert_eq!(shift(reference, late, false), None);
+            assert_eq!(shift(reference, late, true), None);
+        }
     }
 
     #[test]

@@ -67,10 +67,12 @@ impl Finding {
                 format!("first mismatch: call {number} of {name}: {sides}; {}", of.agreement())
             }
             FindingKind::Absent { number, absent, present } => {
-                let call = job.signature(of, present, *number).map_or_else(String::new, Signature::text);
+                // A call that the others made too long ago is not known here.
+                let call = job.signature(of, present, *number).map_or("called it".to_owned(), Signature::text);
+                let agreement = if *number < of.first { String::new() } else { format!("; {}", of.agreement()) };
                 let (absent, present) = (absent_text(of, absent), present_text(of, present));
                 let call = printable(&call);
-                format!("not arrived: call {number} of {name}: {absent}, {present} {call}; {}", of.agreement())
+                format!("not arrived: call {number} of {name}: {absent}, {present} {call}{agreement}")
             }
             FindingKind::NotJoined { absent, present } => {
                 let (absent, of_present) = (ranks_text(absent.clone()), present_text(of, present));

@@ -54,11 +54,18 @@ impl CapturedGraphs {
     pub fn exit(&mut self, exit: &Exit, capture: Option<u32>) {
         let (call, process) = (&exit.call, exit.call.thread.process.key);
         if ends_capture(&call.function.name) {
-            let graph = written(exit, "graph").filter(|_| capture.is_some());
-            if let Some((graph, calls)) = graph.zip(capture.and_then(|capture| self.captures.remove(&capture))) {
-                self.graphs.insert((process, graph), calls.into());
-            }
-        } else if is(call, Role::InstantiatesGraph) && !self.graphs.is_empty() {
+            // The call of the runtime is around that of the driver, which has ended the capture by then.
+            let Some(capture) = capture else { return };
+            let calls = self.captures.remove(&capture).map(Rc::from);
+            self.made(process, written(exit, "graph"), calls);
+        } else if self.graphs.is_empty() && self.executables.is_empty() {
+            // No collective was captured.
+        } else if is(call, Role::CreatesGraph) {
+            self.made(process, written(exit, "graph"), None);
+        } else if is(call, Role::ClonesGraph) {
+            let calls = argument(call, "graph").and_then(|graph| self.graphs.get(&(process, graph)).cloned());
+            self.made(process, written(exit, "graph"), calls);
+        } else if is(call, Role::InstantiatesGraph) {
             let calls = argument(call, "graph").and_then(|graph| self.graphs.get(&(process, graph)).cloned());
             match (written(exit, "graphExec"), calls) {
                 (Some(executable), Some(calls)) => drop(self.executables.insert((process, executable), calls)),
@@ -66,6 +73,15 @@ impl CapturedGraphs {
                 (Some(executable), None) => drop(self.executables.remove(&(process, executable))),
                 _ => {}
             }
+        }
+    }
+
+    /// A call gave this graph. Its handle may be that of another one, which was destroyed.
+    fn made(&mut self, process: u32, graph: Option<u64>, calls: Option<Rc<[CapturedCall]>>) {
+        match (graph, calls) {
+            (Some(graph), Some(calls)) => drop(self.graphs.insert((process, graph), calls)),
+            (Some(graph), None) => drop(self.graphs.remove(&(process, graph))),
+            _ => {}
         }
     }
 

@@ -86,6 +86,11 @@ impl<'a> JobCollectives<'a> {
         self.communicator(member)?.call(own)
     }
 
+    /// The number behind that of the member's last call.
+    pub fn next_number(&self, member: &Member) -> Option<u64> {
+        u64::try_from(self.communicator(member)?.next_number() as i64 + member.shift).ok()
+    }
+
     pub fn class(&self, member: &Member, call: &CollectiveCall) -> u32 {
         self.classes.get(member.run).and_then(|classes| classes.get(call.signature as usize)).copied().unwrap_or(0)
     }

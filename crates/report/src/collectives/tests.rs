@@ -81,6 +81,52 @@ fn older_calls_are_compared_too() {
     assert_eq!(again, tails(&longer)[1]);
 }
 
+/// A rank that is more blocks behind than the others keep is only behind.
+#[test]
+fn a_rank_that_is_far_behind_did_not_arrive() {
+    let counts = |calls: u64| (0..calls).map(|n| n % 7).collect::<Vec<u64>>();
+    for (behind, others) in [(10, 600), (1700, 2300), (0, 600), (256, 600)] {
+        let all = [rank(0, 2, &counts(others)).tail(), rank(1, 2, &counts(behind)).tail()];
+        let text = verdict(&all);
+        let call = if behind == 256 { "ncclAllReduce(count=4); 0 calls agree from call 257" } else { "called it" };
+        let expected = format!("call {} of comm#1: rank 1 did not arrive yet, rank 0 {call}", behind + 1);
+        assert_eq!(text, format!("not arrived: {expected}"));
+        // The calls before it are still compared where both numbers stand for the same ones.
+        let mut wrong = counts(others);
+        wrong[100] = 99;
+        let all = [rank(0, 3, &wrong).tail(), rank(1, 3, &counts(behind)).tail(), rank(2, 3, &counts(others)).tail()];
+        let text = verdict(&all);
+        assert!(text.starts_with("first mismatch: before call "), "{behind}, {others}: {text}");
+    }
+}
+
+/// Of what one rank called from call 11 on nothing is known: the others are compared all the same.
+#[test]
+fn an_unknown_rank_hides_no_mismatch_of_others() {
+    let counts: Vec<u64> = (0..60).collect();
+    let mut wrong = counts.clone();
+    wrong[49] = 99;
+    let all = [rank(0, 3, &counts), rank(1, 3, &wrong), rank(2, 3, &counts[..10])];
+    let of = |all: &[RunCollectives]| {
+        let mut runs: Vec<JobRun<'_>> = all.iter().enumerate().map(|(rank, of)| run(rank as u32, of)).collect();
+        runs[2].lacks = Some("7 calls".to_owned());
+        let verdict = JobVerdict::new(runs);
+        (verdict.sentence().unwrap_or_default(), verdict.job.joined[0].notes.clone())
+    };
+    let (text, notes) = of(&all);
+    let sides = "rank 0 ncclAllReduce(count=49), rank 1 ncclAllReduce(count=99)";
+    assert_eq!(text, format!("first mismatch: call 50 of comm#1: {sides}; 10 calls agree"));
+    assert_eq!(notes, ["call 11 of rank 2 is not known: calls are missing: 7 calls"]);
+    // A rank that certainly did not come is named, if the other one is not known.
+    let all = [rank(0, 3, &counts), rank(1, 3, &counts[..20]), rank(2, 3, &counts[..10])];
+    let (text, _) = of(&all);
+    let expected = "not arrived: call 21 of comm#1: rank 1 did not arrive yet, rank 0 ncclAllReduce(count=20)";
+    assert_eq!(text, format!("{expected}; 10 calls agree"));
+    // One rank alone is compared with nothing.
+    let (text, _) = of(&[rank(0, 3, &counts), rank(1, 3, &counts[..10]), rank(2, 3, &counts[..10])]);
+    assert!(text.starts_with("not arrived: call 11 of comm#1: rank 1 did not arrive yet"), "{text}");
+}
+
 /// What a recording lacks is no reason to name its rank.
 #[test]
 fn what_is_not_known_names_no_rank() {

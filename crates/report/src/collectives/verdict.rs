@@ -44,8 +44,8 @@ impl<'a> JobVerdict<'a> {
         let job = &self.job;
         let of = &job.joined[place];
         let mut findings = job.not_joined(place, of);
-        let compared: Vec<usize> = (0..of.members.len()).filter(|n| !of.members[*n].is_unaligned).collect();
-        let mut agreed = 0;
+        let mut compared: Vec<usize> = (0..of.members.len()).filter(|n| !of.members[*n].is_unaligned).collect();
+        let (mut agreed, mut are_all_known) = (0, true);
         let mut notes = Vec::new();
         if job.digests_differ(of) {
             let kind = FindingKind::Before { number: of.first };
@@ -79,7 +79,7 @@ impl<'a> JobVerdict<'a> {
                 break;
             }
             if absent.is_empty() {
-                agreed += 1;
+                agreed += u64::from(are_all_known);
                 continue;
             }
             let mut certain = Vec::new();
@@ -93,7 +93,16 @@ impl<'a> JobVerdict<'a> {
                     None => {}
                 }
             }
-            if !certain.is_empty() {
+            if certain.is_empty() && present.len() > 1 {
+                // What is not known of a rank hides nothing of the others.
+                (compared, are_all_known) = (present, false);
+                continue;
+            }
+            // A rank that is far behind lacks a call before those that are compared.
+            let next = |n: &usize| job.next_number(&of.members[*n]);
+            if let Some(number) = certain.iter().filter_map(|(n, _)| next(n)).min() {
+                certain.retain(|(n, _)| next(n) == Some(number));
+                let present = compared.into_iter().filter(|n| next(n) > Some(number)).collect();
                 let kind = FindingKind::Absent { number, absent: certain, present };
                 findings.push(Finding { communicator: place, kind, start_ns, is_over: false });
             }
@@ -188,7 +197,8 @@ impl JobCollectives<'_> {
     fn digests_differ(&self, of: &JoinedCommunicator) -> bool {
         let digest = |member: &Member| {
             let communicator = self.communicator(member)?;
-            if !communicator.is_whole || member.is_unaligned {
+            // One that is far behind has not called all that the others' numbers stand for.
+            if !communicator.is_whole || member.is_unaligned || communicator.next_number() < of.first {
                 return None;
             }
             let before = (communicator.first..of.first).filter_map(|number| communicator.call(number));

@@ -1,12 +1,13 @@
 //! Reports, findings and exports of runs with GPU time, whose calls and kernels are at chosen moments.
 
 use crate::support::gpu::{
-    ALLOCATE, BEGIN_CAPTURE, END_CAPTURE, GRAPH_LAUNCH, Gpu, INSTANTIATE, LAUNCH, ONE_THREAD, QUERY, US, WAIT, Work,
-    exported, findings, gpu_run, report, work,
+    ALLOCATE, BEGIN_CAPTURE, CREATE_STREAM, END_CAPTURE, GRAPH_LAUNCH, Gpu, INSTANTIATE, LAUNCH, ONE_THREAD, QUERY,
+    SET_CONTEXT, US, WAIT, WAIT_FOR_CONTEXT, Work, exported, findings, gpu_run, report, work,
 };
 use crate::support::program::MS;
 use cutap_calls::Layer;
 use cutap_report::{Chrome, Perfetto};
+use cutap_trace::Runs;
 use cutap_wire::rows::GraphPlace;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -248,4 +249,56 @@ fn arrows() {
         *flows.entry(u64::from_le_bytes(bytes[2..].try_into().unwrap())).or_default() += 1;
     }
     assert_eq!(flows.into_values().collect::<Vec<_>>(), [2; 4]);
+}
+
+/// Rows that are refused since they end after a wait for them.
+fn too_late(calls: impl FnOnce(&mut Gpu<'_>)) -> u64 {
+    let run = gpu_run(calls);
+    let runs = Runs::open(&[run.path().to_owned()]).unwrap();
+    runs.gpu_times().unwrap().unwrap().summary().counts.too_late
+}
+
+/// A wait for a context is no wait for the work of another one.
+#[test]
+fn waits_for_other_contexts() {
+    const ONE: u64 = 0xc100;
+    const TWO: u64 = 0xc200;
+    const STREAM: u64 = 0x57e0;
+    let long = || work(2 * US, 50 * US);
+    let launch_on = |gpu: &mut Gpu<'_>, stream: u64| {
+        let mut words = ONE_THREAD;
+        words[8] = stream;
+        gpu.submit(LAUNCH, &words, US, &[long()]);
+    };
+    // The context of the argument, not the current one.
+    for (waited, refused) in [(ONE, 1), (TWO, 0), (0, 1)] {
+        let count = too_late(|gpu| {
+            gpu.call(SET_CONTEXT, &[ONE], US);
+            gpu.launch(US, long());
+            gpu.call(WAIT_FOR_CONTEXT, &[waited], US);
+        });
+        assert_eq!(count, refused, "{waited:#x}");
+    }
+    // The context of the stream, not the current one.
+    let of_stream = |made_in: u64, waited: u64| {
+        too_late(|gpu| {
+            gpu.call(SET_CONTEXT, &[made_in], US);
+            let made = STREAM.to_le_bytes();
+            gpu.thread.call_with(CREATE_STREAM, &[0x10, 0], &[], 0, &[(0x10, &made)]);
+            gpu.call(SET_CONTEXT, &[ONE], US);
+            launch_on(gpu, STREAM);
+            gpu.call(WAIT_FOR_CONTEXT, &[waited], US);
+        })
+    };
+    assert_eq!(
+        [(ONE, ONE), (ONE, TWO), (TWO, ONE), (TWO, TWO)].map(|(made, waited)| of_stream(made, waited)),
+        [1, 0, 0, 1]
+    );
+    // Of a stream that was made before the recording its context is not known.
+    let of_unknown = too_late(|gpu| {
+        gpu.call(SET_CONTEXT, &[ONE], US);
+        launch_on(gpu, STREAM);
+        gpu.call(WAIT, &[], US);
+    });
+    assert_eq!(of_unknown, 0);
 }

@@ -15,7 +15,10 @@ fn document(folder: &Path) -> HangDocument {
     let mut state = HangState::default();
     let mut reader = EventReader::open(folder, ReaderOptions::default()).unwrap();
     reader.poll(true, &mut |event| state.event(event)).unwrap();
-    state.document("run", &reader.end(), None)
+    // No process of the run is there any more, so all of its calls are known.
+    let mut end = reader.end();
+    end.processes.running.clear();
+    state.document("run", &end, None)
 }
 
 /// A launch, which its grid tells from others.
@@ -186,4 +189,67 @@ fn the_oldest_collective() {
     let text = String::from_utf8(text).unwrap();
     let line = "waits for ncclAllReduce(count=1024, datatype=ncclFloat32, op=ncclSum), call 1 of comm#1";
     assert!(text.contains(&format!("\n          {line}\n")), "{text}");
+}
+
+/// How many collectives a run has in which a graph with one was captured and made executable, and then these calls.
+fn collectives_after_a_graph(calls: impl FnOnce(&mut Calls)) -> usize {
+    let folder = run(12090, |c| {
+        streams(c, NON_BLOCKING);
+        c.process.library(3, Layer::LIBRARY.number(), "libnccl.so.2", 400, &[]);
+        c.process.slot(400, 3, (6, 0, 1), "ncclAllReduce");
+        c.driver("cuStreamBeginCapture_v2", &[ONE, 0], &[], &[]);
+        c.thread.call(400, &[0x7000, 0x7000, 1024, 7, 0, 0xd0, ONE], 5, 0);
+        c.driver("cuStreamEndCapture", &[ONE, 0x10], &[], &[(0x10, &word(GRAPH))]);
+        instantiate(c, GRAPH, 0x96e0);
+        calls(c);
+    });
+    let document = document(folder.path());
+    document.collectives.communicators.iter().map(|of| of.calls.len()).sum()
+}
+
+const GRAPH: u64 = 0x96a0;
+
+fn instantiate(c: &mut Calls, graph: u64, executable: u64) {
+    c.driver("cuGraphInstantiateWithFlags", &[0x10, graph, 0], &[], &[(0x10, &word(executable))]);
+}
+
+/// The driver gives the handle of a graph that was destroyed again. The executable one keeps its collectives.
+#[test]
+fn a_graph_has_no_collectives_of_one_with_its_handle() {
+    type Makes = fn(&mut Calls);
+    let captures: Makes = |c| {
+        c.driver("cuStreamBeginCapture_v2", &[TWO, 0], &[], &[]);
+        launch(c, 1, TWO);
+        c.driver("cuStreamEndCapture", &[TWO, 0x10], &[], &[(0x10, &word(GRAPH))]);
+    };
+    let creates: Makes = |c| c.driver("cuGraphCreate", &[0x10, 0], &[], &[(0x10, &word(GRAPH))]);
+    let clones: Makes = |c| {
+        c.driver("cuGraphCreate", &[0x10, 0], &[], &[(0x10, &word(0x1000))]);
+        c.driver("cuGraphClone", &[0x10, 0x1000], &[], &[(0x10, &word(GRAPH))]);
+    };
+    for makes in [captures, creates, clones] {
+        let count = collectives_after_a_graph(|c| {
+            c.driver("cuGraphDestroy", &[GRAPH], &[], &[]);
+            makes(c);
+            instantiate(c, GRAPH, 0x96f0);
+            (0..3).for_each(|_| c.driver("cuGraphLaunch", &[0x96f0, ONE], &[], &[]));
+            c.driver("cuGraphLaunch", &[0x96e0, ONE], &[], &[]);
+            // So it is with the handle of an executable one.
+            c.driver("cuGraphExecDestroy", &[0x96e0], &[], &[]);
+            instantiate(c, GRAPH, 0x96e0);
+            c.driver("cuGraphLaunch", &[0x96e0, ONE], &[], &[]);
+        });
+        assert_eq!(count, 1);
+    }
+}
+
+/// A clone has the collectives of its graph.
+#[test]
+fn a_clone_of_a_graph_with_collectives() {
+    let count = collectives_after_a_graph(|c| {
+        c.driver("cuGraphClone", &[0x10, GRAPH], &[], &[(0x10, &word(0x1000))]);
+        instantiate(c, 0x1000, 0x96f0);
+        c.driver("cuGraphLaunch", &[0x96f0, ONE], &[], &[]);
+    });
+    assert_eq!(count, 1);
 }

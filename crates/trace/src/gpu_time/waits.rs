@@ -6,7 +6,7 @@
 use crate::decode::Devices;
 use crate::event::call::{Call, Exit};
 use crate::event::value::Value;
-use cutap_calls::{Layer, blocks};
+use cutap_calls::{Layer, blocks, hands_out};
 use std::collections::{BTreeMap, HashMap};
 
 /// Handles of the default stream and of the default stream of a thread.
@@ -36,6 +36,8 @@ pub struct Waits {
     devices: Devices,
     /// By the handle of a stream: how many with it were destroyed.
     destroyed: HashMap<u64, u32>,
+    /// By the handle of a stream: its context, where a call has shown it.
+    contexts: HashMap<u64, u64>,
     /// By queue: the end of each wait by its beginning.
     ends_by_start: HashMap<Queue, BTreeMap<u64, u64>>,
 }
@@ -52,12 +54,16 @@ impl Waits {
         }
         if let Some(stream) = destroyed_stream(call) {
             *self.destroyed.entry(stream).or_default() += 1;
+            self.contexts.remove(&stream);
+        } else if let Some(stream) = made_stream(exit) {
+            self.contexts.remove(&stream);
+            self.contexts.extend(self.current(call).filter(|_| !is_of_other_object(call)).map(|of| (stream, of)));
         }
         if blocks(&call.function.name) == Some("waits for the device") {
             let waited = match (stream(call), has_event(call)) {
                 (_, true) => None,
                 (Some(_), false) => self.stream_queue(call),
-                (None, false) => self.context_queue(call),
+                (None, false) => argument(call, "context").or(self.current(call)).map(Queue::Context),
             };
             if let Some(queue) = waited {
                 self.ends_by_start.entry(queue).or_default().insert(call.start_ns, exit.end_ns);
@@ -76,14 +82,23 @@ impl Waits {
         queues.0.into_iter().flatten().filter_map(first_end).min()
     }
 
+    /// The context in which a call puts its work: that of its stream, which need not be the current one.
     fn context_queue(&self, call: &Call) -> Option<Queue> {
-        self.devices.context(call.thread.key).map(Queue::Context)
+        let context = match stream(call).filter(|handle| *handle > STREAM_OF_THREAD) {
+            Some(handle) => self.contexts.get(&handle).copied(),
+            None => self.current(call),
+        };
+        context.map(Queue::Context)
+    }
+
+    fn current(&self, call: &Call) -> Option<u64> {
+        self.devices.context(call.thread.key)
     }
 
     fn stream_queue(&self, call: &Call) -> Option<Queue> {
         let is_per_thread = PER_THREAD.iter().any(|form| call.function.name.ends_with(form));
         let thread = call.thread.key;
-        let default = |thread| Some(Queue::Default { context: self.devices.context(call.thread.key)?, thread });
+        let default = |thread| Some(Queue::Default { context: self.current(call)?, thread });
         match stream(call) {
             Some(STREAM_OF_THREAD) => default(Some(thread)),
             None | Some(0) if is_per_thread => default(Some(thread)),
@@ -104,6 +119,23 @@ fn handle(value: &Value, short: &str) -> Option<u64> {
 /// The handle of the stream among the arguments, also in a structure of a launch.
 fn stream(call: &Call) -> Option<u64> {
     call.effective_args().iter().find_map(|value| handle(value, "stream"))
+}
+
+/// The handle among the arguments, if it is not 0.
+fn argument(call: &Call, short: &str) -> Option<u64> {
+    call.effective_args().iter().find_map(|value| handle(value, short)).filter(|handle| *handle != 0)
+}
+
+/// The stream that a call made.
+fn made_stream(exit: &Exit) -> Option<u64> {
+    let made = exit.outputs.iter().find_map(|(_, value)| handle(value, "stream"));
+    made.filter(|_| !hands_out(&exit.call.function.name))
+}
+
+/// The call makes a stream of an object, which may have another context than the current one.
+fn is_of_other_object(call: &Call) -> bool {
+    let is_other = |value: &Value| matches!(value, Value::Handle { kind, .. } if kind.short != "stream");
+    call.effective_args().iter().any(is_other)
 }
 
 fn has_event(call: &Call) -> bool {

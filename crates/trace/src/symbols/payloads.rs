@@ -50,6 +50,8 @@ impl Payloads {
             // The program registered another schema with this id.
             entries.clear();
         }
+        // Two threads that register it at once write their entries in turn.
+        entries.truncate(word(0) as usize);
         entries.push(Entry {
             name: String::from_utf8_lossy(name.s).into(),
             type_number: name.b,
@@ -63,7 +65,7 @@ impl Payloads {
     pub fn enumerator(&mut self, name: &Name<'_>) {
         let of = self.enumerations.entry((name.c as u32, name.a)).or_default();
         of.bytes = (name.c >> 32) as usize;
-        of.names.insert(name.b, String::from_utf8_lossy(name.s).into());
+        of.names.insert(masked(name.b, of.bytes), String::from_utf8_lossy(name.s).into());
     }
 
     /// Whether a record has a payload whose schema is not known.
@@ -75,6 +77,8 @@ impl Payloads {
     /// What the bytes of a payload are; bytes if the schema is not known.
     pub fn decode(&self, object: u32, schema: u64, bytes: &[u8]) -> Value {
         let decoded = match entry_type(schema) {
+            // The program did not say how many bytes there are.
+            Some(of) if bytes.is_empty() && of.kind != EntryKind::Text => Some(Value::Missing),
             Some(of) => Some(many(of, bytes, bytes.len() / of.bytes)),
             None => self.structure(object, schema, bytes, 0),
         };
@@ -103,6 +107,10 @@ impl Payloads {
         if entry.is_pointer() {
             return Some((POINTER, POINTER));
         }
+        // The length of other arrays is in another entry.
+        if !matches!(entry.flags & entry_flag::ARRAYS, 0 | entry_flag::FIXED_ARRAY) {
+            return None;
+        }
         let (bytes, alignment) =
             match (entry_type(entry.type_number), self.enumerations.get(&(object, entry.type_number))) {
                 // A text without a length is a pointer.
@@ -112,11 +120,7 @@ impl Payloads {
                 (None, Some(of)) => (of.bytes, of.bytes.max(1)),
                 (None, None) => self.size_of_schema(object, entry.type_number, depth + 1)?,
             };
-        let count = match entry.flags & entry_flag::ARRAYS {
-            0 => 1,
-            entry_flag::FIXED_ARRAY => entry.array_length,
-            _ => return None,
-        };
+        let count = if entry.is_array() { entry.array_length } else { 1 };
         Some((bytes.checked_mul(count)?, alignment))
     }
 
@@ -132,23 +136,59 @@ impl Payloads {
     }
 
     fn value(&self, object: u32, entry: &Entry, bytes: &[u8], depth: usize) -> Option<Value> {
-        let number = || bytes.iter().take(8).rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
         if entry.is_pointer() {
-            return Some(Value::Hex(number()));
+            return Some(Value::Hex(number(bytes)));
         }
         if let Some(of) = self.enumerations.get(&(object, entry.type_number)) {
-            return Some(of.names.get(&number()).map_or_else(|| Value::Uint(number()), |name| text(name.as_bytes())));
+            return Some(elements(entry, bytes, |bytes| of.value(bytes)));
         }
         match entry_type(entry.type_number) {
-            Some(of) if of.kind == EntryKind::Text && entry.array_length == 0 => Some(Value::Hex(number())),
+            Some(of) if of.kind == EntryKind::Text && entry.array_length == 0 => Some(Value::Hex(number(bytes))),
             Some(of) if of.kind == EntryKind::Text => Some(text(bytes)),
             Some(of) => Some(many(of, bytes, bytes.len() / of.bytes)),
-            None => self.structure(object, entry.type_number, bytes, depth + 1),
+            None => {
+                let of = |bytes: &[u8]| self.structure(object, entry.type_number, bytes, depth + 1);
+                Some(elements(entry, bytes, |bytes| of(bytes).unwrap_or(Value::Missing)))
+            }
         }
     }
 }
 
+impl Enumeration {
+    fn value(&self, bytes: &[u8]) -> Value {
+        let number = masked(number(bytes), self.bytes);
+        self.names.get(&number).map_or(Value::Uint(number), |name| text(name.as_bytes()))
+    }
+}
+
+/// A number of so many bytes: a negative one may have been given with more.
+fn masked(number: u64, bytes: usize) -> u64 {
+    if (1..8).contains(&bytes) { number & !(u64::MAX << (8 * bytes)) } else { number }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).rev().fold(0, |all, byte| all << 8 | u64::from(*byte))
+}
+
+/// The value of an entry, or of each element of an array.
+fn elements(entry: &Entry, bytes: &[u8], value: impl Fn(&[u8]) -> Value) -> Value {
+    let count = entry.array_length;
+    if !entry.is_array() {
+        return value(bytes);
+    }
+    let values = match bytes.len().checked_div(count) {
+        Some(size) if size > 0 => bytes.chunks_exact(size).take(ELEMENTS).map(value).collect(),
+        _ => Vec::new(),
+    };
+    Value::Array(Box::new(Items { values, total: count as u64 }))
+}
+
 impl Entry {
+    /// Of so many elements.
+    fn is_array(&self) -> bool {
+        self.flags & entry_flag::ARRAYS == entry_flag::FIXED_ARRAY
+    }
+
     fn is_pointer(&self) -> bool {
         self.flags & (entry_flag::POINTER | entry_flag::OFFSET_FROM_BASE | entry_flag::OFFSET_FROM_HERE) != 0
     }
@@ -173,7 +213,7 @@ fn many(of: &EntryType, bytes: &[u8], count: usize) -> Value {
 }
 
 fn scalar(of: &EntryType, bytes: &[u8]) -> Value {
-    let number = bytes.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+    let number = number(bytes);
     let unused_bits = 64 - 8 * of.bytes as u32;
     match (of.kind, of.bytes) {
         (EntryKind::Int, _) => Value::Int(((number << unused_bits) as i64) >> unused_bits),
@@ -253,5 +293,37 @@ mod tests {
         // A schema that has itself inside ends.
         schema(&mut of, 10 << 24, &[("again", 10 << 24, 0, 0, 0)]);
         assert!(matches!(of.decode(DOMAIN, 10 << 24, &[0; 8]), Value::Bytes(_)));
+    }
+
+    #[test]
+    fn arrays_of_enumerations_and_schemas() {
+        let mut of = Payloads::default();
+        // A negative number of an enumeration of two bytes is given with eight.
+        for (number, name_of) in [(1, "one"), (-2_i64 as u64, "negative")] {
+            of.enumerator(&name(kind::PAYLOAD_ENUM, [1 << 32, number, u64::from(DOMAIN) | 2 << 32], name_of, &[]));
+        }
+        schema(&mut of, 7 << 24, &[("x", 16, 0, 0, 0)]);
+        schema(&mut of, 8 << 24, &[("ops", 1 << 32, 0, 0x10, 3), ("points", 7 << 24, 8, 0x10, 2)]);
+        let bytes = b"\x01\0\xfe\xff\x05\0\0\0\x11\0\0\0\x12\0\0\0";
+        let text = format!("{:?}", of.decode(DOMAIN, 8 << 24, bytes));
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
+        let places = ["\"one\"", "\"negative\"", "Uint(5)", "total: 3", "Uint(17)", "Uint(18)", "total: 2"].map(place);
+        assert!(places.is_sorted(), "{text}");
+    }
+
+    #[test]
+    fn schemas_that_are_not_as_they_seem() {
+        let mut of = Payloads::default();
+        // Two threads register one schema at once.
+        for (n, entry) in [(0, "a"), (0, "a"), (1, "b"), (1, "b")] {
+            of.entry(&name(kind::PAYLOAD_ENTRY, [7 << 24, 12, DOMAIN.into()], entry, &layout([n, 0, 0, 0])));
+        }
+        let text = format!("{:?}", of.decode(DOMAIN, 7 << 24, &[1, 2, 3, 4]));
+        assert!(text.contains("Uint(1), Uint(2)]") && !text.contains("Uint(3)"), "{text}");
+        // The length of a text is another entry: 1 is the index of that, and no length.
+        schema(&mut of, 8 << 24, &[("text", 75, 0, 0x30, 1), ("length", 18, 0, 0, 0)]);
+        assert!(matches!(of.decode(DOMAIN, 8 << 24, &[9; 16]), Value::Bytes(_)));
+        // A number whose bytes the program did not count.
+        assert!(matches!(of.decode(DOMAIN, 15, &[]), Value::Missing));
     }
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 pub const US: u64 = 1_000;
 
 /// Slots of the driver, and the words of its functions.
-const FUNCTIONS: [(&str, u8); 8] = [
+const FUNCTIONS: [(&str, u8); 11] = [
     ("cuLaunchKernel", 11),
     ("cuCtxSynchronize", 0),
     ("cuMemAlloc_v2", 2),
@@ -22,6 +22,9 @@ const FUNCTIONS: [(&str, u8); 8] = [
     ("cuStreamEndCapture", 2),
     ("cuGraphInstantiateWithFlags", 3),
     ("cuDeviceGetAttribute", 3),
+    ("cuCtxSynchronize_v2", 1),
+    ("cuCtxSetCurrent", 1),
+    ("cuStreamCreate", 2),
 ];
 pub const LAUNCH: u32 = 0;
 pub const WAIT: u32 = 1;
@@ -31,6 +34,9 @@ pub const BEGIN_CAPTURE: u32 = 4;
 pub const END_CAPTURE: u32 = 5;
 pub const INSTANTIATE: u32 = 6;
 pub const QUERY: u32 = 7;
+pub const WAIT_FOR_CONTEXT: u32 = 8;
+pub const SET_CONTEXT: u32 = 9;
+pub const CREATE_STREAM: u32 = 10;
 
 /// Words of a launch of one thread.
 pub const ONE_THREAD: [u64; 11] = [0x10, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0];

@@ -1,6 +1,6 @@
 //! One table of runs as columns in memory order, for the Python module. Each batch is a line of JSON with the number of
-//! rows and the lengths of its buffers, and then the buffers, each filled up to a multiple of 8 bytes. The buffers are
-//! those of Arrow's columnar format: validity bits, offsets of 32 bits, values in little endian.
+//! rows and the lengths of its buffers. The buffers follow, each filled up to a multiple of 8 bytes. They are those of
+//! Arrow's columnar format: validity bits, offsets of 32 bits, values in little endian.
 
 use cutap_report::{ArgumentCell, Cell, FieldType, TableSchema, TableSink, table_schemas};
 use serde_json::json;
